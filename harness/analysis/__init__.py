@@ -1,0 +1,1 @@
+"""What samples mean: summaries, and whether to trust them."""

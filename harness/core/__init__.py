@@ -1,0 +1,1 @@
+"""Pure values, protocols and errors that every other package speaks in. Imports nothing of ours."""

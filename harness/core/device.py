@@ -1,0 +1,57 @@
+"""Devices, and the state they are in when a number is taken."""
+
+from __future__ import annotations
+
+from harness.core.values import Value
+
+
+class Device(Value):
+    """One thing that a platform can reach.
+
+    Attributes:
+        platform: The platform plug-in's name.
+        identity: Stable across reboots and unique: what a series is keyed by. Never empty.
+        name: What a person calls it.
+        kind: Product or CPU model.
+        os: Operating system and version.
+        abi: Machine architecture, for example `x86_64`.
+        cores: CPUs that may be used.
+        memory_bytes: Physical memory.
+        attributes: Everything else worth keeping: governor, virtualisation, kernel, ...
+    """
+
+    platform: str
+    identity: str
+    name: str
+    kind: str = ""
+    os: str = ""
+    abi: str = ""
+    cores: int = 1
+    memory_bytes: int = 0
+    attributes: dict[str, str] = {}
+
+
+class DeviceState(Value):
+    """What may disturb a measurement, read before and after each launch. None means: not to be seen here.
+
+    Attributes:
+        time: Unix seconds.
+        load: Runnable tasks, one-minute average.
+        busy: Share (0..1) of the CPU time of the whole machine used since the previous state.
+        frequency_mhz: Current frequency by CPU.
+        temperature_c: Hottest sensor.
+        throttle_count: Thermal throttling events since boot.
+        memory_available_bytes: Memory that programs could still get.
+        battery_percent: Charge.
+        plugged: Whether external power is connected.
+    """
+
+    time: float
+    load: float | None = None
+    busy: float | None = None
+    frequency_mhz: tuple[float, ...] | None = None
+    temperature_c: float | None = None
+    throttle_count: int | None = None
+    memory_available_bytes: int | None = None
+    battery_percent: float | None = None
+    plugged: bool | None = None

@@ -1,0 +1,129 @@
+"""The error tree. Every class has an exit code; every error can carry a hint that says what to do next.
+
+    HarnessError                    3   something around the measurement went wrong
+    ├── UsageError                  2   the user's mistake: a flag, a value, a file name
+    │   └── SpecificationError      2   one or more problems in a specification, all listed
+    ├── EnvironmentProblem          3   a tool, a device, a lock, a disk
+    │   ├── BuildFailed             3   no runner could be made
+    │   └── DeviceLost              3   the device went away while it was held
+    ├── BenchmarkFailed             4   this benchmark has no numbers; the others go on
+    │   ├── FileUnavailable         4   a model file cannot be fetched, or is not what the specification promises
+    │   ├── ExportFailed            4   a model could not be exported
+    │   └── BenchmarkUnsupported    4   this benchmark cannot run here, and never could
+    └── ReporterFailed              3   a result was measured and stored, but could not be told
+
+Foreign exceptions are mapped to these once, at the edge where they appear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import ClassVar
+
+
+class ExitCode(IntEnum):
+    """What the process tells the shell. The highest-ranking fact of a run wins (see `harness.flows`)."""
+
+    OK = 0
+    REGRESSION = 1
+    USAGE = 2
+    ENVIRONMENT = 3
+    BENCHMARK_FAILED = 4
+    INTERRUPTED = 130
+
+
+class HarnessError(Exception):
+    """Base of everything the harness raises on purpose.
+
+    Args:
+        message: What happened, naming the file, place or program.
+        hint: What the reader can do about it.
+    """
+
+    exit_code: ClassVar[ExitCode] = ExitCode.ENVIRONMENT
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message}\n  hint: {self.hint}"
+
+
+class UsageError(HarnessError):
+    """A flag, value or file name that cannot be what was meant."""
+
+    exit_code = ExitCode.USAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong in one place of a specification.
+
+    Attributes:
+        file: The specification file.
+        line: 1-based line of the place, or None where the file could not be read at all.
+        pointer: JSON pointer (RFC 6901) to the place; "" is the whole document.
+        message: What is wrong.
+        hint: How to mend it, if that can be said.
+    """
+
+    file: Path
+    line: int | None
+    pointer: str
+    message: str
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line is not None else str(self.file)
+        where = f" {self.pointer}" if self.pointer else ""
+        remedy = f"\n    hint: {self.hint}" if self.hint else ""
+        return f"{place}:{where}: {self.message}{remedy}"
+
+
+class SpecificationError(UsageError):
+    """All problems found in the specifications, at once."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        count = len(self.problems)
+        lines = "\n".join(str(problem) for problem in self.problems)
+        super().__init__(f"{count} problem{'s' if count != 1 else ''} in the specification\n{lines}")
+
+
+class EnvironmentProblem(HarnessError):
+    """A tool, device, lock or disk that the run needs and does not have."""
+
+
+class BuildFailed(EnvironmentProblem):
+    """No runner could be made or found."""
+
+
+class DeviceLost(EnvironmentProblem):
+    """A device that was held is no longer there."""
+
+
+class BenchmarkFailed(HarnessError):
+    """One benchmark ends without numbers. It becomes a result with this message as its reason."""
+
+    exit_code = ExitCode.BENCHMARK_FAILED
+
+
+class FileUnavailable(BenchmarkFailed):
+    """A file cannot be fetched, or its content is not what the specification promises."""
+
+
+class ExportFailed(BenchmarkFailed):
+    """A model could not be exported."""
+
+
+class BenchmarkUnsupported(BenchmarkFailed):
+    """A benchmark that cannot run on this device with this framework. Reported as a skipped result."""
+
+
+class ReporterFailed(HarnessError):
+    """A reporter could not tell a result. The result itself is safe."""

@@ -1,0 +1,82 @@
+"""`{placeholder}` substitution, shared by loading (names known beforehand) and launching (paths on the device).
+
+Syntax: `{name}` with word characters and dots (`{files.model}`, `{iter}`), FAI-PEP's.
+`<ID>` is another spelling of `{ID}`.
+`{{word}}` stands for a literal `{word}`. Braces around anything else, such as JSON, are left alone.
+Values may contain placeholders themselves; they are replaced until nothing changes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+_PLACEHOLDER = re.compile(r"\{\{([\w.]+)\}\}|\{([\w.]+)\}|<(ID)>")
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceholderProblem(Exception):
+    """A placeholder that cannot be replaced.
+
+    Attributes:
+        name: The placeholder, without braces.
+        message: What is wrong with it.
+        hint: What was probably meant, or which names there are.
+    """
+
+    name: str
+    message: str
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message} ({self.hint})"
+
+
+def names_in(template: str) -> tuple[str, ...]:
+    """The placeholders of a template, in order, without braces."""
+    return tuple(found.group(2) or found.group(3) for found in _PLACEHOLDER.finditer(template) if not found.group(1))
+
+
+def suggest(word: str, known: Collection[str]) -> str | None:
+    """`did you mean ...?` for a word that is close to a known one."""
+    close = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    return f"did you mean `{close[0]}`?" if close else None
+
+
+def substitute(template: str, values: Mapping[str, str], later: Collection[str] = ()) -> str:
+    """Replace every placeholder of `template`.
+
+    Args:
+        template: Text with placeholders.
+        values: Value of each placeholder; values may contain placeholders.
+        later: Names that get their value later, on the device; they and literal `{{word}}` are left as they stand.
+            Empty means that this is the last pass, in which literals lose their second braces.
+
+    Raises:
+        PlaceholderProblem: A name is unknown, or refers to itself.
+    """
+    return _substitute(template, values, frozenset(later), ())
+
+
+def _substitute(template: str, values: Mapping[str, str], later: frozenset[str], within: tuple[str, ...]) -> str:
+    def one(found: re.Match[str]) -> str:
+        literal, name = found.group(1), found.group(2) or found.group(3)
+        if literal is not None:
+            return found.group(0) if later else f"{{{literal}}}"
+        if name in within:
+            chain = " -> ".join(f"{{{step}}}" for step in (*within[within.index(name) :], name))
+            raise PlaceholderProblem(name, f"placeholder {{{name}}} refers to itself: {chain}")
+        if name in values:
+            return _substitute(values[name], values, later, (*within, name))
+        if name in later:
+            return found.group(0)
+        known = {*values, *later}
+        raise PlaceholderProblem(name, f"unknown placeholder {{{name}}}", suggest(name, known) or _listing(known))
+
+    return _PLACEHOLDER.sub(one, template)
+
+
+def _listing(known: Collection[str]) -> str:
+    return "known here: " + ", ".join(f"{{{name}}}" for name in sorted(known))

@@ -1,0 +1,164 @@
+"""The seams: what a platform, a framework and a reporter must do. Keep them narrow.
+
+Plug-ins are found by entry point (groups `edge_harness.platforms`, `edge_harness.frameworks`,
+`edge_harness.reporters`); each entry names a factory `create(settings: Settings)` that returns one of these.
+`harness.testing` holds a contract suite for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from harness.core.benchmark import Benchmark, Export
+from harness.core.build import Build
+from harness.core.command import Command, Completed
+from harness.core.device import Device, DeviceState
+from harness.core.files import ExportReport
+from harness.core.metric import Observation
+from harness.core.result import Note, Report
+
+
+class Task(Protocol):
+    """One line of progress."""
+
+    def update(self, *, completed: float | None = None, total: float | None = None, text: str | None = None) -> None:
+        """Tell how far it is. May be called from any thread, often."""
+
+
+class Progress(Protocol):
+    """Where stages tell a person what happens. Calls are cheap and never raise; any thread may call."""
+
+    def task(self, text: str, total: float | None = None) -> AbstractContextManager[Task]:
+        """Begin something that takes time; it ends with the context."""
+
+    def say(self, text: str) -> None:
+        """One line that stays."""
+
+
+class Session(Protocol):
+    """A held device. Used by one thread."""
+
+    device: Device
+    folder: str
+    """`{TGTDIR}`: a folder of ours on the device, without a trailing separator; removed at the end."""
+
+    def push(self, files: Mapping[str, Path], programs: Mapping[str, Path]) -> Mapping[str, str]:
+        """Bring files to the device under the given names; programs are made executable.
+
+        A file whose content is already there is not moved again.
+
+        Returns:
+            The path on the device for each name.
+        """
+
+    def run(self, command: Command) -> Completed:
+        """Run one program to its end. Own wall clock: on expiry its process group on the device is killed.
+
+        Raises:
+            DeviceLost: The device went away.
+        """
+
+    def pull(self, remote: str, local: Path) -> None:
+        """Fetch a file; `local` is there only when the whole file arrived.
+
+        Raises:
+            FileNotFoundError: The device has no such file.
+            DeviceLost: The device went away.
+        """
+
+    def state(self) -> DeviceState:
+        """What may disturb a measurement now."""
+
+
+class Platform(Protocol):
+    """A kind of device."""
+
+    name: str
+
+    def devices(self) -> Sequence[Device]:
+        """What can be reached now, in a stable order."""
+
+    def open(self, device: Device, progress: Progress) -> AbstractContextManager[Session]:
+        """Hold a device exclusively. Leaving restores everything that was changed, whatever happened.
+
+        Raises:
+            EnvironmentProblem: It is held by another job for too long, or cannot be prepared.
+        """
+
+
+class Framework(Protocol):
+    """What knows one kind of runner: how to get it, start it and read it."""
+
+    name: str
+
+    def build(self, device: Device, progress: Progress) -> Build:
+        """The installed runner for this kind of device, made on first use and then cached.
+
+        Raises:
+            BuildFailed: There is none and it cannot be made; the hint says what to install.
+        """
+
+    def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
+        """The start of a benchmark that has no commands of its own. Pure.
+
+        Args:
+            benchmark: What to measure. Its `time_limit_s` is what is left for this launch.
+            build: The runner.
+            files: Path on the device by file key (`files.model`); programs by theirs (`program`).
+
+        Raises:
+            BenchmarkUnsupported: This framework cannot run it.
+        """
+
+    def parse(
+        self, completed: Sequence[Completed], benchmark: Benchmark
+    ) -> tuple[Sequence[Observation], Sequence[Note]]:
+        """Everything one launch said, also when it failed. Never raises on what a program printed. Pure."""
+
+
+@runtime_checkable
+class Exporter(Protocol):
+    """A framework that can also make model files."""
+
+    def fingerprint(self, export: Export) -> Mapping[str, str]:
+        """Everything beside the request that determines the bytes: versions, digests of sources.
+
+        Fast: imports nothing heavy.
+
+        Raises:
+            ExportFailed: No such definition or recipe (the hint lists what there is), or it cannot be loaded.
+        """
+
+    def export(self, export: Export, destination: Path, progress: Task) -> ExportReport:
+        """Write the program to `destination` in a process of its own, and say how it was made.
+
+        Raises:
+            ExportFailed: With the last thing the process said and a remedy.
+        """
+
+
+class Reporter(Protocol):
+    """Somebody who is told results, one by one as they appear. Used by one thread at a time."""
+
+    name: str
+
+    def report(self, report: Report) -> str | None:
+        """Tell one result. Returns where it can be found, if it has a place.
+
+        Raises:
+            ReporterFailed: It could not be told; the result is safe elsewhere.
+        """
+
+    def close(self) -> None:
+        """Tell what is left: a table, an index. Called once, also after failures.
+
+        Raises:
+            ReporterFailed: As above.
+        """
+
+
+Clock = Callable[[], float]
+"""Unix seconds."""

@@ -1,0 +1,1 @@
+"""The model cache: every file a benchmark needs, downloaded or exported, whole and verified."""

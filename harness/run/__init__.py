@@ -1,0 +1,1 @@
+"""From a plan to results: hold a device, launch, observe."""

@@ -1,0 +1,102 @@
+"""One frozen `Settings`, made once from defaults, saved configuration, environment, specification and flags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import platformdirs
+
+from harness.core.values import Scalar
+
+APP = "edge-harness"
+
+
+def default_cache() -> Path:
+    """Where downloads, exports and runners are kept: everything there can be deleted and comes back."""
+    return Path(platformdirs.user_cache_dir(APP))
+
+
+def default_results() -> Path:
+    """Where results are kept unless `--local_reporter` names a place."""
+    return Path(platformdirs.user_data_dir(APP)) / "results"
+
+
+def default_config_dir() -> Path:
+    """Where `harness init` saves answers."""
+    return Path(platformdirs.user_config_dir(APP))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a run was asked to do. Field names are FAI-PEP's flag names where it has one.
+
+    Attributes:
+        benchmark_file: Specifications or lists of them.
+        framework: Overrides nothing: it must agree with a specification that names one.
+        platform: Platform plug-in.
+        devices: Identities or names to use; empty means the first (or only) device.
+        excluded_devices: Identities or names never to use.
+        program: Prebuilt programs by placeholder; `program` is the runner.
+        info: FAI-PEP's info JSON: programs and commits given by the caller.
+        model_cache: Where model files are kept.
+        cache_dir: Where runners and other rebuildable things are kept.
+        root_model_dir: What `//` locations are relative to.
+        local_reporter: Where the local reporter keeps results.
+        simple_local_reporter: Where the simple local reporter keeps them, if wanted.
+        screen_reporter: Whether the table is shown.
+        simple_screen_reporter: Whether one line of JSON per result goes to standard output.
+        remote_reporter: `URL|category` to post results to.
+        reporters: Further reporters by entry-point name, with their argument.
+        timeout: Default limit of a program, seconds; None leaves it to the specification.
+        cooldown: Pause between benchmarks, seconds; None leaves it to the specification.
+        env: Variables for every program.
+        string_map: Placeholders given by the caller.
+        command_args: Text appended to each command that starts the runner.
+        cpus: CPUs to pin to; None lets the platform choose, `()` forbids pinning.
+        lock_timeout: How long to wait for a device that another job holds, seconds.
+        runner: `auto`, `native` or `python`.
+        force_export: Export again even when the cache has the program.
+        only: Keep benchmarks whose title matches one of these patterns (fnmatch).
+        skip: Drop benchmarks whose title matches one of these patterns.
+        run_type: FAI-PEP's run type, reported.
+        user: Who ran it, reported.
+        user_identifier: FAI-PEP's free identifier, reported.
+        platform_sig: Name to report for this host instead of its own.
+        dry_run: Show the plan and stop.
+        debug: Show what programs write, keep temporary folders.
+    """
+
+    benchmark_file: tuple[Path, ...] = ()
+    framework: str | None = None
+    platform: str = "host"
+    devices: tuple[str, ...] = ()
+    excluded_devices: tuple[str, ...] = ()
+    program: dict[str, Path] = field(default_factory=dict)
+    info: Path | None = None
+    model_cache: Path = field(default_factory=lambda: default_cache() / "models")
+    cache_dir: Path = field(default_factory=default_cache)
+    root_model_dir: Path | None = None
+    local_reporter: Path = field(default_factory=default_results)
+    simple_local_reporter: Path | None = None
+    screen_reporter: bool = True
+    simple_screen_reporter: bool = False
+    remote_reporter: str | None = None
+    reporters: dict[str, str] = field(default_factory=dict)
+    timeout: float | None = None
+    cooldown: float | None = None
+    env: dict[str, str] = field(default_factory=dict)
+    string_map: dict[str, Scalar] = field(default_factory=dict)
+    command_args: str = ""
+    cpus: tuple[int, ...] | None = None
+    lock_timeout: float = 600.0
+    runner: str = "auto"
+    force_export: bool = False
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    run_type: str = "benchmark"
+    user: str | None = None
+    user_identifier: str | None = None
+    platform_sig: str | None = None
+    dry_run: bool = False
+    debug: bool = False

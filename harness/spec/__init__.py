@@ -1,0 +1,1 @@
+"""From specification files to benchmarks: load, validate, expand. Pure after loading."""

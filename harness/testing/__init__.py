@@ -1,0 +1,1 @@
+"""What plug-in authors need to test their plug-ins: contract suites and stand-ins."""

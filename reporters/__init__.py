@@ -1,0 +1,1 @@
+"""Plug-ins for reporters: one file or folder each, found by entry point; they never see each other."""
