@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import selectors
 import signal
 import subprocess
@@ -177,16 +178,20 @@ def _ended(process: subprocess.Popen[bytes]) -> bool:
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _reap(process: subprocess.Popen[bytes]) -> tuple[float, int]:
+def _reap(process: subprocess.Popen[bytes]) -> tuple[float, int | None]:
     """Collect the child.
 
     Returns:
-        CPU seconds, and peak resident memory in bytes (Linux counts `ru_maxrss` in KiB, macOS in bytes).
+        CPU seconds, and peak resident memory in bytes (Linux counts `ru_maxrss` in KiB, macOS in bytes). Linux counts
+        the moment before `exec` too, when the child still had the harness's own memory: a peak that is not above ours
+        is not known.
     """
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     scale = 1 if os.uname().sysname == "Darwin" else 1024
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * scale
+    ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = usage.ru_maxrss * scale if usage.ru_maxrss > ours else None
+    return usage.ru_utime + usage.ru_stime, peak
 
 
 def which(program: str, path: Path | None = None) -> Path | None:
