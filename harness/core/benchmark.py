@@ -163,7 +163,7 @@ class Benchmark(Value):
     time_limit_s: float | None = None
     launches: int = 1
     timeout_s: float = 300.0
-    cooldown_s: float = 1.0
+    cooldown_s: float = 0.0
     files: tuple[ModelFile, ...] = ()
     input_files: tuple[ModelFile, ...] = ()
     output_files: tuple[OutputFile, ...] = ()

@@ -46,7 +46,7 @@ class Completed:
         stderr: Everything it wrote there.
         wall_s: Seconds from start to end.
         cpu_s: CPU seconds of the process and its waited-for children.
-        peak_memory_bytes: Peak resident memory of its largest process.
+        peak_memory_bytes: Peak resident memory of its largest process; None where it cannot be told.
         cpus: The CPUs it was pinned to, if any.
         files: Files fetched after it ended, by key.
     """

@@ -42,7 +42,7 @@ class ExportReport(Value):
         size_bytes: Size of the program.
         weights_md5: MD5 of the model's parameters and buffers, so that another program from equal weights is seen.
         parameters: Number of parameters.
-        delegation: What was lowered; None where the recipe lowers nothing.
+        delegation: What was lowered; None where the exporter cannot tell.
         seconds: Wall-clock seconds by phase.
         peak_memory_bytes: Peak resident memory of the export process.
     """

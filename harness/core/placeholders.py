@@ -11,12 +11,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 _PLACEHOLDER = re.compile(r"\{\{([\w.]+)\}\}|\{([\w.]+)\}|<(ID)>")
 
 
-@dataclass(frozen=True, slots=True)
 class PlaceholderProblem(Exception):
     """A placeholder that cannot be replaced.
 
@@ -26,12 +24,11 @@ class PlaceholderProblem(Exception):
         hint: What was probably meant, or which names there are.
     """
 
-    name: str
-    message: str
-    hint: str | None = None
-
-    def __str__(self) -> str:
-        return self.message if self.hint is None else f"{self.message} ({self.hint})"
+    def __init__(self, name: str, message: str, hint: str | None = None) -> None:
+        super().__init__(message if hint is None else f"{message} ({hint})")
+        self.name = name
+        self.message = message
+        self.hint = hint
 
 
 def names_in(template: str) -> tuple[str, ...]:

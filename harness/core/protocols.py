@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from harness.core.benchmark import Benchmark, Export
 from harness.core.build import Build
@@ -38,20 +39,31 @@ class Progress(Protocol):
         """One line that stays."""
 
 
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """The files of one benchmark on the device.
+
+    Attributes:
+        folder: `{TGTDIR}`, without a trailing separator.
+        files: Path on the device by name.
+        programs: Path on the device by placeholder.
+    """
+
+    folder: str
+    files: Mapping[str, str]
+    programs: Mapping[str, str]
+
+
 class Session(Protocol):
     """A held device. Used by one thread."""
 
     device: Device
-    folder: str
-    """`{TGTDIR}`: a folder of ours on the device, without a trailing separator; removed at the end."""
 
-    def push(self, files: Mapping[str, Path], programs: Mapping[str, Path]) -> Mapping[str, str]:
-        """Bring files to the device under the given names; programs are made executable.
+    def stage(self, files: Mapping[str, Path], programs: Mapping[str, Path]) -> Staged:
+        """Make a fresh folder for one benchmark, with these files in it under the given names.
 
-        A file whose content is already there is not moved again.
-
-        Returns:
-            The path on the device for each name.
+        A file whose content is already on the device is not moved again. Programs are made executable.
+        Folders are removed at the end of the session at the latest.
         """
 
     def run(self, command: Command) -> Completed:
@@ -62,7 +74,9 @@ class Session(Protocol):
         """
 
     def pull(self, remote: str, local: Path) -> None:
-        """Fetch a file; `local` is there only when the whole file arrived.
+        """Fetch a file and remove it on the device, so that no later launch can be credited with it.
+
+        `local` is there only when the whole file arrived.
 
         Raises:
             FileNotFoundError: The device has no such file.
@@ -162,3 +176,27 @@ class Reporter(Protocol):
 
 Clock = Callable[[], float]
 """Unix seconds."""
+
+
+class Finding(NamedTuple):
+    """One line of `harness doctor`.
+
+    Attributes:
+        name: What was looked for.
+        ok: Whether it is there and usable; None when its absence costs something but stops nothing.
+        found: What was found.
+        remedy: What to do when it is not.
+    """
+
+    name: str
+    ok: bool | None
+    found: str
+    remedy: str = ""
+
+
+@runtime_checkable
+class Diagnosable(Protocol):
+    """A plug-in that can tell what it needs and whether that is there."""
+
+    def diagnose(self) -> Sequence[Finding]:
+        """Look at everything this plug-in needs. Never raises."""

@@ -1,0 +1,54 @@
+"""What is measured, and what came of it, before anybody judges it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from harness.core.benchmark import Benchmark
+from harness.core.build import Build
+from harness.core.files import CachedFile
+from harness.core.metric import Observation
+from harness.core.result import Launch, Note, Outcome, RawLog
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One benchmark with everything it needs, ready for a device.
+
+    Attributes:
+        benchmark: What to measure.
+        build: The runner.
+        files: The files it needs, by key.
+    """
+
+    benchmark: Benchmark
+    build: Build
+    files: Mapping[str, CachedFile] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What the launches of one job said.
+
+    Attributes:
+        started: Unix seconds.
+        finished: Unix seconds.
+        outcome: How it ended; that of the first launch that was not ok.
+        reason: Why, when not ok.
+        hint: What to do about it.
+        launches: Every start of the runner.
+        observations: What each launch said, in the same order.
+        notes: What the framework noticed.
+        logs: What the programs wrote.
+    """
+
+    started: float
+    finished: float
+    outcome: Outcome
+    reason: str | None = None
+    hint: str | None = None
+    launches: tuple[Launch, ...] = ()
+    observations: tuple[tuple[Observation, ...], ...] = ()
+    notes: tuple[Note, ...] = ()
+    logs: tuple[RawLog, ...] = ()
