@@ -1,0 +1,111 @@
+"""Who this machine is: an identity that survives reboots and is never empty, and what it is made of."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import socket
+import uuid
+from pathlib import Path
+
+import psutil
+
+from harness import shell
+from harness.core.device import Device
+
+_MACHINE_ID = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
+
+
+def describe(name: str | None, remember: Path) -> Device:
+    """This machine as a device.
+
+    Args:
+        name: What to call it; None takes the host name.
+        remember: File for an identity of our own, where the system has none.
+    """
+    node = name or socket.gethostname() or "host"
+    return Device(
+        platform="host",
+        identity=identity(remember),
+        name=node,
+        kind=_cpu_model(),
+        os=_operating_system(),
+        abi=platform.machine(),
+        cores=len(allowed_cpus()),
+        memory_bytes=psutil.virtual_memory().total,
+        attributes={key: value for key, value in _attributes().items() if value},
+    )
+
+
+def identity(remember: Path) -> str:
+    """Sixteen hex digits that name this machine, the same after every reboot.
+
+    From systemd's machine id (hashed with our name, as its manual asks, so that the raw id stays here), from macOS's
+    platform UUID, or, where there is neither, from a random number that is kept in `remember`.
+    """
+    raw = _system_id()
+    if raw is None:
+        if not remember.exists():
+            remember.parent.mkdir(parents=True, exist_ok=True)
+            remember.write_text(uuid.uuid4().hex)
+        raw = remember.read_text().strip()
+    return hashlib.sha256(f"edge-harness:{raw}".encode()).hexdigest()[:16]
+
+
+def allowed_cpus() -> tuple[int, ...]:
+    """The CPUs this process may use, which in a container is less than what the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return tuple(sorted(os.sched_getaffinity(0)))
+    return tuple(range(os.cpu_count() or 1))
+
+
+def _system_id() -> str | None:
+    for path in _MACHINE_ID:
+        raw = _read(path)
+        if raw and raw != "uninitialized":
+            return raw
+    if platform.system() == "Darwin":
+        found = re.search(
+            r'IOPlatformUUID" = "([^"]+)"', shell.output(("ioreg", "-rd1", "-c", "IOPlatformExpertDevice")) or ""
+        )
+        return found.group(1) if found else None
+    return None
+
+
+def _cpu_model() -> str:
+    if platform.system() == "Darwin":
+        return (shell.output(("sysctl", "-n", "machdep.cpu.brand_string")) or "").strip() or platform.machine()
+    found = re.search(r"^(?:model name|Hardware|Model)\s*:\s*(.+)$", _read(Path("/proc/cpuinfo")) or "", re.MULTILINE)
+    return found.group(1).strip() if found else platform.processor() or platform.machine()
+
+
+def _operating_system() -> str:
+    if platform.system() == "Linux":
+        try:
+            return platform.freedesktop_os_release()["PRETTY_NAME"]
+        except (OSError, KeyError):
+            return f"Linux {platform.release()}"
+    return f"{platform.system()} {platform.release()}"
+
+
+def _attributes() -> dict[str, str | None]:
+    flags = re.search(r"^flags\s*:\s*(.+)$", _read(Path("/proc/cpuinfo")) or "", re.MULTILINE)
+    words = flags.group(1).split() if flags else []
+    return {
+        "kernel": platform.release(),
+        "cpus": ",".join(str(cpu) for cpu in allowed_cpus()),
+        "cpus_of_machine": str(os.cpu_count() or 0),
+        "governor": _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        "boost": _read(Path("/sys/devices/system/cpu/cpufreq/boost")),
+        "virtual": "yes" if "hypervisor" in words else None,
+        "vector": next((word for word in ("avx512f", "avx2", "avx", "asimd") if word in words), None),
+    }
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text().strip() or None
+    except OSError:
+        return None

@@ -1,0 +1,77 @@
+"""What may disturb a measurement on this machine, as far as the kernel shows it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+import psutil
+
+from harness.core.device import DeviceState
+
+_CPU = Path("/sys/devices/system/cpu")
+_THERMAL = Path("/sys/class/thermal")
+
+
+class StateReader:
+    """Reads the state again and again; `busy` covers the time since the last reading."""
+
+    def __init__(self) -> None:
+        self._times = psutil.cpu_times()
+
+    def read(self) -> DeviceState:
+        """The state now. Costs about a millisecond."""
+        return DeviceState(
+            time=time.time(),
+            load=os.getloadavg()[0],
+            busy=self._busy(),
+            frequency_mhz=_frequencies(),
+            temperature_c=_temperature(),
+            throttle_count=_throttle_count(),
+            memory_available_bytes=psutil.virtual_memory().available,
+            **_battery(),
+        )
+
+    def _busy(self) -> float | None:
+        before, now = self._times, psutil.cpu_times()
+        self._times = now
+        total = sum(now) - sum(before)
+        idle = now.idle - before.idle + getattr(now, "iowait", 0.0) - getattr(before, "iowait", 0.0)
+        return min(1.0, max(0.0, 1.0 - idle / total)) if total > 0 else None
+
+
+def _frequencies() -> tuple[float, ...] | None:
+    files = sorted(_CPU.glob("cpu[0-9]*/cpufreq/scaling_cur_freq"), key=lambda path: int(path.parts[-3][3:]))
+    values = [_number(path) for path in files]
+    return tuple(value / 1000 for value in values if value is not None) or None
+
+
+def _temperature() -> float | None:
+    values = [_number(path) for path in _THERMAL.glob("thermal_zone*/temp")]
+    return max((value / 1000 for value in values if value is not None), default=None)
+
+
+def _throttle_count() -> int | None:
+    values = [_number(path) for path in _CPU.glob("cpu[0-9]*/thermal_throttle/*_throttle_count")]
+    counts = [int(value) for value in values if value is not None]
+    return sum(counts) if counts else None
+
+
+def _battery() -> dict[str, float | bool]:
+    if not hasattr(psutil, "sensors_battery"):
+        return {}
+    battery = None
+    with contextlib.suppress(OSError):
+        battery = psutil.sensors_battery()
+    if battery is None:
+        return {}
+    return {"battery_percent": float(battery.percent), "plugged": bool(battery.power_plugged)}
+
+
+def _number(path: Path) -> float | None:
+    try:
+        return float(path.read_text())
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.core.command import Command
+from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
+from harness.testing.progress import RecordedProgress
+from platforms.host import identity, placement
+from platforms.host.placement import Cpu, Placement
+from platforms.host.platform import Host
+from platforms.host.state import StateReader
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from harness.core.command import Command
+from harness.testing.progress import RecordedProgress
+from platforms.host.platform import Host
+host = Host(Path(sys.argv[1]) / "work", lock_path=Path(sys.argv[1]) / "lock")
+with host.open(host.devices()[0], RecordedProgress()) as session:
+    session.run(Command(("/bin/sh", "-c", "echo $$ > " + sys.argv[1] + "/pid; sleep 60")))
+"""
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path / "work", lock_path=tmp_path / "lock")
+
+
+def affinity_of(completed_stdout: str) -> set[int]:
+    return {int(word) for word in completed_stdout.split()}
+
+
+AFFINITY = (sys.executable, "-c", "import os; print(*os.sched_getaffinity(0))")
+
+
+def test_the_identity_is_the_same_for_every_look_and_never_null(tmp_path: Path) -> None:
+    first = identity.identity(tmp_path / "one")
+    assert first == identity.identity(tmp_path / "two")
+    assert len(first) == 16
+    assert int(first, 16) >= 0
+
+
+def test_a_machine_without_an_identity_remembers_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identity, "_system_id", lambda: None)
+    first = identity.identity(tmp_path / "identity")
+    assert identity.identity(tmp_path / "identity") == first
+    assert identity.identity(tmp_path / "another") != first
+
+
+def test_the_raw_machine_id_is_not_told(tmp_path: Path) -> None:
+    raw = Path("/etc/machine-id")
+    if not raw.exists():
+        pytest.skip("this system has no machine id")
+    assert raw.read_text().strip() not in identity.describe(None, tmp_path / "identity").model_dump_json()
+
+
+def test_the_reported_name_can_be_chosen(tmp_path: Path) -> None:
+    assert Host(tmp_path, name="lab-7").devices()[0].name == "lab-7"
+
+
+def test_a_program_with_known_threads_is_pinned_to_as_many_cpus_that_exist(host: Host) -> None:
+    with host.open(host.devices()[0], RecordedProgress()) as session:
+        completed = session.run(Command(AFFINITY, threads=1))
+    assert completed.cpus is not None
+    assert len(completed.cpus) == 1
+    assert affinity_of(completed.stdout) == set(completed.cpus) <= set(identity.allowed_cpus())
+
+
+def test_every_launch_of_a_session_runs_on_the_same_cpu(host: Host) -> None:
+    with host.open(host.devices()[0], RecordedProgress()) as session:
+        placed = {session.run(Command(AFFINITY, threads=1)).cpus for _ in range(5)}
+    assert len(placed) == 1
+
+
+def test_the_choice_of_the_cpu_is_recorded(host: Host) -> None:
+    with host.open(host.devices()[0], RecordedProgress()) as session:
+        assert "least busy" in session.device.attributes["placement"]
+
+
+def test_a_program_of_unknown_threads_is_left_alone(host: Host) -> None:
+    with host.open(host.devices()[0], RecordedProgress()) as session:
+        completed = session.run(Command(AFFINITY))
+    assert completed.cpus is None
+    assert affinity_of(completed.stdout) == set(identity.allowed_cpus())
+
+
+def test_pinning_can_be_forbidden(tmp_path: Path) -> None:
+    host = Host(tmp_path / "work", cpus=(), lock_path=tmp_path / "lock")
+    with host.open(host.devices()[0], RecordedProgress()) as session:
+        assert session.run(Command(AFFINITY, threads=1)).cpus is None
+
+
+def test_a_cpu_that_does_not_exist_is_refused_with_the_ones_that_do(host: Host) -> None:
+    with (
+        host.open(host.devices()[0], RecordedProgress()) as session,
+        pytest.raises(BenchmarkUnsupported, match="CPU 4095 does not exist") as caught,
+    ):
+        session.run(Command(AFFINITY, cpus=(4095,)))
+    assert caught.value.hint is not None
+    assert str(identity.allowed_cpus()[0]) in caught.value.hint
+
+
+def test_fast_cores_come_first_and_siblings_last() -> None:
+    cpus = (Cpu(3, 3, 3000, 0.0), Cpu(1, 1, 3000, 0.0), Cpu(5, 3, 3000, 0.0), Cpu(2, 2, 1000, 0.0))
+    assert Placement(cpus).choose(2) == (1, 3)
+    assert Placement(cpus).choose(9) == (1, 2, 3, 5)
+
+
+def test_an_idle_cpu_is_preferred_to_a_busy_one() -> None:
+    cpus = identity.allowed_cpus()
+    if len(cpus) < 2:
+        pytest.skip("needs two CPUs")
+    busy = cpus[-1]
+    burner = subprocess.Popen(("taskset", "-c", str(busy), sys.executable, "-c", "while True: pass"))
+    try:
+        time.sleep(0.3)
+        looked = placement.look()
+    finally:
+        burner.kill()
+        burner.wait()
+    shares = {cpu.number: cpu.busy for cpu in looked.cpus}
+    assert shares[busy] > 0.5
+    if min(shares.values()) < 0.4:
+        assert looked.choose(1) != (busy,)
+
+
+def test_two_measurements_do_not_run_at_once(tmp_path: Path, host: Host) -> None:
+    holder = subprocess.Popen((sys.executable, "-c", HOLDER, str(tmp_path)), stdout=subprocess.DEVNULL)
+    try:
+        wait_until((tmp_path / "pid").exists)
+        impatient = Host(tmp_path / "work", lock_path=tmp_path / "lock", lock_timeout_s=0.3)
+        progress = RecordedProgress()
+        with (
+            pytest.raises(EnvironmentProblem, match=f"process {holder.pid}"),
+            impatient.open(impatient.devices()[0], progress),
+        ):
+            pass
+        assert any("waiting" in task for task in progress.tasks)
+    finally:
+        holder.kill()
+        holder.wait()
+
+
+def test_a_killed_harness_leaves_no_program_no_lock_and_no_files(tmp_path: Path, host: Host) -> None:
+    holder = subprocess.Popen((sys.executable, "-c", HOLDER, str(tmp_path)), stdout=subprocess.DEVNULL)
+    pid_file = tmp_path / "pid"
+    wait_until(lambda: pid_file.exists() and pid_file.read_text().strip() != "")
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.wait()
+    program = int(pid_file.read_text())
+    wait_until(lambda: not running(program))
+    with host.open(host.devices()[0], RecordedProgress()):
+        assert len(list((tmp_path / "work" / "sessions").iterdir())) == 1
+
+
+def test_busy_tells_what_was_used_since_the_last_look() -> None:
+    reader = StateReader()
+    end = time.monotonic() + 0.4
+    while time.monotonic() < end:
+        pass
+    busy = reader.read().busy
+    assert busy is not None
+    assert busy > 0.3 / (os.cpu_count() or 1)
+
+
+def running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
+    except OSError:
+        return False
+
+
+def wait_until(condition: object) -> None:
+    assert callable(condition)
+    for _ in range(200):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it never happened")
