@@ -1,0 +1,216 @@
+"""What a program's observations add up to, while they are being read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from harness.core.metric import Observation, convert
+from harness.core.result import Note
+
+_SUMMARY_LIST: Final = ("p0", "p10", "p50", "p90", "p100", "mean", "stdev", "MAD")
+"""Order of a summary that is a list, as FAI-PEP's `utils/observer.py` prints it."""
+
+Key = tuple[str, str, str]
+"""Type, metric and unit."""
+
+
+class BadObservation(ValueError):
+    """Something that looks like an observation and cannot be one; the message says why."""
+
+
+@dataclass(slots=True)
+class Observed:
+    """Gathers observations in order of first mention.
+
+    Attributes:
+        samples: The samples of each key.
+        summaries: Statistics that the program computed itself.
+        infos: Texts; each different one once.
+        tables: Rows of each table, as JSON.
+        clashes: Units that do not convert to the first one of their metric.
+    """
+
+    samples: dict[Key, list[float]] = field(default_factory=dict)
+    summaries: list[tuple[Key, dict[str, float]]] = field(default_factory=list)
+    infos: dict[tuple[Key, str], None] = field(default_factory=dict)
+    tables: dict[str, list[str]] = field(default_factory=dict)
+    clashes: dict[str, None] = field(default_factory=dict)
+    _units: dict[tuple[str, str], str] = field(default_factory=dict)
+    _append: dict[tuple[object, object, object], Callable[[float], None]] = field(default_factory=dict)
+
+    def add_entry(self, type_: object, metric: object, entry: object) -> None:
+        """Add one observation: an object with `value`, `values`, `summary` or `info_string`, and a `unit`.
+
+        Raises:
+            BadObservation: It has none of them, or one that cannot be read.
+        """
+        if not isinstance(entry, dict):
+            raise BadObservation(f"{quoted(entry)} is not an object with `value` and `unit`")
+        unit = entry.get("unit", "")
+        if "value" in entry:
+            self.add_sample(type_, metric, unit, entry["value"])
+        elif "values" in entry:
+            self.add_samples(type_, metric, unit, entry["values"])
+        elif "summary" in entry:
+            summary = _summary(entry["summary"])
+            if "num_runs" in entry:
+                summary["n"] = number(entry["num_runs"])
+            self.summaries.append((_key(type_, metric, unit), summary))
+        elif "info_string" in entry:
+            self.add_info(type_, metric, unit, entry["info_string"])
+        else:
+            raise BadObservation("it has no `value`, `summary` or `info_string`")
+
+    def add_sample(self, type_: object, metric: object, unit: object, value: object) -> None:
+        """Add one sample. The many lines of a long run all pass here: equal keys are looked up once.
+
+        Raises:
+            BadObservation: The value is not a finite number, or type or metric is no name.
+        """
+        sample = number(value)
+        try:
+            append = self._append[type_, metric, unit]
+        except (KeyError, TypeError):
+            append = self._open(type_, metric, unit)
+        append(sample)
+
+    def add_samples(self, type_: object, metric: object, unit: object, values: object) -> None:
+        """Add a list of samples; none of them when one is not a number.
+
+        Raises:
+            BadObservation: It is no list, or one of them is bad.
+        """
+        if not isinstance(values, list) or not values:
+            raise BadObservation(f"{quoted(values)} is not a list of numbers")
+        for sample in [number(value) for value in values]:
+            self.add_sample(type_, metric, unit, sample)
+
+    def add_info(self, type_: object, metric: object, unit: object, info: object) -> None:
+        """Add a text.
+
+        Raises:
+            BadObservation: Type or metric is no name.
+        """
+        self.infos[_key(type_, metric, unit), _printable(info if isinstance(info, str) else _json(info))] = None
+
+    def add_table(self, name: object, rows: object) -> None:
+        """Add the rows of a table: a list of rows, or one row.
+
+        Raises:
+            BadObservation: A number in it is not finite.
+        """
+        key = _printable(name) if isinstance(name, str) and name else "custom_output"
+        lines = [_json(row) for row in (rows if isinstance(rows, list) else [rows])]
+        self.tables.setdefault(key, []).extend(lines)
+
+    def observations(self) -> tuple[Observation, ...]:
+        """What was gathered: samples, then summaries, texts and tables."""
+        return (
+            *(_observation(key, samples=tuple(samples)) for key, samples in self.samples.items() if samples),
+            *(_observation(key, summary=summary) for key, summary in self.summaries),
+            *(_observation(key, info=info) for key, info in self.infos),
+            *(_observation((name, "table", ""), info=f"[{', '.join(rows)}]") for name, rows in self.tables.items()),
+        )
+
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader of the observations must know."""
+        if not self.clashes:
+            return ()
+        return (
+            Note(
+                code="units",
+                message=f"one metric was printed in units that do not convert: {', '.join(self.clashes)}",
+                hint="print each metric in one unit; until then each unit is kept apart",
+            ),
+        )
+
+    def _open(self, type_: object, metric: object, unit: object) -> Callable[[float], None]:
+        """Where the samples of a key go: to a list of their own, or converted to the first unit's list."""
+        key = _key(type_, metric, unit)
+        name, printed = key[:2], key[2]
+        kept = self._units.setdefault(name, printed)
+        if convert(1.0, printed, kept) is None:
+            self.clashes[f"{' '.join(name)} in `{kept}` and in `{printed}`"] = None
+            kept = printed
+        append = self.samples.setdefault((*name, kept), []).append
+        if kept != printed:
+            append = _converting(append, printed, kept)
+        self._append[type_, metric, unit] = append
+        return append
+
+
+def number(value: object) -> float:
+    """A finite number, printed as one or as text.
+
+    Raises:
+        BadObservation: It is neither, or not finite.
+    """
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)) or (isinstance(value, str) and "_" in value):
+        raise BadObservation(f"value {quoted(value)} is not a number")
+    try:
+        result = float(value)
+    except ValueError as error:
+        raise BadObservation(f"value {quoted(value)} is not a number") from error
+    except OverflowError as error:
+        raise BadObservation("a value is too large for a double") from error
+    if not math.isfinite(result):
+        raise BadObservation(f"value {quoted(value)} is not finite")
+    return result
+
+
+def quoted(value: object) -> str:
+    """A JSON value as a message shows it, cut to a readable length."""
+    text = _json(value, allow_nan=True)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _json(value: object, *, allow_nan: bool = False) -> str:
+    try:
+        return json.dumps(value, allow_nan=allow_nan)
+    except ValueError as error:
+        raise BadObservation("a number in it is not finite") from error
+    except RecursionError as error:
+        raise BadObservation("it is nested too deeply") from error
+
+
+def _converting(append: Callable[[float], None], unit: str, to: str) -> Callable[[float], None]:
+    def converted(value: float) -> None:
+        append(number(convert(value, unit, to)))
+
+    return converted
+
+
+def _summary(summary: object) -> dict[str, float]:
+    if isinstance(summary, dict):
+        statistics = {_printable(name): number(value) for name, value in summary.items() if value is not None}
+        if statistics:
+            return statistics
+    elif isinstance(summary, list) and len(summary) == len(_SUMMARY_LIST):
+        return {name: number(value) for name, value in zip(_SUMMARY_LIST, summary, strict=True)}
+    raise BadObservation(f"summary {quoted(summary)} is neither an object of numbers nor {', '.join(_SUMMARY_LIST)}")
+
+
+def _key(type_: object, metric: object, unit: object) -> Key:
+    names = []
+    for role, name in (("type", type_), ("metric", metric)):
+        if not isinstance(name, str) or not name.strip():
+            raise BadObservation(f"its `{role}` is {quoted(name)}, not a name")
+        names.append(_printable(name.strip()))
+    if not isinstance(unit, (str, type(None))):
+        raise BadObservation(f"its `unit` is {quoted(unit)}, not a text")
+    return names[0], names[1], _printable((unit or "").strip())
+
+
+def _printable(text: str) -> str:
+    """The text without lone surrogates, which JSON can spell as an escape and no UTF-8 file can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _observation(
+    key: Key, *, samples: Sequence[float] = (), summary: dict[str, float] | None = None, info: str | None = None
+) -> Observation:
+    return Observation(type=key[0], metric=key[1], unit=key[2], samples=tuple(samples), summary=summary, info=info)

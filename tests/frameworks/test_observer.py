@@ -1,0 +1,328 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from frameworks.observer import parse_lines
+from harness.core.metric import Observation
+from harness.core.result import Note
+
+untimed = settings(deadline=None)  # a busy machine is no finding
+VALUE = 'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": "%s"}'
+
+
+def one(text: str) -> Observation:
+    observations, notes = parse_lines(text)
+    assert notes == ()
+    assert len(observations) == 1
+    return observations[0]
+
+
+def only_note(notes: tuple[Note, ...], code: str) -> Note:
+    assert [note.code for note in notes] == [code]
+    return notes[0]
+
+
+def test_value_lines_of_one_key_become_the_samples_of_one_observation_in_printed_order() -> None:
+    assert one("\n".join(VALUE % value for value in (3, 1, 2))) == Observation(
+        type="NET", metric="latency", unit="us", samples=(3.0, 1.0, 2.0)
+    )
+
+
+def test_other_text_may_stand_around_lines_and_on_them() -> None:
+    text = f"loading\nI/tag(12): {VALUE % 5} done\nno PyTorchObserver here\r\n{VALUE % 6}\r\n"
+    assert one(text).samples == (5.0, 6.0)
+
+
+def test_numbers_are_read_as_numbers_and_as_text() -> None:
+    assert one((VALUE % 5).replace('"5"', "5") + "\n" + VALUE % "1e3").samples == (5.0, 1000.0)
+
+
+def test_info_string_becomes_a_text() -> None:
+    line = 'PyTorchObserver {"type": "RUN", "metric": "runtime", "unit": "", "info_string": "executorch 1.5"}'
+    assert one(f"{line}\n{line}") == Observation(type="RUN", metric="runtime", info="executorch 1.5")
+
+
+def test_summary_object_keeps_the_number_of_runs() -> None:
+    line = 'PyTorchObserver {"type":"NET","metric":"latency","unit":"ms","num_runs":50,"summary":{"p50":"2","cv":null}}'
+    assert one(line).summary == {"p50": 2.0, "n": 50.0}
+
+
+def test_summary_list_has_the_order_of_fai_pep() -> None:
+    line = 'PyTorchObserver {"type":"NET","metric":"latency","unit":"ms","summary":[0,1,2,3,4,5,6,7]}'
+    expected = {"p0": 0.0, "p10": 1.0, "p50": 2.0, "p90": 3.0, "p100": 4.0, "mean": 5.0, "stdev": 6.0, "MAD": 7.0}
+    assert one(line).summary == expected
+
+
+def test_summary_and_info_before_the_first_value_are_kept() -> None:
+    summary = 'PyTorchObserver {"type":"conv","metric":"latency","unit":"us","summary":{"p50":1}}'
+    info = 'PyTorchObserver {"type":"NET","metric":"backend","unit":"","info_string":"xnnpack"}'
+    observations, notes = parse_lines(f"{summary}\n{info}\n{VALUE % 1}")
+    assert {observation.name for observation in observations} == {"conv latency", "NET backend", "NET latency"}
+    assert notes == ()
+
+
+@pytest.mark.parametrize("rows", ['[{"a": 1}, {"a": 2}]', '{"a": 1, "b": "x"}'])
+def test_custom_output_of_either_shape_is_kept_as_rows_of_json(rows: str) -> None:
+    observation = one(f'PyTorchObserver {{"custom_output": {rows}, "table_name": "layers"}}')
+    assert observation.name == "layers table"
+    expected = json.loads(rows)
+    assert json.loads(observation.info or "") == (expected if isinstance(expected, list) else [expected])
+
+
+def test_rows_of_one_table_add_up_over_lines() -> None:
+    line = 'PyTorchObserver {"custom_output": {"a": %d}, "table_name": "layers"}'
+    assert json.loads(one(f"{line % 1}\n{line % 2}").info or "") == [{"a": 1}, {"a": 2}]
+
+
+def test_old_nested_form_gives_one_observation_for_each_type_and_metric() -> None:
+    line = (
+        'Caffe2Observer {"NET": {"latency": {"value": "12", "unit": "ms"}, "flops": {"value": 3, "unit": ""}},'
+        ' "ID_0_Conv": {"latency": {"value": "7", "unit": "ms"}}}'
+    )
+    observations, notes = parse_lines(f"{line}\n{line}")
+    assert notes == ()
+    assert {o.name: o.samples for o in observations} == {
+        "NET latency": (12.0, 12.0),
+        "NET flops": (3.0, 3.0),
+        "ID_0_Conv latency": (7.0, 7.0),
+    }
+
+
+@pytest.mark.parametrize("between", ["", " ", ", ", " PyTorchObserver ", " and then Caffe2Observer says "])
+def test_two_objects_on_one_line_are_both_read(between: str) -> None:
+    found = '{"type": "NET", "metric": "latency", "unit": "us", "value": %d}'
+    assert one(f"PyTorchObserver {found % 1}{between}{found % 2}").samples == (1.0, 2.0)
+
+
+def test_braces_and_identifiers_inside_a_text_do_not_end_an_object() -> None:
+    line = 'PyTorchObserver {"type": "a", "metric": "b", "unit": "", "info_string": "} PyTorchObserver {\\" "}'
+    assert one(line).info == '} PyTorchObserver {" '
+
+
+def test_llm_statistics_of_executorch_become_metrics() -> None:
+    fields = {
+        "prompt_tokens": 7,
+        "generated_tokens": 120,
+        "model_load_start_ms": 1000,
+        "model_load_end_ms": 1500,
+        "inference_start_ms": 1500,
+        "inference_end_ms": 2600,
+        "prompt_eval_end_ms": 1600,
+        "first_token_ms": 1610,
+        "aggregate_sampling_time_ms": 30,
+        "SCALING_FACTOR_UNITS_PER_SECOND": 1000,
+    }
+    observations, notes = parse_lines("PyTorchObserver " + json.dumps(fields))
+    assert notes == ()
+    assert {(o.name, o.unit): o.samples for o in observations} == {
+        ("LLM prompt_tokens", "tokens"): (7.0,),
+        ("LLM generated_tokens", "tokens"): (120.0,),
+        ("LLM model_load_time", "ms"): (500.0,),
+        ("LLM time_to_first_token", "ms"): (110.0,),
+        ("LLM prompt_eval_time", "ms"): (100.0,),
+        ("LLM inference_time", "ms"): (1100.0,),
+        ("LLM sampling_time", "ms"): (30.0,),
+        ("LLM prompt_tokens_per_second", "tokens/s"): (70.0,),
+        ("LLM generate_tokens_per_second", "tokens/s"): (120.0,),
+    }
+
+
+def test_missing_or_unreached_llm_moments_only_leave_their_metrics_out() -> None:
+    line = (
+        'PyTorchObserver {"generated_tokens": 3, "inference_start_ms": 10, "prompt_eval_end_ms": 20, '
+        '"inference_end_ms": 20, "first_token_ms": 0}'
+    )
+    observations, notes = parse_lines(line)
+    assert notes == ()
+    assert {o.metric for o in observations} == {"generated_tokens", "prompt_eval_time", "inference_time"}
+
+
+def test_time_units_of_one_metric_convert_to_the_first() -> None:
+    text = VALUE % 1500 + '\nPyTorchObserver {"type": "NET", "metric": "latency", "unit": "ms", "value": 2}'
+    assert one(text) == Observation(type="NET", metric="latency", unit="us", samples=(1500.0, 2000.0))
+
+
+def test_units_that_do_not_convert_are_kept_apart_and_told() -> None:
+    text = VALUE % 1 + '\nPyTorchObserver {"type": "NET", "metric": "latency", "unit": "cycles", "value": 2}'
+    observations, notes = parse_lines(text)
+    assert [(o.unit, o.samples) for o in observations] == [("us", (1.0,)), ("cycles", (2.0,))]
+    assert "NET latency in `us` and in `cycles`" in only_note(notes, "units").message
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (VALUE % "NaN", 'value "NaN" is not finite'),
+        ((VALUE % 1).replace('"1"', "Infinity"), "value Infinity is not finite"),
+        (VALUE % "", 'value "" is not a number'),
+        (VALUE % "12 ms", 'value "12 ms" is not a number'),
+        (VALUE % "1_000", 'value "1_000" is not a number'),
+        ((VALUE % 1).replace('"1"', "true"), "value true is not a number"),
+        ((VALUE % 1).replace('"1"', "null"), "value null is not a number"),
+        ((VALUE % 1).replace('"1"', "1" + "0" * 400), "too large"),
+        ((VALUE % 1).replace('"1"', "1" + "0" * 5000), "not JSON"),
+        ((VALUE % 1)[:-5], "not JSON"),
+        ('PyTorchObserver {"type": "NET", "unit": "us", "value": 1}', "its `metric` is null, not a name"),
+        ('PyTorchObserver {"type": [], "metric": "a", "unit": "us", "value": 1}', "its `type` is [], not a name"),
+        ('PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us"}', "no `value`, `summary` or"),
+        ('PyTorchObserver {"type": "NET", "metric": "latency", "summary": [1, 2]}', "summary [1, 2] is neither"),
+        ('PyTorchObserver {"hello": "world"}', "no `type` and `metric`"),
+        ("PyTorchObserver {}", "no `type` and `metric`"),
+        ("PyTorchObserver " + '{"a": ' * 20_000, "nested too deeply"),
+    ],
+)
+def test_a_bad_line_is_reported_by_number_and_costs_no_good_one(bad: str, reason: str) -> None:
+    observations, notes = parse_lines(f"{VALUE % 1}\nhello\n{bad}\n{VALUE % 2}")
+    assert [observation.samples for observation in observations] == [(1.0, 2.0)]
+    note = only_note(notes, "bad_lines")
+    assert f"line 3: {reason}" in note.message or ("line 3" in note.message and reason in note.message)
+    assert note.hint
+
+
+def test_a_line_broken_into_by_another_loses_only_itself() -> None:
+    observations, notes = parse_lines(f'PyTorchObserver {{"type": "NET", "met{VALUE % 7}')
+    assert [observation.samples for observation in observations] == [(7.0,)]
+    assert "line 1: not JSON" in only_note(notes, "bad_lines").message
+
+
+def test_the_good_part_of_a_nested_line_is_kept() -> None:
+    line = 'Caffe2Observer {"NET": {"latency": {"value": "x", "unit": "ms"}, "load": {"value": 2, "unit": "ms"}}}'
+    observations, notes = parse_lines(line)
+    assert [(o.name, o.samples) for o in observations] == [("NET load", (2.0,))]
+    assert "line 1: NET latency:" in only_note(notes, "bad_lines").message
+
+
+def test_many_bad_lines_make_one_note_that_quotes_the_first() -> None:
+    _, notes = parse_lines("\n".join(VALUE % "x" for _ in range(20)))
+    message = only_note(notes, "bad_lines").message
+    assert "line 5:" in message
+    assert "line 6:" not in message
+    assert "and 15 more" in message
+
+
+def test_without_identifiers_every_line_that_begins_with_a_brace_is_an_object() -> None:
+    found = '{"type": "NET", "metric": "latency", "unit": "us", "value": %d}'
+    observations, notes = parse_lines(f"{found % 1}\n  {found % 2}\ntext {found % 3}\n", identifiers=())
+    assert [observation.samples for observation in observations] == [(1.0, 2.0)]
+    assert notes == ()
+
+
+def test_an_identifier_of_ones_own_replaces_the_usual_ones() -> None:
+    found = '{"type": "NET", "metric": "latency", "unit": "us", "value": %d}'
+    observations, _ = parse_lines(f"Mine(1): {found % 1}\nPyTorchObserver {found % 2}", ["Mine(1):"])
+    assert [observation.samples for observation in observations] == [(1.0,)]
+
+
+def test_a_document_with_a_list_of_metrics_is_understood() -> None:
+    document = {
+        "metrics": [
+            {"name": "NET latency", "unit": "ms", "values": [1.5, "2"]},
+            {"name": "accuracy", "value": 0.9},
+            {"type": "RUN", "metric": "runtime", "info_string": "mine"},
+        ]
+    }
+    observations, notes = parse_lines(json.dumps(document, indent=2))
+    assert notes == ()
+    assert observations == (
+        Observation(type="NET", metric="latency", unit="ms", samples=(1.5, 2.0)),
+        Observation(type="NET", metric="accuracy", samples=(0.9,)),
+        Observation(type="RUN", metric="runtime", info="mine"),
+    )
+
+
+def test_a_document_of_plain_numbers_is_understood() -> None:
+    document = {
+        "latency_ms": 1.25,
+        "conv": {"latency_us": [7, 8], "memory": {"value": "9", "unit": "bytes"}},
+        "io": {"disk": {"read_s": 2}},
+        "tokens_per_s": 30,
+        "backend": "xnnpack",
+        "quantised": True,
+    }
+    observations, notes = parse_lines(json.dumps(document))
+    assert notes == ()
+    assert {o.name: (o.unit, o.samples or o.info) for o in observations} == {
+        "NET latency": ("ms", (1.25,)),
+        "conv latency": ("us", (7.0, 8.0)),
+        "conv memory": ("bytes", (9.0,)),
+        "io.disk read": ("s", (2.0,)),
+        "NET tokens_per_s": ("/s", (30.0,)),
+        "NET backend": ("", "xnnpack"),
+        "NET quantised": ("", "true"),
+    }
+
+
+def test_bad_parts_of_a_document_are_reported_by_name() -> None:
+    observations, notes = parse_lines('{"latency_ms": "fast", "net": {"load_s": NaN, "n": 3}, "x": null}')
+    assert [(o.name, o.samples) for o in observations] == [("net n", (3.0,))]
+    message = only_note(notes, "bad_lines").message
+    assert "latency_ms: " in message
+    assert "net.load_s: " in message
+    assert "x: " in message
+
+
+def test_json_that_is_no_document_is_told() -> None:
+    observations, notes = parse_lines('{"latency_ms": 1}\n{"latency_ms": 2}')
+    assert observations == ()
+    assert "not one JSON object" in only_note(notes, "bad_lines").message
+
+
+def test_a_document_does_not_hide_behind_observer_lines() -> None:
+    assert one(f'{{"a": 1}}\n{VALUE % 2}').samples == (2.0,)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "hello", "PyTorchObserver", "PyTorchObserver ready", "[1, 2]", "3"])
+def test_other_output_says_nothing(text: str) -> None:
+    assert parse_lines(text) == ((), ())
+
+
+_WORDS = (
+    *("type", "metric", "unit", "value", "values", "summary", "info_string", "num_runs", "custom_output", "table_name"),
+    *("metrics", "name", "NET", "latency_ms", "prompt_tokens", "inference_start_ms", "inference_end_ms"),
+)
+_names = st.sampled_from(_WORDS) | st.text(max_size=3)
+_json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_names, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@untimed
+@given(st.dictionaries(_names, _json_values, max_size=6), st.sampled_from(["", "PyTorchObserver ", "x Caffe2Observer"]))
+def test_no_object_makes_it_raise_and_only_finite_numbers_come_out(found: dict[str, object], before: str) -> None:
+    for identifiers in (("PyTorchObserver", "Caffe2Observer"), ()):
+        observations, _ = parse_lines(before + json.dumps(found), identifiers)
+        for observation in observations:
+            assert all(math.isfinite(sample) for sample in observation.samples)
+            observation.model_dump_json()  # every text can be written
+
+
+@untimed
+@given(st.text(alphabet='{}[]":, \\\n1eE-NaPyTorchObserver\x00é', max_size=200))
+def test_no_text_makes_it_raise(text: str) -> None:
+    parse_lines(text)
+    parse_lines(text, ())
+    parse_lines("PyTorchObserver " + text)
+
+
+@untimed
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+def test_printed_samples_come_back_exactly_whatever_stands_between(samples: list[float]) -> None:
+    noise = ["", "text", VALUE % "bad", "PyTorchObserver {"]
+    lines = [line for i, sample in enumerate(samples) for line in (noise[i % len(noise)], VALUE % repr(sample))]
+    observations, _ = parse_lines("\n".join(lines))
+    assert [observation.samples for observation in observations] == [tuple(samples)]
+
+
+@untimed
+@given(st.permutations([VALUE % 1, 'PyTorchObserver {"type": "a", "metric": "b", "info_string": "c"}', "text"]))
+def test_the_order_of_different_lines_does_not_matter(lines: list[str]) -> None:
+    observations, notes = parse_lines("\n".join(lines))
+    assert {observation.name for observation in observations} == {"NET latency", "a b"}
+    assert notes == ()
