@@ -1,0 +1,171 @@
+"""From what launches said to the canonical result."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue
+
+import harness
+from harness.analysis.summary import collect
+from harness.analysis.trust import judge
+from harness.core.benchmark import Benchmark
+from harness.core.build import Build
+from harness.core.device import Device
+from harness.core.files import CachedFile
+from harness.core.measurement import Job, Measurement
+from harness.core.metric import Metric
+from harness.core.result import BenchmarkInfo, BuildInfo, FileInfo, Note, Outcome, Result
+
+_SILENT = "the program ended well but reported no number"
+_SILENT_HINT = (
+    "a program reports with lines such as "
+    'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": "123"}'
+)
+
+
+def conclude(
+    job: Job, device: Device, measurement: Measurement, *, run_type: str, meta: Mapping[str, JsonValue]
+) -> Result:
+    """The result of one measured job.
+
+    A program that ended well without a single number is a failure: nothing was measured.
+    """
+    metrics, collected = collect(measurement.observations, job.benchmark.statistics)
+    outcome, reason, hint = measurement.outcome, measurement.reason, measurement.hint
+    notes: Sequence[Note] = (*measurement.notes, *collected)
+    if outcome is Outcome.OK:
+        if any(metric.summary for metric in metrics):
+            notes = (*notes, *judge(metrics, measurement.launches, device.cores))
+        else:
+            outcome, reason, hint = Outcome.FAILED, _silence(notes), _SILENT_HINT
+    return _result(
+        job.benchmark,
+        device,
+        job.build,
+        started=measurement.started,
+        finished=measurement.finished,
+        outcome=outcome,
+        reason=reason,
+        hint=hint,
+        run_type=run_type,
+        meta=meta,
+        files=job.files,
+        metrics=metrics,
+        notes=merged(notes),
+    ).model_copy(update={"launches": measurement.launches})
+
+
+def without_numbers(
+    benchmark: Benchmark,
+    device: Device | None,
+    build: Build | None,
+    *,
+    outcome: Outcome,
+    reason: str,
+    hint: str | None,
+    now: float,
+    run_type: str,
+    meta: Mapping[str, JsonValue],
+) -> Result:
+    """The result of a benchmark that could not even be started."""
+    return _result(
+        benchmark,
+        device,
+        build,
+        started=now,
+        finished=now,
+        outcome=outcome,
+        reason=reason,
+        hint=hint,
+        run_type=run_type,
+        meta=meta,
+    )
+
+
+def merged(notes: Sequence[Note]) -> tuple[Note, ...]:
+    """One note for each code: the first, saying how often it was seen if several launches raised it."""
+    by_code: dict[str, list[Note]] = {}
+    for note in notes:
+        by_code.setdefault(note.code, []).append(note)
+    return tuple(_merge(same) for same in by_code.values())
+
+
+def _merge(same: Sequence[Note]) -> Note:
+    first = same[0]
+    if len(same) == 1:
+        return first
+    trust = all(note.trust for note in same)
+    return first.model_copy(update={"message": f"{first.message} (and {len(same) - 1} more like it)", "trust": trust})
+
+
+def _silence(notes: Sequence[Note]) -> str:
+    bad = next((note.message for note in notes if note.code == "bad_lines"), None)
+    return f"{_SILENT}: {bad}" if bad else _SILENT
+
+
+def _result(
+    benchmark: Benchmark,
+    device: Device | None,
+    build: Build | None,
+    *,
+    started: float,
+    finished: float,
+    outcome: Outcome,
+    reason: str | None,
+    hint: str | None,
+    run_type: str,
+    meta: Mapping[str, JsonValue],
+    files: Mapping[str, CachedFile] | None = None,
+    metrics: Sequence[Metric] = (),
+    notes: Sequence[Note] = (),
+) -> Result:
+    return Result(
+        harness_version=harness.__version__,
+        uid=str(uuid.uuid4()),
+        started=started,
+        finished=finished,
+        outcome=outcome,
+        reason=reason,
+        hint=hint,
+        run_type=run_type,
+        benchmark=_benchmark_info(benchmark),
+        build=_build_info(build) if build else None,
+        device=device,
+        metrics=tuple(metrics),
+        files={key: _file_info(file) for key, file in (files or {}).items()},
+        notes=tuple(notes),
+        meta={**benchmark.meta, **meta},
+    )
+
+
+def _benchmark_info(benchmark: Benchmark) -> BenchmarkInfo:
+    return BenchmarkInfo(
+        model=benchmark.model.name,
+        identifier=benchmark.identifier,
+        id=benchmark.id,
+        metric=benchmark.metric,
+        framework=benchmark.framework,
+        axes=benchmark.axes,
+        inputs={tensor.name: tensor.shape for tensor in benchmark.inputs},
+        threads=benchmark.threads,
+        warmup=benchmark.warmup,
+        iterations=benchmark.iterations,
+        time_limit_s=benchmark.time_limit_s,
+        launches=benchmark.launches,
+        category=benchmark.model.category,
+        group=benchmark.model.group,
+        specification=benchmark.origin.file.name,
+        digest=benchmark.digest,
+    )
+
+
+def _build_info(build: Build) -> BuildInfo:
+    return BuildInfo(**build.model_dump(exclude={"programs", "variables"}))
+
+
+def _file_info(file: CachedFile) -> FileInfo:
+    return FileInfo(
+        filename=file.filename, md5=file.md5, size_bytes=file.size_bytes, source=file.source, export=file.report
+    )

@@ -1,0 +1,171 @@
+"""From the samples of launches to the metrics of a result."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.core.metric import Metric, Observation, convert, direction_of
+from harness.core.result import Note
+
+STANDARD: Final = ("mean", "p0", "p10", "p50", "p90", "p100", "stdev", "MAD", "cv", "min", "max", "n")
+"""Statistics of every metric: FAI-PEP's set (`benchmark_driver.py`) with the extremes under their usual names, and the
+number of samples."""
+
+_NOT_PERCENTILES: Final = frozenset({"mean", "stdev", "MAD", "cv", "min", "max", "n"})
+
+_PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
+
+
+def summarise(samples: Sequence[float] | NDArray[np.float64], names: Sequence[str] = ()) -> dict[str, float | None]:
+    """Summarise the samples of one metric, by FAI-PEP's names and definitions.
+
+    `pN` interpolates linearly at position (n - 1) N / 100 of the sorted samples; `stdev` is the population's (divided
+    by n); `MAD` is the median of the absolute deviations from the median, unscaled; `cv` is stdev / mean.
+
+    Args:
+        samples: Finite numbers, at least one, in any order.
+        names: Statistics beside `STANDARD`: `pN` with N from 0 to 100, fractions allowed (`p99.9`).
+
+    Returns:
+        Each statistic in the unit of the samples. None where it is not defined (`cv` of a zero mean) or leaves the
+        range of a double.
+
+    Raises:
+        ValueError: There is no sample, one is not finite, or a name is unknown.
+    """
+    values = np.asarray(samples, dtype=np.float64)
+    if values.size == 0 or not np.isfinite(values).all():
+        raise ValueError("a summary needs at least one sample, and finite ones only")
+    percentiles = {name: _percent(name) for name in (*STANDARD, *names) if name not in _NOT_PERCENTILES}
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        ranked = np.percentile(values, list(percentiles.values()))
+        median = np.median(values)
+        mean, stdev = float(values.mean()), float(values.std())
+        statistics = {
+            **dict(zip(percentiles, ranked.tolist(), strict=True)),
+            "mean": mean,
+            "stdev": stdev,
+            "MAD": float(np.median(np.abs(values - median))),
+            "cv": stdev / mean if mean else math.nan,
+            "min": float(values.min()),
+            "max": float(values.max()),
+            "n": float(values.size),
+        }
+    return {name: _finite(statistics[name]) for name in dict.fromkeys((*STANDARD, *names))}
+
+
+def collect(
+    launches: Sequence[Sequence[Observation]], statistics: Sequence[str] = ()
+) -> tuple[tuple[Metric, ...], tuple[Note, ...]]:
+    """Put together what the launches of one result observed.
+
+    Args:
+        launches: The observations of each launch, in order; empty for a launch that said nothing, so that positions
+            are launch indices.
+        statistics: Statistics beside the standard ones.
+
+    Returns:
+        One metric for each name, in order of first mention, in the unit of its first launch. Samples count more than
+        summaries that the program computed itself. Notes tell what could not be put together.
+
+    Raises:
+        ValueError: A statistic is unknown.
+    """
+    gathered: dict[str, _Gathered] = {}
+    for index, observations in enumerate(launches):
+        for observation in observations:
+            _place(observation, gathered).add(index, observation)
+    metrics = [each.metric(name, statistics) for name, each in gathered.items()]
+    notes = [note for name, each in gathered.items() for note in each.notes(name)]
+    return tuple(metrics), tuple(notes)
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """One metric while it is put together. `infos` holds for each text the first launch that said it."""
+
+    first: Observation
+    samples: list[float] = field(default_factory=list)
+    launches: list[int] = field(default_factory=list)
+    summaries: list[dict[str, float]] = field(default_factory=list)
+    infos: dict[str, int] = field(default_factory=dict)
+
+    def add(self, launch: int, observation: Observation) -> None:
+        samples = _converted(observation, self.first.unit) or ()
+        self.samples.extend(samples)
+        self.launches.extend([launch] * len(samples))
+        if observation.summary is not None:
+            self.summaries.append(observation.summary)
+        if observation.info is not None:
+            self.infos.setdefault(observation.info, launch)
+
+    def metric(self, name: str, statistics: Sequence[str]) -> Metric:
+        summary: dict[str, float | None] = {}
+        if self.samples:
+            summary = summarise(self.samples, statistics)
+        elif self.summaries:
+            summary = dict(self.summaries[0])
+        return Metric(
+            name=name,
+            type=self.first.type,
+            metric=self.first.metric,
+            unit=self.first.unit,
+            direction=direction_of(self.first.metric, self.first.unit) if summary else None,
+            samples=tuple(self.samples),
+            launches=tuple(self.launches),
+            summary=summary,
+            info=next(iter(self.infos), None),
+        )
+
+    def notes(self, name: str) -> Iterator[Note]:
+        if name != self.first.name:
+            yield Note(code="units", message=f"{self.first.name} came in units that do not convert; see {name}")
+        if len(self.infos) > 1:
+            others = ", ".join(f"{info!r} (launch {launch})" for info, launch in list(self.infos.items())[:4])
+            yield Note(code="info_differs", message=f"{name} is not one text: {others}; the first is kept")
+        if self.summaries and self.samples:
+            yield Note(code="summary_left_out", message=f"{name} has samples; the program's own summary is left out")
+        elif len(self.summaries) > 1:
+            yield Note(
+                code="summary_left_out",
+                message=f"{name} came as {len(self.summaries)} summaries without samples; the first is kept",
+                hint="print every sample as a `value`, so that launches can be put together",
+            )
+
+
+def _place(observation: Observation, gathered: dict[str, _Gathered]) -> _Gathered:
+    """Where an observation belongs: with its name, or, in a unit that does not convert, beside it."""
+    name = observation.name
+    first = gathered.setdefault(name, _Gathered(observation)).first
+    if observation.info is None and _converted(observation, first.unit) is None:
+        name = f"{name} ({observation.unit})"
+    return gathered.setdefault(name, _Gathered(observation))
+
+
+def _converted(observation: Observation, unit: str) -> Sequence[float] | None:
+    """The samples in another unit; None where they do not convert, or leave the range of a double."""
+    if observation.unit == unit:
+        return observation.samples
+    if convert(1.0, observation.unit, unit) is None:
+        return None
+    samples = [convert(sample, observation.unit, unit) for sample in observation.samples]
+    finite = [sample for sample in samples if sample is not None and math.isfinite(sample)]
+    return finite if len(finite) == len(samples) else None
+
+
+def _percent(name: str) -> float:
+    found = _PERCENTILE.fullmatch(name)
+    if found is None or not 0 <= float(found.group(1)) <= 100:
+        raise ValueError(f"unknown statistic `{name}`: known are mean, stdev, MAD, cv, min, max, n and p0 to p100")
+    return float(found.group(1))
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

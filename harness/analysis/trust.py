@@ -1,0 +1,199 @@
+"""Whether the numbers of a result can be believed, and what to do when they cannot.
+
+Every limit is a choice, with what was measured for it: 9,500 launches of a MobileNetV2 runner on a machine that was
+quiet, had a bursty neighbour, or was crowded. There the iterations of a launch had a standard deviation of 2.0 %, 2.7 %
+and 89 %, and the lower quartiles of neighbouring launches of the same program one of 0.5 %, 0.9 % and 1.7 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from harness.analysis.noise import between_launches, trend, within_launches
+from harness.core.metric import Metric, convert
+from harness.core.result import Launch, Note
+
+MAIN_METRIC: Final = "NET latency"
+
+WITHIN_LIMIT: Final = 0.10
+"""Robust spread of the iterations of a launch: four times that beside a bursty neighbour, far from a crowded machine's.
+At 50 iterations their median is then still known to 2 %."""
+
+BETWEEN_LIMIT: Final = 0.05
+"""Distance of the launch medians: chance makes 4 % of five launches that vary by 1.7 %. A real difference of 5 % is
+what a reader would act on, so launches of one program must not show it."""
+
+TREND_LIMIT: Final = 0.05
+"""Change from the first to the last third of a launch: twice what chance makes of 50 iterations that spread by 5 %."""
+
+FEWEST_SAMPLES: Final = 5
+"""Below, neither spread nor trend can be seen: of 3 samples the spread is known to a factor of 2 at best."""
+
+BUSY_LIMIT: Final = 0.15
+"""Share of the machine that others may use: below, a pinned runner on a machine of two cores still has its core."""
+
+FREQUENCY_LIMIT: Final = 0.10
+"""Loss of clock frequency between launches that is told: a latency that follows it would be called noisy."""
+
+HOT_C: Final = 85.0
+"""Temperature that is told: systems on a chip begin to lower their clock between 80 and 95 degrees."""
+
+_SHORTEST_S = 0.1
+"""Below, CPU time counted in ticks of 10 ms says nothing about a single launch."""
+
+
+def judge(metrics: Sequence[Metric], launches: Sequence[Launch], cores: int) -> tuple[Note, ...]:
+    """What speaks against the main metric of a result. Without a timed metric nothing does.
+
+    Args:
+        metrics: The result's metrics.
+        launches: Its launches, with the state of the device before and after each.
+        cores: CPUs of the device.
+
+    Returns:
+        Notes `few_samples`, `noisy`, `warming_up`, `slowing_down`, `throttled`, `frequency`, `hot` and `busy`.
+    """
+    main = main_metric(metrics)
+    if main is None:
+        return ()
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # `harness.analysis.noise` knows what leaves the range of doubles
+        about_samples = (*_few_samples(main), *_noisy(main), *_trending(main))
+    return (*about_samples, *_heated(launches), *_busy(launches, cores))
+
+
+def main_metric(metrics: Sequence[Metric]) -> Metric | None:
+    """The metric that a result is about: `NET latency`, else the first time or rate."""
+    timed = [metric for metric in metrics if metric.summary and _is_timed(metric)]
+    return next((metric for metric in timed if metric.name == MAIN_METRIC), timed[0] if timed else None)
+
+
+def _few_samples(metric: Metric) -> Iterator[Note]:
+    count = len(metric.samples) or metric.summary.get("n")
+    if count is not None and count < FEWEST_SAMPLES:
+        yield Note(
+            code="few_samples",
+            message=f"{metric.name} has {count:g} sample{'s' if count != 1 else ''}: its noise cannot be judged",
+            hint=f"raise `iter` or `repeat` to at least {FEWEST_SAMPLES} samples",
+            trust=count > 1,
+        )
+
+
+def _noisy(metric: Metric) -> Iterator[Note]:
+    within, between = within_launches(metric), between_launches(metric)
+    reasons = []
+    if within > WITHIN_LIMIT:
+        reasons.append(f"spreads by {within:.1%} within a launch (limit {WITHIN_LIMIT:.0%})")
+    if between > BETWEEN_LIMIT:
+        reasons.append(f"differs by {between:.1%} from launch to launch (limit {BETWEEN_LIMIT:.0%})")
+    if reasons:
+        yield Note(
+            code="noisy",
+            message=f"{metric.name} {' and '.join(reasons)}",
+            hint="close other programs, pin the runner with `cpu-list`, let the device cool down, "
+            "and measure more launches (`repeat`)",
+            trust=False,
+        )
+
+
+def _trending(metric: Metric) -> Iterator[Note]:
+    change = trend(metric)
+    if change > TREND_LIMIT:
+        yield Note(
+            code="warming_up",
+            message=f"{metric.name} is {change:.1%} slower in the first third of a launch than in the last: "
+            "the warm-up was not over",
+            hint="raise `warmup`",
+        )
+    elif change < -TREND_LIMIT:
+        yield Note(
+            code="slowing_down",
+            message=f"{metric.name} is {-change:.1%} faster in the first third of a launch than in the last",
+            hint="the device may be heating up: raise `cooldown`, or measure more launches with fewer iterations",
+        )
+
+
+def _heated(launches: Sequence[Launch]) -> Iterator[Note]:
+    throttled = [launch.index for launch in launches if _throttled(launch)]
+    if throttled:
+        yield Note(
+            code="throttled",
+            message=f"the device lowered its clock because of heat in {_in_launches(throttled, launches)}",
+            hint="let it cool down: raise `cooldown`, take it out of its case, use fewer iterations",
+            trust=False,
+        )
+    drop = _frequency_drop(launches)
+    if drop > FREQUENCY_LIMIT:
+        yield Note(
+            code="frequency",
+            message=f"the clock frequency fell by {drop:.0%} between launches",
+            hint="fix it for the measurement (governor `performance`, turbo off), or let the device cool down",
+        )
+    hottest = max((_temperature(launch) for launch in launches), default=-math.inf)
+    if hottest >= HOT_C:
+        yield Note(
+            code="hot",
+            message=f"the device reached {hottest:.0f} degrees Celsius",
+            hint="let it cool down: raise `cooldown`",
+        )
+
+
+def _busy(launches: Sequence[Launch], cores: int) -> Iterator[Note]:
+    shares = [share for launch in launches if (share := _used_by_others(launch, cores)) is not None]
+    each = [others for seconds, others in shares if seconds >= _SHORTEST_S]
+    total = sum(seconds for seconds, _ in shares)
+    if not each and total > 0:
+        each = [sum(seconds * others for seconds, others in shares) / total]
+    above = [others for others in each if others > BUSY_LIMIT]
+    if above:
+        yield Note(
+            code="busy",
+            message=f"other programs used up to {max(above):.0%} of the machine's CPU time while it was measured",
+            hint="close them, or measure on a machine that does nothing else",
+            trust=2 * len(above) <= len(each),
+        )
+
+
+def _used_by_others(launch: Launch, cores: int) -> tuple[float, float] | None:
+    """Seconds between the states around a launch, and the share of the machine's CPU time that was not the runner's."""
+    if launch.before is None or launch.after is None or launch.after.busy is None or launch.cpu_s is None:
+        return None
+    seconds = max(launch.after.time - launch.before.time, launch.wall_s)
+    return (seconds, launch.after.busy - launch.cpu_s / (seconds * cores)) if seconds > 0 else None
+
+
+def _throttled(launch: Launch) -> bool:
+    before = launch.before.throttle_count if launch.before else None
+    after = launch.after.throttle_count if launch.after else None
+    return before is not None and after is not None and after > before
+
+
+def _frequency_drop(launches: Sequence[Launch]) -> float:
+    """Largest relative loss of frequency from an earlier launch to a later one, each read right after it."""
+    highest, drop = 0.0, 0.0
+    for launch in launches:
+        frequencies = (launch.after.frequency_mhz if launch.after else None) or ()
+        used = [frequencies[cpu] for cpu in launch.cpus or () if cpu < len(frequencies)] or frequencies
+        current = max(used, default=0.0)
+        highest = max(highest, current)
+        if current > 0:
+            drop = max(drop, 1 - current / highest)
+    return drop
+
+
+def _temperature(launch: Launch) -> float:
+    temperature = launch.after.temperature_c if launch.after else None
+    return -math.inf if temperature is None else temperature
+
+
+def _in_launches(some: Sequence[int], launches: Sequence[Launch]) -> str:
+    return f"{len(some)} of {len(launches)} launch{'es' if len(launches) != 1 else ''}"
+
+
+def _is_timed(metric: Metric) -> bool:
+    return convert(1.0, metric.unit, "s") is not None or metric.unit.endswith("/s")
