@@ -1,0 +1,130 @@
+"""One launch: the commands that start the runner once, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.core.benchmark import Benchmark
+from harness.core.build import Build
+from harness.core.command import Command, Completed
+from harness.core.errors import BenchmarkFailed
+from harness.core.protocols import Clock, Framework, Session, Staged
+from harness.core.result import Launch, Outcome, RawLog
+from harness.run.names import Names, fetched
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A launch and what it left behind."""
+
+    launch: Launch
+    completed: tuple[Completed, ...]
+    logs: tuple[RawLog, ...]
+
+
+def commands_of(
+    benchmark: Benchmark, build: Build, framework: Framework, staged: Staged, names: Names
+) -> tuple[Command, ...]:
+    """The command lines of the specification, or, for a typed test, the framework's.
+
+    Raises:
+        BenchmarkUnsupported: The framework cannot run it.
+        BenchmarkFailed: A placeholder has no value.
+    """
+    if benchmark.commands:
+        lines = [_with_arguments(line, benchmark.arguments) for line in benchmark.commands]
+        commands = [Command(names.words(line), threads=benchmark.threads) for line in lines]
+    else:
+        commands = [framework.command(benchmark, build, {**staged.files, **staged.programs})]
+    if not any(command.argv for command in commands):
+        raise BenchmarkFailed("every command of this benchmark is empty", hint="write the program into `commands`")
+    return tuple(
+        replace(
+            command,
+            env={**command.env, **benchmark.env},
+            timeout_s=benchmark.timeout_s,
+            cpus=benchmark.cpus if benchmark.cpus is not None else command.cpus,
+        )
+        for command in commands
+        if command.argv
+    )
+
+
+def launch(index: int, commands: Sequence[Command], session: Session, clock: Clock) -> Launched:
+    """Run the commands in order until one fails, with the device's state before and after."""
+    before = session.state()
+    started = clock()
+    completed: list[Completed] = []
+    for command in commands:
+        completed.append(session.run(command))
+        if not completed[-1].ok:
+            break
+    after = session.state()
+    last = completed[-1]
+    outcome, reason = _judge(last)
+    record = Launch(
+        index=index,
+        outcome=outcome,
+        reason=reason,
+        commands=tuple(one.command.argv for one in completed),
+        env=dict(last.command.env),
+        cpus=last.cpus,
+        started=started,
+        wall_s=sum(one.wall_s for one in completed),
+        cpu_s=sum(one.cpu_s or 0.0 for one in completed) if last.cpu_s is not None else None,
+        peak_memory_bytes=max((one.peak_memory_bytes or 0 for one in completed), default=0) or None,
+        before=before,
+        after=after,
+    )
+    return Launched(record, tuple(completed), tuple(_logs(index, completed)))
+
+
+def fetch_outputs(launched: Launched, benchmark: Benchmark, session: Session, names: Names, scratch: Path) -> Launched:
+    """Bring the output files of a launch that went well to the host; a missing one makes it fail."""
+    if launched.launch.outcome is not Outcome.OK or not benchmark.output_files:
+        return launched
+    files: dict[str, Path] = {}
+    for output in benchmark.output_files:
+        remote = names.words(output.location)[0]
+        files[output.key] = fetched(scratch, output.filename)
+        try:
+            session.pull(remote, files[output.key])
+        except FileNotFoundError:
+            failed = launched.launch.model_copy(
+                update={"outcome": Outcome.FAILED, "reason": f"the program ended well but did not write {remote}"}
+            )
+            return replace(launched, launch=failed)
+    return replace(launched, completed=(*launched.completed[:-1], replace(launched.completed[-1], files=files)))
+
+
+def left_for(benchmark: Benchmark, spent_s: float, index: int) -> Benchmark:
+    """The benchmark with an equal share of the time that is left for this launch and those after it."""
+    if benchmark.time_limit_s is None:
+        return benchmark
+    share = max(0.001, (benchmark.time_limit_s - spent_s) / (benchmark.launches - index))
+    return benchmark.model_copy(update={"time_limit_s": share})
+
+
+def _with_arguments(line: str, arguments: str) -> str:
+    return f"{line} {arguments}" if arguments and "{program}" in line else line
+
+
+def _judge(last: Completed) -> tuple[Outcome, str | None]:
+    if last.ok:
+        return Outcome.OK, None
+    reason = f"the program {last.describe()}"
+    if last.timed_out:
+        return Outcome.TIMEOUT, reason
+    return (Outcome.CRASHED if last.signal is not None else Outcome.FAILED), reason
+
+
+def _logs(index: int, completed: Sequence[Completed]) -> list[RawLog]:
+    logs = []
+    for number, one in enumerate(completed):
+        name = f"launch-{index}" if len(completed) == 1 else f"launch-{index}-command-{number}"
+        for stream, text in (("stdout", one.stdout), ("stderr", one.stderr)):
+            if text:
+                logs.append(RawLog(name=f"{name}.{stream}", text=text))
+    return logs

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frameworks.generic.framework import Generic
+from harness.core.benchmark import Benchmark, HostStep, Model, ModelFile, Origin, OutputFile
+from harness.core.build import Build
+from harness.core.files import CachedFile
+from harness.core.measurement import Job, Measurement
+from harness.core.protocols import Session
+from harness.core.result import Outcome
+from harness.run.measure import measure
+from harness.testing.progress import RecordedProgress
+from platforms.host.platform import Host
+
+ORIGIN = Origin(file=Path("spec.json"))
+OBSERVE = "import sys; [print('PyTorchObserver ' + a) for a in sys.argv[1:]]"
+
+
+def line(value: float, metric: str = "latency") -> str:
+    return json.dumps({"type": "NET", "metric": metric, "unit": "us", "value": str(value)})
+
+
+def command(code: str, *arguments: str) -> str:
+    return shlex.join((sys.executable, "-c", code, *arguments))
+
+
+def benchmark(*commands: str, **fields: Any) -> Benchmark:  # noqa: ANN401 - whatever a benchmark has
+    return Benchmark(
+        id=0,
+        model=Model(name="model", format="none"),
+        identifier="test",
+        metric="delay",
+        framework="generic",
+        commands=commands,
+        origin=ORIGIN,
+        digest="0",
+        **fields,
+    )
+
+
+def file_entry(key: str, path: Path) -> tuple[ModelFile, CachedFile]:
+    entry = ModelFile(key=key, filename=path.name, location=str(path), origin=ORIGIN)
+    cached = CachedFile(
+        key=key,
+        filename=path.name,
+        path=path,
+        md5=str(hash(path.read_bytes())),
+        size_bytes=path.stat().st_size,
+        source=str(path),
+    )
+    return entry, cached
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    host = Host(tmp_path / "work", lock_path=tmp_path / "lock")
+    with host.open(host.devices()[0], RecordedProgress()) as held:
+        yield held
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    return folder
+
+
+def measured(
+    job: Benchmark, session: Session, scratch: Path, files: dict[str, CachedFile] | None = None, **programs: Path
+) -> Measurement:
+    return measure(
+        Job(job, Build(source="none", commit="none", programs=programs), files or {}),
+        session,
+        Generic(programs),
+        scratch=scratch,
+        clock=time.time,
+        progress=RecordedProgress(),
+    )
+
+
+def test_every_launch_gives_its_own_samples(session: Session, scratch: Path) -> None:
+    code = "import sys; n = int(sys.argv[1]); print('PyTorchObserver ' + sys.argv[2].replace('7', str(n)))"
+    result = measured(benchmark(command(code, "{INDEX}", line(7)), launches=3), session, scratch)
+    assert result.outcome is Outcome.OK
+    assert [launch[0].samples for launch in result.observations] == [(0.0,), (1.0,), (2.0,)]
+    assert [launch.index for launch in result.launches] == [0, 1, 2]
+
+
+def test_each_launch_has_the_state_of_the_device_before_and_after(session: Session, scratch: Path) -> None:
+    (launch,) = measured(benchmark(command(OBSERVE, line(1))), session, scratch).launches
+    assert launch.before is not None
+    assert launch.after is not None
+    assert launch.before.time <= launch.started <= launch.after.time
+    assert launch.cpu_s is not None
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome", "words"),
+    [
+        ("raise SystemExit(3)", Outcome.FAILED, "exit status 3"),
+        ("import os; os.kill(os.getpid(), 11)", Outcome.CRASHED, "SIGSEGV"),
+        ("import time; time.sleep(60)", Outcome.TIMEOUT, "did not end within 1 s"),
+    ],
+)
+def test_a_failing_program_has_an_outcome_and_is_started_once(
+    session: Session, scratch: Path, *, tmp_path: Path, code: str, outcome: Outcome, words: str
+) -> None:
+    count = f"open({str(tmp_path / 'count')!r}, 'a').write('x'); print({'PyTorchObserver ' + line(5)!r}, flush=True); "
+    result = measured(benchmark(command(count + code), timeout_s=1.0, launches=3), session, scratch)
+    assert result.outcome is outcome
+    assert words in (result.reason or "")
+    assert (tmp_path / "count").read_text() == "x"
+    assert result.observations[0][0].samples == (5.0,), "what it said before it failed is lost"
+
+
+def test_a_missing_program_is_a_failure_that_names_it(session: Session, scratch: Path) -> None:
+    result = measured(benchmark("/nowhere/program"), session, scratch)
+    assert result.outcome is Outcome.FAILED
+    assert "/nowhere/program" in (result.reason or "")
+
+
+def test_a_placeholder_without_program_says_how_to_give_one(session: Session, scratch: Path) -> None:
+    result = measured(benchmark("{program} --x"), session, scratch)
+    assert result.outcome is Outcome.FAILED
+    assert "--program" in (result.hint or "")
+
+
+def test_files_and_programs_are_placeholders(session: Session, scratch: Path, tmp_path: Path) -> None:
+    model = tmp_path / "my model.bin"
+    model.write_text("weights")
+    program = tmp_path / "runner"
+    program.write_text(f"#!/bin/sh\ncat \"$1\" >&2\necho 'PyTorchObserver {line(1)}'\n")
+    program.chmod(0o755)
+    entry, cached = file_entry("files.model", model)
+    job = benchmark("{program} {files.model}", files=(entry,), arguments="--more")
+    result = measured(job, session, scratch, {"files.model": cached}, program=program)
+    assert result.outcome is Outcome.OK
+    assert any(log.text == "weights" for log in result.logs)
+    assert result.launches[0].commands[0][-1] == "--more"
+
+
+def test_two_files_of_one_name_are_refused(session: Session, scratch: Path, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    for folder in "ab":
+        (tmp_path / folder / "x.bin").write_text(folder)
+    first, one = file_entry("files.a", tmp_path / "a" / "x.bin")
+    second, two = file_entry("files.b", tmp_path / "b" / "x.bin")
+    job = benchmark("true", files=(first, second))
+    result = measured(job, session, scratch, {"files.a": one, "files.b": two})
+    assert result.outcome is Outcome.FAILED
+    assert "x.bin" in (result.reason or "")
+
+
+def test_an_output_file_is_fetched_and_a_stale_one_never_counts(session: Session, scratch: Path) -> None:
+    output = OutputFile(
+        key="output_files.log", filename="log.txt", location="{TGTDIR}/log.txt", converter="json_converter"
+    )
+    write_once = "import sys; sys.argv[2] == '0' and open(sys.argv[1], 'w').write(sys.argv[3])"
+    text = command(write_once, "{TGTDIR}log.txt", "{INDEX}", line(9))
+    result = measured(benchmark(text, output_files=(output,), launches=2), session, scratch)
+    assert result.observations[0][0].samples == (9.0,)
+    assert result.outcome is Outcome.FAILED
+    assert "did not write" in (result.reason or "")
+
+
+def test_steps_on_the_host_run_before_and_after_and_may_report(session: Session, scratch: Path) -> None:
+    before = HostStep(commands=(command("open('made', 'w').write('x')"),))
+    after = HostStep(commands=(command(OBSERVE, line(0.9, "accuracy")),))
+    job = benchmark(command(OBSERVE, line(1)), before=before, after=after, model_before=before, model_after=before)
+    result = measured(job, session, scratch)
+    assert result.outcome is Outcome.OK
+    assert (scratch / "made").exists()
+    assert [observation.metric for observation in result.observations[0]] == ["latency", "accuracy"]
+
+
+def test_a_failing_step_ends_the_benchmark(session: Session, scratch: Path) -> None:
+    job = benchmark(command(OBSERVE, line(1)), before=HostStep(commands=("false",)))
+    result = measured(job, session, scratch)
+    assert result.outcome is Outcome.FAILED
+    assert "preprocess" in (result.reason or "")
+    assert not result.launches
+
+
+def test_the_environment_of_a_benchmark_reaches_its_program_only(session: Session, scratch: Path) -> None:
+    show = "import os; print(os.environ.get('EDGE_LEAK', 'none'))"
+    first = measured(benchmark(command(show), env={"EDGE_LEAK": "1"}), session, scratch)
+    second = measured(benchmark(command(show)), session, scratch)
+    assert first.logs[0].text == "1\n"
+    assert second.logs[0].text == "none\n"
+
+
+def test_a_time_limit_ends_the_launches_early_and_says_so(session: Session, scratch: Path) -> None:
+    slow = command("import time; time.sleep(0.4); " + f"print({'PyTorchObserver ' + line(1)!r})")
+    result = measured(benchmark(slow, launches=50, time_limit_s=0.6), session, scratch)
+    assert result.outcome is Outcome.OK
+    assert 1 <= len(result.launches) < 50
+    assert [note.code for note in result.notes] == ["stopped_early"]
