@@ -1,0 +1,65 @@
+"""A torchvision that can be imported beside any build of torch of its release.
+
+The torchvision on PyPI is the CUDA build. Beside a CPU-only torch its extension `_C.so` does not load, which it
+passes over in silence; then it registers Python kernels for two operators that only the extension declares, and the
+import ends in `RuntimeError: operator torchvision::nms does not exist`. Declaring the two operators beforehand lets
+the import pass. They still cannot be computed, and no classification model needs them.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import torch
+
+from harness.core.errors import ExportFailed
+
+_UNDECLARED = ("nms", "qnms")
+_SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+
+
+def is_installed() -> bool:
+    """Whether there is a torchvision at all."""
+    return importlib.util.find_spec("torchvision") is not None
+
+
+def models() -> ModuleType:
+    """`torchvision.models`.
+
+    Raises:
+        ExportFailed: There is no torchvision.
+    """
+    if not is_installed():
+        raise ExportFailed(
+            "this model definition needs torchvision, which is not installed",
+            hint="pip install --no-deps torchvision==0.28.0 pillow",
+        )
+    _declare_operators()
+    return importlib.import_module("torchvision.models")
+
+
+@functools.cache  # The declaration lives as long as the library object that this keeps.
+def _declare_operators() -> torch.library.Library | None:
+    """Declare what the extension would, unless the extension itself loads and does so."""
+    if _extension_loads():
+        return None
+    library = torch.library.Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call] # torch's
+    for operator in _UNDECLARED:
+        library.define(f"{operator}{_SCHEMA}")  # type: ignore[no-untyped-call] # torch's
+    return library
+
+
+def _extension_loads() -> bool:
+    spec = importlib.util.find_spec("torchvision")
+    folders = [] if spec is None else spec.submodule_search_locations or []
+    for library in (file for folder in folders for file in sorted(Path(folder).glob("_C.*"))):
+        try:
+            torch.ops.load_library(library)  # type: ignore[no-untyped-call] # torch's
+        except OSError:
+            continue
+        return True
+    return False

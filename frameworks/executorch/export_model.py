@@ -1,0 +1,195 @@
+"""A model made from a request: seeded weights, settled statistics, example inputs and calibration data.
+
+Runs in the export process. Everything random is drawn from the request's seed, each purpose from a stream of its own,
+so that asking for one input more changes no weight.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from frameworks.executorch import definitions
+from frameworks.executorch.catalogue import Entry
+from harness.core.benchmark import Export, Input
+from harness.core.errors import ExportFailed
+from harness.core.placeholders import suggest
+
+Inputs = tuple[torch.Tensor, ...]
+"""One tensor for each positional argument of a module."""
+
+_DTYPES = {
+    "float": torch.float32,
+    "half": torch.float16,
+    "double": torch.float64,
+    "int8": torch.int8,
+    "uint8": torch.uint8,
+    "int16": torch.int16,
+    "int": torch.int32,
+    "int64": torch.int64,
+    "bool": torch.bool,
+}
+
+_SETTLING_BATCHES, _SETTLING_BATCH_SIZE = 2, 4
+"""Enough that activations neither die nor explode; more samples than one, because batch statistics need two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A model that is ready to be lowered.
+
+    Attributes:
+        module: In evaluation mode.
+        example_inputs: Their shapes and types become the program's.
+    """
+
+    module: nn.Module
+    example_inputs: Inputs
+
+
+def prepare(export: Export) -> Prepared:
+    """Make the model of a request.
+
+    Leaves torch with one thread: sums of floating-point numbers, hence statistics, depend on the number of threads.
+
+    Raises:
+        ExportFailed: The definition cannot be found, called or used.
+    """
+    torch.set_num_threads(1)
+    function = _function(definitions.find(export.definition))
+    _check_options(export, function)
+    random.seed(export.seed)
+    np.random.seed(export.seed % 2**32)
+    torch.manual_seed(export.seed)
+    module, own_inputs = _parts(function(**export.options), export.definition)
+    example_inputs = _example_inputs(export) if export.inputs else own_inputs
+    if example_inputs is None:
+        raise ExportFailed(
+            f"`{export.definition}` has no example inputs",
+            hint="give the export `inputs`, or let the function return (module, example_inputs)",
+        )
+    module.eval()
+    _settle_batch_norms(module, example_inputs, export.seed)
+    return Prepared(module, example_inputs)
+
+
+def calibration(example_inputs: Inputs, count: int, seed: int) -> Iterator[Inputs]:
+    """Random batches in the shapes of the example inputs."""
+    generator = _generator(seed, "calibration")
+    return (tuple(_random_like(tensor, generator) for tensor in example_inputs) for _ in range(count))
+
+
+def weights_md5(module: nn.Module) -> str:
+    """MD5 over names and bytes of all parameters and buffers, in the order of the names."""
+    whole = hashlib.md5(usedforsecurity=False)
+    for name, tensor in sorted(module.state_dict().items()):
+        if isinstance(tensor, torch.Tensor):  # A module may keep other things in its state.
+            whole.update(name.encode())
+            whole.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return whole.hexdigest()
+
+
+def _function(definition: Entry) -> Callable[..., object]:
+    module = importlib.import_module(definition.module)
+    function: object = getattr(module, definition.function, None)
+    if callable(function):
+        return function
+    raise ExportFailed(
+        f"module `{definition.module}` has no function `{definition.function}`",
+        hint=suggest(definition.function, [name for name in vars(module) if callable(getattr(module, name))]),
+    )
+
+
+def _check_options(export: Export, function: Callable[..., object]) -> None:
+    signature = inspect.signature(function)
+    try:
+        signature.bind(**export.options)
+    except TypeError as error:
+        takes = ", ".join(signature.parameters) or "none"
+        raise ExportFailed(f"options of `{export.definition}`: {error}", hint=f"it takes: {takes}") from error
+
+
+def _parts(made: object, definition: str) -> tuple[nn.Module, Inputs | None]:
+    """The module and the example inputs, if any, that a definition returned."""
+    if isinstance(made, nn.Module):
+        return made, None
+    if isinstance(made, tuple) and len(made) == 2:
+        module, inputs = made
+        inputs = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
+        if isinstance(module, nn.Module) and isinstance(inputs, (tuple, list)):
+            tensors = tuple(tensor for tensor in inputs if isinstance(tensor, torch.Tensor))
+            if len(tensors) == len(inputs):
+                return module, tensors
+    raise ExportFailed(
+        f"`{definition}` returned {type(made).__name__}",
+        hint="it must return a torch.nn.Module, or (module, tuple of example tensors)",
+    )
+
+
+def _example_inputs(export: Export) -> Inputs:
+    generator = _generator(export.seed, "example inputs")
+    return tuple(_example(wanted, generator) for wanted in export.inputs)
+
+
+def _example(wanted: Input, generator: torch.Generator) -> torch.Tensor:
+    """Normal numbers; whole ones are 0 or 1, which are valid as indices into any table."""
+    if wanted.dtype not in _DTYPES:
+        known = f"known: {', '.join(_DTYPES)}"
+        meant = suggest(wanted.dtype, _DTYPES)
+        raise ExportFailed(
+            f"input `{wanted.name}`: unknown type `{wanted.dtype}`", hint=f"{meant}; {known}" if meant else known
+        )
+    dtype = _DTYPES[wanted.dtype]
+    if dtype.is_floating_point:
+        return torch.randn(wanted.shape, generator=generator).to(dtype)
+    return torch.randint(0, 2, wanted.shape, generator=generator).to(dtype)
+
+
+def _random_like(example: torch.Tensor, generator: torch.Generator, batch: int = 1) -> torch.Tensor:
+    """Other numbers of the same kind, in a batch of at least the given size; whole ones within the example's range."""
+    shape = (max(batch, example.shape[0]), *example.shape[1:]) if example.dim() else example.shape
+    if example.is_floating_point():
+        return torch.randn(shape, generator=generator).to(example.dtype)
+    low, high = int(example.min()), int(example.max())
+    return torch.randint(low, high + 1, shape, generator=generator).to(example.dtype)
+
+
+def _settle_batch_norms(module: nn.Module, example_inputs: Inputs, seed: int) -> None:
+    """Give batch normalisations that never saw data the statistics of some.
+
+    With random weights and the initial statistics (mean 0, variance 1) activations shrink from layer to layer to
+    nothing; then neither accuracy nor quantisation can be judged. Those of a trained model are left as they are.
+    """
+    untouched = [layer for layer in module.modules() if isinstance(layer, _BatchNorm) and _saw_no_data(layer)]
+    if not untouched:
+        return
+    momenta = [layer.momentum for layer in untouched]
+    for layer in untouched:
+        layer.momentum = None  # A plain average over all batches.
+        layer.train()
+    generator = _generator(seed, "batch normalisation")
+    with torch.no_grad():
+        for _ in range(_SETTLING_BATCHES):
+            module(*(_random_like(tensor, generator, _SETTLING_BATCH_SIZE) for tensor in example_inputs))
+    for layer, momentum in zip(untouched, momenta, strict=True):
+        layer.momentum = momentum
+        layer.eval()
+
+
+def _saw_no_data(layer: _BatchNorm) -> bool:
+    mean, variance = layer.running_mean, layer.running_var
+    return mean is not None and variance is not None and bool((mean == 0).all()) and bool((variance == 1).all())
+
+
+def _generator(seed: int, purpose: str) -> torch.Generator:
+    stream = hashlib.sha256(f"{purpose} {seed}".encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(stream[:7], "big"))

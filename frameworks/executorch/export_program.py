@@ -1,0 +1,139 @@
+"""From a request to a program file with its report and its graph. Runs in the export process."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import platform
+import re
+import resource
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from executorch.devtools.backend_debug import get_delegation_info
+from executorch.exir import EdgeProgramManager
+from executorch.exir.backend.utils import format_delegated_graph
+
+from frameworks.executorch import export_files, export_provenance, recipes
+from frameworks.executorch.export_files import beside, write_whole
+from frameworks.executorch.export_model import Inputs, calibration, prepare, weights_md5
+from harness.core.benchmark import Export
+from harness.core.files import Delegation, ExportReport
+
+Say = Callable[[str], None]
+
+_OPERATOR = re.compile(
+    r"(?:aten_|dim_order_ops_|quantized_decomposed_)?(?P<name>\w+?)"
+    r"(?:_(?:default|correction|dim|dim_intlist|int|int_scalar|scalar|scalar_mode|self|tensor|tensor_mode|tensor_scalar|vec))?",
+    re.IGNORECASE,
+)
+"""Node names are `<namespace>_<operator>_<overload>`, for example `aten_convolution_default`."""
+
+
+def write_program(export: Export, destination: Path, say: Say, began: float) -> None:
+    """Make the model, lower it, and write the program last of all files.
+
+    Args:
+        export: What to make.
+        destination: The program; the report and the graph stand beside it.
+        say: Tells a person how far it is.
+        began: When the process began, by the monotonic clock.
+
+    Raises:
+        ExportFailed: The request cannot be met.
+    """
+    seconds: dict[str, float] = {}
+    recipe = recipes.find(export.recipe)
+    lower = importlib.import_module(recipe.module).lower
+    seconds["import"] = time.monotonic() - began
+    say(f"making {export.definition}")
+    with _timed(seconds, "model"):
+        prepared = prepare(export)
+        weights = weights_md5(prepared.module)
+        parameters = sum(parameter.numel() for parameter in prepared.module.parameters())
+    say(f"lowering by {export.recipe}")
+    with _timed(seconds, "lower"):
+        batches = _told(calibration(prepared.example_inputs, export.calibration, export.seed), export.calibration, say)
+        edge: EdgeProgramManager = lower(prepared.module, prepared.example_inputs, batches)
+    graph = edge.exported_program().graph_module
+    delegation, lowered = _delegation(graph), format_delegated_graph(graph)  # Before emitting, which changes the graph.
+    say("emitting the program")
+    with _timed(seconds, "emit"):
+        program: bytes = edge.to_executorch().buffer
+    report = ExportReport(
+        export=export,
+        versions=_versions(),
+        md5=hashlib.md5(program, usedforsecurity=False).hexdigest(),
+        size_bytes=len(program),
+        weights_md5=weights,
+        parameters=parameters,
+        delegation=delegation,
+        seconds={phase: round(spent, 3) for phase, spent in seconds.items()},
+        peak_memory_bytes=_peak_memory_bytes(),
+    )
+    write_whole(beside(destination, export_files.GRAPH), f"{lowered}\n".encode())
+    write_whole(beside(destination, export_files.REPORT), report.model_dump_json(indent=2).encode())
+    write_whole(destination, program)
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    seconds[phase] = time.monotonic() - began
+
+
+def _told(batches: Iterator[Inputs], count: int, say: Say) -> Iterator[Inputs]:
+    for number, batch in enumerate(batches, start=1):
+        say(f"quantising {number}/{count}")
+        yield batch
+    if count:
+        say("lowering the quantised model")
+
+
+def _delegation(graph: torch.fx.GraphModule) -> Delegation:
+    """Operators by kind, overloads of one operator counted together."""
+    info = get_delegation_info(graph)
+    delegated: Counter[str] = Counter()
+    left: Counter[str] = Counter()
+    for operator, count in info.delegation_by_operator.items():
+        delegated[_clean(operator)] += count.delegated
+        left[_clean(operator)] += count.non_delegated
+    return Delegation(
+        subgraphs=info.num_delegated_subgraphs,
+        delegated=dict(sorted((+delegated).items())),
+        non_delegated=dict(sorted((+left).items())),
+    )
+
+
+def _clean(operator: str) -> str:
+    matched = _OPERATOR.fullmatch(operator)
+    return matched["name"] if matched else operator
+
+
+def _versions() -> dict[str, str]:
+    """Versions, and the instruction set torch computes with, on which sums and thus quantised programs depend."""
+    return {
+        **export_provenance.versions(),
+        "python": platform.python_version(),
+        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+    }
+
+
+def _peak_memory_bytes() -> int:
+    """Peak resident memory of this program alone.
+
+    Linux's `ru_maxrss` includes what the parent had when it started us; `VmHWM` (KiB) does not. macOS counts bytes.
+    """
+    status = Path("/proc/self/status")
+    if status.is_file():
+        peak = re.search(r"^VmHWM:\s+(\d+) kB$", status.read_text(), re.MULTILINE)
+        if peak is not None:
+            return int(peak[1]) * 1024
+    scale = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale

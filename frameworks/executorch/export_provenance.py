@@ -1,0 +1,154 @@
+"""What determines an exported program beside the request: versions, and the sources that take part.
+
+Everything here reads files and imports nothing that it reads about, because it runs before each cache look-up.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.util
+import sysconfig
+from collections.abc import Iterator, Mapping
+from importlib import metadata
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+
+from harness.core.errors import ExportFailed
+
+_PACKAGES = ("executorch", "torch", "torchao", "torchvision")
+
+
+def versions() -> dict[str, str]:
+    """Version of each package that can change a program; `absent` where there is none."""
+    return {package: _version(package) or "absent" for package in _PACKAGES}
+
+
+def own_sources(module: str, package: str) -> Mapping[str, Path]:
+    """One of our modules and all it imports from below `package`, by dotted name."""
+    return _follow(module, _locate(module), inside=f"{package}.")
+
+
+def user_sources(module: str) -> Mapping[str, Path]:
+    """A user's module and all it imports from the same folder or package, by dotted name.
+
+    Imports are followed as far as they can be read: not those made by a running program, and not into installed
+    packages. Of an installed module only its own file is told; `installed_version` tells the rest.
+
+    Raises:
+        ExportFailed: There is no such module, or it cannot be read.
+    """
+    file = _locate(module)
+    return _follow(module, file, inside=f"{module}." if _is_installed(file) else "")
+
+
+def installed_version(module: str) -> str | None:
+    """Version of the distribution called like the module's top package, if there is one."""
+    return _version(module.partition(".")[0])
+
+
+def digest(files: Mapping[str, Path]) -> str:
+    """SHA-256 over names and contents, the same wherever the files lie."""
+    whole = hashlib.sha256()
+    for name, file in sorted(files.items()):
+        whole.update(f"{name}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return whole.hexdigest()
+
+
+def file_digest(file: Path) -> str:
+    """SHA-256 of one file, read piecewise: it may be a checkpoint of gigabytes."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _is_installed(file: Path) -> bool:
+    paths = sysconfig.get_paths()
+    return any(file.is_relative_to(paths[kind]) for kind in ("purelib", "platlib", "stdlib"))
+
+
+def _locate(module: str) -> Path:
+    """The source of a module, found as the exporting process finds it, without importing its parent packages."""
+    importlib.invalidate_caches()
+    top, *below = module.split(".")
+    spec = None if top == "__main__" else importlib.util.find_spec(top)
+    spec = spec or PathFinder.find_spec(top, [str(Path.cwd())])
+    name = top
+    for part in below:
+        name = f"{name}.{part}"
+        spec = _below(spec, name)
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        raise ExportFailed(
+            f"no Python module `{module}` in {Path.cwd()} or among the installed packages",
+            hint="run from the folder that holds it, or add that folder to PYTHONPATH",
+        )
+    return Path(spec.origin)
+
+
+def _below(parent: ModuleSpec | None, name: str) -> ModuleSpec | None:
+    if parent is None or parent.submodule_search_locations is None:
+        return None
+    return PathFinder.find_spec(name, list(parent.submodule_search_locations))
+
+
+def _follow(module: str, file: Path, inside: str) -> Mapping[str, Path]:
+    """The module and what it imports, directly or not, whose dotted names begin with `inside`."""
+    root = _root(module, file)
+    found = {module: file}
+    waiting = [*_parents(module), *_imports(module, file)]
+    while waiting:
+        name = waiting.pop()
+        source = None if name in found or not name.startswith(inside) else _source(root, name)
+        if source is not None:
+            found[name] = source
+            waiting += [*_parents(name), *_imports(name, source)]
+    return found
+
+
+def _root(module: str, file: Path) -> Path:
+    """The folder from which the dotted name leads to the file."""
+    depth = module.count(".") + (file.name == "__init__.py")
+    return file.parents[depth]
+
+
+def _source(root: Path, name: str) -> Path | None:
+    stem = root.joinpath(*name.split("."))
+    candidates = (stem / "__init__.py", stem.with_name(f"{stem.name}.py"))
+    return next((file for file in candidates if file.is_file()), None)
+
+
+def _parents(name: str) -> Iterator[str]:
+    """The packages whose `__init__` runs before the module does."""
+    parts = name.split(".")
+    return (".".join(parts[:count]) for count in range(1, len(parts)))
+
+
+def _imports(module: str, file: Path) -> Iterator[str]:
+    """Every dotted name that the source may import; some are functions and classes, which no file bears."""
+    try:
+        tree = ast.parse(file.read_bytes(), str(file))
+    except SyntaxError as error:
+        raise ExportFailed(f"cannot read {file}: {error}") from error
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            origin = _absolute(node, package)
+            yield from (origin, *(f"{origin}.{alias.name}" for alias in node.names))
+
+
+def _absolute(node: ast.ImportFrom, package: str) -> str:
+    """The module that `from ... import` names, with leading dots resolved against the package."""
+    if node.level == 0:
+        return node.module or ""
+    parts = package.split(".") if package else []
+    base = parts[: len(parts) - (node.level - 1)]
+    return ".".join([*base, *([node.module] if node.module else [])])

@@ -1,0 +1,145 @@
+"""Exports in a process of their own, seen from the harness: what determines one, and how to have it made."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from frameworks.executorch import definitions, export_files, export_provenance, recipes
+from frameworks.executorch.export_files import beside
+from harness import shell
+from harness.core.benchmark import Export
+from harness.core.command import Command, Completed
+from harness.core.errors import ExportFailed
+from harness.core.files import ExportReport
+from harness.core.protocols import Task
+
+_PACKAGE = "frameworks.executorch"
+_PROCESS = f"{_PACKAGE}.export_process"
+_TIMEOUT_S = 30 * 60.0
+
+_ENVIRONMENT = {
+    # The order of floating-point sums depends on the number of threads: statistics, and with them the program's
+    # bytes, would differ between machines.
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    # Some passes of the exporter walk over sets.
+    "PYTHONHASHSEED": "0",
+}
+
+_PROGRESS = re.compile(r"progress: (?P<text>.*?)(?: (?P<completed>\d+)/(?P<total>\d+))?")
+
+
+def fingerprint(export: Export) -> Mapping[str, str]:
+    """Everything beside the request that determines the program: versions, and digests of the sources taking part.
+
+    An option that names an existing file (a checkpoint) counts with that file's content.
+
+    Raises:
+        ExportFailed: No such definition or recipe.
+    """
+    definition, recipe = definitions.find(export.definition), recipes.find(export.recipe)
+    process = {**_own_sources(_PROCESS), **_own_sources(f"{_PACKAGE}.exporter")}
+    found = {
+        **export_provenance.versions(),
+        "recipe": export_provenance.digest(_own_sources(recipe.module)),
+        "process": export_provenance.digest(process),
+    }
+    if definitions.is_built_in(definition):
+        found["definition"] = export_provenance.digest(_own_sources(definition.module))
+    else:
+        found["definition"] = export_provenance.digest(export_provenance.user_sources(definition.module))
+        found["definition_version"] = export_provenance.installed_version(definition.module) or "none"
+    for name, value in export.options.items():
+        if isinstance(value, str) and value and Path(value).is_file():
+            found[f"option {name}"] = export_provenance.file_digest(Path(value))
+    return found
+
+
+def export(export: Export, destination: Path, progress: Task) -> ExportReport:
+    """Make the program in a process of its own.
+
+    Beside `destination` stand afterwards its report (`.report.json`) and the lowered graph as text (`.graph.txt`).
+    When it fails nothing of them is there, but what the process wrote (`.log`).
+
+    Raises:
+        ExportFailed: With what the process said last, and what to do about it.
+    """
+    definitions.find(export.definition)
+    recipes.find(export.recipe)
+    try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        # All files are made in here and moved out when they are whole: a killed process leaves nothing behind.
+        with tempfile.TemporaryDirectory(prefix=f".{destination.name}.", dir=destination.parent) as staging:
+            request = Path(staging) / "request.json"
+            request.write_text(export.model_dump_json(indent=2), encoding="utf-8")
+            program = Path(staging) / destination.name
+            completed = shell.run(_command(request, program), on_line=_teller(progress))
+            if not completed.ok or not program.is_file():
+                raise _failure(export, completed, beside(destination, export_files.LOG))
+            return _install(program, destination)
+    except (OSError, ValidationError) as error:
+        raise ExportFailed(f"cannot write {destination}: {error}") from error
+
+
+def _own_sources(module: str) -> Mapping[str, Path]:
+    return export_provenance.own_sources(module, _PACKAGE)
+
+
+def _command(request: Path, program: Path) -> Command:
+    # -P: the working directory must not come before the installed packages; the process appends it itself.
+    argv = (sys.executable, "-P", "-m", _PROCESS, str(request), str(program))
+    return Command(argv, env=_ENVIRONMENT, timeout_s=_TIMEOUT_S)
+
+
+def _teller(progress: Task) -> Callable[[str], None]:
+    def tell(line: str) -> None:
+        said = _PROGRESS.fullmatch(line)
+        if said is None:
+            return
+        if said["total"] is None:
+            progress.update(text=said["text"])
+        else:
+            progress.update(text=said["text"], completed=float(said["completed"]), total=float(said["total"]))
+
+    return tell
+
+
+def _install(program: Path, destination: Path) -> ExportReport:
+    """Move everything to its place, the program last: where it is, the rest is too."""
+    report = ExportReport.model_validate_json(beside(program, export_files.REPORT).read_bytes())
+    for suffix in (export_files.REPORT, export_files.GRAPH, ""):
+        beside(program, suffix).replace(beside(destination, suffix))
+    beside(destination, export_files.LOG).unlink(missing_ok=True)
+    return report
+
+
+def _failure(export: Export, completed: Completed, log: Path) -> ExportFailed:
+    log.write_text(completed.stderr, encoding="utf-8")
+    reason = _last(completed.stderr, "error: ") if completed.exit_code == 1 else None
+    if reason is None:
+        reason = completed.describe() if not completed.ok else "the process ended without writing a program"
+    remedy = _last(completed.stderr, "hint: ") or _remedy(completed)
+    whole = f"the whole log is {log}"
+    return ExportFailed(
+        f"cannot export `{export.definition}` by `{export.recipe}`: {reason}",
+        hint=f"{remedy}; {whole}" if remedy else whole,
+    )
+
+
+def _last(text: str, prefix: str) -> str | None:
+    return next((line.removeprefix(prefix) for line in reversed(text.splitlines()) if line.startswith(prefix)), None)
+
+
+def _remedy(completed: Completed) -> str | None:
+    if completed.timed_out:
+        return "take a smaller model, smaller inputs or less calibration data"
+    if completed.signal == signal.SIGKILL:
+        return "free memory, or take a smaller model or smaller inputs"
+    return None

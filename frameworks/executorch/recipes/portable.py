@@ -1,0 +1,17 @@
+"""No delegate: every operator runs in the portable kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from executorch.exir import EdgeProgramManager, to_edge_transform_and_lower
+
+
+def lower(
+    module: torch.nn.Module,
+    example_inputs: tuple[torch.Tensor, ...],
+    calibration: Iterable[tuple[torch.Tensor, ...]],  # noqa: ARG001 - nothing is quantised
+) -> EdgeProgramManager:
+    """Lower without a partitioner."""
+    return to_edge_transform_and_lower(torch.export.export(module, example_inputs))

@@ -1,0 +1,18 @@
+"""XNNPACK in 32-bit floating point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import EdgeProgramManager, to_edge_transform_and_lower
+
+
+def lower(
+    module: torch.nn.Module,
+    example_inputs: tuple[torch.Tensor, ...],
+    calibration: Iterable[tuple[torch.Tensor, ...]],  # noqa: ARG001 - nothing is quantised
+) -> EdgeProgramManager:
+    """Lower what XNNPACK takes; the rest stays portable."""
+    return to_edge_transform_and_lower(torch.export.export(module, example_inputs), partitioner=[XnnpackPartitioner()])

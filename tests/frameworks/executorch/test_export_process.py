@@ -1,0 +1,182 @@
+"""Exports as the harness makes them: in processes of their own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from frameworks.executorch import exporter
+from frameworks.executorch.export_files import GRAPH, LOG, REPORT, beside
+from harness.core.benchmark import Export
+from harness.core.errors import ExportFailed
+from harness.core.files import ExportReport
+
+NETS = """
+import os, signal, sys
+import torch
+
+def scaled(factor=1.0, bias=True, note=""):
+    print("noise of a user's model")
+    assert note == "kept", note
+    return torch.nn.Linear(4, int(4 * factor), bias=bias), (torch.randn(1, 4),)
+
+def killed():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def leaving():
+    sys.exit(0)
+
+def failing():
+    print("the last thing that was tried")
+    raise ValueError("no such checkpoint")
+"""
+
+
+class Told:
+    def __init__(self) -> None:
+        self.updates: list[tuple[str | None, float | None, float | None]] = []
+
+    def update(self, *, completed: float | None = None, total: float | None = None, text: str | None = None) -> None:
+        self.updates.append((text, completed, total))
+
+
+@pytest.fixture
+def nets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    (tmp_path / "process_nets.py").write_text(NETS)
+    monkeypatch.chdir(tmp_path)
+    yield
+    assert not [file for file in tmp_path.rglob(".*") if file.name.startswith(".program")]
+
+
+def export(wanted: Export, folder: Path) -> ExportReport:
+    return exporter.export(wanted, folder / "cache" / "program.pte", Told())
+
+
+def md5(file: Path) -> str:
+    return hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("definition", "recipe", "words"),
+    [("mv4", "portable", "model definition `mv4`"), ("mlp", "xnnpack", "export recipe `xnnpack`")],
+)
+def test_unknown_names_fail_before_a_process_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, definition: str, recipe: str, words: str
+) -> None:
+    monkeypatch.setattr("harness.shell.run", None)
+
+    with pytest.raises(ExportFailed, match=words):
+        export(Export(definition=definition, recipe=recipe), tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_export_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporter, "_TIMEOUT_S", 0.3)
+
+    with pytest.raises(ExportFailed, match=r"did not end within 0\.3 s and was killed") as failure:
+        export(Export(definition="mlp", recipe="portable"), tmp_path)
+
+    assert "smaller" in (failure.value.hint or "")
+    assert [file.name for file in (tmp_path / "cache").iterdir()] == [f"program.pte{LOG}"]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file, not a folder")
+
+    with pytest.raises(ExportFailed, match=r"cannot write .*program\.pte"):
+        export(Export(definition="mlp", recipe="portable"), tmp_path)
+
+
+def test_progress_lines_become_updates() -> None:
+    told = Told()
+    tell = exporter._teller(told)
+    for line in ("progress: making mlp", "noise", "progress: quantising 3/8"):
+        tell(line)
+
+    assert told.updates == [("making mlp", None, None), ("quantising", 3.0, 8.0)]
+
+
+@pytest.mark.slow
+def test_two_processes_make_the_same_program(tmp_path: Path) -> None:
+    wanted = Export(definition="mlp", recipe="xnnpack_q8", calibration=2, seed=3)
+    program, told = tmp_path / "program.pte", Told()
+
+    report = exporter.export(wanted, program, told)
+    again = export(wanted, tmp_path)
+
+    assert report.md5 == again.md5 == md5(program)
+    assert report.weights_md5 == again.weights_md5
+    assert report.size_bytes == program.stat().st_size
+    assert report.export == wanted
+    assert report.parameters == 874
+    assert {"import", "model", "lower", "emit"} == report.seconds.keys()
+    assert {"torch", "executorch", "torchao", "torchvision", "python", "cpu_capability"} == report.versions.keys()
+    assert 100 << 20 < (report.peak_memory_bytes or 0) < 2 << 30
+    assert ("quantising", 2.0, 2.0) in told.updates
+    assert ExportReport.model_validate_json(beside(program, REPORT).read_bytes()) == report
+    assert beside(program, GRAPH).read_text().startswith("graph():")
+    assert {file.name for file in (tmp_path / "cache").iterdir()} == {
+        "program.pte",
+        f"program.pte{GRAPH}",
+        f"program.pte{REPORT}",
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("nets")
+def test_a_users_function_gets_its_options(tmp_path: Path) -> None:
+    wanted = Export(
+        definition="process_nets:scaled",
+        recipe="portable",
+        options={"factor": 0.5, "bias": False, "note": "kept"},
+    )
+    old_log = beside(tmp_path / "cache" / "program.pte", LOG)
+    old_log.parent.mkdir()
+    old_log.write_text("of an earlier failure")
+
+    assert export(wanted, tmp_path).parameters == 8
+    assert not old_log.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("nets")
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        ("failing", "ValueError: no such checkpoint"),
+        ("killed", "was ended by SIGKILL.*making process_nets:killed"),
+        ("leaving", "ended without writing a program"),
+    ],
+)
+def test_a_failure_is_told_and_leaves_no_program(tmp_path: Path, function: str, words: str) -> None:
+    with pytest.raises(ExportFailed, match=words) as failure:
+        export(Export(definition=f"process_nets:{function}", recipe="portable"), tmp_path)
+
+    log = tmp_path / "cache" / f"program.pte{LOG}"
+    assert str(log) in (failure.value.hint or "")
+    assert list(log.parent.iterdir()) == [log]
+    if function == "failing":
+        assert "the last thing that was tried" in log.read_text()
+        assert "Traceback" in log.read_text()
+
+
+@pytest.mark.slow
+def test_a_hint_of_the_process_arrives(tmp_path: Path) -> None:
+    with pytest.raises(ExportFailed, match="options of `mlp`: got an unexpected keyword") as failure:
+        export(Export(definition="mlp", recipe="portable", options={"hiden": 3}), tmp_path)
+
+    assert "it takes: in_features, hidden, out_features" in (failure.value.hint or "")
+
+
+@pytest.mark.slow
+def test_xnnpack_takes_all_of_mobilenet_v2(tmp_path: Path) -> None:
+    delegation = export(Export(definition="mv2", recipe="xnnpack_fp32"), tmp_path).delegation
+
+    assert delegation is not None
+    assert (delegation.subgraphs, delegation.delegated_count, delegation.non_delegated_count) == (1, 205, 1)
+    assert delegation.delegated["convolution"] == 52
+    assert delegation.delegated["add"] == 10
