@@ -1,0 +1,48 @@
+"""Keep each result as one file with one line of JSON, in a tree that is short enough to guess.
+
+    <folder>/<model>/<identifier>/<n>/data.txt
+
+FAI-PEP wrote `<folder>/<identifier>/data.txt` after deleting that folder, so that models whose benchmarks are called
+`0`, `1`, ... overwrote each other. Here the model is part of the path, each further result of a benchmark (on another
+device, of another build, of another run) has the next number, and nothing is ever deleted. The first is `0`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.core.errors import ReporterFailed
+from harness.core.protocols import Reporter
+from harness.core.result import Report
+from harness.settings import Settings
+from reporters.local import one_line, publish, segment
+
+
+class SimpleLocalReporter:
+    """Keeps canonical results, one line each, and no logs."""
+
+    name = "simple_local"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def report(self, report: Report) -> str:
+        """Keep one result; returns its file."""
+        info = report.result.benchmark
+        parent = self._folder / segment(info.model) / segment(info.identifier)
+        try:
+            return str(publish(parent, {"data.txt": one_line(report.result) + "\n"}) / "data.txt")
+        except OSError as error:
+            raise ReporterFailed(
+                f"cannot keep the result in {self._folder}: {error.strerror or error}",
+                hint="make room or permission there, or name another folder with --simple_local_reporter",
+            ) from error
+
+    def close(self) -> None:
+        """Nothing is left to tell."""
+
+
+def create(settings: Settings) -> Reporter | None:
+    """The reporter for `--simple_local_reporter`, if given."""
+    folder = settings.simple_local_reporter
+    return SimpleLocalReporter(folder) if folder is not None else None

@@ -1,0 +1,77 @@
+"""One line of JSON per result on standard output, and nothing else ever: for pipes and scripts.
+
+A line is the canonical result without what grows with the number of iterations: the `launches` of the result, and the
+`samples` and `launches` of each metric. It can still be read as a `Result`. The local reporter keeps the whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping
+from typing import Final, TextIO
+
+from pydantic.main import IncEx
+
+from harness.core.errors import ReporterFailed
+from harness.core.protocols import Reporter
+from harness.core.result import Report
+from harness.settings import Settings
+from reporters.local import one_line
+
+_BULK: Final[Mapping[str, IncEx | bool]] = {
+    "launches": True,
+    "metrics": {"__all__": {"samples": True, "launches": True}},
+}
+
+
+class SimpleScreenReporter:
+    """Writes lines to a stream; after the first failure it stays silent and says so each time."""
+
+    name = "simple_screen"
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._failure: str | None = None
+
+    def report(self, report: Report) -> None:
+        """Write one line and flush it."""
+        line = one_line(report.result, exclude=_BULK) + "\n"
+        if self._failure is None:
+            self._write(line)
+        if self._failure is not None:
+            raise ReporterFailed(
+                f"cannot write the result to standard output: {self._failure}",
+                hint="whoever reads it must stay until the end, and a file needs room; the local reporter has all",
+            )
+
+    def close(self) -> None:
+        """Nothing is left to tell: each line was flushed."""
+
+    def _write(self, line: str) -> None:
+        try:
+            self._stream.write(line)
+            self._stream.flush()
+        except (OSError, ValueError) as error:  # ValueError: the stream was closed
+            self._failure = str(error)
+            _forget(self._stream)
+
+
+def create(settings: Settings) -> Reporter | None:
+    """The reporter for `--simple_screen_reporter`, if given."""
+    return SimpleScreenReporter(sys.stdout) if settings.simple_screen_reporter else None
+
+
+def _forget(stream: TextIO) -> None:
+    """Let the line that could not be written go nowhere.
+
+    Python flushes standard output again as it exits, and would replace the harness's exit status by its own
+    (docs.python.org/3/library/signal.html, "Note on SIGPIPE").
+    """
+    with contextlib.suppress(OSError, ValueError):  # a stream without a descriptor has nothing to flush into
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(nowhere, stream.fileno())
+        finally:
+            os.close(nowhere)
