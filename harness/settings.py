@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import platformdirs
+from pydantic import JsonValue
 
 from harness.core.values import Scalar
 
@@ -38,7 +39,9 @@ class Settings:
         devices: Identities or names to use; empty means the first (or only) device.
         excluded_devices: Identities or names never to use.
         program: Prebuilt programs by placeholder; `program` is the runner.
-        info: FAI-PEP's info JSON: programs and commits given by the caller.
+        meta: Free values reported with every result.
+        commit: What to call the given programs, instead of their digest.
+        commit_time: Unix seconds of that commit.
         model_cache: Where model files are kept.
         cache_dir: Where runners and other rebuildable things are kept.
         root_model_dir: What `//` locations are relative to.
@@ -73,7 +76,9 @@ class Settings:
     devices: tuple[str, ...] = ()
     excluded_devices: tuple[str, ...] = ()
     program: dict[str, Path] = field(default_factory=dict)
-    info: Path | None = None
+    meta: dict[str, JsonValue] = field(default_factory=dict)
+    commit: str | None = None
+    commit_time: int | None = None
     model_cache: Path = field(default_factory=lambda: default_cache() / "models")
     cache_dir: Path = field(default_factory=default_cache)
     root_model_dir: Path | None = None

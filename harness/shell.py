@@ -19,6 +19,8 @@ from harness.core.errors import EnvironmentProblem, HarnessError
 _LOOK_S = 0.2
 """How often a waiting thread looks whether the harness is being stopped."""
 
+_SECRET = frozenset({"HARNESS_REMOTE_TOKEN", "HARNESS_REMOTE_TOKEN_FILE"})
+
 _stopping = threading.Event()
 """Set by a signal; the only state of this module, because a signal concerns the whole process."""
 
@@ -48,7 +50,7 @@ def run(
         raise Interrupted("stopped before the program was started")
     started = time.monotonic()
     deadline = started + command.timeout_s
-    process = _start(command, {**os.environ, **(env or {}), **command.env})
+    process = _start(command, {**inherited(), **(env or {}), **command.env})
     try:
         stdout, stderr = _capture(process, deadline, on_line)
         timed_out = not _wait(process, deadline)
@@ -69,6 +71,11 @@ def run(
         cpu_s=cpu_s,
         peak_memory_bytes=peak_memory_bytes,
     )
+
+
+def inherited() -> dict[str, str]:
+    """The harness's environment as programs may see it: without its secrets."""
+    return {name: value for name, value in os.environ.items() if name not in _SECRET}
 
 
 def output(argv: Sequence[str], *, timeout_s: float = 30.0) -> str | None:

@@ -45,6 +45,11 @@ def test_the_harness_own_environment_is_not_changed() -> None:
     assert dict(os.environ) == before
 
 
+def test_programs_do_not_see_our_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_REMOTE_TOKEN", "s3cret")
+    assert "s3cret" not in shell.run(Command(("env",))).stdout
+
+
 def test_a_program_that_closes_its_output_and_goes_on_is_still_ended() -> None:
     started = time.monotonic()
     completed = shell.run(python("import os, time; os.close(1); os.close(2); time.sleep(60)", timeout_s=0.5))

@@ -121,7 +121,8 @@ class Framework(Protocol):
         Args:
             benchmark: What to measure. Its `time_limit_s` is what is left for this launch.
             build: The runner.
-            files: Path on the device by file key (`files.model`); programs by theirs (`program`).
+            files: Path on the device by key: files (`files.model`, `input_files.X`), where outputs shall be written
+                (`output_files.X`), programs (`program`).
 
         Raises:
             BenchmarkUnsupported: This framework cannot run it.

@@ -37,7 +37,8 @@ def commands_of(
         lines = [_with_arguments(line, benchmark.arguments) for line in benchmark.commands]
         commands = [Command(names.words(line), threads=benchmark.threads) for line in lines]
     else:
-        commands = [framework.command(benchmark, build, {**staged.files, **staged.programs})]
+        outputs = {output.key: names.words(output.location)[0] for output in benchmark.output_files}
+        commands = [framework.command(benchmark, build, {**staged.files, **staged.programs, **outputs})]
     if not any(command.argv for command in commands):
         raise BenchmarkFailed("every command of this benchmark is empty", hint="write the program into `commands`")
     return tuple(

@@ -49,8 +49,10 @@ class HostSession:
     def run(self, command: Command) -> Completed:
         """Run pinned, in a process group of its own, which dies with the harness."""
         cpus = self._cpus(command)
+        cwd = command.cwd or self._folder
+        _check_program(command.argv[0], cwd)
         argv = (*_follow_parent(), *_pinned(cpus), *command.argv)
-        completed = shell.run(replace(command, argv=argv, cwd=command.cwd or self._folder))
+        completed = shell.run(replace(command, argv=argv, cwd=cwd))
         return replace(completed, cpus=cpus or None)
 
     def pull(self, remote: str, local: Path) -> None:
@@ -89,6 +91,12 @@ def _executable(path: Path, folder: Path) -> Path:
     shutil.copyfile(path, copy)
     copy.chmod(0o755)
     return copy
+
+
+def _check_program(program: str, cwd: Path) -> None:
+    """Say what is missing ourselves: behind a prefix it would look like a failure of the prefix."""
+    if shutil.which(program if "/" not in program else cwd / program) is None:
+        raise EnvironmentProblem(f"cannot start {program}: no such program", hint="check the path, or install it")
 
 
 @cache

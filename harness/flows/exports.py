@@ -1,0 +1,77 @@
+"""`harness export`: make model files and say what was lowered, without measuring."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import plugins
+from harness.core.benchmark import Export, Model, ModelFile, Origin
+from harness.core.errors import ExitCode, UsageError
+from harness.core.protocols import Exporter, Progress
+from harness.flows.lowering import describe
+from harness.flows.plan import Failure
+from harness.flows.run import fetch, make_plan
+from harness.models.cache import ModelCache
+from harness.settings import Settings
+
+_FRAMEWORK = "executorch"
+"""The framework that exports when nobody names one: the only one of ours that can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One program that a person asked for.
+
+    Attributes:
+        definition: Built-in model or `package.module:function`.
+        recipe: How to lower it.
+        seed: Seed of weights and calibration data.
+        calibration: Number of calibration batches.
+        output: Where to put it.
+    """
+
+    definition: str
+    recipe: str
+    seed: int
+    calibration: int
+    output: Path
+
+
+def export_model(wanted: Wanted, settings: Settings, progress: Progress) -> ExitCode:
+    """Export one definition, or take it from the cache, and copy it to where it is wanted.
+
+    Raises:
+        UsageError: The framework cannot export.
+        ExportFailed: With the reason and a remedy.
+    """
+    exporter = plugins.framework(settings.framework or _FRAMEWORK, settings)
+    if not isinstance(exporter, Exporter):
+        raise UsageError(f"the framework `{exporter.name}` cannot export")
+    request = Export(
+        definition=wanted.definition, recipe=wanted.recipe, seed=wanted.seed, calibration=wanted.calibration
+    )
+    file = ModelFile(key="files.model", filename=wanted.output.name, export=request, origin=Origin(file=Path("export")))
+    name = wanted.definition.replace(":", ".")
+    cached = ModelCache(settings.model_cache).fetch(
+        file,
+        model=Model(name=name, format=exporter.name),
+        exporter=exporter,
+        progress=progress,
+        force=settings.force_export,
+    )
+    progress.say(describe(cached))
+    wanted.output.parent.mkdir(parents=True, exist_ok=True)
+    partial = wanted.output.with_name(wanted.output.name + ".part")
+    shutil.copyfile(cached.path, partial)
+    partial.replace(wanted.output)
+    progress.say(f"{wanted.output}  md5 {cached.md5}")
+    return ExitCode.OK
+
+
+def export_files(settings: Settings, progress: Progress) -> ExitCode:
+    """Bring every file of a specification into the cache, as a run would."""
+    files = fetch(make_plan(settings), settings, progress)
+    failed = any(isinstance(file, Failure) for file in files.values())
+    return ExitCode.BENCHMARK_FAILED if failed else ExitCode.OK

@@ -1,0 +1,129 @@
+"""What will be measured where: benchmarks paired with devices, and the pairs that cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from harness.core.benchmark import Benchmark, ModelFile
+from harness.core.build import Build
+from harness.core.device import Device
+from harness.core.errors import EnvironmentProblem, UsageError
+from harness.core.files import CachedFile
+from harness.core.protocols import Framework, Platform
+from harness.core.result import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One benchmark on one device.
+
+    Attributes:
+        benchmark: What to measure.
+        device: Where.
+        obstacle: Why it cannot be; None when it can.
+    """
+
+    benchmark: Benchmark
+    device: Device
+    obstacle: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run will do.
+
+    Attributes:
+        platform: The kind of device.
+        pairs: Every benchmark on every device.
+        frameworks: The frameworks that are needed, by name.
+    """
+
+    platform: Platform
+    pairs: tuple[Pair, ...]
+    frameworks: Mapping[str, Framework]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why something that a benchmark needs is not there.
+
+    Attributes:
+        outcome: How the benchmarks that need it end.
+        reason: Why.
+        hint: What to do about it.
+        environment: Whether the machine is to blame and not the specification.
+    """
+
+    outcome: Outcome
+    reason: str
+    hint: str | None = None
+    environment: bool = False
+
+
+Files = Mapping[str, CachedFile | Failure]
+"""By `file_key`."""
+Builds = Mapping[tuple[str, str], Build | Failure]
+"""By framework and device identity."""
+
+
+def file_key(file: ModelFile, benchmark: Benchmark) -> str:
+    """What makes two entries of specifications the same file."""
+    content = file.model_dump_json(exclude={"key", "origin"})
+    return f"{benchmark.framework}|{benchmark.model.format}|{benchmark.model.name}|{content}"
+
+
+def select(benchmarks: Sequence[Benchmark], only: Sequence[str], skip: Sequence[str]) -> tuple[Benchmark, ...]:
+    """The benchmarks that the patterns leave.
+
+    Raises:
+        UsageError: None is left, or a pattern matches nothing.
+    """
+    for pattern in (*only, *skip):
+        if not any(fnmatchcase(benchmark.title, pattern) for benchmark in benchmarks):
+            known = ", ".join(benchmark.title for benchmark in benchmarks[:8])
+            raise UsageError(f"no benchmark matches `{pattern}`", hint=f"there are: {known}")
+    kept = tuple(
+        benchmark
+        for benchmark in benchmarks
+        if (not only or any(fnmatchcase(benchmark.title, pattern) for pattern in only))
+        and not any(fnmatchcase(benchmark.title, pattern) for pattern in skip)
+    )
+    if not kept:
+        raise UsageError("no benchmark is left to measure", hint="look at --only and --skip")
+    return kept
+
+
+def choose(found: Sequence[Device], wanted: Sequence[str], excluded: Sequence[str]) -> tuple[Device, ...]:
+    """The devices that were asked for; the first one when none was named.
+
+    Raises:
+        EnvironmentProblem: A device that was named is not there, or none is left.
+    """
+    for name in wanted:
+        if not any(name in {device.identity, device.name} for device in found):
+            there = ", ".join(f"{device.name} ({device.identity})" for device in found) or "none"
+            raise EnvironmentProblem(f"no device `{name}`", hint=f"there are: {there}")
+    left = tuple(
+        device
+        for device in found
+        if not {device.identity, device.name} & set(excluded)
+        and (not wanted or {device.identity, device.name} & set(wanted))
+    )
+    if not left:
+        raise EnvironmentProblem("no device to measure on", hint="`harness devices` lists what can be reached")
+    return left if wanted else left[:1]
+
+
+def pair(benchmarks: Sequence[Benchmark], devices: Sequence[Device]) -> tuple[Pair, ...]:
+    """Every benchmark on every device, with what stands against it."""
+    return tuple(
+        Pair(benchmark, device, _obstacle(benchmark, device)) for device in devices for benchmark in benchmarks
+    )
+
+
+def _obstacle(benchmark: Benchmark, device: Device) -> str | None:
+    if benchmark.threads is not None and benchmark.threads > device.cores:
+        return f"needs {benchmark.threads} threads, and {device.name} has {device.cores} CPUs"
+    return None

@@ -1,0 +1,155 @@
+"""The main job as stages: load, plan, fetch, build, measure, report. Each takes values and returns values."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from harness import plugins
+from harness.core.benchmark import Benchmark, ModelFile
+from harness.core.build import Build
+from harness.core.errors import BenchmarkFailed, EnvironmentProblem, ExitCode
+from harness.core.files import CachedFile
+from harness.core.protocols import Exporter, Progress
+from harness.core.result import Outcome
+from harness.flows.lowering import describe
+from harness.flows.plan import Builds, Failure, Files, Plan, choose, file_key, pair, select
+from harness.flows.reporting import Reporting
+from harness.flows.worker import Worker
+from harness.models.cache import ModelCache
+from harness.settings import Settings
+from harness.spec.load import load
+from harness.spec.options import LoadOptions
+
+_FETCHES = 2
+"""Files that are fetched at once; an export needs a core and up to a gigabyte for itself."""
+
+
+def run(settings: Settings, progress: Progress) -> ExitCode:
+    """The main job: measure every benchmark of the specifications once, and report."""
+    plan = make_plan(settings)
+    reporting = Reporting(plugins.reporters(settings), progress)
+    try:
+        files = fetch(plan, settings, progress)
+        builds = build(plan, settings, progress)
+        measure_all(plan, files=files, builds=builds, settings=settings, reporting=reporting, progress=progress)
+    finally:
+        reporting.close()
+    progress.say(f"{reporting.summary()}; results: {settings.local_reporter}")
+    return max(reporting.exit_code(), _environment(builds), key=_ORDER.index)
+
+
+def make_plan(settings: Settings) -> Plan:
+    """Load the specifications, find the devices, and pair them.
+
+    Raises:
+        UsageError: Wrong specifications or names.
+        EnvironmentProblem: No device, or a plug-in that cannot be loaded.
+    """
+    benchmarks = select(load_benchmarks(settings), settings.only, settings.skip)
+    platform = plugins.platform(settings.platform, settings)
+    devices = choose(platform.devices(), settings.devices, settings.excluded_devices)
+    frameworks = {name: plugins.framework(name, settings) for name in {one.framework for one in benchmarks}}
+    return Plan(platform, pair(benchmarks, devices), frameworks)
+
+
+def load_benchmarks(settings: Settings) -> tuple[Benchmark, ...]:
+    """Every benchmark of the specifications, expanded.
+
+    Raises:
+        SpecificationError: Everything that is wrong with them.
+    """
+    options = LoadOptions(
+        string_map=settings.string_map,
+        root_model_dir=settings.root_model_dir,
+        framework=settings.framework,
+        env=settings.env,
+        timeout_s=settings.timeout,
+        cooldown_s=settings.cooldown,
+        command_args=settings.command_args,
+        meta=settings.meta,
+        programs=frozenset(settings.program),
+    )
+    return load(settings.benchmark_file, options).benchmarks
+
+
+def fetch(plan: Plan, settings: Settings, progress: Progress) -> Files:
+    """Bring every file into the cache, several at once; a file that cannot be had fails only who needs it."""
+    cache = ModelCache(settings.model_cache)
+    wanted: dict[str, tuple[ModelFile, Benchmark]] = {}
+    for benchmark in {id(one.benchmark): one.benchmark for one in plan.pairs if one.obstacle is None}.values():
+        for file in benchmark.all_files():
+            wanted.setdefault(file_key(file, benchmark), (file, benchmark))
+
+    def one(file: ModelFile, benchmark: Benchmark) -> CachedFile | Failure:
+        framework = plan.frameworks[benchmark.framework]
+        exporter = framework if isinstance(framework, Exporter) else None
+        try:
+            cached = cache.fetch(
+                file, model=benchmark.model, exporter=exporter, progress=progress, force=settings.force_export
+            )
+        except BenchmarkFailed as error:
+            progress.say(f"✗ {file.filename}: {error}")
+            return Failure(Outcome.FAILED, error.message, error.hint)
+        progress.say(describe(cached))
+        return cached
+
+    with ThreadPoolExecutor(_FETCHES) as pool:
+        return dict(zip(wanted, pool.map(lambda pair: one(*pair), wanted.values()), strict=True))
+
+
+def build(plan: Plan, settings: Settings, progress: Progress) -> Builds:
+    """Bring the runner of every framework for every device."""
+    builds: dict[tuple[str, str], Build | Failure] = {}
+    for one in plan.pairs:
+        key = (one.benchmark.framework, one.device.identity)
+        if key in builds or one.obstacle is not None:
+            continue
+        try:
+            made = plan.frameworks[one.benchmark.framework].build(one.device, progress)
+            builds[key] = _named(made, settings)
+        except BenchmarkFailed as error:
+            builds[key] = Failure(Outcome.UNSUPPORTED, error.message, error.hint)
+        except EnvironmentProblem as error:
+            progress.say(f"✗ {one.benchmark.framework}: {error}")
+            builds[key] = Failure(Outcome.FAILED, error.message, error.hint, environment=True)
+    return builds
+
+
+def measure_all(
+    plan: Plan, *, files: Files, builds: Builds, settings: Settings, reporting: Reporting, progress: Progress
+) -> None:
+    """Measure on every device at once, on each of them one benchmark after the other."""
+    devices = {one.device.identity: one.device for one in plan.pairs}
+    with ThreadPoolExecutor(len(devices)) as pool:
+        workers = [
+            pool.submit(
+                Worker(
+                    device,
+                    plan,
+                    files=files,
+                    builds=builds,
+                    settings=settings,
+                    reporting=reporting,
+                    progress=progress,
+                ).run
+            )
+            for device in devices.values()
+        ]
+        for worker in workers:
+            worker.result()
+
+
+def _named(made: Build, settings: Settings) -> Build:
+    """The build under the commit that the caller gave its program."""
+    if settings.commit is None:
+        return made
+    return made.model_copy(update={"commit": settings.commit, "commit_time": settings.commit_time})
+
+
+def _environment(builds: Builds) -> ExitCode:
+    failed = any(isinstance(made, Failure) and made.environment for made in builds.values())
+    return ExitCode.ENVIRONMENT if failed else ExitCode.OK
+
+
+_ORDER = (ExitCode.OK, ExitCode.BENCHMARK_FAILED, ExitCode.ENVIRONMENT)
+"""Exit codes by what they say about the run: the worst one is told."""

@@ -1,0 +1,248 @@
+"""How `Settings` come about: defaults < saved configuration < environment < `default_args` of the file < flags."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import cast
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from harness.core.errors import UsageError
+from harness.core.placeholders import suggest
+from harness.core.values import Value
+from harness.settings import Settings, default_config_dir
+
+_PREFIX = "HARNESS_"
+_ALIASES = {
+    "device": "devices",
+    "reporter": "reporters",
+    "pre_built_binary": "program",
+    "custom_binary": "program",
+    "user_string": "user",
+}
+_FIELDS = frozenset(field.name for field in fields(Settings))
+_UNSAVED = frozenset({"benchmark_file", "devices", "dry_run", "meta", "commit", "commit_time"})
+"""What belongs to one run; FAI-PEP saved the flags of the first run along with the answers."""
+
+Layer = Mapping[str, object]
+
+
+def resolve(flags: Layer, *, config: Layer, environment: Mapping[str, str], default_args: Layer) -> Settings:
+    """Join the layers, later ones first.
+
+    Raises:
+        UsageError: A key that no setting has, or a value that does not fit, naming the layer.
+    """
+    merged: dict[str, object] = {}
+    layers = (
+        ("saved configuration", config),
+        ("environment", from_environment(environment)),
+        ("default_args of the specification", default_args),
+        ("flags", flags),
+    )
+    for source, layer in layers:
+        merged |= _normal(source, layer)
+    if "cache_dir" in merged:
+        merged.setdefault("model_cache", Path(str(merged["cache_dir"])) / "models")
+    return _validated(merged)
+
+
+def from_environment(environment: Mapping[str, str]) -> Layer:
+    """`HARNESS_MODEL_CACHE=/x` sets `model_cache`; other variables with the prefix belong to somebody else."""
+    names = {name: name.removeprefix(_PREFIX).lower() for name in environment if name.startswith(_PREFIX)}
+    return {field: environment[name] for name, field in names.items() if field in _FIELDS and environment[name]}
+
+
+def config_file(folder: Path | None) -> Path:
+    """Where the saved defaults are."""
+    return (folder or Path(os.environ.get("HARNESS_CONFIG_DIR", "") or default_config_dir())) / "config.json"
+
+
+def read_config(path: Path) -> Layer:
+    """The saved defaults; none when there is no file.
+
+    Raises:
+        UsageError: The file is damaged.
+    """
+    if not path.exists():
+        return {}
+    try:
+        saved = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: {error}", hint="mend it, or forget it with --reset_options") from error
+    if not isinstance(saved, dict):
+        raise UsageError(f"{path}: expected a JSON object", hint="forget it with --reset_options")
+    unsaved = sorted(_UNSAVED & {_field(key) for key in saved})
+    if unsaved:
+        raise UsageError(f"{path}: {', '.join(unsaved)} belongs on the command line", hint="remove it from the file")
+    return saved
+
+
+class Program(Value, extra="ignore"):
+    """One program of a side."""
+
+    location: Path
+
+
+class Side(Value, extra="ignore"):
+    """One side of FAI-PEP's info JSON."""
+
+    commit: str | None = None
+    commit_time: int | None = None
+    programs: dict[str, Program]
+    string_map: str | dict[str, JsonValue] = {}
+
+
+class Info(Value, extra="ignore"):
+    """FAI-PEP's info JSON, as far as it concerns a run without a control."""
+
+    treatment: Side
+    control: JsonValue = None
+    meta: dict[str, JsonValue] = {}
+    run_type: str | None = None
+    user: str | None = None
+
+
+def from_info(text: str) -> Layer:
+    """The settings that an info JSON stands for.
+
+    Args:
+        text: The JSON itself, or the path of a file with it.
+
+    Raises:
+        UsageError: It cannot be read, or asks for a comparison.
+    """
+    source = text if text.lstrip().startswith("{") else _read(Path(text))
+    try:
+        info = Info.model_validate_json(source)
+    except ValidationError as error:
+        raise UsageError(f"--info: {_first(error)}", hint='as in {"treatment": {"programs": {...}, ...}}') from error
+    if info.control is not None:
+        raise UsageError("--info has a control, and comparing is not supported yet", hint="remove `control`")
+    side = info.treatment
+    mapped = json.loads(side.string_map) if isinstance(side.string_map, str) else side.string_map
+    found: dict[str, object] = {
+        "program": {name: program.location for name, program in side.programs.items()},
+        "string_map": mapped,
+        "meta": info.meta,
+        "commit": side.commit,
+        "commit_time": side.commit_time,
+        "run_type": info.run_type,
+        "user": info.user,
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _normal(source: str, layer: Layer) -> dict[str, object]:
+    """One layer by field names, its texts taken apart."""
+    found: dict[str, object] = {}
+    for key, value in layer.items():
+        name = _field(key)
+        if name not in _FIELDS:
+            raise UsageError(f"{source}: no setting `{key}`", hint=suggest(name, _FIELDS))
+        if value is not None:
+            found[name] = _TAKE_APART.get(name, _as_it_is)(value)
+    return found
+
+
+def _field(key: str) -> str:
+    name = key.removeprefix("--").removeprefix("-").replace("-", "_")
+    return _ALIASES.get(name, name)
+
+
+def _validated(merged: Mapping[str, object]) -> Settings:
+    try:
+        return TypeAdapter(Settings).validate_python(merged)
+    except ValidationError as error:
+        raise UsageError(_first(error), hint="`harness --help` lists every setting") from error
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place}: {first['msg'].lower()}"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise UsageError(f"--info {path}: {error.strerror}", hint="name a file, or give the JSON itself") from error
+
+
+def _as_it_is(value: object) -> object:
+    return value
+
+
+def _words(value: object) -> object:
+    """`a,b c` as (`a`, `b`, `c`)."""
+    items = (value,) if isinstance(value, str) else cast("tuple[object, ...]", value)
+    return tuple(word for item in items for word in str(item).replace(",", " ").split())
+
+
+def _pairs(value: object) -> object:
+    """`A=1 B=2` as a mapping."""
+    if not isinstance(value, (str, tuple, list)):
+        return value
+    items = value.split() if isinstance(value, str) else value
+    broken = [item for item in items if "=" not in str(item)]
+    if broken:
+        raise UsageError(f"`{broken[0]}` is not NAME=VALUE", hint="as in --env A=1 B=2")
+    return dict(str(item).split("=", 1) for item in items)
+
+
+def _programs(value: object) -> object:
+    if not isinstance(value, (str, tuple, list)):
+        return value
+    items = (value,) if isinstance(value, str) else value
+    named = (str(item).split("=", 1) if "=" in str(item) else ("program", str(item)) for item in items)
+    return {name: Path(path).expanduser().absolute() for name, path in named}
+
+
+def _named_reporters(value: object) -> object:
+    if not isinstance(value, (str, tuple, list)):
+        return value
+    items = (value,) if isinstance(value, str) else value
+    return {str(item).partition("=")[0]: str(item).partition("=")[2] for item in items}
+
+
+def _json_object(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        found = json.loads(value)
+    except ValueError as error:
+        raise UsageError(f"string_map: {error}", hint='a JSON object, as in {"size": 224}') from error
+    if not isinstance(found, dict):
+        raise UsageError("string_map: not a JSON object", hint='as in {"size": 224}')
+    return found
+
+
+def _cpus(value: object) -> object:
+    """`2,3`, `0-3` or `none` as CPU numbers."""
+    if not isinstance(value, str):
+        return value
+    if value == "none":
+        return ()
+    numbers: list[int] = []
+    for part in value.replace(" ", "").split(","):
+        first, _, last = part.partition("-")
+        if not first.isdigit() or (last and not last.isdigit()):
+            raise UsageError(f"cpus: `{value}` is no list of CPUs", hint="as in 2,3 or 0-3 or none")
+        numbers.extend(range(int(first), int(last or first) + 1))
+    return tuple(numbers)
+
+
+_TAKE_APART: Mapping[str, Callable[[object], object]] = {
+    "devices": _words,
+    "excluded_devices": _words,
+    "env": _pairs,
+    "program": _programs,
+    "reporters": _named_reporters,
+    "string_map": _json_object,
+    "cpus": _cpus,
+}

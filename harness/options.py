@@ -1,0 +1,209 @@
+"""The flags of a run, with the words that `harness --help` shows. FAI-PEP's names; underscores or dashes alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Group, Parameter
+
+WHAT = Group("What to measure", sort_key=1)
+WHERE = Group("Where to measure", sort_key=2)
+HOW = Group("How to measure", sort_key=3)
+REPORT = Group("Where results go", sort_key=4)
+FILES = Group("Files and configuration", sort_key=5)
+
+Paths = Annotated[tuple[Path, ...] | None, Parameter(consume_multiple=True, negative="")]
+Words = Annotated[tuple[str, ...] | None, Parameter(consume_multiple=True, negative="")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What the command line says; None where it says nothing."""
+
+    benchmark_file: Annotated[Paths, Parameter(name=["-b", "--benchmark-file"], group=WHAT)] = None
+    """Specifications, or lists of them (JSON or YAML)."""
+
+    only: Annotated[Words, Parameter(group=WHAT)] = None
+    """Keep the benchmarks whose name (`model/identifier`) matches one of these patterns, for example `*q8*`."""
+
+    skip: Annotated[Words, Parameter(group=WHAT)] = None
+    """Leave out the benchmarks whose name matches one of these patterns."""
+
+    framework: Annotated[str | None, Parameter(group=WHAT)] = None
+    """Framework, where the specification names none."""
+
+    program: Annotated[
+        Words, Parameter(name=["--program", "--pre-built-binary", "--custom-binary", "-c"], group=WHAT)
+    ] = None
+    """Ready runner to start as `{program}`; `NAME=PATH` for further programs."""
+
+    info: Annotated[str | None, Parameter(group=WHAT)] = None
+    """FAI-PEP's info JSON (a file or the text): programs, commit, `string_map` and `meta` of the treatment."""
+
+    dry_run: Annotated[bool | None, Parameter(group=WHAT, negative="")] = None
+    """Show the plan and stop."""
+
+    platform: Annotated[str | None, Parameter(name=["-p", "--platform"], group=WHERE)] = None
+    """Kind of device: `host` is this machine."""
+
+    devices: Annotated[Words, Parameter(name=["-d", "--devices", "--device"], group=WHERE)] = None
+    """Devices by identity or name, separated by commas; one that is absent is an error."""
+
+    excluded_devices: Annotated[Words, Parameter(group=WHERE)] = None
+    """Devices never to use."""
+
+    platform_sig: Annotated[str | None, Parameter(group=WHERE)] = None
+    """Name to report for this machine."""
+
+    cpus: Annotated[str | None, Parameter(group=WHERE)] = None
+    """CPUs to choose from, for example `2,3` or `0-3`; `none` forbids pinning."""
+
+    lock_timeout: Annotated[float | None, Parameter(group=WHERE)] = None
+    """Seconds to wait while another job holds the device."""
+
+    runner: Annotated[Literal["auto", "native", "python"] | None, Parameter(group=HOW)] = None
+    """ExecuTorch runner: native where a compiler is there, else Python."""
+
+    timeout: Annotated[float | None, Parameter(group=HOW)] = None
+    """Seconds a program may take, where the specification does not say."""
+
+    cooldown: Annotated[float | None, Parameter(group=HOW)] = None
+    """Seconds between benchmarks, where the specification does not say."""
+
+    env: Annotated[Words, Parameter(group=HOW)] = None
+    """Variables for every program: `A=1 B=2`."""
+
+    string_map: Annotated[str | None, Parameter(group=HOW)] = None
+    """Further placeholders as a JSON object: `{"size": 224}`."""
+
+    command_args: Annotated[str | None, Parameter(group=HOW, allow_leading_hyphen=True)] = None
+    """Text appended to each command that starts the program."""
+
+    backend: Annotated[str | None, Parameter(group=HOW)] = None
+    """FAI-PEP's: appends `--backend NAME` to each command that starts the program."""
+
+    local_reporter: Annotated[Path | None, Parameter(group=REPORT)] = None
+    """Folder of the results: one JSON each, an index, raw logs."""
+
+    simple_local_reporter: Annotated[Path | None, Parameter(group=REPORT)] = None
+    """Folder for one line of JSON per benchmark, without history."""
+
+    screen_reporter: Annotated[bool | None, Parameter(group=REPORT)] = None
+    """Show the table at the end."""
+
+    simple_screen_reporter: Annotated[bool | None, Parameter(group=REPORT, negative="")] = None
+    """One line of JSON per result on standard output; everything else goes to standard error."""
+
+    remote_reporter: Annotated[str | None, Parameter(group=REPORT)] = None
+    """`URL` or `URL|category` to post results to; the token comes from HARNESS_REMOTE_TOKEN."""
+
+    reporter: Annotated[Words, Parameter(group=REPORT)] = None
+    """Further reporters by name, `NAME` or `NAME=ARGUMENT`."""
+
+    user: Annotated[str | None, Parameter(name=["--user", "--user-string"], group=REPORT)] = None
+    """Who ran it; reported."""
+
+    user_identifier: Annotated[str | None, Parameter(group=REPORT)] = None
+    """A number or word of your own; reported."""
+
+    run_type: Annotated[Literal["benchmark", "verify", "regress"] | None, Parameter(group=REPORT)] = None
+    """FAI-PEP's kind of run; reported."""
+
+    model_cache: Annotated[Path | None, Parameter(group=FILES)] = None
+    """Folder of downloaded and exported models."""
+
+    cache_dir: Annotated[Path | None, Parameter(group=FILES)] = None
+    """Folder of everything that can be made again."""
+
+    root_model_dir: Annotated[Path | None, Parameter(group=FILES)] = None
+    """What `//` locations are relative to."""
+
+    force_export: Annotated[bool | None, Parameter(group=FILES, negative="")] = None
+    """Export again what the cache has."""
+
+    config_dir: Annotated[Path | None, Parameter(group=FILES)] = None
+    """Folder of the saved defaults (see `harness init`)."""
+
+    reset_options: Annotated[bool | None, Parameter(group=FILES, negative="")] = None
+    """Forget the saved defaults."""
+
+    debug: Annotated[bool | None, Parameter(group=FILES, negative="")] = None
+    """Show what programs write, keep temporary folders, show tracebacks."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceOptions:
+    """What the other commands need to know: where things are, and how specifications are read."""
+
+    framework: Annotated[str | None, Parameter(group=WHAT)] = None
+    """Framework, where the specification names none."""
+
+    program: Annotated[Words, Parameter(group=WHAT)] = None
+    """Names of programs that will be given: `NAME=PATH`."""
+
+    string_map: Annotated[str | None, Parameter(group=WHAT)] = None
+    """Further placeholders as a JSON object."""
+
+    root_model_dir: Annotated[Path | None, Parameter(group=FILES)] = None
+    """What `//` locations are relative to."""
+
+    local_reporter: Annotated[Path | None, Parameter(group=FILES)] = None
+    """Folder of the results."""
+
+    remote_reporter: Annotated[str | None, Parameter(group=FILES)] = None
+    """`URL` or `URL|category` that results are posted to."""
+
+    model_cache: Annotated[Path | None, Parameter(group=FILES)] = None
+    """Folder of downloaded and exported models."""
+
+    cache_dir: Annotated[Path | None, Parameter(group=FILES)] = None
+    """Folder of everything that can be made again."""
+
+    force_export: Annotated[bool | None, Parameter(group=FILES, negative="")] = None
+    """Export again what the cache has."""
+
+    config_dir: Annotated[Path | None, Parameter(group=FILES)] = None
+    """Folder of the saved defaults (see `harness init`)."""
+
+    debug: Annotated[bool | None, Parameter(group=FILES, negative="")] = None
+    """Show tracebacks."""
+
+
+FAI_PEP_ELSEWHERE = {
+    "ab-testing": "comparing two commits is not supported yet",
+    "base-commit": "comparing two commits is not supported yet",
+    "branch": "building from a repository is not supported yet",
+    "commit": "building from a repository is not supported yet",
+    "commit-file": "the continuous mode is not supported yet",
+    "exec-dir": "building from a repository is not supported yet",
+    "frameworks-dir": "building from a repository is not supported yet",
+    "interval": "the continuous mode is not supported yet",
+    "regression": "the continuous mode is not supported yet",
+    "regressed-types": "the continuous mode is not supported yet",
+    "remote-repository": "building from a repository is not supported yet",
+    "repo": "building from a repository is not supported yet",
+    "repo-dir": "building from a repository is not supported yet",
+    "same-host": "building from a repository is not supported yet",
+    "status-file": "the continuous mode is not supported yet",
+    "step": "the continuous mode is not supported yet",
+    "platforms": "one platform a run: use --platform",
+    "android-dir": "Android is not supported yet",
+    "ios-dir": "iOS is not supported yet",
+    "reboot": "Android is not supported yet",
+    "set-freq": "Android is not supported yet",
+    "wipe-cache": "Android is not supported yet",
+    "monsoon-map": "power measurement is not supported yet",
+    "hash-platform-mapping": "name this machine with --platform_sig",
+    "device-name-mapping": "name this machine with --platform_sig",
+    "shared-libs": "link the runner with what it needs, or set LD_LIBRARY_PATH with --env",
+    "lab": "the device lab is not supported yet",
+    "remote": "the device lab is not supported yet",
+    "server-addr": "the device lab is not supported yet",
+    "logger-level": "progress goes to standard error: redirect it to silence it",
+    "remote-access-token": "a token in arguments is seen by every user of the machine: set HARNESS_REMOTE_TOKEN",
+}
+"""Flags of FAI-PEP that mean nothing here (yet), and what to say: a flag is never accepted and then ignored."""

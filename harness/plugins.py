@@ -1,0 +1,93 @@
+"""Plug-ins by entry point: ours are found the same way as a third party's, and imported only when they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, entry_points
+from typing import TypeVar, cast
+
+from harness.core.errors import EnvironmentProblem, UsageError
+from harness.core.placeholders import suggest
+from harness.core.protocols import Framework, Platform, Reporter
+from harness.settings import Settings
+
+PlugIn = TypeVar("PlugIn")
+
+_GROUPS = {
+    "platform": "edge_harness.platforms",
+    "framework": "edge_harness.frameworks",
+    "reporter": "edge_harness.reporters",
+}
+
+
+def names(kind: str) -> tuple[str, ...]:
+    """The plug-ins of a kind (`platform`, `framework`, `reporter`) that are installed."""
+    return tuple(sorted({entry.name for entry in entry_points(group=_GROUPS[kind])}))
+
+
+def framework(name: str, settings: Settings) -> Framework:
+    """The framework of that name.
+
+    Raises:
+        UsageError: There is none.
+        EnvironmentProblem: It is there and cannot be imported.
+    """
+    return cast("Framework", _create("framework", name, settings))
+
+
+def platform(name: str, settings: Settings) -> Platform:
+    """The platform of that name; FAI-PEP's `linux` and `mac` mean this host.
+
+    Raises:
+        UsageError: There is none.
+        EnvironmentProblem: It is there and cannot be imported.
+    """
+    return cast("Platform", _create("platform", _platform_name(name), settings))
+
+
+def reporters(settings: Settings) -> tuple[Reporter, ...]:
+    """Every reporter that the settings ask for.
+
+    Each installed reporter is asked; a factory returns None when its reporter is not wanted.
+
+    Raises:
+        UsageError: `--reporter` names one that there is not.
+        EnvironmentProblem: One is wanted and cannot be made.
+    """
+    known = names("reporter")
+    for wanted in settings.reporters:
+        if wanted not in known:
+            raise _unknown("reporter", wanted)
+    made = (cast("Reporter | None", _create("reporter", name, settings)) for name in known)
+    return tuple(reporter for reporter in made if reporter is not None)
+
+
+def _platform_name(name: str) -> str:
+    known = names("platform")
+    if name in known:
+        return name
+    if name.startswith(("linux", "mac", "host")) and "host" in known:
+        return "host"
+    return next((one for one in known if name.startswith(one)), name)
+
+
+def _create(kind: str, name: str, settings: Settings) -> object:
+    found = tuple(entry_points(group=_GROUPS[kind], name=name))
+    if not found:
+        raise _unknown(kind, name)
+    return _load(kind, found[0])(settings)
+
+
+def _load(kind: str, entry: EntryPoint) -> Callable[[Settings], object]:
+    try:
+        return cast("Callable[[Settings], object]", entry.load())
+    except (ImportError, AttributeError) as error:
+        raise EnvironmentProblem(
+            f"the {kind} `{entry.name}` ({entry.value}) cannot be loaded: {error}",
+            hint="`harness doctor` tells what is missing",
+        ) from error
+
+
+def _unknown(kind: str, name: str) -> UsageError:
+    known = names(kind)
+    return UsageError(f"no {kind} `{name}`", hint=suggest(name, known) or f"installed: {', '.join(known)}")

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.project import Project, generic, observe, one_test
+
+GOOD = observe(1, 2, 3, 4, 5, 6)
+
+
+def test_help_can_be_read_without_a_specification(project: Project) -> None:
+    done = project.harness("--help")
+    assert done.code == 0
+    assert "validate" in done.stdout
+
+
+@pytest.mark.parametrize("flag", ["--local_reporter", "--local-reporter"])
+def test_flags_are_known_with_underscores_and_dashes(project: Project, flag: str) -> None:
+    spec = project.write("spec.json", generic(one_test("good", GOOD)))
+    done = project.harness("-b", spec, flag, project.folder / "elsewhere")
+    assert done.code == 0, done.stderr
+    assert list((project.folder / "elsewhere").rglob("result.json"))
+
+
+def test_a_misspelt_flag_is_an_error_with_a_suggestion(project: Project) -> None:
+    done = project.harness("-b", "spec.json", "--local_reportr", "x")
+    assert done.code == 2
+    assert "local-reporter" in done.stderr
+
+
+def test_a_flag_of_fai_pep_that_means_nothing_here_is_refused_with_words(project: Project) -> None:
+    done = project.harness("-b", "spec.json", "--ab_testing")
+    assert done.code == 2
+    assert "--ab_testing" in done.stderr
+
+
+def test_a_token_in_arguments_is_refused_and_not_shown(project: Project) -> None:
+    done = project.harness("-b", "spec.json", "--remote_access_token", "s3cret")
+    assert done.code == 2
+    assert "HARNESS_REMOTE_TOKEN" in done.stderr
+    assert "s3cret" not in done.stderr
+
+
+def test_no_specification_is_the_users_mistake(project: Project) -> None:
+    assert project.harness("run").code == 2
+    assert project.harness("-b", "missing.json").code == 2
+
+
+def test_validate_tells_everything_that_is_wrong(project: Project) -> None:
+    spec = project.write("spec.json", generic({**one_test("a", GOOD), "iterr": 3}, {"metric": "delay"}))
+    done = project.harness("validate", spec)
+    assert done.code == 2
+    assert "did you mean `iter`" in done.stderr
+    assert "spec.json:" in done.stderr
+    assert "/tests/1" in done.stderr
+
+
+def test_validate_lists_what_a_good_file_expands_to(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a-{n}", GOOD, matrix={"n": [1, 2, 3]})))
+    done = project.harness("validate", spec)
+    assert done.code == 0
+    assert "a-3" in done.stdout
+
+
+def test_a_dry_run_shows_the_plan_and_touches_nothing(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", GOOD)))
+    done = project.harness("-b", spec, "--dry_run")
+    assert done.code == 0
+    assert "m/a" in done.stdout
+    assert not done.results.exists()
+
+
+def test_one_line_of_json_per_result_and_nothing_else_on_standard_output(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", GOOD), one_test("b", GOOD)))
+    done = project.harness("-b", spec, "--simple_screen_reporter")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["benchmark"]["identifier"] for line in lines] == ["a", "b"]
+
+
+def test_patterns_choose_benchmarks(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("fast", GOOD), one_test("slow", GOOD)))
+    assert project.harness("-b", spec, "--skip", "*slow").outcomes() == {"fast": "ok"}
+    nothing = project.harness("-b", spec, "--only", "*medium*")
+    assert nothing.code == 2
+    assert "m/fast" in nothing.stderr
+
+
+def test_default_args_of_a_file_win_over_configuration_and_lose_to_flags(project: Project) -> None:
+    inner = generic(one_test("a", "{program}"))
+    project.write("config/config.json", {"user": "config"})
+    spec = project.write("spec.json", {**inner, "default_args": {"--user": "file"}})
+    assert project.harness("-b", spec).read()[-1]["meta"]["user"] == "file"
+    assert project.harness("-b", spec, "--user", "flag").read()[-1]["meta"]["user"] == "flag"
+
+
+def test_a_saved_key_that_no_setting_has_is_an_error(project: Project) -> None:
+    project.write("config/config.json", {"model_cach": "x"})
+    done = project.harness("-b", project.write("spec.json", generic(one_test("a", GOOD))))
+    assert done.code == 2
+    assert "model_cache" in done.stderr
+
+
+def test_reset_options_forgets_the_saved_defaults(project: Project) -> None:
+    saved = project.write("config/config.json", {"nonsense": 1})
+    done = project.harness("-b", project.write("spec.json", generic(one_test("a", GOOD))), "--reset_options")
+    assert done.code == 0, done.stderr
+    assert not saved.exists()
+
+
+def test_init_does_not_block_without_a_terminal(project: Project) -> None:
+    done = project.harness("init", timeout_s=20)
+    assert done.code == 2
+    assert "no terminal" in done.stderr
+
+
+def test_a_program_is_given_by_flag_or_by_info(project: Project) -> None:
+    program = project.folder / "my runner"
+    program.write_text(f"#!/bin/sh\nexec {observe(1, 2, 3, 4, 5)}\n")
+    program.chmod(0o755)
+    spec = project.write("spec.json", generic(one_test("a", "{program} --iter 3")))
+    assert project.harness("-b", spec, "--program", program).outcomes() == {"a": "ok"}
+    assert project.harness("-b", spec, "--pre_built_binary", program).code == 0
+    info = {"treatment": {"commit": "abc", "commit_time": 7, "programs": {"program": {"location": str(program)}}}}
+    done = project.harness("-b", spec, "--info", json.dumps(info))
+    assert done.code == 0, done.stderr
+    assert done.read()[-1]["build"]["commit"] == "abc"
+
+
+def test_an_info_with_a_control_is_refused_and_not_half_done(project: Project) -> None:
+    side = {"programs": {"program": {"location": "/bin/true"}}}
+    spec = project.write("spec.json", generic(one_test("a", "{program}")))
+    done = project.harness("-b", spec, "--info", json.dumps({"treatment": side, "control": side}))
+    assert done.code == 2
+    assert "control" in done.stderr
+
+
+def test_devices_shows_this_machine(project: Project) -> None:
+    done = project.harness("devices")
+    assert done.code == 0
+    assert "identity" in done.stdout
+
+
+def test_an_absent_device_is_an_error(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", GOOD)))
+    done = project.harness("-b", spec, "--device", "phone-7")
+    assert done.code == 3
+    assert "phone-7" in done.stderr
+
+
+def test_doctor_names_what_is_there(project: Project) -> None:
+    done = project.harness("doctor")
+    assert "executorch" in done.stdout
+    assert done.code in {0, 3}
