@@ -1,0 +1,63 @@
+# Two commands are all a newcomer needs: `make mv2` and `make test`. CI runs both.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help mv2 test check format schema benchmark system clean
+
+help: ## List the targets
+	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+mv2: $(VENV)/.run ## Set up, then measure MobileNetV2 on this machine
+	$(BIN)/harness -b specifications/models/mv2.json
+
+test: system $(VENV)/.dev ## Set up, then run every test
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+
+check: $(VENV)/.dev ## Format, lint, types, layers and the fast tests: less than a minute
+	$(BIN)/ruff format --check -q .
+	$(BIN)/ruff check -q .
+	$(BIN)/lint-imports --no-logo > $(VENV)/lint-imports.log || { cat $(VENV)/lint-imports.log; exit 1; }
+	$(BIN)/mypy
+	$(BIN)/pytest -q -n $(WORKERS) --dist loadgroup -m "not slow and not benchmark"
+
+format: $(VENV)/.dev ## Format, and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+schema: $(VENV)/.run ## Write the JSON Schemas from the classes
+	$(BIN)/python -m harness.spec.schema
+
+benchmark: $(VENV)/.dev ## Measure the speed claims of the README, as ratios (minutes, on a quiet machine)
+	$(BIN)/pytest -m benchmark -s tests/benchmarks
+
+# torch first and by its exact version: a range would fetch gigabytes of CUDA packages.
+$(VENV)/.venv:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "edge-harness needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.venv pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[vision]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+# What pip cannot install, where we may install it. Tests say what they miss, and in CI missing parts fail.
+system:
+	@missing=""; \
+	for tool in g++ cmake taskset; do command -v $$tool > /dev/null || missing="$$missing $$tool"; done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends g++ cmake make util-linux > /dev/null; \
+	else echo "missing:$$missing (tests that need them will skip; try: sudo apt install g++ cmake util-linux)"; fi
+
+clean: ## Remove the environment and caches of tools
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
