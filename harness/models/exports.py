@@ -1,0 +1,101 @@
+"""Exported programs: made once per request and exporter, kept with their report, moved into the cache whole."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from harness.core.benchmark import Export, ModelFile
+from harness.core.errors import ExportFailed
+from harness.core.files import ExportReport
+from harness.core.protocols import Exporter, Progress, Task
+from harness.models.failures import told_as_unavailable
+from harness.models.places import EXPORT_REPORT, ExportPlace, Place
+from harness.models.stamps import Stamp, confirm, inspect, remember, stamp_of, sync
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A program that is what its report says."""
+
+    report: ExportReport
+    stamp: Stamp
+
+
+def find(file: ModelFile, place: ExportPlace) -> Exported | None:
+    """The export in the cache, or None where there is none, or a damaged one.
+
+    Raises:
+        FileUnavailable: The cache cannot be read.
+    """
+    with told_as_unavailable(file, "reading the cache"):
+        report = _report_in(place.folder)
+        inspection = inspect(place.program)
+        if report is None or inspection is None or inspection.actual.md5 != report.md5:
+            return None
+        confirm(place.program, inspection)
+    return Exported(report, inspection.actual)
+
+
+def make(file: ModelFile, export: Export, exporter: Exporter, place: ExportPlace, progress: Progress) -> Exported:
+    """Export, and replace what stood there. The caller holds the place's lock.
+
+    A failed export leaves the cache as it was; a killed one leaves a hidden folder that the next one removes.
+
+    Raises:
+        ExportFailed: There is no program, or not the one that the exporter tells of.
+        FileUnavailable: The cache cannot be written.
+    """
+    program = Place(place.partial / place.filename)
+    with told_as_unavailable(file, "preparing the export"):
+        _clear(place)
+        program.path.parent.mkdir(parents=True)
+    try:
+        with progress.task(f"exporting {export.definition} with {export.recipe}") as task:
+            exported = _export(file, export, exporter, program, task)
+        with told_as_unavailable(file, "keeping the export"):
+            remember(program, exported.stamp)
+            report = place.partial / EXPORT_REPORT
+            report.write_text(exported.report.model_dump_json(indent=2) + "\n", encoding="utf-8")
+            _replace(place)
+    finally:
+        shutil.rmtree(place.partial, ignore_errors=True)
+    return exported
+
+
+def _export(file: ModelFile, export: Export, exporter: Exporter, program: Place, task: Task) -> Exported:
+    report = exporter.export(export, program.path, task)
+    if not program.path.is_file():
+        raise ExportFailed(f"{file.filename}: the exporter says it is done, but wrote no program")
+    with told_as_unavailable(file, "reading the export"):
+        stamp = stamp_of(program.path)
+    if stamp.md5 != report.md5:
+        raise ExportFailed(f"{file.filename}: the exporter tells of MD5 {report.md5}, but wrote one with {stamp.md5}")
+    return Exported(report, stamp)
+
+
+def _report_in(folder: Path) -> ExportReport | None:
+    try:
+        return ExportReport.model_validate_json((folder / EXPORT_REPORT).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None
+
+
+def _replace(place: ExportPlace) -> None:
+    for path in place.partial.rglob("*"):
+        if path.is_file():
+            sync(path)
+    if place.folder.exists():
+        place.folder.rename(place.old)
+    place.partial.rename(place.folder)
+    shutil.rmtree(place.old, ignore_errors=True)
+
+
+def _clear(place: ExportPlace) -> None:
+    """Remove what a killed export left."""
+    for leftover in (place.partial, place.old):
+        if leftover.exists():
+            shutil.rmtree(leftover)

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.core.benchmark import Model, ModelFile, Origin
+from harness.core.errors import FileUnavailable
+from harness.core.files import CachedFile
+from harness.core.protocols import Progress
+from harness.models import stamps
+from harness.models.cache import ModelCache
+from harness.models.local import copy
+from harness.models.places import place_of
+from harness.models.sources import Local
+
+WRONG = "0" * 32
+
+
+def md5(content: bytes) -> str:
+    return hashlib.md5(content).hexdigest()
+
+
+def at(path: Path | str, promised: str | None = None) -> ModelFile:
+    return ModelFile(
+        key="files.model",
+        filename="model.pte",
+        location=str(path),
+        md5=promised,
+        origin=Origin(file=Path("specs/mv2.json"), line=7),
+    )
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "exports" / "mine.pte"
+    path.parent.mkdir()
+    path.write_bytes(b"weights")
+    return path
+
+
+class Kitchen:
+    """Fetches with everything that a fetch needs beside the file."""
+
+    def __init__(self, cache: ModelCache, model: Model, progress: Progress) -> None:
+        self.cache, self.model, self.progress = cache, model, progress
+
+    def fetch(self, file: ModelFile) -> CachedFile:
+        return self.cache.fetch(file, model=self.model, exporter=None, progress=self.progress)
+
+    def peek(self, file: ModelFile) -> CachedFile | None:
+        return self.cache.peek(file, model=self.model, exporter=None)
+
+
+@pytest.fixture
+def kitchen(cache: ModelCache, model: Model, progress: Progress) -> Kitchen:
+    return Kitchen(cache, model, progress)
+
+
+def test_a_local_file_is_copied_and_hashed(kitchen: Kitchen, source: Path) -> None:
+    cached = kitchen.fetch(at(source, md5(b"weights")))
+    assert cached.path.read_bytes() == b"weights"
+    assert not cached.path.samefile(source)
+    assert (cached.md5, cached.size_bytes, cached.fresh) == (md5(b"weights"), 7, True)
+    assert cached.source == str(source)
+
+
+def test_the_second_fetch_finds_it(kitchen: Kitchen, source: Path) -> None:
+    first = kitchen.fetch(at(source, md5(b"weights")))
+    source.unlink()
+    assert kitchen.fetch(at(source, md5(b"weights"))) == first.model_copy(update={"fresh": False})
+
+
+def test_peek_brings_nothing(kitchen: Kitchen, source: Path) -> None:
+    assert kitchen.peek(at(source)) is None
+    assert not kitchen.cache.folder.exists()
+    cached = kitchen.fetch(at(source))
+    assert kitchen.peek(at(source)) == cached.model_copy(update={"fresh": False})
+
+
+def test_a_changed_source_without_promise_is_copied_again_beside_the_old_copy(kitchen: Kitchen, source: Path) -> None:
+    old = kitchen.fetch(at(source))
+    source.write_bytes(b"better weights")
+    new = kitchen.fetch(at(source))
+    assert (old.path.read_bytes(), new.path.read_bytes()) == (b"weights", b"better weights")
+
+
+def test_a_changed_source_of_equal_size_is_seen(kitchen: Kitchen, source: Path) -> None:
+    kitchen.fetch(at(source))
+    source.write_bytes(b"WEIGHTS")
+    os.utime(source, ns=(1, 1))
+    assert kitchen.fetch(at(source)).path.read_bytes() == b"WEIGHTS"
+
+
+class Spoiler:
+    """Appends to the source as soon as it is told that the copy began."""
+
+    def __init__(self, source: Path) -> None:
+        self._source = source
+
+    def update(self, *, completed: float | None = None, total: float | None = None, text: str | None = None) -> None:
+        with self._source.open("ab") as writer:
+            writer.write(b"more")
+
+
+def test_a_source_that_changes_while_it_is_copied_is_refused(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileUnavailable, match="changed while it was copied"):
+        copy(at(source), source, tmp_path / "part", Spoiler(source))
+
+
+def test_a_missing_promise_is_told_once_with_the_md5_to_pin(kitchen: Kitchen, source: Path, said: list[str]) -> None:
+    kitchen.fetch(at(source))
+    kitchen.fetch(at(source))
+    (line,) = said
+    assert md5(b"weights") in line
+    assert "specs/mv2.json:7" in line
+
+
+def test_a_wrong_md5_is_refused_with_both_hashes_and_nothing_is_kept(kitchen: Kitchen, source: Path) -> None:
+    with pytest.raises(FileUnavailable) as raised:
+        kitchen.fetch(at(source, WRONG))
+    for fact in (WRONG, md5(b"weights"), str(source), "specs/mv2.json:7"):
+        assert fact in raised.value.message
+    assert raised.value.hint is not None
+    assert not [path for path in kitchen.cache.folder.rglob("model.pte*") if path.suffix != ".lock"]
+
+
+def test_a_damaged_copy_is_fetched_again_and_told(kitchen: Kitchen, source: Path, said: list[str]) -> None:
+    cached = kitchen.fetch(at(source, md5(b"weights")))
+    cached.path.write_bytes(b"rotten!")
+    again = kitchen.fetch(at(source, md5(b"weights")))
+    assert again.fresh
+    assert again.path.read_bytes() == b"weights"
+    assert "damaged" in said[-1]
+
+
+def test_a_damaged_copy_without_promise_is_fetched_again(kitchen: Kitchen, source: Path) -> None:
+    cached = kitchen.fetch(at(source))
+    cached.path.write_bytes(b"rotten!")
+    assert kitchen.peek(at(source)) is None
+    assert kitchen.fetch(at(source)).path.read_bytes() == b"weights"
+
+
+def test_a_touched_copy_is_hashed_again_and_kept(
+    kitchen: Kitchen, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cached = kitchen.fetch(at(source, md5(b"weights")))
+    os.utime(cached.path, ns=(1, 1))
+    hashed: list[Path] = []
+
+    def counting(path: Path) -> str:
+        hashed.append(path)
+        return md5(path.read_bytes())
+
+    monkeypatch.setattr(stamps, "md5_of", counting)
+    for _ in range(3):
+        assert not kitchen.fetch(at(source, md5(b"weights"))).fresh
+    assert hashed == [cached.path]
+
+
+def test_a_file_put_into_its_place_by_hand_counts_if_it_is_the_promised_one(kitchen: Kitchen, tmp_path: Path) -> None:
+    gone = tmp_path / "gone.pte"
+    promised = at(gone, md5(b"by hand"))
+    place = place_of(kitchen.cache.folder, promised, kitchen.model, Local(gone))
+    place.path.parent.mkdir(parents=True)
+    place.path.write_bytes(b"by hand")
+    assert kitchen.fetch(promised).md5 == md5(b"by hand")
+
+
+def test_an_unreadable_stamp_is_as_good_as_none(kitchen: Kitchen, source: Path) -> None:
+    cached = kitchen.fetch(at(source, md5(b"weights")))
+    stamp = cached.path.with_name("model.pte.stamp.json")
+    stamp.write_text('{"md5": ')
+    assert not kitchen.fetch(at(source, md5(b"weights"))).fresh
+
+
+def test_a_missing_source_is_told_in_the_words_of_the_system(kitchen: Kitchen, tmp_path: Path) -> None:
+    for promised in (None, WRONG):
+        with pytest.raises(FileUnavailable, match=r"No such file or directory: .*gone\.pte"):
+            kitchen.fetch(at(tmp_path / "gone.pte", promised))
+
+
+def test_a_cache_that_cannot_be_made_is_told(kitchen: Kitchen, source: Path) -> None:
+    kitchen.cache.folder.write_text("a file where the folder should be")
+    with pytest.raises(FileUnavailable, match="Not a directory"):
+        kitchen.fetch(at(source, md5(b"weights")))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_a_full_disk_is_told_with_a_remedy(kitchen: Kitchen, source: Path) -> None:
+    file = at(source, md5(b"weights"))
+    place = place_of(kitchen.cache.folder, file, kitchen.model, Local(source))
+    place.path.parent.mkdir(parents=True)
+    place.part.symlink_to("/dev/full")
+    with pytest.raises(FileUnavailable, match="No space left on device") as raised:
+        kitchen.fetch(file)
+    assert raised.value.hint is not None
+    assert "--model_cache" in raised.value.hint
+
+
+def test_a_device_is_no_source(kitchen: Kitchen) -> None:
+    with pytest.raises(FileUnavailable, match="neither a file nor a directory"):
+        kitchen.fetch(at("/dev/zero", WRONG))
+
+
+def test_a_directory_is_used_in_place_and_hashed_by_names_and_contents(kitchen: Kitchen, tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a.bin").write_bytes(b"1")
+    (folder / "sub" / "b.bin").write_bytes(b"22")
+    cached = kitchen.fetch(at(folder, "directory"))
+    assert (cached.path, cached.size_bytes) == (folder, 3)
+    assert kitchen.peek(at(folder, "directory")) == cached
+    (folder / "a.bin").rename(folder / "c.bin")
+    assert kitchen.fetch(at(folder, "directory")).md5 != cached.md5
+
+
+def test_a_directory_with_a_link_to_a_directory_is_refused(kitchen: Kitchen, tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    folder.mkdir()
+    (folder / "round").symlink_to(folder)
+    with pytest.raises(FileUnavailable, match="links to another directory"):
+        kitchen.fetch(at(folder, "directory"))
+
+
+def test_a_directory_must_be_announced_as_one(kitchen: Kitchen, tmp_path: Path, source: Path) -> None:
+    with pytest.raises(FileUnavailable, match="is a directory"):
+        kitchen.fetch(at(tmp_path))
+    with pytest.raises(FileUnavailable, match="is a file"):
+        kitchen.fetch(at(source, "directory"))
+    with pytest.raises(FileUnavailable, match="directory of this host"):
+        kitchen.fetch(at("https://host/images", "directory"))
+
+
+def test_a_file_with_neither_location_nor_export_is_refused(kitchen: Kitchen) -> None:
+    nowhere = ModelFile(key="files.model", filename="model.pte", origin=Origin(file=Path("spec.json")))
+    with pytest.raises(FileUnavailable, match="neither a location nor an export"):
+        kitchen.fetch(nowhere)
+
+
+@pytest.mark.slow  # starts an interpreter
+def test_the_cache_alone_imports_neither_network_nor_locks() -> None:
+    program = "import sys, harness.models.cache; print({'requests', 'stamina', 'filelock'} & set(sys.modules))"
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == "set()"
