@@ -1,0 +1,407 @@
+"""The file format as classes: what a specification and a list of specifications may say.
+
+It contains FAI-PEP's format, so that its specifications load as they are.
+The committed JSON Schema is generated from these classes (`harness.spec.schema`); the descriptions that an editor
+shows are their docstrings. Absent is absent: `null` is never a value.
+Names in braces are placeholders, see `harness.core.placeholders`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import ConfigDict, Field, JsonValue, model_validator
+from pydantic_core import PydanticCustomError
+
+from harness.core.values import Scalar, Value
+
+Item = TypeVar("Item")
+Many = Annotated[tuple[Item, ...], Field(strict=False)]
+"""A JSON array. Only the container is lax (pydantic's strict mode would refuse a list for a tuple)."""
+
+Name = Annotated[str, Field(min_length=1)]
+Seconds = Annotated[float, Field(ge=0)]
+Limit = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(ge=1)]
+Dimensions = Many[Count]
+Flag = bool | Literal["true", "false"]
+
+
+class Section(Value):
+    """A part of a document: no coercion, no unknown keys, no null."""
+
+    model_config = ConfigDict(strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_null(cls, members: object) -> object:
+        """In these classes None means that a key is absent; a document must not say it."""
+        nulls = [key for key, value in members.items() if value is None] if isinstance(members, dict) else []
+        if nulls:
+            raise PydanticCustomError("null", "{keys}: null is not a value here", {"keys": ", ".join(nulls)})
+        return members
+
+
+class ExportInput(Section):
+    """An example input of an export.
+
+    Attributes:
+        shape: Its dimensions, for example [1, 3, 224, 224].
+        type: Its element type, for example "float".
+    """
+
+    shape: Dimensions
+    type: Name = "float"
+
+
+class ExportEntry(Section):
+    """How to make a model file, instead of where to find it.
+
+    Attributes:
+        definition: A built-in model's name, or "package.module:function".
+        recipe: How it is lowered, for example "xnnpack_q8".
+        inputs: Example inputs by name; absent means the test's own inputs, else the definition's.
+        seed: Seed of weights, example inputs and calibration data.
+        calibration: Number of calibration batches, for recipes that quantise statically.
+        options: Keyword arguments of the definition.
+    """
+
+    definition: Name
+    recipe: Name
+    inputs: dict[Name, ExportInput] = {}
+    seed: Annotated[int, Field(ge=0)] = 0
+    calibration: Count = 8
+    options: dict[str, Scalar] = {}
+
+
+class FileEntry(Section):
+    """A file that is fetched or made before the benchmark.
+
+    Attributes:
+        filename: Its name in the cache and on the device; a plain relative path.
+        location: An http(s) URL, an absolute path, a path relative to this file, or //path below --root_model_dir.
+        md5: Its MD5; the file is refused when it differs. "directory" marks a directory, which is not checked.
+        export: How to make it; instead of a location.
+    """
+
+    filename: str
+    location: Name | None = None
+    md5: str | None = None
+    export: ExportEntry | None = None
+
+
+class Converter(Section):
+    """What turns output into metrics.
+
+    Attributes:
+        name: The converter's name.
+        args: Its options.
+    """
+
+    name: Name
+    args: dict[str, JsonValue] = {}
+
+
+class OutputEntry(Section):
+    """A file that the program writes and that is fetched afterwards.
+
+    Attributes:
+        filename: Its name on the host; a plain relative path.
+        location: Its path on the device, usually "{TGTDIR}/...".
+        converter: What turns it into metrics.
+        upload: Not supported yet.
+        md5: Not supported yet.
+    """
+
+    filename: str
+    location: Name
+    converter: Converter | None = None
+    upload: bool = False
+    md5: str | None = None
+
+
+Files = dict[Name, FileEntry | Many[FileEntry]]
+
+
+class PlatformArgs(Section):
+    """How the platform starts the program.
+
+    Attributes:
+        taskset: CPUs to pin to, as a hexadecimal mask, for example "f0".
+        sleep_before_run: Pause on the device before each launch, seconds.
+        timeout: Limit of the program, seconds.
+        env: Variables of its environment.
+        log_output: Keep what it writes in the log.
+        non_blocking: Not supported yet.
+        enable_profiling: Not supported yet.
+        profiler_args: Not supported yet.
+        power: Not supported yet.
+        shell: Not supported.
+        retry: Not supported: a failure is reported, not tried again.
+        retry_sleep: Not supported.
+        ignore_status: Not supported: a failure is never reported as success.
+        silent: Not supported.
+        patterns: Not supported.
+        filter: Not supported.
+        process_key: Not supported.
+    """
+
+    taskset: Name | Annotated[int, Field(ge=0)] | None = None
+    sleep_before_run: Seconds | None = None
+    timeout: Limit | None = None
+    env: dict[Name, Scalar] = {}
+    log_output: Flag | None = None
+    non_blocking: JsonValue = None
+    enable_profiling: JsonValue = None
+    profiler_args: JsonValue = None
+    power: JsonValue = None
+    shell: JsonValue = None
+    retry: JsonValue = None
+    retry_sleep: JsonValue = None
+    ignore_status: JsonValue = None
+    silent: JsonValue = None
+    patterns: JsonValue = None
+    filter: JsonValue = None
+    process_key: JsonValue = None
+
+
+class Step(Section):
+    """Commands that run on the host before or after.
+
+    Attributes:
+        files: Programs and data they use, as {preprocess.files.NAME}; programs are made executable.
+        commands: The command lines, in order.
+        command: A single command line, instead of commands.
+        platform_args: Only timeout counts here.
+    """
+
+    files: Files = {}
+    commands: Many[Name] | None = None
+    command: Name | None = None
+    platform_args: PlatformArgs | None = None
+
+
+class App(Section):
+    """An Android app. Not supported yet.
+
+    Attributes:
+        package: Its package.
+        activity: Its activity.
+    """
+
+    package: Name
+    activity: Name
+
+
+class ModelSection(Section):
+    """The model. Further keys with plain values are allowed when a placeholder uses them.
+
+    Attributes:
+        name: Its name in results and in the cache.
+        format: Its file format, for example "executorch".
+        framework: The framework that runs it, for example "executorch" or "generic".
+        files: Its files by name, as {files.NAME}.
+        libraries: Libraries beside it, as {libraries.0} or {libraries.NAME}.
+        category: Free text.
+        kind: Free text.
+        description: Free text.
+        group: Reported with the result.
+        command_args: Text appended to every command that starts {program}.
+        platform_args: Defaults for the tests' platform_args.
+        timeout: Limit of every program, seconds.
+        cooldown: Pause after each benchmark, seconds.
+        repeat: How often the program is started.
+        preprocess: Runs on the host before the first launch.
+        postprocess: Runs on the host after the last launch.
+        converter: What turns the program's output into metrics.
+        log_output: Keep what programs write in the log.
+        platform: Not supported yet.
+        app: Not supported yet.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Scalar]
+
+    name: Name
+    format: Name
+    framework: Name | None = None
+    files: Files | Many[FileEntry] = {}
+    libraries: Files | Many[FileEntry] = {}
+    category: str | None = None
+    kind: str | None = None
+    description: str | None = None
+    group: str | None = None
+    command_args: str = ""
+    platform_args: PlatformArgs | None = None
+    timeout: Limit | None = None
+    cooldown: Seconds | None = None
+    repeat: Count | None = None
+    preprocess: Step | None = None
+    postprocess: Step | None = None
+    converter: Converter | None = None
+    log_output: Flag | None = None
+    platform: str | None = None
+    app: App | None = None
+
+
+class InputEntry(Section):
+    """A model input, in one shape or several. Each shape makes a benchmark.
+
+    Attributes:
+        shape: Its dimensions.
+        shapes: Its dimensions in each benchmark; all inputs of a test list equally many.
+        type: Its element type, for example "float".
+    """
+
+    shape: Dimensions | None = None
+    shapes: Annotated[tuple[Dimensions, ...], Field(strict=False, min_length=1)] | None = None
+    type: Name = "float"
+
+    def dimensions(self, shape: int) -> tuple[int, ...]:
+        """The dimensions in the benchmark with that 0-based number."""
+        return self.shapes[shape] if self.shapes is not None else self.shape or ()
+
+
+class Matrix(Section):
+    """Axes: every combination of their values is a benchmark. Every key but exclude is an axis and a placeholder.
+
+    An axis with the name of a test field, for example threads, sets that field.
+
+    Attributes:
+        exclude: Combinations to leave out, named by some of their values.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Annotated[tuple[Scalar, ...], Field(strict=False, min_length=1)]]
+
+    exclude: Many[Annotated[dict[str, Scalar], Field(min_length=1)]] = ()
+
+
+class Test(Section):
+    """A test. Further keys with plain values are allowed when a placeholder uses them.
+
+    Attributes:
+        metric: What is measured: "delay", "accuracy", "generic", ...
+        identifier: Its name within the model; {ID} is its number, and axes may be named.
+        commands: The command lines; absent means that the framework composes the command.
+        command: A single command line, instead of commands.
+        arguments: The arguments of {program}, instead of commands.
+        iter: Timed iterations of each launch; -1 leaves it to the program.
+        warmup: Warm-up iterations of each launch; -1 leaves it to the program.
+        min_iter: With a time limit: iterate at least so often.
+        time_limit_s: Stop iterating when all launches together took so long, seconds.
+        repeat: How often the program is started; absent means the model's repeat.
+        threads: Threads that the program shall use.
+        method: The entry point of the program to measure, where the framework knows several.
+        inputs: The model's inputs by name, in the order of its arguments.
+        input_files: Files copied to the device, as {input_files.NAME}.
+        output_files: Files fetched from the device, as {output_files.NAME}.
+        files: Further files, as {files.NAME}.
+        matrix: Axes whose combinations make this test several benchmarks.
+        preprocess: Runs on the host before each launch.
+        postprocess: Runs on the host after each launch.
+        platform_args: How the platform starts the program.
+        timeout: Limit of the program, seconds.
+        env: Variables of its environment.
+        log_output: Keep what the program writes in the log.
+        statistics: Further statistics: "mean", "stdev", "MAD", "cv", "min", "max", "n", "p99.9".
+        cpu_list: CPUs to pin to: a number, "0,2" or "4-7"; 0 or less as a number forbids pinning.
+        MKL_NUM_THREADS: That variable; 0 or less leaves it unset.
+        OMP_NUM_THREADS: That variable; 0 or less leaves it unset.
+        profiler: Not supported yet.
+        monsoon: Not supported yet.
+        degrade: Not supported yet.
+        collection_time: Not supported yet.
+        voltage: Not supported yet.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Scalar]
+
+    metric: Name
+    identifier: Name | None = None
+    commands: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)] | None = None
+    command: Name | None = None
+    arguments: str | None = None
+    iter: Annotated[int, Field(ge=-1)] = -1
+    warmup: Annotated[int, Field(ge=-1)] = -1
+    min_iter: Count = 1
+    time_limit_s: Limit | None = None
+    repeat: Count | None = None
+    threads: Count | None = None
+    method: Name | None = None
+    inputs: dict[Name, InputEntry] = {}
+    input_files: Files | Many[FileEntry] = {}
+    output_files: dict[Name, OutputEntry] = {}
+    files: Files | Many[FileEntry] = {}
+    matrix: Matrix | None = None
+    preprocess: Step | None = None
+    postprocess: Step | None = None
+    platform_args: PlatformArgs | None = None
+    timeout: Limit | None = None
+    env: dict[Name, Scalar] = {}
+    log_output: Flag | None = None
+    statistics: Many[Name] = ()
+    cpu_list: int | Name | None = Field(None, alias="cpu-list")
+    mkl_num_threads: int | None = Field(None, alias="MKL_NUM_THREADS")
+    omp_num_threads: int | None = Field(None, alias="OMP_NUM_THREADS")
+    profiler: JsonValue = None
+    monsoon: JsonValue = None
+    degrade: JsonValue = None
+    collection_time: JsonValue = None
+    voltage: JsonValue = None
+
+
+class Specification(Section):
+    """One model and its tests.
+
+    Attributes:
+        model: The model.
+        tests: Its tests.
+        schema_: The JSON Schema, for editors.
+        default_args: Defaults of command-line flags, in the file that -b names.
+    """
+
+    schema_: str | None = Field(None, alias="$schema")
+    model: ModelSection
+    tests: Annotated[tuple[Test, ...], Field(strict=False, min_length=1)]
+    default_args: dict[str, JsonValue] = {}
+
+
+class SpecificationList(Section):
+    """A list of specifications.
+
+    Attributes:
+        benchmarks: Files of specifications or of further lists, relative to this file.
+        meta: Defaults for every model; keys that no model knows are reported with the results.
+        schema_: The JSON Schema, for editors.
+        default_args: Defaults of command-line flags, in the file that -b names.
+    """
+
+    schema_: str | None = Field(None, alias="$schema")
+    benchmarks: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)]
+    meta: dict[str, JsonValue] = {}
+    default_args: dict[str, JsonValue] = {}
+
+
+def keys_of(section: type[Section]) -> tuple[str, ...]:
+    """The keys a section knows, as files spell them."""
+    return tuple(field.alias or name for name, field in section.model_fields.items())
+
+
+def scalars_of(section: ModelSection | Test) -> Mapping[str, Scalar]:
+    """Every plain value that a section gives, under the key by which placeholders name it."""
+    fields = type(section).model_fields
+    given = {
+        (fields[name].alias or name): getattr(section, name) for name in fields if name in section.model_fields_set
+    }
+    return {
+        key: value
+        for key, value in {**given, **section.__pydantic_extra__}.items()
+        if isinstance(value, str | bool | int | float) and key not in _TEMPLATES
+    }
+
+
+_TEMPLATES = ("command", "arguments", "command_args")
+"""Command lines are what placeholders stand in, not what they stand for."""

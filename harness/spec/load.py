@@ -1,0 +1,116 @@
+"""From files to benchmarks: read, follow lists, check, expand. All problems of all files are told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from harness.core.benchmark import Benchmark
+from harness.core.placeholders import names_in
+from harness.core.values import text
+from harness.spec.check import checked
+from harness.spec.expand import Subject, expand
+from harness.spec.options import LoadOptions
+from harness.spec.positions import Document, join
+from harness.spec.problems import Findings, Problems
+from harness.spec.sources import Source, read, specifications
+
+__all__ = ["LoadOptions", "Loaded", "default_args", "load"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What specification files say.
+
+    Attributes:
+        benchmarks: Every benchmark, in file order.
+        default_args: Defaults of command-line flags.
+    """
+
+    benchmarks: tuple[Benchmark, ...]
+    default_args: Mapping[str, JsonValue]
+
+
+def load(files: Sequence[Path], options: LoadOptions | None = None) -> Loaded:
+    """Load specifications and lists of specifications.
+
+    Args:
+        files: The files: JSON, or YAML when they end in `.yaml` or `.yml`.
+        options: What the caller decides.
+
+    Raises:
+        SpecificationError: With every problem of every file.
+    """
+    options = options or LoadOptions()
+    problems = Problems()
+    outer = Document(Path("--info"), dict(options.meta), {})
+    documents: list[Document] = []
+    benchmarks: list[Benchmark] = []
+    for file in files:
+        document = read(file, problems)
+        if document is not None:
+            documents.append(document)
+            for source in specifications(document, outer, problems):
+                benchmarks += _expanded(source, options, problems)
+    _check_unique(benchmarks, problems)
+    defaults = _merged_defaults(documents, problems)
+    problems.raise_if_any()
+    return Loaded(tuple(benchmarks), defaults)
+
+
+def default_args(files: Sequence[Path]) -> Mapping[str, JsonValue]:
+    """Only the defaults of command-line flags: they must be known before `LoadOptions` can be made.
+
+    What is wrong with the files otherwise is left to `load`.
+
+    Raises:
+        SpecificationError: Two files give one flag different defaults.
+    """
+    elsewhere, problems = Problems(), Problems()
+    documents = [document for file in files if (document := read(file, elsewhere)) is not None]
+    defaults = _merged_defaults(documents, problems)
+    problems.raise_if_any()
+    return defaults
+
+
+def _expanded(source: Source, options: LoadOptions, problems: Problems) -> Iterator[Benchmark]:
+    findings = Findings(source.document, problems)
+    outside = (options.command_args, *(text(value) for value in options.string_map.values()))
+    usable = checked(findings, [name for template in outside for name in names_in(template)])
+    if usable is not None:
+        yield from expand(Subject(usable, source.meta, options, findings))
+
+
+def _check_unique(benchmarks: Sequence[Benchmark], problems: Problems) -> None:
+    """Results are told apart by model and identifier."""
+    seen: dict[tuple[str, str], Benchmark] = {}
+    for benchmark in benchmarks:
+        first = seen.setdefault((benchmark.model.name, benchmark.identifier), benchmark)
+        if first is benchmark:
+            continue
+        place = benchmark.origin
+        if first.id == benchmark.id and first.origin == place:
+            problems.add(place, f"{place.file} is loaded twice", "name it once")
+        else:
+            message = f"two benchmarks are called `{benchmark.title}` (the other is at {first.origin})"
+            problems.add(place, message, _remedy(benchmark))
+
+
+def _remedy(benchmark: Benchmark) -> str:
+    axes = [f"{{{axis}}}" for axis in benchmark.axes]
+    shapes = [f"{{inputs.{one.name}.shape}}" for one in benchmark.inputs[:1]]
+    return "use " + " or ".join(("{ID}", *axes, *shapes)) + " in the identifier"
+
+
+def _merged_defaults(documents: Sequence[Document], problems: Problems) -> Mapping[str, JsonValue]:
+    defaults: dict[str, JsonValue] = {}
+    for document in documents:
+        given = document.part("default_args").value
+        for flag, value in given.items() if isinstance(given, dict) else ():
+            if defaults.setdefault(flag, value) != value:
+                message = f"default_args gives `{flag}` another value than an earlier file"
+                problems.add(document.place(join("/default_args", flag)), message, "keep one of them")
+    return defaults

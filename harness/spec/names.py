@@ -1,0 +1,65 @@
+"""Which names the templates of one benchmark may use, and what each stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pydantic import JsonValue
+
+from harness.core.values import Scalar, text
+from harness.spec.document import ModelSection, Test, scalars_of
+from harness.spec.files import keyed
+
+
+def values_of(
+    model: ModelSection, test: Test, axes: Mapping[str, Scalar], shape: int, meta: Mapping[str, JsonValue]
+) -> dict[str, str]:
+    """Names that are known at load. The later of meta, model, test and axes wins.
+
+    Args:
+        model: The model.
+        test: The test, with its axes applied.
+        axes: The matrix entry.
+        shape: Index of the shape.
+        meta: Free values of lists and of the command line.
+    """
+    given: dict[str, Scalar] = {
+        **{key: value for key, value in meta.items() if isinstance(value, str | bool | int | float)},
+        **scalars_of(model),
+        **scalars_of(test),
+        "repeat": launches_of(model, test),
+        "iter": test.iter,
+        "warmup": test.warmup,
+        "identifier": identifier_of(test),
+        **axes,
+    }
+    values = {name: text(value) for name, value in given.items()}
+    for name, entry in test.inputs.items():
+        values[f"inputs.{name}.shape"] = ",".join(str(size) for size in entry.dimensions(shape))
+        values[f"inputs.{name}.type"] = entry.type
+    return values
+
+
+def file_names(model: ModelSection, test: Test) -> Iterator[str]:
+    """Names of files, which get their paths when the program is started."""
+    for files, prefix in (
+        (model.files, "files"),
+        (model.libraries, "libraries"),
+        (test.files, "files"),
+        (test.input_files, "input_files"),
+    ):
+        yield from (key for key, _, _ in keyed(files, prefix, ""))
+    yield from (f"output_files.{name}" for name in test.output_files)
+    for section in (model, test):
+        for step, prefix in ((section.preprocess, "preprocess"), (section.postprocess, "postprocess")):
+            yield from (key for key, _, _ in keyed(step.files if step else {}, f"{prefix}.files", ""))
+
+
+def launches_of(model: ModelSection, test: Test) -> int:
+    """How often the program is started."""
+    return test.repeat or model.repeat or 1
+
+
+def identifier_of(test: Test) -> str:
+    """The template of the identifier; only generic tests may leave it out."""
+    return test.identifier or "{ID}"
