@@ -1,0 +1,122 @@
+#include "arguments.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "failure.h"
+
+namespace runner {
+
+const char* const kUsage =
+    "usage: runner --model PATH [--method NAME] [--threads N] [--warmup N] [--iter N] [--min-iter N]\n"
+    "              [--time-limit SECONDS] [--inputs FILE,...] [--outputs BASE]\n"
+    "\n"
+    "Measures one ExecuTorch program and prints observer lines. python_runner.py explains every flag.\n";
+
+namespace {
+
+// Nobody means more than this, and nanoseconds of so many seconds still fit into 64 bits.
+constexpr int64_t kLargest = 1000000000;
+constexpr int64_t kMostThreads = 1024;
+
+[[noreturn]] void refuse(const std::string& flag, const std::string& text, const std::string& wanted) {
+  throw Failure(ExitStatus::kUsage, "argument " + flag + ": '" + text + "' is not " + wanted);
+}
+
+bool all_digits(const std::string& text) {
+  return !text.empty() &&
+      std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= '0' && c <= '9'; });
+}
+
+int64_t whole(const std::string& flag, const std::string& text, int64_t least, int64_t most) {
+  const std::string wanted = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+  if (!all_digits(text) || text.size() > 10) {
+    refuse(flag, text, wanted);
+  }
+  const int64_t value = std::stoll(text);
+  if (value < least || value > most) {
+    refuse(flag, text, wanted);
+  }
+  return value;
+}
+
+double seconds(const std::string& flag, const std::string& text) {
+  const std::string wanted = "a number of seconds from 0 to " + std::to_string(kLargest);
+  const size_t dot = text.find('.');
+  const std::string before = text.substr(0, dot);
+  if (!all_digits(before) || (dot != std::string::npos && !all_digits(text.substr(dot + 1)))) {
+    refuse(flag, text, wanted);
+  }
+  // "C" locale: setlocale is never called.
+  const double value = std::stod(text);
+  if (value > static_cast<double>(kLargest)) {
+    refuse(flag, text, wanted);
+  }
+  return value;
+}
+
+std::vector<std::string> file_list(const std::string& flag, const std::string& text) {
+  std::vector<std::string> files;
+  size_t begin = 0;
+  while (true) {
+    const size_t comma = text.find(',', begin);
+    files.push_back(text.substr(begin, comma - begin));
+    if (files.back().empty()) {
+      refuse(flag, text, "a list of files with commas between them");
+    }
+    if (comma == std::string::npos) {
+      return files;
+    }
+    begin = comma + 1;
+  }
+}
+
+using Setter = std::function<void(Arguments&, const std::string& flag, const std::string& text)>;
+
+const std::map<std::string, Setter>& setters() {
+  static const std::map<std::string, Setter> table = {
+      {"--model", [](Arguments& a, auto&, auto& text) { a.model = text; }},
+      {"--method", [](Arguments& a, auto&, auto& text) { a.method = text; }},
+      {"--threads", [](Arguments& a, auto& flag, auto& text) { a.threads = whole(flag, text, 1, kMostThreads); }},
+      {"--warmup", [](Arguments& a, auto& flag, auto& text) { a.warmup = whole(flag, text, 0, kLargest); }},
+      {"--iter", [](Arguments& a, auto& flag, auto& text) { a.iterations = whole(flag, text, 1, kLargest); }},
+      {"--min-iter", [](Arguments& a, auto& flag, auto& text) { a.min_iterations = whole(flag, text, 1, kLargest); }},
+      {"--time-limit", [](Arguments& a, auto& flag, auto& text) { a.time_limit_s = seconds(flag, text); }},
+      {"--inputs", [](Arguments& a, auto& flag, auto& text) { a.inputs = file_list(flag, text); }},
+      {"--outputs", [](Arguments& a, auto&, auto& text) { a.outputs = text; }},
+  };
+  return table;
+}
+
+} // namespace
+
+Arguments parse_arguments(int argc, const char* const* argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--help" || word == "-h") {
+      arguments.help = true;
+      return arguments;
+    }
+    const size_t equals = word.find('=');
+    const std::string flag = word.substr(0, equals);
+    const auto setter = setters().find(flag);
+    if (setter == setters().end()) {
+      throw Failure(ExitStatus::kUsage, "unknown argument " + word);
+    }
+    if (equals != std::string::npos) {
+      setter->second(arguments, flag, word.substr(equals + 1));
+    } else if (i + 1 < argc && std::string(argv[i + 1]).compare(0, 2, "--") != 0) {
+      setter->second(arguments, flag, argv[++i]);
+    } else {
+      throw Failure(ExitStatus::kUsage, "argument " + flag + ": expected one argument");
+    }
+  }
+  if (arguments.model.empty()) {
+    throw Failure(ExitStatus::kUsage, "the following arguments are required: --model");
+  }
+  return arguments;
+}
+
+} // namespace runner

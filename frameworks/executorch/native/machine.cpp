@@ -1,0 +1,66 @@
+#include "machine.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#if defined(__linux__)
+#include <sys/prctl.h>
+#elif defined(__APPLE__)
+#include <mach/mach.h>
+#endif
+
+namespace runner {
+
+#if defined(__linux__)
+
+Memory memory() {
+  // Not getrusage: its peak begins with that of the process that started us, whatever its size.
+  Memory found;
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    int64_t kibibytes = 0;
+    if (word == "VmRSS:" && status >> kibibytes) {
+      found.resident_bytes = kibibytes * 1024;
+    } else if (word == "VmHWM:" && status >> kibibytes) {
+      found.peak_bytes = kibibytes * 1024;
+    }
+  }
+  return found;
+}
+
+void die_with_parent() {
+  const pid_t parent = getppid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) { // it died before the line above
+    raise(SIGKILL);
+  }
+}
+
+#elif defined(__APPLE__)
+
+Memory memory() {
+  mach_task_basic_info info;
+  mach_msg_type_number_t count = MACH_TASK_BASIC_INFO_COUNT;
+  if (task_info(mach_task_self(), MACH_TASK_BASIC_INFO, reinterpret_cast<task_info_t>(&info), &count) !=
+      KERN_SUCCESS) {
+    return {};
+  }
+  return {static_cast<int64_t>(info.resident_size), static_cast<int64_t>(info.resident_size_max)};
+}
+
+void die_with_parent() {}
+
+#else
+
+Memory memory() {
+  return {};
+}
+
+void die_with_parent() {}
+
+#endif
+
+} // namespace runner

@@ -1,0 +1,30 @@
+// What the operating system knows: clocks, memory, and our parent's death.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace runner {
+
+inline int64_t now_ns(clockid_t clock) {
+  timespec time;
+  clock_gettime(clock, &time);
+  return static_cast<int64_t>(time.tv_sec) * 1000000000 + time.tv_nsec;
+}
+
+// Resident memory now, and at its highest since the program was started.
+// Absent where the system does not tell.
+struct Memory {
+  std::optional<int64_t> resident_bytes;
+  std::optional<int64_t> peak_bytes;
+};
+
+Memory memory();
+
+// Linux: this process is killed as soon as the thread that started it is gone, so that a killed harness leaves nothing
+// measuring. (A harness that starts runners from threads of its own has each wait for its runner.)
+void die_with_parent();
+
+} // namespace runner

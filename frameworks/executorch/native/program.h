@@ -1,0 +1,80 @@
+// A program that is loaded and ready to be executed, with its inputs and everything they point to.
+#pragma once
+
+#include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
+#include <executorch/extension/tensor/tensor_ptr.h>
+#include <executorch/runtime/core/event_tracer.h>
+#include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/program.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace runner {
+
+// One method of one file. Immovable: the runtime keeps pointers into it.
+class LoadedMethod final {
+ public:
+  // Maps the file, checks it, loads the method and initialises its delegates.
+  // Throws Failure(kNotLoaded) or Failure(kOutOfMemory).
+  LoadedMethod(
+      const std::string& file,
+      const std::string& method,
+      executorch::runtime::EventTracer* tracer = nullptr);
+  LoadedMethod(const LoadedMethod&) = delete;
+  LoadedMethod& operator=(const LoadedMethod&) = delete;
+
+  executorch::runtime::Method& method() {
+    return *method_;
+  }
+
+ private:
+  void map(const std::string& file);
+  void plan_memory(const executorch::runtime::MethodMeta& meta);
+  void give_outputs_memory();
+
+  executorch::extension::MallocMemoryAllocator method_memory_;
+  executorch::extension::MallocMemoryAllocator temporary_memory_;
+  std::vector<std::unique_ptr<uint8_t[]>> buffers_;
+  std::vector<executorch::runtime::Span<uint8_t>> planned_;
+  std::optional<executorch::runtime::HierarchicalAllocator> planned_memory_;
+  std::optional<executorch::runtime::MemoryManager> memory_;
+  std::optional<executorch::extension::MmapDataLoader> loader_;
+  std::optional<executorch::runtime::Program> program_;
+  std::optional<executorch::runtime::Method> method_;
+};
+
+// The inputs of a method: from raw little-endian files in the input's own memory layout, or ones.
+class Inputs final {
+ public:
+  // Throws Failure(kUsage) where the files do not fit the method, naming file, expected and actual bytes.
+  Inputs(executorch::runtime::Method& method, const std::vector<std::string>& files);
+
+  // Hands over every input. Needed once.
+  void set_all();
+
+  // Hands over the inputs that executing may have overwritten. Needed before each further execution: the memory of
+  // a planned input is free for intermediate values as soon as the input was last read.
+  void refresh() {
+    if (!planned_.empty()) {
+      set(planned_);
+    }
+  }
+
+ private:
+  void set(const std::vector<size_t>& indices);
+
+  executorch::runtime::Method& method_;
+  std::vector<std::vector<uint8_t>> bytes_;
+  std::vector<executorch::extension::TensorPtr> tensors_;
+  std::vector<size_t> planned_;
+};
+
+// Writes BASE-0.bin, BASE-1.bin, ...: raw little-endian, in the output's own memory layout.
+// Throws Failure(kNotExecuted) where a file cannot be written.
+void write_outputs(const executorch::runtime::Method& method, const std::string& base);
+
+} // namespace runner

@@ -1,0 +1,110 @@
+// Measures one ExecuTorch program: load, warm up, iterate, print observer lines. Prints nothing while it measures.
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "arguments.h"
+#include "failure.h"
+#include "machine.h"
+#include "measure.h"
+#include "program.h"
+#include "runtime_log.h"
+#include "thread_pool.h"
+
+namespace runner {
+namespace {
+
+void print_number(const char* type, const char* metric, const char* unit, int64_t value) {
+  std::printf(
+      "PyTorchObserver {\"type\": \"%s\", \"metric\": \"%s\", \"unit\": \"%s\", \"value\": \"%lld\"}\n",
+      type,
+      metric,
+      unit,
+      static_cast<long long>(value));
+}
+
+void print_bytes(const char* metric, std::optional<int64_t> bytes) {
+  if (bytes) {
+    print_number("RUN", metric, "bytes", *bytes);
+  }
+}
+
+void print_text(const char* metric, const char* text) {
+  std::printf(
+      "PyTorchObserver {\"type\": \"RUN\", \"metric\": \"%s\", \"unit\": \"\", \"info_string\": \"%s\"}\n",
+      metric,
+      text);
+}
+
+void print_samples(const Measurement& measurement) {
+  for (const Sample& sample : measurement.samples) {
+    print_number("NET", "latency", "ns", sample.wall_ns);
+  }
+  for (const Sample& sample : measurement.samples) {
+    print_number("NET", "cpu_time", "ns", sample.cpu_ns);
+  }
+}
+
+void run(const Arguments& arguments) {
+  const int64_t threads = use_threads(arguments.threads);
+  const Memory before = memory();
+  const int64_t begin = now_ns(CLOCK_MONOTONIC);
+  LoadedMethod loaded(arguments.model, arguments.method);
+  const int64_t end = now_ns(CLOCK_MONOTONIC);
+  const Memory after = memory();
+
+  Inputs inputs(loaded.method(), arguments.inputs);
+  // With one thread everything happens on ours; with more, the work of the whole pool counts.
+  const clockid_t cpu_clock = threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID;
+  const Measurement measurement = measure(loaded.method(), inputs, arguments, cpu_clock);
+  const Memory finally = memory();
+  if (!arguments.outputs.empty()) {
+    write_outputs(loaded.method(), arguments.outputs);
+  }
+
+  print_samples(measurement);
+  print_number("RUN", "load_time", "ns", end - begin);
+  print_number("RUN", "first_iteration", "ns", measurement.first_iteration_ns);
+  print_bytes("memory_before_load", before.resident_bytes);
+  print_bytes("memory_after_load", after.resident_bytes);
+  print_bytes("peak_memory", finally.peak_bytes);
+  print_number("RUN", "threads", "", threads);
+  print_number("RUN", "warmup_done", "", measurement.warmup_done);
+  print_number("RUN", "iterations_done", "", static_cast<int64_t>(measurement.samples.size()));
+  print_text("runtime", "executorch " EXECUTORCH_VERSION " native");
+  if (measurement.stopped_by_time_limit) {
+    print_text("stopped_early", "time_limit");
+  }
+  if (std::fflush(stdout) != 0) {
+    throw Failure(ExitStatus::kNotExecuted, "cannot write to standard output");
+  }
+}
+
+int fail(ExitStatus status, const char* sentence) {
+  std::fprintf(stderr, "error: %s\n", sentence);
+  return static_cast<int>(status);
+}
+
+} // namespace
+} // namespace runner
+
+int main(int argc, char** argv) {
+  using namespace runner;
+  try {
+    die_with_parent();
+    const Arguments arguments = parse_arguments(argc, argv);
+    if (arguments.help) {
+      std::fputs(kUsage, stdout);
+      return 0;
+    }
+    listen_to_runtime();
+    run(arguments);
+    return 0;
+  } catch (const Failure& failure) {
+    return fail(failure.status(), failure.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ExitStatus::kOutOfMemory, "out of memory: an allocation by the runner itself failed");
+  } catch (const std::exception& error) {
+    return fail(ExitStatus::kNotExecuted, error.what());
+  }
+}

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from frameworks.executorch import create, python_runner
+from frameworks.executorch.framework import ExecuTorch
+from harness.core.benchmark import Benchmark, ModelFile, Origin, OutputFile
+from harness.core.build import Build
+from harness.core.device import Device
+from harness.core.errors import BenchmarkUnsupported, BuildFailed
+from harness.core.protocols import Exporter, Progress
+from harness.settings import Settings
+
+NATIVE = Build(source="installed", commit="1.5.1", recipe="native")
+PYTHON = Build(source="installed", commit="1.5.1", recipe="python", variables={"interpreter": sys.executable})
+FILES = {
+    "program": "/d/runner",
+    "files.model": "/d/add.pte",
+    "files.labels": "/d/labels.txt",
+    "input_files.left": "/d/left.bin",
+    "input_files.right": "/d/right.bin",
+}
+
+
+def file(key: str) -> ModelFile:
+    return ModelFile(key=key, filename=key.rpartition(".")[2], location="/x", origin=Origin(file=Path("add.json")))
+
+
+@pytest.fixture
+def framework() -> ExecuTorch:
+    return create(Settings())
+
+
+@pytest.fixture
+def words(framework: ExecuTorch, benchmark_of_add: Benchmark) -> Callable[..., tuple[str, ...]]:
+    """The command line of a benchmark of one model file, changed as told."""
+
+    def compose(build: Build = NATIVE, **changes: object) -> tuple[str, ...]:
+        changed = benchmark_of_add.model_copy(update={"files": (file("files.model"),), **changes})
+        return framework.command(changed, build, FILES).argv
+
+    return compose
+
+
+def test_it_can_export(framework: ExecuTorch) -> None:
+    assert isinstance(framework, Exporter)
+
+
+def test_a_plain_benchmark_states_its_defaults(words: Callable[..., tuple[str, ...]]) -> None:
+    assert shlex.join(words()) == "/d/runner --model /d/add.pte --warmup 10 --iter 50 --min-iter 1"
+
+
+def test_everything_a_benchmark_asks_for_is_said(words: Callable[..., tuple[str, ...]]) -> None:
+    argv = words(
+        threads=2,
+        warmup=0,
+        iterations=7,
+        min_iterations=3,
+        time_limit_s=1.5,
+        input_files=(file("input_files.right"), file("input_files.left")),
+        output_files=(OutputFile(key="output_files.sum", filename="sum.bin", location="/d/out-0.bin"),),
+        variables={"method": "encode"},
+    )
+    assert shlex.join(argv) == (
+        "/d/runner --model /d/add.pte --warmup 0 --iter 7 --min-iter 3 --time-limit 1.500 --threads 2 "
+        "--inputs /d/right.bin,/d/left.bin --outputs /d/out --method encode"
+    )
+
+
+def test_the_python_runner_is_started_by_its_interpreter(words: Callable[..., tuple[str, ...]]) -> None:
+    assert words(PYTHON)[:3] == (sys.executable, "/d/runner", "--model")
+
+
+def test_arguments_are_appended_with_quotes_and_placeholders_understood(
+    words: Callable[..., tuple[str, ...]],
+) -> None:
+    argv = words(arguments="--iter 3 --outputs '{folder}/my out'", variables={"folder": "/d/a b"})
+    assert argv[-4:] == ("--iter", "3", "--outputs", "/d/a b/my out")
+
+
+@pytest.mark.parametrize("arguments", ["--outputs 'out", "--outputs {nowhere}"])
+def test_arguments_that_cannot_be_used_are_refused(words: Callable[..., tuple[str, ...]], arguments: str) -> None:
+    with pytest.raises(BenchmarkUnsupported, match="command_args"):
+        words(arguments=arguments)
+
+
+@pytest.mark.parametrize("left_s", [0.0, -3.0, 1e-9])
+def test_nothing_left_of_the_time_is_still_a_limit(words: Callable[..., tuple[str, ...]], left_s: float) -> None:
+    argv = words(time_limit_s=left_s)
+    assert float(argv[argv.index("--time-limit") + 1]) > 0
+
+
+def test_the_start_carries_limits_placement_and_environment(framework: ExecuTorch, benchmark_of_add: Benchmark) -> None:
+    changes = {"threads": 2, "timeout_s": 7.0, "cpus": (1,), "env": {"A": "b"}, "files": (file("files.model"),)}
+    command = framework.command(benchmark_of_add.model_copy(update=changes), NATIVE, FILES)
+    assert (command.timeout_s, command.threads, command.cpus) == (7.0, 2, (1,))
+    assert command.env == {"OMP_NUM_THREADS": "2", "A": "b"}
+
+
+def test_openmp_is_left_alone_without_threads_or_against_the_specification(
+    framework: ExecuTorch, benchmark_of_add: Benchmark
+) -> None:
+    plain = benchmark_of_add.model_copy(update={"files": (file("files.model"),)})
+    assert framework.command(plain, NATIVE, FILES).env == {}
+    own = plain.model_copy(update={"threads": 1, "env": {"OMP_NUM_THREADS": "4"}})
+    assert framework.command(own, NATIVE, FILES).env == {"OMP_NUM_THREADS": "4"}
+
+
+def test_the_only_file_is_the_model(words: Callable[..., tuple[str, ...]]) -> None:
+    assert "/d/labels.txt" in words(files=(file("files.labels"),))
+
+
+def test_the_file_called_model_is_the_model(words: Callable[..., tuple[str, ...]]) -> None:
+    assert words(files=(file("files.labels"), file("files.model")))[2] == "/d/add.pte"
+
+
+@pytest.mark.parametrize("keys", [(), ("files.labels", "files.other")])
+def test_which_file_is_the_model_is_asked(words: Callable[..., tuple[str, ...]], keys: tuple[str, ...]) -> None:
+    with pytest.raises(BenchmarkUnsupported, match="which file is the model") as caught:
+        words(files=tuple(file(key) for key in keys))
+    assert "name it `model`" in (caught.value.hint or "")
+
+
+def test_an_output_that_the_runner_cannot_name_is_refused(words: Callable[..., tuple[str, ...]]) -> None:
+    output = OutputFile(key="output_files.sum", filename="sum.bin", location="/d/sum.bin")
+    with pytest.raises(BenchmarkUnsupported, match=r"/d/sum\.bin") as caught:
+        words(output_files=(output,))
+    assert "-0.bin" in (caught.value.hint or "")
+
+
+def test_a_build_without_runner_is_refused(framework: ExecuTorch, benchmark_of_add: Benchmark) -> None:
+    plain = benchmark_of_add.model_copy(update={"files": (file("files.model"),)})
+    with pytest.raises(BenchmarkUnsupported, match="no runner"):
+        framework.command(plain, NATIVE, {"files.model": "/d/add.pte"})
+
+
+@given(
+    warmup=st.integers(-1, 10**9),
+    iterations=st.one_of(st.just(-1), st.integers(1, 10**9)),
+    min_iterations=st.integers(0, 10**9),
+    threads=st.one_of(st.none(), st.integers(1, 1024)),
+    time_limit_s=st.one_of(st.none(), st.floats(-1e3, 1e9)),
+)
+def test_the_runners_understand_every_command(
+    warmup: int, iterations: int, min_iterations: int, threads: int | None, time_limit_s: float | None
+) -> None:
+    origin = Origin(file=Path("add.json"))
+    benchmark = Benchmark.model_validate(
+        {
+            "id": 0,
+            "model": {"name": "add", "format": "executorch"},
+            "identifier": "add",
+            "metric": "delay",
+            "framework": "executorch",
+            "origin": origin,
+            "digest": "0" * 64,
+            "files": (file("files.model"),),
+            "warmup": warmup,
+            "iterations": iterations,
+            "min_iterations": min_iterations,
+            "threads": threads,
+            "time_limit_s": time_limit_s,
+        }
+    )
+    argv = create(Settings()).command(benchmark, NATIVE, FILES).argv
+    understood = python_runner.parse_arguments(argv[1:])
+    assert understood.threads == threads
+    assert understood.iterations == (50 if iterations < 0 else iterations)
+    assert (understood.time_limit_s > 0) == (time_limit_s is not None)
+
+
+@pytest.mark.parametrize("platform", ["android", "ios"])
+def test_other_platforms_have_no_runner_yet(framework: ExecuTorch, progress: Progress, platform: str) -> None:
+    with pytest.raises(BuildFailed, match=f"no ExecuTorch runner for {platform} devices") as caught:
+        framework.build(Device(platform=platform, identity="x", name="x"), progress)
+    assert "--program" in (caught.value.hint or "")
+
+
+def test_the_build_is_made_once(progress: Progress, monkeypatch: pytest.MonkeyPatch) -> None:
+    from frameworks.executorch import runners  # noqa: PLC0415 - one test
+
+    device = Device(platform="host", identity="x", name="x")
+    framework = create(Settings(runner="python"))
+    first = framework.build(device, progress)
+    monkeypatch.setattr(runners, "installed_build", None)
+    assert framework.build(device, progress) is first

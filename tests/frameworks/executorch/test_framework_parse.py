@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from frameworks.executorch import create
+from frameworks.executorch.framework import parse_executor_runner
+from harness.core.benchmark import Benchmark
+from harness.core.command import Command, Completed
+from harness.core.metric import Observation
+from harness.core.result import Note
+from harness.settings import Settings
+
+RECORDED = Path(__file__).parent / "recorded"
+
+
+def recorded(name: str) -> str:
+    return (RECORDED / f"{name}.txt").read_text()
+
+
+def parse(
+    benchmark: Benchmark, stdout: str = "", stderr: str = "", exit_code: int = 0
+) -> tuple[dict[str, Observation], Sequence[Note]]:
+    completed = Completed(Command(("runner",)), exit_code=exit_code, stdout=stdout, stderr=stderr)
+    observations, notes = create(Settings()).parse([completed], benchmark)
+    return {observation.name: observation for observation in observations}, notes
+
+
+def lines(*, latency: Sequence[int], cpu_time: Sequence[int], threads: int = 1) -> str:
+    values = [("NET", "latency", "ns", value) for value in latency]
+    values += [("NET", "cpu_time", "ns", value) for value in cpu_time]
+    values.append(("RUN", "threads", "", threads))
+    return "\n".join(
+        f'PyTorchObserver {{"type": "{kind}", "metric": "{metric}", "unit": "{unit}", "value": "{value}"}}'
+        for kind, metric, unit, value in values
+    )
+
+
+# --- what is observed --------------------------------------------------------------------------------------------
+
+
+def test_the_native_runner_is_understood(benchmark_of_add: Benchmark) -> None:
+    found, notes = parse(benchmark_of_add.model_copy(update={"threads": 1}), recorded("native"))
+    assert not notes
+    assert found["NET latency"] == Observation(
+        type="NET", metric="latency", unit="ns", samples=(381, 311, 341, 321, 371)
+    )
+    assert list(found["NET cpu_time"].samples) == [831, 751, 761, 741, 791]
+    assert {name: found[name].samples for name in found if name.startswith("RUN ")} == {
+        "RUN load_time": (514077,),
+        "RUN first_iteration": (29154,),
+        "RUN memory_before_load": (5570560,),
+        "RUN memory_after_load": (6258688,),
+        "RUN peak_memory": (6414336,),
+        "RUN threads": (1,),
+        "RUN warmup_done": (2,),
+        "RUN iterations_done": (5,),
+        "RUN runtime": (),
+    }
+    assert found["RUN runtime"].info == "executorch 1.5.1 native"
+
+
+def test_upstream_s_runner_is_understood_from_its_log(benchmark_of_add: Benchmark) -> None:
+    found, notes = parse(benchmark_of_add, stderr=recorded("executor_runner"))
+    assert not notes
+    assert found == {
+        "NET latency": Observation(type="NET", metric="latency", unit="ms", samples=(5.91303, 1.732249, 1.734012)),
+        "RUN load_time": Observation(type="RUN", metric="load_time", unit="ms", samples=(16.371022,)),
+    }
+
+
+def test_a_total_alone_becomes_a_mean() -> None:
+    (latency,) = parse_executor_runner("I 00:00 executorch:x.cpp:1] Model executed successfully 4 time(s) in 10.0 ms.")
+    assert (latency.summary, latency.samples) == ({"mean": 2.5}, ())
+
+
+def test_executions_that_never_happened_have_no_mean() -> None:
+    assert parse_executor_runner("Model executed successfully 0 time(s) in 0.0 ms.") == ()
+
+
+def test_observer_lines_win_over_a_log(benchmark_of_add: Benchmark) -> None:
+    found, _ = parse(benchmark_of_add, recorded("native"), recorded("executor_runner"))
+    assert found["NET latency"].unit == "ns"
+    assert found["RUN load_time"].samples == (514077,)
+
+
+def test_a_failed_launch_has_no_numbers_and_raises_nothing(benchmark_of_add: Benchmark) -> None:
+    assert parse(benchmark_of_add, stderr="error: no such file: /d/add.pte\n", exit_code=3) == ({}, ())
+
+
+@given(text=st.text() | st.text(alphabet="Iteration Model loaded in 0123456789. ms of:\n"))
+def test_whatever_is_printed_is_survived(text: str) -> None:
+    assert all(isinstance(found, Observation) for found in parse_executor_runner(text))
+
+
+# --- what is noted -----------------------------------------------------------------------------------------------
+
+
+def test_an_early_end_counts_the_iterations(benchmark_of_add: Benchmark) -> None:
+    _, notes = parse(benchmark_of_add.model_copy(update={"iterations": 1_000_000}), recorded("python_stopped"))
+    (note,) = notes
+    assert (note.code, note.trust) == ("stopped_early", True)
+    assert note.message == "the time limit ended the launch after 3 of 1000000 iterations"
+
+
+def test_another_number_of_threads_is_not_trusted(benchmark_of_add: Benchmark) -> None:
+    _, notes = parse(benchmark_of_add.model_copy(update={"threads": 4}), recorded("native"))
+    (note,) = notes
+    assert (note.code, note.trust) == ("threads", False)
+    assert note.message == "the runner used 1 threads where 4 were asked for"
+
+
+def test_threads_that_nobody_asked_for_are_fine(benchmark_of_add: Benchmark) -> None:
+    assert parse(benchmark_of_add, recorded("native"))[1] == ()
+
+
+@pytest.mark.parametrize(
+    ("latency", "cpu_time", "threads", "codes"),
+    [
+        ((100, 100, 100), (100, 100, 100), 1, []),
+        ((100, 100, 110), (100, 100, 100), 1, []),
+        ((111, 111, 111), (100, 100, 100), 1, ["disturbed"]),
+        ((100, 100, 9000), (100, 100, 100), 1, []),  # the median is not disturbed
+        ((100, 9000, 9000), (100, 100, 100), 1, ["disturbed"]),
+        ((900, 900, 900), (100, 100, 100), 2, []),  # the process's CPU time says nothing about waiting
+    ],
+)
+def test_one_thread_that_waits_for_its_cpu_is_not_trusted(
+    benchmark_of_add: Benchmark, latency: Sequence[int], cpu_time: Sequence[int], threads: int, codes: Sequence[str]
+) -> None:
+    _, notes = parse(benchmark_of_add, lines(latency=latency, cpu_time=cpu_time, threads=threads))
+    assert [note.code for note in notes] == codes
+    assert not any(note.trust for note in notes)
+
+
+def test_a_disturbance_tells_both_times_and_a_remedy(benchmark_of_add: Benchmark) -> None:
+    _, (note,) = parse(benchmark_of_add, lines(latency=[3000], cpu_time=[1000]))
+    assert "of 3000 ns latency only 1000 ns" in note.message
+    assert "pin" in (note.hint or "")

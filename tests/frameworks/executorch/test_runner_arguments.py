@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from frameworks.executorch import python_runner
+from harness import shell
+from harness.core.build import Build
+from harness.core.command import Command
+
+REFUSED = {
+    "--foo": "unknown argument --foo",
+    "--model=a.pte --iters 5": "unknown argument --iters",
+    "--model a.pte stray": "unknown argument stray",
+    "": "the following arguments are required: --model",
+    "--model": "argument --model: expected one argument",
+    "--model --iter 5": "argument --model: expected one argument",
+    "--model a.pte --iter 5x": "argument --iter: '5x' is not a whole number from 1 to 1000000000",
+    "--model a.pte --iter 0": "argument --iter: '0' is not a whole number from 1 to 1000000000",
+    "--model a.pte --iter 5.0": "argument --iter: '5.0' is not a whole number from 1 to 1000000000",
+    "--model a.pte --iter=": "argument --iter: '' is not a whole number from 1 to 1000000000",
+    "--model a.pte --min-iter 0": "argument --min-iter: '0' is not a whole number from 1 to 1000000000",
+    "--model a.pte --warmup -1": "argument --warmup: '-1' is not a whole number from 0 to 1000000000",
+    "--model a.pte --warmup 99999999999999999999": "argument --warmup: '99999999999999999999' is not a whole number "
+    "from 0 to 1000000000",
+    "--model a.pte --threads 0": "argument --threads: '0' is not a whole number from 1 to 1024",
+    "--model a.pte --threads 1025": "argument --threads: '1025' is not a whole number from 1 to 1024",
+    "--model a.pte --time-limit inf": "argument --time-limit: 'inf' is not a number of seconds from 0 to 1000000000",
+    "--model a.pte --time-limit 1e3": "argument --time-limit: '1e3' is not a number of seconds from 0 to 1000000000",
+    "--model a.pte --time-limit .5": "argument --time-limit: '.5' is not a number of seconds from 0 to 1000000000",
+    "--model a.pte --time-limit 2s": "argument --time-limit: '2s' is not a number of seconds from 0 to 1000000000",
+    "--model a.pte --inputs a,,b": "argument --inputs: 'a,,b' is not a list of files with commas between them",
+}
+
+
+@pytest.mark.parametrize(("line", "sentence"), REFUSED.items(), ids=REFUSED)
+def test_python_runner_refuses_what_it_does_not_understand(
+    line: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert python_runner.main(line.split()) == 2
+    assert capsys.readouterr() == ("", f"error: {sentence}\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("line", "sentence"), REFUSED.items(), ids=REFUSED)
+def test_native_runner_refuses_the_same_in_the_same_words(line: str, sentence: str, native: Build) -> None:
+    completed = shell.run(Command((str(native.programs["program"]), *line.split())))
+    assert (completed.exit_code, completed.stdout, completed.stderr) == (2, "", f"error: {sentence}\n")
+
+
+def test_python_runner_reads_every_argument() -> None:
+    line = (
+        "--model m.pte --method encode --threads 2 --warmup 0 --iter 7 --min-iter=3 --time-limit 1.5 "
+        "--inputs a.bin,b.bin --outputs out"
+    )
+    assert python_runner.parse_arguments(line.split()) == python_runner.Arguments(
+        model=Path("m.pte"),
+        method="encode",
+        threads=2,
+        warmup=0,
+        iterations=7,
+        min_iterations=3,
+        time_limit_s=1.5,
+        inputs=(Path("a.bin"), Path("b.bin")),
+        outputs="out",
+    )
+
+
+@pytest.mark.slow
+def test_both_runners_explain_their_arguments(runner: tuple[str, ...]) -> None:
+    completed = shell.run(Command((*runner, "--help")))
+    assert completed.ok
+    flags = ("model", "method", "threads", "warmup", "iter", "min-iter", "time-limit", "inputs", "outputs")
+    assert [flag for flag in flags if f"--{flag} " not in completed.stdout] == []
