@@ -12,6 +12,7 @@ import pytest
 from harness import shell
 from harness.core.command import Command
 from harness.core.errors import EnvironmentProblem
+from tests.processes import is_running, wait_until, written
 
 
 def python(code: str, *arguments: str, timeout_s: float = 20.0, **env: str) -> Command:
@@ -115,11 +116,8 @@ except KeyboardInterrupt as error:
 def test_interruption_ends_children_and_unwinds(tmp_path: Path, number: signal.Signals) -> None:
     pid = tmp_path / "pid"
     main = subprocess.Popen((sys.executable, "-c", MAIN, str(pid)), stdout=subprocess.PIPE, text=True)
-    for _ in range(200):
-        if pid.exists() and pid.read_text().strip():
-            break
-        time.sleep(0.05)
+    wait_until(lambda: written(pid))
     main.send_signal(number)
     output, _ = main.communicate(timeout=20)
     assert f"stopped by {number.name}" in output
-    assert not Path(f"/proc/{int(pid.read_text())}").exists()
+    assert not is_running(int(pid.read_text()))

@@ -6,12 +6,11 @@ import hashlib
 import os
 import signal
 import subprocess
-import time
-from pathlib import Path
 
 import pytest
 
 from tests.cli.project import Project, command, generic, observe, one_test
+from tests.processes import is_running, wait_until, written
 
 GOOD = observe(1, 2, 3, 4, 5, 6)
 
@@ -116,12 +115,12 @@ def test_interruption_keeps_what_was_measured_and_ends_the_program(project: Proj
     run = subprocess.Popen(
         command("-b", spec), cwd=project.folder, env=project.environment, stderr=subprocess.PIPE, text=True
     )
-    wait_for(pid)
+    wait_until(lambda: written(pid))
     run.send_signal(number)
     _, said = run.communicate(timeout=30)
     assert run.returncode == 130
     assert "interrupted" in said
-    assert not Path(f"/proc/{pid.read_text()}").exists()
+    assert not is_running(int(pid.read_text()))
     results = project.harness("report")
     assert "m/good" in results.stdout
     assert "hangs" not in results.stdout
@@ -132,17 +131,9 @@ def test_a_killed_run_does_not_disturb_the_next(project: Project) -> None:
     hang = observe(1, before=f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(60)")
     spec = project.write("spec.json", generic(one_test("hangs", hang)))
     run = subprocess.Popen(command("-b", spec), cwd=project.folder, env=project.environment, stderr=subprocess.DEVNULL)
-    wait_for(pid)
+    wait_until(lambda: written(pid))
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
     done = project.harness("-b", project.write("good.json", generic(one_test("good", GOOD))))
     assert done.code == 0
-    assert not Path(f"/proc/{pid.read_text()}").exists()
-
-
-def wait_for(path: Path) -> None:
-    for _ in range(600):
-        if path.exists() and path.read_text():
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"{path} never appeared")
+    assert not is_running(int(pid.read_text()))

@@ -16,6 +16,7 @@ from platforms.host import identity, placement
 from platforms.host.placement import Cpu, Placement
 from platforms.host.platform import Host
 from platforms.host.state import StateReader
+from tests.processes import is_running, wait_until, written
 
 HOLDER = """
 import sys, time
@@ -135,7 +136,7 @@ def test_an_idle_cpu_is_preferred_to_a_busy_one() -> None:
 def test_two_measurements_do_not_run_at_once(tmp_path: Path, host: Host) -> None:
     holder = subprocess.Popen((sys.executable, "-c", HOLDER, str(tmp_path)), stdout=subprocess.DEVNULL)
     try:
-        wait_until((tmp_path / "pid").exists)
+        wait_until(lambda: written(tmp_path / "pid"))
         impatient = Host(tmp_path / "work", lock_path=tmp_path / "lock", lock_timeout_s=0.3)
         progress = RecordedProgress()
         with (
@@ -152,11 +153,11 @@ def test_two_measurements_do_not_run_at_once(tmp_path: Path, host: Host) -> None
 def test_a_killed_harness_leaves_no_program_no_lock_and_no_files(tmp_path: Path, host: Host) -> None:
     holder = subprocess.Popen((sys.executable, "-c", HOLDER, str(tmp_path)), stdout=subprocess.DEVNULL)
     pid_file = tmp_path / "pid"
-    wait_until(lambda: pid_file.exists() and pid_file.read_text().strip() != "")
+    wait_until(lambda: written(pid_file))
     os.kill(holder.pid, signal.SIGKILL)
     holder.wait()
     program = int(pid_file.read_text())
-    wait_until(lambda: not running(program))
+    wait_until(lambda: not is_running(program))
     with host.open(host.devices()[0], RecordedProgress()):
         assert len(list((tmp_path / "work" / "sessions").iterdir())) == 1
 
@@ -169,19 +170,3 @@ def test_busy_tells_what_was_used_since_the_last_look() -> None:
     busy = reader.read().busy
     assert busy is not None
     assert busy > 0.3 / (os.cpu_count() or 1)
-
-
-def running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
-    except OSError:
-        return False
-
-
-def wait_until(condition: object) -> None:
-    assert callable(condition)
-    for _ in range(200):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it never happened")
