@@ -73,6 +73,16 @@ def run(
     )
 
 
+def check_stopping() -> None:
+    """For long work that starts no process: give up when the harness is being stopped.
+
+    Raises:
+        Interrupted: It is.
+    """
+    if _stopping.is_set():
+        raise Interrupted("stopped while it was working")
+
+
 def inherited() -> dict[str, str]:
     """The harness's environment as programs may see it: without its secrets."""
     return {name: value for name, value in os.environ.items() if name not in _SECRET}

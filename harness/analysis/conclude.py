@@ -51,7 +51,7 @@ def conclude(
         hint=hint,
         run_type=run_type,
         meta=meta,
-        files=job.files,
+        files={**job.files, **measurement.made},
         metrics=metrics,
         notes=merged(notes),
     ).model_copy(update={"launches": measurement.launches})

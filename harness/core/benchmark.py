@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from harness.core.placeholders import names_in
 from harness.core.values import Scalar, Value
 
 
@@ -67,8 +68,9 @@ class ModelFile(Value):
     Attributes:
         key: Its placeholder, for example `files.model` or `input_files.image`.
         filename: Its name in the cache and on the device; a plain relative path, checked.
-        location: An http(s) URL or an absolute path; None when the file is exported.
-        md5: The promised MD5, lower-case hex; None where the specification promises none.
+        location: An http(s) URL or an absolute path; a template when the file is made by a step before the launch
+            (`{HOSTDIR}/image.bin`); None when the file is exported.
+        md5: The promised MD5, lower-case hex; `directory` for a folder; None where the specification promises none.
         export: How to make the file, instead of a location.
         origin: Where the specification says so.
     """
@@ -79,6 +81,11 @@ class ModelFile(Value):
     md5: str | None = None
     export: Export | None = None
     origin: Origin
+
+    @property
+    def made_later(self) -> bool:
+        """Whether a step before the launch makes it, so that no cache can have it."""
+        return self.location is not None and bool(names_in(self.location))
 
 
 class OutputFile(Value):
@@ -191,7 +198,8 @@ class Benchmark(Value):
         """How a person names it."""
         return f"{self.model.name}/{self.identifier}"
 
-    def all_files(self) -> tuple[ModelFile, ...]:
+    def cached_files(self) -> tuple[ModelFile, ...]:
         """Every file that must be in the cache before it can run."""
         steps = (self.model_before, self.model_after, self.before, self.after)
-        return (*self.files, *self.input_files, *(file for step in steps for file in step.files))
+        files = (*self.files, *self.input_files, *(file for step in steps for file in step.files))
+        return tuple(file for file in files if not file.made_later)

@@ -40,6 +40,7 @@ class Measurement:
         launches: Every start of the runner.
         observations: What each launch said, in the same order.
         notes: What the framework noticed.
+        made: Files that steps on the host made, by key, as the last launch used them.
         logs: What the programs wrote.
     """
 
@@ -52,3 +53,4 @@ class Measurement:
     observations: tuple[tuple[Observation, ...], ...] = ()
     notes: tuple[Note, ...] = ()
     logs: tuple[RawLog, ...] = ()
+    made: Mapping[str, CachedFile] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from rich.table import Table
 from harness import plugins
 from harness.core.benchmark import Benchmark, ModelFile
 from harness.core.device import Device
+from harness.core.errors import BenchmarkFailed
 from harness.core.protocols import Exporter
 from harness.flows.plan import Pair, Plan
 from harness.models.cache import ModelCache
@@ -58,7 +59,7 @@ def _device_table(device: Device) -> Table:
 
 def _row(one: Pair, plan: Plan, cache: ModelCache) -> tuple[str, ...]:
     benchmark = one.benchmark
-    files = [f"{file.filename} ({_state(file, benchmark, plan, cache)})" for file in benchmark.all_files()]
+    files = [f"{file.filename} ({_state(file, benchmark, plan, cache)})" for file in benchmark.cached_files()]
     iterations = "" if benchmark.iterations < 0 else f" × {benchmark.iterations}"
     return (
         str(benchmark.id),
@@ -75,6 +76,10 @@ def _row(one: Pair, plan: Plan, cache: ModelCache) -> tuple[str, ...]:
 def _state(file: ModelFile, benchmark: Benchmark, plan: Plan, cache: ModelCache) -> str:
     framework = plan.frameworks[benchmark.framework]
     exporter = framework if isinstance(framework, Exporter) else None
-    if cache.peek(file, model=benchmark.model, exporter=exporter) is not None:
+    try:
+        cached = cache.peek(file, model=benchmark.model, exporter=exporter)
+    except BenchmarkFailed as error:
+        return f"cannot be had: {error.message}"
+    if cached is not None:
         return "cached"
     return "to export" if file.export else "to fetch"

@@ -78,7 +78,7 @@ class Worker:
         if isinstance(made, Failure):
             return made
         found: dict[str, CachedFile] = {}
-        for file in one.benchmark.all_files():
+        for file in one.benchmark.cached_files():
             cached = self._files[file_key(file, one.benchmark)]
             if isinstance(cached, Failure):
                 return cached

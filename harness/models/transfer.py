@@ -23,6 +23,7 @@ from harness.core.values import Value
 from harness.models.failures import told_as_unavailable, unavailable
 from harness.models.places import Place
 from harness.models.sources import Download
+from harness.shell import check_stopping
 
 _CHUNK_BYTES = 1 << 16
 _OK, _PARTIAL, _RANGE_NOT_SATISFIABLE = 200, 206, 416
@@ -162,6 +163,7 @@ def _receive(response: requests.Response, wanted: Wanted, offset: int, total: in
     size_bytes = offset
     with told_as_unavailable(wanted.file, "writing the download"), wanted.place.part.open("ab") as writer:
         for chunk in _chunks(response, wanted):
+            check_stopping()
             writer.write(chunk)
             size_bytes += len(chunk)
             task.update(completed=size_bytes)

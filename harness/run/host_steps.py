@@ -12,6 +12,7 @@ from harness.core.benchmark import HostStep
 from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkFailed
 from harness.core.files import CachedFile
+from harness.core.placeholders import names_in
 from harness.run.names import Names
 
 
@@ -41,6 +42,8 @@ def run_step(
     """
     programs = {file.key: str(_executable(files[file.key].path, scratch / name)) for file in step.files}
     names = replace(names, paths={**names.paths, **programs})
+    # What speaks of the device's folder is for programs on the device.
+    env = {name: names.text(value) for name, value in env.items() if "TGTDIR" not in names_in(value)}
     done = []
     for template in step.commands:
         argv = names.words(template)

@@ -37,14 +37,14 @@ def commands_of(
         lines = [_with_arguments(line, benchmark.arguments) for line in benchmark.commands]
         commands = [Command(names.words(line), threads=benchmark.threads) for line in lines]
     else:
-        outputs = {output.key: names.words(output.location)[0] for output in benchmark.output_files}
+        outputs = {output.key: names.text(output.location) for output in benchmark.output_files}
         commands = [framework.command(benchmark, build, {**staged.files, **staged.programs, **outputs})]
     if not any(command.argv for command in commands):
         raise BenchmarkFailed("every command of this benchmark is empty", hint="write the program into `commands`")
     return tuple(
         replace(
             command,
-            env={**command.env, **benchmark.env},
+            env={**command.env, **{name: names.text(value) for name, value in benchmark.env.items()}},
             timeout_s=benchmark.timeout_s,
             cpus=benchmark.cpus if benchmark.cpus is not None else command.cpus,
         )
@@ -88,7 +88,7 @@ def fetch_outputs(launched: Launched, benchmark: Benchmark, session: Session, na
         return launched
     files: dict[str, Path] = {}
     for output in benchmark.output_files:
-        remote = names.words(output.location)[0]
+        remote = names.text(output.location)
         files[output.key] = fetched(scratch, output.filename)
         try:
             session.pull(remote, files[output.key])

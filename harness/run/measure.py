@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 
 from harness.core.benchmark import HostStep
 from harness.core.command import Completed
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
+from harness.core.files import CachedFile
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import Observation
 from harness.core.protocols import Clock, Framework, Progress, Session, Staged, Task
 from harness.core.result import Launch, Note, Outcome, RawLog
 from harness.run.host_steps import run_step
 from harness.run.launch import Launched, commands_of, fetch_outputs, launch, left_for
-from harness.run.names import Names, on_device, on_host
+from harness.run.names import on_device, on_host
+from harness.run.staging import made_files, stage
 
 
 def measure(
@@ -64,22 +66,22 @@ class _Measuring:
         self._observations: list[tuple[Observation, ...]] = []
         self._notes: list[Note] = []
         self._logs: list[RawLog] = []
+        self._staged: Staged | None = None
+        self._made: Mapping[str, CachedFile] = {}
 
     def run(self, task: Task) -> tuple[Outcome, str | None]:
-        staged = _stage(self._job, self._session)
-        host = on_host(self._job, self._session, staged, self._scratch, 0)
-        self._step("preprocess-model", self._benchmark.model_before, host)
+        self._step("preprocess-model", self._benchmark.model_before, 0)
         began = time.monotonic()
         for index in range(self._benchmark.launches):
             spent = time.monotonic() - began
             if index and self._benchmark.time_limit_s is not None and spent >= self._benchmark.time_limit_s:
                 self._notes.append(_out_of_time(index, self._benchmark.launches, self._benchmark.time_limit_s))
                 break
-            launched = self._launch(index, spent, staged)
+            launched = self._launch(index, spent)
             if launched.launch.outcome is not Outcome.OK:
                 return launched.launch.outcome, launched.launch.reason
             task.update(completed=index + 1)
-        self._step("postprocess-model", self._benchmark.model_after, host)
+        self._step("postprocess-model", self._benchmark.model_after, 0)
         return Outcome.OK, None
 
     def measurement(self, outcome: Outcome, reason: str | None, hint: str | None) -> Measurement:
@@ -93,13 +95,14 @@ class _Measuring:
             observations=tuple(self._observations),
             notes=tuple(self._notes),
             logs=tuple(self._logs),
+            made=self._made,
         )
 
-    def _launch(self, index: int, spent_s: float, staged: Staged) -> Launched:
-        names = on_device(self._job, self._session, staged, self._scratch, index)
-        host = on_host(self._job, self._session, staged, self._scratch, index)
+    def _launch(self, index: int, spent_s: float) -> Launched:
         benchmark = left_for(self._benchmark, spent_s, index)
-        self._step("preprocess", benchmark.before, host)
+        self._step("preprocess", benchmark.before, index)
+        staged = self._stage(index)
+        names = on_device(self._job, self._session.device, staged, self._scratch, index)
         commands = commands_of(benchmark, self._job.build, self._framework, staged, names)
         time.sleep(benchmark.sleep_before_run_s)
         launched = launch(index, commands, self._session, self._clock)
@@ -108,8 +111,16 @@ class _Measuring:
         self._logs.extend(launched.logs)
         self._observe(launched.completed)
         if launched.launch.outcome is Outcome.OK:
-            self._observe(self._step("postprocess", benchmark.after, host), into_last=True)
+            self._observe(self._step("postprocess", benchmark.after, index), into_last=True)
         return launched
+
+    def _stage(self, index: int) -> Staged:
+        """Once for all launches, unless a step makes new files for each of them."""
+        made = made_files(self._benchmark, on_host(self._job, self._session.device, self._scratch, index))
+        if self._staged is None or made:
+            self._made = made
+            self._staged = stage(self._job, made, self._session)
+        return self._staged
 
     def _observe(self, completed: tuple[Completed, ...], *, into_last: bool = False) -> None:
         if into_last and not completed:
@@ -120,30 +131,16 @@ class _Measuring:
         self._observations.append(tuple(observations))
         self._notes.extend(notes)
 
-    def _step(self, name: str, step: HostStep, host: Names) -> tuple[Completed, ...]:
+    def _step(self, name: str, step: HostStep, index: int) -> tuple[Completed, ...]:
         return run_step(
             name,
             step,
-            host,
+            on_host(self._job, self._session.device, self._scratch, index),
             self._job.files,
             scratch=self._scratch,
             env=self._benchmark.env,
             timeout_s=self._benchmark.timeout_s,
         )
-
-
-def _stage(job: Job, session: Session) -> Staged:
-    wanted = (*job.benchmark.files, *job.benchmark.input_files)
-    by_name: dict[str, str] = {}
-    for file in wanted:
-        other = by_name.setdefault(file.filename, file.key)
-        if job.files[other].md5 != job.files[file.key].md5:
-            raise BenchmarkFailed(
-                f"{{{other}}} and {{{file.key}}} are different files with the same name {file.filename}",
-                hint="give one of them another `filename`",
-            )
-    staged = session.stage({name: job.files[key].path for name, key in by_name.items()}, job.build.programs)
-    return replace(staged, files={file.key: staged.files[file.filename] for file in wanted})
 
 
 def _out_of_time(done: int, wanted: int, limit_s: float) -> Note:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed
 from harness.core.measurement import Job
 from harness.core.placeholders import PlaceholderProblem, substitute
-from harness.core.protocols import Session, Staged
+from harness.core.protocols import Staged
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,52 +35,61 @@ class Names:
         Raises:
             BenchmarkFailed: A placeholder has no value here, or a quotation is not closed.
         """
-        try:
+        with _told_as_failed(template):
             split = shlex.split(substitute(template, self.texts, later=self.paths))
             return tuple(substitute(word, self.paths) for word in split)
-        except PlaceholderProblem as problem:
-            needs = problem.name == "program"
-            hint = "this benchmark needs a program: name it with --program PATH" if needs else problem.hint
-            raise BenchmarkFailed(f"in `{template}`: {problem.message}", hint=hint) from problem
-        except ValueError as error:
-            raise BenchmarkFailed(f"in `{template}`: {error}", hint="close every quotation mark") from error
+
+    def text(self, template: str) -> str:
+        """A text after substitution, as one piece.
+
+        Raises:
+            BenchmarkFailed: A placeholder has no value here.
+        """
+        with _told_as_failed(template):
+            return substitute(template, {**self.texts, **self.paths})
 
 
-def on_device(job: Job, session: Session, staged: Staged, scratch: Path, index: int) -> Names:
+def on_device(job: Job, device: Device, staged: Staged, scratch: Path, index: int) -> Names:
     """The placeholders of commands that run on the device; FAI-PEP's `{TGTDIR}` ends with a slash."""
-    paths = {**_folders(job, staged, scratch), **staged.files, **staged.programs}
+    paths = {**_folders(job, scratch), "TGTDIR": staged.folder + "/", **staged.files, **staged.programs}
     outputs = {output.key: output.location for output in job.benchmark.output_files}
-    return Names({**_texts(job, session, index), **outputs}, paths)
+    return Names({**_texts(job, device, index), **outputs}, paths)
 
 
-def on_host(job: Job, session: Session, staged: Staged, scratch: Path, index: int) -> Names:
-    """The placeholders of commands that run on the host before and after."""
+def on_host(job: Job, device: Device, scratch: Path, index: int) -> Names:
+    """The placeholders of commands that run on the host before and after; the device's folder is not one of them."""
     files = {key: str(file.path) for key, file in job.files.items()}
     programs = {key: str(path) for key, path in job.build.programs.items()}
     outputs = {output.key: str(fetched(scratch, output.filename)) for output in job.benchmark.output_files}
-    return Names(_texts(job, session, index), {**_folders(job, staged, scratch), **files, **programs, **outputs})
+    return Names(_texts(job, device, index), {**_folders(job, scratch), **files, **programs, **outputs})
 
 
-def _texts(job: Job, session: Session, index: int) -> dict[str, str]:
-    return {
-        **job.benchmark.variables,
-        **job.build.variables,
-        "INDEX": str(index),
-        "DEVICEHASH": session.device.identity,
-    }
+def _texts(job: Job, device: Device, index: int) -> dict[str, str]:
+    return {**job.benchmark.variables, **job.build.variables, "INDEX": str(index), "DEVICEHASH": device.identity}
 
 
-def _folders(job: Job, staged: Staged, scratch: Path) -> dict[str, str]:
+def _folders(job: Job, scratch: Path) -> dict[str, str]:
     program = job.build.programs.get("program")
     first = next(iter(job.files.values()), None)
     return {
-        "TGTDIR": staged.folder + "/",
         "HOSTDIR": str(scratch),
         "TEMPDIR": str(scratch),
         "FAIPEPROOT": str(_ROOT),
         "BUILDDIR": str(program.parent) if program else "",
         "MODEL_DIR": str(first.path.parent) if first else "",
     }
+
+
+@contextlib.contextmanager
+def _told_as_failed(template: str) -> Iterator[None]:
+    try:
+        yield
+    except PlaceholderProblem as problem:
+        needs = problem.name == "program"
+        hint = "this benchmark needs a program: name it with --program PATH" if needs else problem.hint
+        raise BenchmarkFailed(f"in `{template}`: {problem.message}", hint=hint) from problem
+    except ValueError as error:
+        raise BenchmarkFailed(f"in `{template}`: {error}", hint="close every quotation mark") from error
 
 
 def fetched(scratch: Path, filename: str) -> Path:

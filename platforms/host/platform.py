@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from harness.core.device import Device
-from harness.core.protocols import Progress
-from platforms.host import identity, lock, placement
+from harness.core.protocols import Finding, Progress
+from platforms.host import checkup, identity, lock, placement
 from platforms.host.session import HostSession
 
 
@@ -48,6 +48,10 @@ class Host:
     def devices(self) -> Sequence[Device]:
         """This machine, always."""
         return (identity.describe(self._label, self._work / "identity"),)
+
+    def diagnose(self) -> Sequence[Finding]:
+        """What steadies measurements here, and what is missing for that."""
+        return checkup.findings(identity.allowed_cpus())
 
     @contextlib.contextmanager
     def open(self, device: Device, progress: Progress) -> Iterator[HostSession]:

@@ -183,6 +183,34 @@ def test_steps_on_the_host_run_before_and_after_and_may_report(session: Session,
     assert [observation.metric for observation in result.observations[0]] == ["latency", "accuracy"]
 
 
+def test_a_file_that_a_step_makes_is_staged_for_each_launch(session: Session, scratch: Path) -> None:
+    make = command("import sys; open('made.txt', 'w').write(sys.argv[1])", "{INDEX}")
+    entry = ModelFile(key="input_files.made", filename="made.txt", location="{HOSTDIR}/made.txt", origin=ORIGIN)
+    read = command("import sys; print('PyTorchObserver ' + sys.argv[2].replace('7', open(sys.argv[1]).read()))")
+    job = benchmark(
+        f"{read} {{input_files.made}} '{line(7)}'", before=HostStep(commands=(make,)), input_files=(entry,), launches=2
+    )
+    result = measured(job, session, scratch)
+    assert result.outcome is Outcome.OK, result.reason
+    assert [launch[0].samples for launch in result.observations] == [(0.0,), (1.0,)]
+    assert result.made["input_files.made"].size_bytes == 1
+
+
+def test_a_file_that_no_step_made_is_named(session: Session, scratch: Path) -> None:
+    entry = ModelFile(key="input_files.made", filename="x", location="{HOSTDIR}/x", origin=ORIGIN)
+    result = measured(benchmark("true", input_files=(entry,)), session, scratch)
+    assert result.outcome is Outcome.FAILED
+    assert "input_files.made" in (result.reason or "")
+
+
+def test_variables_may_name_folders(session: Session, scratch: Path) -> None:
+    show = command("import os; print(os.environ['OUT'])")
+    result = measured(
+        benchmark(show, env={"OUT": "{TGTDIR}x {{literal}}"}, before=HostStep(commands=("true",))), session, scratch
+    )
+    assert result.logs[0].text.endswith("/x {literal}\n")
+
+
 def test_a_failing_step_ends_the_benchmark(session: Session, scratch: Path) -> None:
     job = benchmark(command(OBSERVE, line(1)), before=HostStep(commands=("false",)))
     result = measured(job, session, scratch)

@@ -35,7 +35,7 @@ def test_the_nearest_timeout_wins(
 
 
 @pytest.mark.parametrize(
-    ("model", "option", "expected"), [({}, None, 1.0), ({}, 0.0, 0.0), ({"cooldown": 3}, 0.0, 3.0)]
+    ("model", "option", "expected"), [({}, None, 0.0), ({}, 2.0, 2.0), ({"cooldown": 3}, 0.0, 3.0)]
 )
 def test_the_models_cooldown_wins(expand: Expand, model: Members, option: float | None, expected: float) -> None:
     assert expand(model, options=LoadOptions(cooldown_s=option))[0].cooldown_s == expected

@@ -162,6 +162,12 @@ def test_a_killed_harness_leaves_no_program_no_lock_and_no_files(tmp_path: Path,
         assert len(list((tmp_path / "work" / "sessions").iterdir())) == 1
 
 
+def test_the_checkup_tells_what_steadies_measurements(host: Host) -> None:
+    found = {finding.name: finding for finding in host.diagnose()}
+    assert {"taskset", "setpriv", "governor", "load", "CPUs"} <= set(found)
+    assert all(finding.ok is not False for finding in found.values())
+
+
 def test_busy_tells_what_was_used_since_the_last_look() -> None:
     reader = StateReader()
     end = time.monotonic() + 0.4

@@ -1,0 +1,65 @@
+"""Bringing the files of one job to the device: what the cache has, and what steps on the host have just made."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from harness.core.benchmark import Benchmark, ModelFile
+from harness.core.errors import BenchmarkFailed
+from harness.core.files import CachedFile
+from harness.core.measurement import Job
+from harness.core.protocols import Session, Staged
+from harness.run.names import Names
+
+
+def made_files(benchmark: Benchmark, names: Names) -> dict[str, CachedFile]:
+    """The files that steps before this launch had to make, by key.
+
+    Raises:
+        BenchmarkFailed: One of them is not there, or is not what the specification promises.
+    """
+    wanted = (file for file in (*benchmark.files, *benchmark.input_files) if file.made_later)
+    return {file.key: _made(file, Path(names.text(file.location or ""))) for file in wanted}
+
+
+def stage(job: Job, made: Mapping[str, CachedFile], session: Session) -> Staged:
+    """A fresh folder on the device with every file of the job.
+
+    Returns:
+        The folder, with files by key.
+
+    Raises:
+        BenchmarkFailed: Two different files have one name.
+    """
+    files = {**job.files, **made}
+    wanted = (*job.benchmark.files, *job.benchmark.input_files)
+    by_name: dict[str, str] = {}
+    for file in wanted:
+        other = by_name.setdefault(file.filename, file.key)
+        if files[other].md5 != files[file.key].md5:
+            raise BenchmarkFailed(
+                f"{{{other}}} and {{{file.key}}} are different files with the same name {file.filename}",
+                hint="give one of them another `filename`",
+            )
+    staged = session.stage({name: files[key].path for name, key in by_name.items()}, job.build.programs)
+    return replace(staged, files={file.key: staged.files[file.filename] for file in wanted})
+
+
+def _made(file: ModelFile, path: Path) -> CachedFile:
+    if not path.is_file():
+        raise BenchmarkFailed(
+            f"{{{file.key}}}: no step before the launch made {path}", hint=f"see `preprocess` ({file.origin})"
+        )
+    with path.open("rb") as content:
+        md5 = hashlib.file_digest(content, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    if file.md5 is not None and md5 != file.md5:
+        raise BenchmarkFailed(
+            f"{{{file.key}}}: {path} has MD5 {md5} and not {file.md5}",
+            hint=f"a file that is made anew needs no `md5` ({file.origin})",
+        )
+    return CachedFile(
+        key=file.key, filename=file.filename, path=path, md5=md5, size_bytes=path.stat().st_size, source=str(path)
+    )
