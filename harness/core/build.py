@@ -29,3 +29,23 @@ class Build(Value):
     digest: str = ""
     programs: dict[str, Path] = {}
     variables: dict[str, str] = {}
+
+
+class BuildInfo(Value):
+    """The runner that was measured.
+
+    Attributes:
+        source: Where it comes from: `installed` (an installed package), `prebuilt` (a program given by path), ...
+        commit: What identifies it within the source: a version, a hash, a file digest.
+        commit_time: Unix seconds of the commit, where the source has one.
+        recipe: How it was made.
+        flags: Compiler, versions and options that had a part in it.
+        digest: SHA-256 over everything that determines it.
+    """
+
+    source: str
+    commit: str
+    commit_time: int | None = None
+    recipe: str = ""
+    flags: dict[str, str] = {}
+    digest: str = ""

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
+from itertools import chain
+from typing import Final
 
 from harness.core.values import Value
+
+LATENCY: Final = "NET latency"
+"""Name of the metric that nearly every result is about: the latency of the whole model."""
 
 
 class Direction(StrEnum):
@@ -45,6 +51,9 @@ class Metric(Value):
 
     Attributes:
         name: `<type> <metric>`, for example `NET latency`; unique in a result.
+        type: What was measured: `NET` for the whole model, an operator's name, `RUN` for the launch itself.
+        metric: `latency`, `cpu_time`, `load_time`, `peak_memory`, ...
+        unit: `ns`, `us`, `ms`, `s`, `bytes`, ...; empty for a count, a ratio or a text.
         direction: Which way is better; None for a text.
         samples: Every value, in measured order.
         launches: For each sample the index of the launch it came from (same length as `samples`).
@@ -61,6 +70,25 @@ class Metric(Value):
     launches: tuple[int, ...] = ()
     summary: dict[str, float | None] = {}
     info: str | None = None
+
+    @property
+    def median(self) -> float | None:
+        """Its median, in `unit`; None where there is none."""
+        return self.summary.get("p50")
+
+    @property
+    def timed(self) -> bool:
+        """Whether it is a time or a rate."""
+        return convert(1.0, self.unit, "s") is not None or self.unit.endswith("/s")
+
+
+def main_metric(metrics: Sequence[Metric]) -> Metric | None:
+    """The metric that a result is about: `NET latency`, else the first time or rate, else the first with a median."""
+    numbers = [metric for metric in metrics if metric.summary]
+    named = (metric for metric in numbers if metric.name == LATENCY)
+    timed = (metric for metric in numbers if metric.timed)
+    others = (metric for metric in numbers if metric.median is not None)
+    return next(chain(named, timed, others), None)
 
 
 _HIGHER = re.compile(

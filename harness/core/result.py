@@ -11,10 +11,12 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
+from harness.core.build import BuildInfo as BuildInfo
 from harness.core.device import Device, DeviceState
 from harness.core.files import ExportReport
 from harness.core.metric import Metric
-from harness.core.values import Scalar, Value
+from harness.core.note import Note as Note
+from harness.core.values import Scalar, Value, well_formed
 
 SCHEMA_VERSION: Final = "1.0"
 """Raised in its first number when a reader of older results could be misled, else in its second."""
@@ -31,22 +33,6 @@ class Outcome(StrEnum):
     FAILED = "failed"
     DEVICE_LOST = "device_lost"
     INTERRUPTED = "interrupted"
-
-
-class Note(Value):
-    """Something a reader of the numbers must know.
-
-    Attributes:
-        code: Stable word: `disturbed`, `noisy`, `stopped_early`, `busy`, `throttled`, `bad_lines`, `threads`, ...
-        message: The same in a sentence.
-        hint: What to do about it.
-        trust: False when the numbers should not be believed because of it.
-    """
-
-    code: str
-    message: str
-    hint: str | None = None
-    trust: bool = True
 
 
 class Launch(Value):
@@ -82,7 +68,26 @@ class Launch(Value):
 
 
 class BenchmarkInfo(Value):
-    """What was measured. Together with device and build it identifies a series."""
+    """What was measured. Together with device and build it identifies a series.
+
+    Attributes:
+        model: Model name.
+        identifier: The benchmark's name within the model.
+        id: 0-based number of the expanded test in its specification.
+        metric: What kind of test it is: `delay`, `accuracy`, `generic`, ...
+        framework: Name of the framework plug-in.
+        axes: The matrix entry it came from.
+        inputs: Dimensions of each model input, by name.
+        threads: Threads that were asked for; null leaves it to the program.
+        warmup: Warm-up iterations of each launch that were asked for; -1 leaves it to the program.
+        iterations: Timed iterations of each launch that were asked for; -1 leaves it to the program.
+        time_limit_s: Limit of all launches together, in seconds.
+        launches: Launches that were asked for.
+        category: The model's category.
+        group: The model's group.
+        specification: File name of the specification.
+        digest: SHA-256 of the benchmark's definition: equal digests are the same benchmark.
+    """
 
     model: str
     identifier: str
@@ -103,7 +108,15 @@ class BenchmarkInfo(Value):
 
 
 class FileInfo(Value):
-    """One file that took part."""
+    """One file that took part.
+
+    Attributes:
+        filename: Its name on the device.
+        md5: Its MD5, computed.
+        size_bytes: Its size.
+        source: The URL, path or export it came from.
+        export: How it was exported, if it was.
+    """
 
     filename: str
     md5: str
@@ -112,22 +125,12 @@ class FileInfo(Value):
     export: ExportReport | None = None
 
 
-class BuildInfo(Value):
-    """The runner that was measured."""
-
-    source: str
-    commit: str
-    commit_time: int | None = None
-    recipe: str = ""
-    flags: dict[str, str] = {}
-    digest: str = ""
-
-
 class Result(Value):
     """One benchmark on one device for one build.
 
     Attributes:
         schema_version: Version of this format.
+        harness_version: Version of the harness that measured.
         uid: Unique, made once: the idempotency key of every transmission.
         started: Unix seconds.
         finished: Unix seconds.
@@ -135,7 +138,14 @@ class Result(Value):
         reason: Why, in words, when not ok.
         hint: What to do about it.
         run_type: FAI-PEP's `benchmark`, `verify` or `regress`.
+        benchmark: What was measured.
+        build: The runner; null when there was none.
+        device: Where it ran; null when there was none.
+        launches: Every start of the runner, in order.
+        metrics: What was measured, with every sample.
+        files: The files that took part, by placeholder.
         notes: What a reader of the numbers must know.
+        meta: Free values of specification lists and command line.
     """
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
@@ -169,6 +179,19 @@ class Result(Value):
     def metric(self, name: str) -> Metric | None:
         """The metric of that name, for example `NET latency`."""
         return next((metric for metric in self.metrics if metric.name == name), None)
+
+
+def writable(result: Result) -> Result:
+    """The result as it can be written: with U+FFFD for what is not Unicode, and then with a note `replaced_text`."""
+    clean = well_formed(result)
+    return result if clean is result else clean.model_copy(update={"notes": (*clean.notes, _REPLACED)})
+
+
+_REPLACED: Final = Note(
+    code="replaced_text",
+    message="a name or text that is not Unicode cannot be written: \N{REPLACEMENT CHARACTER} stands for what was there",
+    hint="use names that are UTF-8, and whole surrogate pairs in JSON",
+)
 
 
 class RawLog(Value):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+import re
+from typing import Final, TypeVar
+
 from pydantic import BaseModel, ConfigDict
 
 Scalar = str | bool | int | float
@@ -12,6 +16,51 @@ class Value(BaseModel):
     """A frozen value. Unknown keys are refused; numbers must be finite."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+AnyValue = TypeVar("AnyValue", bound=Value)
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def well_formed(value: AnyValue) -> AnyValue:
+    """The value with U+FFFD for each surrogate in its texts, or the value itself where there is none.
+
+    Python keeps half an escaped pair of a JSON text, and each byte of a file name that is not UTF-8, as a surrogate.
+    UTF-8 has no form for them (RFC 3629, section 3), and JSON is UTF-8 (RFC 8259, section 8.1).
+    """
+    fields = {name: getattr(value, name) for name in type(value).model_fields}
+    changed = {name: clean for name, part in fields.items() if (clean := _well_formed(part)) is not part}
+    return value.model_copy(update=changed) if changed else value
+
+
+def _well_formed(part: object) -> object:
+    match part:
+        case str():
+            return _SURROGATE.sub("\ufffd", part) if _SURROGATE.search(part) else part
+        case tuple() | list():
+            if all(isinstance(item, int | float) for item in part):
+                return part  # samples, of which there may be very many
+            clean = [_well_formed(item) for item in part]
+            return part if all(map(operator.is_, clean, part)) else type(part)(clean)
+        case dict():
+            return _well_formed_dict(part)
+        case Value():
+            return well_formed(part)
+        case _:
+            return part
+
+
+def _well_formed_dict(part: dict[str, object]) -> dict[str, object]:
+    """Keys that become equal stay apart."""
+    clean: dict[str, object] = {}
+    for key, value in part.items():
+        name = _SURROGATE.sub("\ufffd", key)
+        while name != key and (name in clean or name in part):
+            name += "\ufffd"
+        clean[name] = _well_formed(value)
+    same = all(key in clean and clean[key] is value for key, value in part.items())
+    return part if same else clean
 
 
 def text(value: Scalar) -> str:

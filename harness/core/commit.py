@@ -1,0 +1,67 @@
+"""Where runners come from: commits of a repository, or released versions, which then play the commit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from harness.core.values import Value
+
+
+class Commit(Value):
+    """One immutable state of a source.
+
+    Attributes:
+        source: Kind and place of the source, for example `git:/src/executorch` or `releases:executorch`.
+        id: Immutable: a full hash, or a version.
+        time: Unix seconds; None where the source does not know.
+        author: Who made it.
+        subject: First line of its message.
+    """
+
+    source: str
+    id: str
+    time: int | None = None
+    author: str = ""
+    subject: str = ""
+
+    @property
+    def short(self) -> str:
+        """How a person names it: twelve digits of a hash, or the version."""
+        return self.id[:12] if len(self.id) >= 40 else self.id
+
+
+class Source(Protocol):
+    """Something that commits come from. Never changes what belongs to the user: no checkout, no pull, no stray refs."""
+
+    name: str
+    """`git:/src/executorch`, `releases:executorch`."""
+
+    def fetch(self) -> None:
+        """Learn of new commits, where there is something to learn from.
+
+        Raises:
+            EnvironmentProblem: It cannot be reached; what was known before stays known.
+        """
+
+    def resolve(self, name: str) -> Commit:
+        """The commit that a hash, tag, branch or version names. A name is never taken for an option.
+
+        Raises:
+            UsageError: There is none, or it could be several; the hint lists some.
+        """
+
+    def between(self, older: Commit, newer: Commit) -> Sequence[Commit]:
+        """The commits after `older` up to and with `newer`, oldest first.
+
+        Raises:
+            UsageError: `older` is not before `newer`.
+        """
+
+    def materialise(self, commit: Commit, folder: Path) -> None:
+        """Put the commit's files into an empty folder of ours, with everything that belongs to it (submodules).
+
+        Raises:
+            BuildFailed: It cannot be had whole; nothing half-made is left.
+        """

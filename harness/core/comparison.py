@@ -1,0 +1,153 @@
+"""Control against treatment: the pairs that were measured, and what they say."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from harness.core.build import BuildInfo
+from harness.core.note import Note
+from harness.core.values import Value
+
+STATISTICS: Final = ("min", "p25", "median", "mean", "p90")
+"""The five figures of a launch that evidence is gathered from, in this order everywhere."""
+
+
+class Verdict(StrEnum):
+    """What a comparison says about the treatment."""
+
+    REGRESSION = "regression"
+    IMPROVEMENT = "improvement"
+    NO_CHANGE = "no change"
+    UNDECIDED = "undecided"
+
+
+class Parameters(Value):
+    """How a comparison decides. Stored with it, so that the verdict can be computed again.
+
+    Attributes:
+        alpha: Largest probability of a false regression, and of a false improvement.
+        beta: Largest probability of calling a change of `margin` or more no change.
+        margin: Relative change that matters.
+        tail_margin: Relative change of p90 that still counts as no change.
+        max_pairs: Budget in pairs.
+        max_seconds: Budget of device time for each benchmark, seconds; None is no limit.
+        precision: Go on until the interval's half-width is below this relative size; None stops at the verdict.
+        gate: Only ask whether there is a regression; improvements are not told from no change.
+        fdr: Largest expected share of false ones among the reported regressions of many benchmarks.
+        seed: Of the coin that orders each pair.
+    """
+
+    alpha: float = 0.01
+    beta: float = 0.05
+    margin: float = 0.01
+    tail_margin: float = 0.05
+    max_pairs: int = 100
+    max_seconds: float | None = None
+    precision: float | None = None
+    gate: bool = False
+    fdr: float = 0.05
+    seed: int
+
+
+class Pair(Value):
+    """Two launches back to back, in an order that a coin decided.
+
+    Attributes:
+        index: 0-based; voided pairs keep their index.
+        control_first: What the coin said.
+        control: The five statistics (`STATISTICS`) of the control's launch, in the metric's unit.
+        treatment: Those of the treatment's launch.
+        control_launch: Index of the control's launch among its launches.
+        treatment_launch: Index of the treatment's launch among its launches.
+        seconds: Device time of both.
+    """
+
+    index: int
+    control_first: bool
+    control: tuple[float, ...]
+    treatment: tuple[float, ...]
+    control_launch: int
+    treatment_launch: int
+    seconds: float
+
+
+class Evidence(Value):
+    """Values of the e-processes after the last pair; 1 is no evidence, 100 refutes at 1 %.
+
+    Attributes:
+        regression: Against "not slower".
+        improvement: Against "not faster".
+        not_worse: Against "worse by the margin or more"; the largest so far.
+        not_better: Against "better by the margin or more"; the largest so far.
+        tail: Against "p90 worse by the tail margin or more"; the largest so far.
+    """
+
+    regression: float = 1.0
+    improvement: float = 1.0
+    not_worse: float = 1.0
+    not_better: float = 1.0
+    tail: float = 1.0
+
+
+class Difference(Value):
+    """A deterministic metric compared exactly.
+
+    Attributes:
+        metric: Its name, for example `program size` or `delegated operators`.
+        unit: Its unit.
+        control: The control's value.
+        treatment: The treatment's value.
+        verdict: By its direction; equal values are no change.
+    """
+
+    metric: str
+    unit: str
+    control: float
+    treatment: float
+    verdict: Verdict
+
+
+class Comparison(Value):
+    """What the pairs of one benchmark on one device say. It stands in the treatment's result.
+
+    Attributes:
+        control: The build that the treatment was held against.
+        metric: Name of the metric that was compared, for example `NET latency`.
+        unit: Its unit.
+        higher_is_better: Whether larger values are better.
+        parameters: How it was decided.
+        pairs: Every valid pair, in measured order.
+        voided: Pairs that were lost because a launch failed.
+        verdict: What they say.
+        reason: Why it is undecided, or what made the verdict.
+        difference: Relative difference of treatment to control, 0.02 is 2 % more; positive is worse only where lower is
+            better. None without pairs.
+        low: Lower end of its 95 % interval, valid at any stopping time; None where nothing is excluded.
+        high: Upper end.
+        evidence: The e-values behind the verdict.
+        identical: Whether both runners are the same bytes; then nothing was measured.
+        discovered: Whether the regression survives the control of false discoveries over all benchmarks.
+        seconds: Device time spent.
+        exact: Deterministic metrics.
+        notes: What a reader must know.
+    """
+
+    control: BuildInfo
+    metric: str
+    unit: str = ""
+    higher_is_better: bool = False
+    parameters: Parameters
+    pairs: tuple[Pair, ...] = ()
+    voided: int = 0
+    verdict: Verdict
+    reason: str = ""
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    evidence: Evidence = Evidence()
+    identical: bool = False
+    discovered: bool = True
+    seconds: float = 0.0
+    exact: tuple[Difference, ...] = ()
+    notes: tuple[Note, ...] = ()

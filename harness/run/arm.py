@@ -1,0 +1,134 @@
+"""One job on a held device: begun once, launched as often as somebody asks, ended once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from harness.core.benchmark import Benchmark, HostStep
+from harness.core.command import Completed
+from harness.core.files import CachedFile
+from harness.core.measurement import Job, Measurement
+from harness.core.metric import Observation
+from harness.core.note import Note
+from harness.core.protocols import Clock, Framework, Session, Staged
+from harness.core.result import Launch, Outcome, RawLog
+from harness.run.host_steps import run_step
+from harness.run.launch import commands_of, fetch_outputs, launch
+from harness.run.names import on_device, on_host
+from harness.run.staging import made_files, stage
+
+
+class Arm:
+    """What runs, and what has been seen of it so far.
+
+    Args:
+        job: What to measure.
+        session: The held device.
+        framework: Starts and reads the runner.
+        scratch: An empty folder on the host (`{HOSTDIR}`).
+        clock: Unix seconds.
+    """
+
+    def __init__(self, job: Job, session: Session, framework: Framework, scratch: Path, clock: Clock) -> None:
+        self.job = job
+        self._session = session
+        self._framework = framework
+        self._scratch = scratch
+        self._clock = clock
+        self._started = clock()
+        self._launches: list[Launch] = []
+        self._observations: list[tuple[Observation, ...]] = []
+        self._notes: list[Note] = []
+        self._logs: list[RawLog] = []
+        self._staged: Staged | None = None
+        self._made: Mapping[str, CachedFile] = {}
+
+    def begin(self) -> None:
+        """Run the model's own steps before the first launch.
+
+        Raises:
+            BenchmarkFailed: One of them failed.
+        """
+        self._step("preprocess-model", self.job.benchmark.model_before, 0)
+
+    def end(self) -> None:
+        """Run the model's own steps after the last launch.
+
+        Raises:
+            BenchmarkFailed: One of them failed.
+        """
+        self._step("postprocess-model", self.job.benchmark.model_after, 0)
+
+    def launch(self, benchmark: Benchmark) -> tuple[Launch, tuple[Observation, ...]]:
+        """Start the runner once, with the steps around it.
+
+        Args:
+            benchmark: The job's benchmark, perhaps with other iterations or a shorter time limit.
+
+        Returns:
+            What became of it, and what it said, also when it failed.
+
+        Raises:
+            BenchmarkFailed: It could not be started, or a step around it failed.
+            DeviceLost: The device went away.
+        """
+        index = len(self._launches)
+        self._step("preprocess", benchmark.before, index)
+        staged = self._stage(index)
+        names = on_device(self.job, self._session.device, staged, self._scratch, index)
+        commands = commands_of(benchmark, self.job.build, self._framework, staged, names)
+        time.sleep(benchmark.sleep_before_run_s)
+        launched = launch(index, commands, self._session, self._clock)
+        launched = fetch_outputs(launched, benchmark, self._session, names, self._scratch)
+        self._launches.append(launched.launch)
+        self._logs.extend(launched.logs)
+        self._observations.append(self._parsed(launched.completed))
+        if launched.launch.outcome is Outcome.OK:
+            after = self._step("postprocess", benchmark.after, index)
+            self._observations[-1] += self._parsed(after) if after else ()
+        return launched.launch, self._observations[-1]
+
+    def note(self, note: Note) -> None:
+        """Keep something that a reader of the numbers must know."""
+        self._notes.append(note)
+
+    def measurement(self, outcome: Outcome, reason: str | None, hint: str | None) -> Measurement:
+        """Everything that was seen."""
+        return Measurement(
+            started=self._started,
+            finished=self._clock(),
+            outcome=outcome,
+            reason=reason,
+            hint=hint,
+            launches=tuple(self._launches),
+            observations=tuple(self._observations),
+            notes=tuple(self._notes),
+            logs=tuple(self._logs),
+            made=self._made,
+        )
+
+    def _stage(self, index: int) -> Staged:
+        """Once for all launches, unless a step makes new files for each of them."""
+        made = made_files(self.job.benchmark, on_host(self.job, self._session.device, self._scratch, index))
+        if self._staged is None or made:
+            self._made = made
+            self._staged = stage(self.job, made, self._session)
+        return self._staged
+
+    def _parsed(self, completed: tuple[Completed, ...]) -> tuple[Observation, ...]:
+        observations, notes = self._framework.parse(completed, self.job.benchmark)
+        self._notes.extend(notes)
+        return tuple(observations)
+
+    def _step(self, name: str, step: HostStep, index: int) -> tuple[Completed, ...]:
+        return run_step(
+            name,
+            step,
+            on_host(self.job, self._session.device, self._scratch, index),
+            self.job.files,
+            scratch=self._scratch,
+            env=self.job.benchmark.env,
+            timeout_s=self.job.benchmark.timeout_s,
+        )
