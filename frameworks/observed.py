@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from harness.core.metric import Observation, convert
-from harness.core.result import Note
+from harness.core.note import Note
 
 _SUMMARY_LIST: Final = ("p0", "p10", "p50", "p90", "p100", "mean", "stdev", "MAD")
 """Order of a summary that is a list, as FAI-PEP's `utils/observer.py` prints it."""

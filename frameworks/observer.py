@@ -18,7 +18,7 @@ from typing import Final
 from frameworks.observed import BadObservation, Observed
 from frameworks.observer_forms import read_document, read_object
 from harness.core.metric import Observation
-from harness.core.result import Note
+from harness.core.note import Note
 
 IDENTIFIERS: Final = ("PyTorchObserver", "Caffe2Observer")
 

@@ -17,8 +17,8 @@ from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import BenchmarkUnsupported, BuildFailed
 from harness.core.metric import Observation
+from harness.core.note import Note
 from harness.core.protocols import Progress
-from harness.core.result import Note
 
 Parsed = tuple[tuple[Observation, ...], tuple[Note, ...]]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from frameworks.observer import parse_lines
 from harness.core.metric import Observation
-from harness.core.result import Note
+from harness.core.note import Note
 
 untimed = settings(deadline=None)  # a busy machine is no finding
 VALUE = 'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": "%s"}'

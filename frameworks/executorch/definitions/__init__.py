@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from frameworks.executorch.catalogue import Entry, choose, public_modules, summary
+from frameworks.executorch.exporting.catalogue import Entry, choose, public_modules, summary
 from harness.core.errors import ExportFailed
 
 _USER_FUNCTION = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*)")

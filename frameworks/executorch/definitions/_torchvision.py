@@ -16,15 +16,11 @@ from types import ModuleType
 
 import torch
 
+from frameworks.executorch.definitions._torchvision_release import INSTALL, is_installed
 from harness.core.errors import ExportFailed
 
 _UNDECLARED = ("nms", "qnms")
 _SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-
-
-def is_installed() -> bool:
-    """Whether there is a torchvision at all."""
-    return importlib.util.find_spec("torchvision") is not None
 
 
 def models() -> ModuleType:
@@ -36,7 +32,7 @@ def models() -> ModuleType:
     if not is_installed():
         raise ExportFailed(
             "this model definition needs torchvision, which is not installed",
-            hint="pip install --no-deps torchvision==0.28.0 pillow",
+            hint=INSTALL,
         )
     _declare_operators()
     return importlib.import_module("torchvision.models")

@@ -12,7 +12,7 @@ const char* const kUsage =
     "usage: runner --model PATH [--method NAME] [--threads N] [--warmup N] [--iter N] [--min-iter N]\n"
     "              [--time-limit SECONDS] [--inputs FILE,...] [--outputs BASE]\n"
     "\n"
-    "Measures one ExecuTorch program and prints observer lines. python_runner.py explains every flag.\n";
+    "Measures one ExecuTorch program and prints observer lines. python/arguments.py explains every flag.\n";
 
 namespace {
 

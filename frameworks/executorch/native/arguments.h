@@ -1,4 +1,4 @@
-// The command line. Kept identical to that of python_runner.py, which documents it.
+// The command line. Kept identical to that of python/arguments.py, which documents it.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from frameworks.executorch.catalogue import Entry, choose, public_modules, summary
+from frameworks.executorch.exporting.catalogue import Entry, choose, public_modules, summary
 
 
 def known() -> Mapping[str, Entry]:

@@ -1,48 +1,24 @@
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from frameworks.executorch import runners
+from frameworks.executorch.runners.native import native_build
+from frameworks.executorch.runners.python import python_build
 from harness import shell
 from harness.core.benchmark import Benchmark, Model, Origin
 from harness.core.build import Build
 from harness.core.command import Command
-from harness.core.protocols import Progress, Task
+from harness.testing.progress import RecordedProgress
 
 HERE = Path(__file__).parent
 
 
-class Told:
-    """Progress that is kept."""
-
-    def __init__(self, said: list[str]) -> None:
-        self._said = said
-
-    @contextlib.contextmanager
-    def task(self, text: str, total: float | None = None) -> Iterator[Task]:
-        self._said.append(text)
-        yield self
-
-    def say(self, text: str) -> None:
-        self._said.append(text)
-
-    def update(self, *, completed: float | None = None, total: float | None = None, text: str | None = None) -> None:
-        pass
-
-
 @pytest.fixture
-def said() -> list[str]:
-    return []
-
-
-@pytest.fixture
-def progress(said: list[str]) -> Progress:
-    return Told(said)
+def progress() -> RecordedProgress:
+    return RecordedProgress()
 
 
 @pytest.fixture(scope="session")
@@ -61,17 +37,25 @@ def runner_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def native(runner_cache: Path) -> Build:
-    return runners.native_build(runner_cache, Told([]))
+    return native_build(runner_cache, RecordedProgress())
+
+
+@pytest.fixture(scope="session")
+def python(runner_cache: Path) -> Build:
+    return python_build(runner_cache)
 
 
 @pytest.fixture(params=["native", "python"])
-def runner(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    """The words that start each of the runners."""
-    if request.param == "python":
-        build = runners.python_build()
-        return build.variables["interpreter"], str(build.programs["program"])
-    build = request.getfixturevalue("native")
-    return (str(build.programs["program"]),)
+def build(request: pytest.FixtureRequest) -> Build:
+    """Each of the runners."""
+    build: Build = request.getfixturevalue(request.param)
+    return build
+
+
+@pytest.fixture
+def runner(build: Build) -> Path:
+    """The program of each of the runners."""
+    return build.programs["program"]
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,17 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frameworks.executorch import create, python_runner
+from frameworks.executorch import create
 from frameworks.executorch.framework import ExecuTorch
+from frameworks.executorch.python.arguments import parse_arguments
+from frameworks.executorch.runners import choice
 from harness.core.benchmark import Benchmark, ModelFile, Origin, OutputFile
 from harness.core.build import Build
 from harness.core.device import Device
 from harness.core.errors import BenchmarkUnsupported, BuildFailed
-from harness.core.protocols import Exporter, Progress
+from harness.core.protocols import Diagnosable, Exporter, Progress
 from harness.settings import Settings
 
 NATIVE = Build(source="installed", commit="1.5.1", recipe="native")
-PYTHON = Build(source="installed", commit="1.5.1", recipe="python", variables={"interpreter": sys.executable})
 FILES = {
     "program": "/d/runner",
     "files.model": "/d/add.pte",
@@ -42,15 +42,16 @@ def framework() -> ExecuTorch:
 def words(framework: ExecuTorch, benchmark_of_add: Benchmark) -> Callable[..., tuple[str, ...]]:
     """The command line of a benchmark of one model file, changed as told."""
 
-    def compose(build: Build = NATIVE, **changes: object) -> tuple[str, ...]:
+    def compose(**changes: object) -> tuple[str, ...]:
         changed = benchmark_of_add.model_copy(update={"files": (file("files.model"),), **changes})
-        return framework.command(changed, build, FILES).argv
+        return framework.command(changed, NATIVE, FILES).argv
 
     return compose
 
 
-def test_it_can_export(framework: ExecuTorch) -> None:
+def test_it_can_export_and_be_diagnosed(framework: ExecuTorch) -> None:
     assert isinstance(framework, Exporter)
+    assert isinstance(framework, Diagnosable)
 
 
 def test_a_plain_benchmark_states_its_defaults(words: Callable[..., tuple[str, ...]]) -> None:
@@ -72,10 +73,6 @@ def test_everything_a_benchmark_asks_for_is_said(words: Callable[..., tuple[str,
         "/d/runner --model /d/add.pte --warmup 0 --iter 7 --min-iter 3 --time-limit 1.500 --threads 2 "
         "--inputs /d/right.bin,/d/left.bin --outputs /d/out --method encode"
     )
-
-
-def test_the_python_runner_is_started_by_its_interpreter(words: Callable[..., tuple[str, ...]]) -> None:
-    assert words(PYTHON)[:3] == (sys.executable, "/d/runner", "--model")
 
 
 def test_arguments_are_appended_with_quotes_and_placeholders_understood(
@@ -170,7 +167,7 @@ def test_the_runners_understand_every_command(
         }
     )
     argv = create(Settings()).command(benchmark, NATIVE, FILES).argv
-    understood = python_runner.parse_arguments(argv[1:])
+    understood = parse_arguments(argv[1:])
     assert understood.threads == threads
     assert understood.iterations == (50 if iterations < 0 else iterations)
     assert (understood.time_limit_s > 0) == (time_limit_s is not None)
@@ -183,11 +180,9 @@ def test_other_platforms_have_no_runner_yet(framework: ExecuTorch, progress: Pro
     assert "--program" in (caught.value.hint or "")
 
 
-def test_the_build_is_made_once(progress: Progress, monkeypatch: pytest.MonkeyPatch) -> None:
-    from frameworks.executorch import runners  # noqa: PLC0415 - one test
-
+def test_the_build_is_made_once(progress: Progress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     device = Device(platform="host", identity="x", name="x")
-    framework = create(Settings(runner="python"))
+    framework = create(Settings(runner="python", cache_dir=tmp_path))
     first = framework.build(device, progress)
-    monkeypatch.setattr(runners, "installed_build", None)
+    monkeypatch.setattr(choice, "installed_build", None)
     assert framework.build(device, progress) is first

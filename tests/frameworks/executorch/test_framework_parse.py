@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frameworks.executorch import create
-from frameworks.executorch.framework import parse_executor_runner
+from frameworks.executorch import create, executor_runner
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command, Completed
 from harness.core.metric import Observation
-from harness.core.result import Note
+from harness.core.note import Note
 from harness.settings import Settings
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -74,12 +73,14 @@ def test_upstream_s_runner_is_understood_from_its_log(benchmark_of_add: Benchmar
 
 
 def test_a_total_alone_becomes_a_mean() -> None:
-    (latency,) = parse_executor_runner("I 00:00 executorch:x.cpp:1] Model executed successfully 4 time(s) in 10.0 ms.")
+    (latency,) = executor_runner.parse_log(
+        "I 00:00 executorch:x.cpp:1] Model executed successfully 4 time(s) in 10.0 ms."
+    )
     assert (latency.summary, latency.samples) == ({"mean": 2.5}, ())
 
 
 def test_executions_that_never_happened_have_no_mean() -> None:
-    assert parse_executor_runner("Model executed successfully 0 time(s) in 0.0 ms.") == ()
+    assert executor_runner.parse_log("Model executed successfully 0 time(s) in 0.0 ms.") == ()
 
 
 def test_observer_lines_win_over_a_log(benchmark_of_add: Benchmark) -> None:
@@ -94,7 +95,7 @@ def test_a_failed_launch_has_no_numbers_and_raises_nothing(benchmark_of_add: Ben
 
 @given(text=st.text() | st.text(alphabet="Iteration Model loaded in 0123456789. ms of:\n"))
 def test_whatever_is_printed_is_survived(text: str) -> None:
-    assert all(isinstance(found, Observation) for found in parse_executor_runner(text))
+    assert all(isinstance(found, Observation) for found in executor_runner.parse_log(text))
 
 
 # --- what is noted -----------------------------------------------------------------------------------------------
@@ -137,7 +138,17 @@ def test_one_thread_that_waits_for_its_cpu_is_not_trusted(
     assert not any(note.trust for note in notes)
 
 
-def test_a_disturbance_tells_both_times_and_a_remedy(benchmark_of_add: Benchmark) -> None:
-    _, (note,) = parse(benchmark_of_add, lines(latency=[3000], cpu_time=[1000]))
-    assert "of 3000 ns latency only 1000 ns" in note.message
+@pytest.mark.parametrize(
+    ("latency", "cpu_time", "sentence"),
+    [
+        (2_660_000, 1_930_000, "for 27 % of the time (median latency 2.66 ms, median CPU time 1.93 ms)"),
+        (999_600, 812_345, "for 19 % of the time (median latency 1000 µs, median CPU time 812 µs)"),
+        (45_300_000_000, 310, "for 100 % of the time (median latency 45.3 s, median CPU time 310 ns)"),
+    ],
+)
+def test_a_disturbance_is_told_as_a_share_of_time_with_a_remedy(
+    benchmark_of_add: Benchmark, latency: int, cpu_time: int, sentence: str
+) -> None:
+    _, (note,) = parse(benchmark_of_add, lines(latency=[latency], cpu_time=[cpu_time]))
+    assert note.message == f"another program had the CPU {sentence}"
     assert "pin" in (note.hint or "")

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch import python_runner
+from frameworks.executorch.python.arguments import Arguments, parse_arguments
+from frameworks.executorch.python.runner import main
 from harness import shell
 from harness.core.build import Build
 from harness.core.command import Command
@@ -38,7 +39,7 @@ REFUSED = {
 def test_python_runner_refuses_what_it_does_not_understand(
     line: str, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert python_runner.main(line.split()) == 2
+    assert main(line.split()) == 2
     assert capsys.readouterr() == ("", f"error: {sentence}\n")
 
 
@@ -54,7 +55,7 @@ def test_python_runner_reads_every_argument() -> None:
         "--model m.pte --method encode --threads 2 --warmup 0 --iter 7 --min-iter=3 --time-limit 1.5 "
         "--inputs a.bin,b.bin --outputs out"
     )
-    assert python_runner.parse_arguments(line.split()) == python_runner.Arguments(
+    assert parse_arguments(line.split()) == Arguments(
         model=Path("m.pte"),
         method="encode",
         threads=2,
@@ -68,8 +69,8 @@ def test_python_runner_reads_every_argument() -> None:
 
 
 @pytest.mark.slow
-def test_both_runners_explain_their_arguments(runner: tuple[str, ...]) -> None:
-    completed = shell.run(Command((*runner, "--help")))
+def test_both_runners_explain_their_arguments(runner: Path) -> None:
+    completed = shell.run(Command((str(runner), "--help")))
     assert completed.ok
     flags = ("model", "method", "threads", "warmup", "iter", "min-iter", "time-limit", "inputs", "outputs")
     assert [flag for flag in flags if f"--{flag} " not in completed.stdout] == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Final
 
@@ -19,13 +18,3 @@ LOG: Final = ".log"
 def beside(program: Path, suffix: str) -> Path:
     """The file beside the program."""
     return program.with_name(program.name + suffix)
-
-
-def write_whole(file: Path, content: bytes) -> None:
-    """Write the whole file or nothing."""
-    partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
-    try:
-        partial.write_bytes(content)
-        partial.replace(file)
-    finally:
-        partial.unlink(missing_ok=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from frameworks.executorch.export_model import calibration, prepare, weights_md5
+from frameworks.executorch.exporting.model import calibration, prepare, weights_md5
 from harness.core.benchmark import Export, Input
 from harness.core.errors import ExportFailed
 

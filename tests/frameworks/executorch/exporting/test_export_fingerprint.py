@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch import export_provenance
-from frameworks.executorch.exporter import fingerprint
+from frameworks.executorch.exporting import provenance
+from frameworks.executorch.exporting.exporter import fingerprint
 from harness.core.benchmark import Export
 from harness.core.errors import ExportFailed
 
@@ -48,16 +48,16 @@ def test_definitions_of_one_family_differ_in_nothing_and_recipes_do() -> None:
 
 
 def test_a_recipe_counts_with_the_modules_it_builds_on() -> None:
-    names = export_provenance.own_sources(f"{PACKAGE}.recipes.xnnpack_q8_relu6", PACKAGE)
+    names = provenance.own_sources(f"{PACKAGE}.recipes.xnnpack_q8_relu6", PACKAGE)
 
     assert {name.rpartition(".")[2] for name in names} >= {"xnnpack_q8_relu6", "xnnpack_q8", "_quantisation"}
     assert f"{PACKAGE}.recipes.portable" not in names
 
 
 def test_the_process_counts_with_the_modules_it_imports_late() -> None:
-    names = export_provenance.own_sources(f"{PACKAGE}.export_process", PACKAGE)
+    names = provenance.own_sources(f"{PACKAGE}.exporting.process", PACKAGE)
 
-    assert {f"{PACKAGE}.export_program", f"{PACKAGE}.export_model"} <= names.keys()
+    assert {f"{PACKAGE}.exporting.program", f"{PACKAGE}.exporting.model"} <= names.keys()
     assert PACKAGE not in names
 
 
@@ -131,7 +131,7 @@ def test_an_option_that_names_a_file_counts_with_its_content(workplace: Path) ->
 
 def test_an_installed_module_counts_with_its_version_and_its_own_file_only() -> None:
     assert fingerprint(users("pydantic.fields:Field"))["definition_version"] == metadata.version("pydantic")
-    assert set(export_provenance.user_sources("pydantic.fields")) == {"pydantic.fields"}
+    assert set(provenance.user_sources("pydantic.fields")) == {"pydantic.fields"}
 
 
 @pytest.mark.parametrize("module", ["no_such_nets", "no_such_package.nets", "json.no_such_part", "math", "__main__"])
@@ -153,4 +153,4 @@ def test_modules_that_import_each_other_are_followed_to_an_end(workplace: Path) 
     (workplace / "cycle_a.py").write_text("import cycle_b\n")
     (workplace / "cycle_b.py").write_text("import cycle_a\n")
 
-    assert set(export_provenance.user_sources("cycle_a")) == {"cycle_a", "cycle_b"}
+    assert set(provenance.user_sources("cycle_a")) == {"cycle_a", "cycle_b"}

@@ -1,4 +1,8 @@
-"""The process in which one export happens: `python -m frameworks.executorch.export_process REQUEST.json DESTINATION`.
+"""The process in which one export happens.
+
+    python -m frameworks.executorch.exporting.process REQUEST.json DESTINATION PARENT
+
+It ends with the process whose number is PARENT: a killed harness leaves nothing behind that exports.
 
 Standard error carries lines `progress: WHAT [DONE/ALL]`; after a failure all that libraries wrote, the traceback,
 perhaps `hint: ...`, and last `error: ...`, with exit status 1. Libraries are quiet otherwise.
@@ -17,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
+from frameworks.executorch.python.machine import die_with_parent
 from harness.core.benchmark import Export
 from harness.core.errors import ExportFailed
 
@@ -25,20 +30,21 @@ def main(arguments: Sequence[str]) -> None:
     """Export what the request file asks for; see the module for what is printed.
 
     Args:
-        arguments: The request's file (an `Export` as JSON) and the program's.
+        arguments: The request's file (an `Export` as JSON), the program's, and the number of the process that asks.
     """
     began = time.monotonic()
-    request, destination = (Path(argument) for argument in arguments)
+    request, destination, parent = arguments
+    die_with_parent(int(parent))
     voice, log = sys.stderr, io.StringIO()
     sys.excepthook = functools.partial(_explain, voice, log)
     sys.path.append(str(Path.cwd()))  # Last, so that nothing there hides an installed package.
     say = functools.partial(_say, voice)
     with contextlib.redirect_stderr(log), contextlib.redirect_stdout(log):
-        export = Export.model_validate_json(request.read_bytes())
+        export = Export.model_validate_json(Path(request).read_bytes())
         say("importing torch and executorch")
-        from frameworks.executorch.export_program import write_program  # noqa: PLC0415 - its imports are noisy
+        from frameworks.executorch.exporting.program import write_program  # noqa: PLC0415 - its imports are noisy
 
-        write_program(export, destination, say, began)
+        write_program(export, Path(destination), say, began)
 
 
 def _say(voice: TextIO, text: str) -> None:

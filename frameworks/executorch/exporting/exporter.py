@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sys
@@ -11,8 +12,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from frameworks.executorch import definitions, export_files, export_provenance, recipes
-from frameworks.executorch.export_files import beside
+from frameworks.executorch import definitions, digests, recipes
+from frameworks.executorch.exporting import files, provenance
+from frameworks.executorch.exporting.files import beside
 from harness import shell
 from harness.core.benchmark import Export
 from harness.core.command import Command, Completed
@@ -21,7 +23,7 @@ from harness.core.files import ExportReport
 from harness.core.protocols import Task
 
 _PACKAGE = "frameworks.executorch"
-_PROCESS = f"{_PACKAGE}.export_process"
+_PROCESS = f"{_PACKAGE}.exporting.process"
 _TIMEOUT_S = 30 * 60.0
 
 _ENVIRONMENT = {
@@ -45,20 +47,20 @@ def fingerprint(export: Export) -> Mapping[str, str]:
         ExportFailed: No such definition or recipe.
     """
     definition, recipe = definitions.find(export.definition), recipes.find(export.recipe)
-    process = {**_own_sources(_PROCESS), **_own_sources(f"{_PACKAGE}.exporter")}
+    process = {**_own_sources(_PROCESS), **_own_sources(__name__)}
     found = {
-        **export_provenance.versions(),
-        "recipe": export_provenance.digest(_own_sources(recipe.module)),
-        "process": export_provenance.digest(process),
+        **provenance.versions(),
+        "recipe": digests.of_files(_own_sources(recipe.module)),
+        "process": digests.of_files(process),
     }
     if definitions.is_built_in(definition):
-        found["definition"] = export_provenance.digest(_own_sources(definition.module))
+        found["definition"] = digests.of_files(_own_sources(definition.module))
     else:
-        found["definition"] = export_provenance.digest(export_provenance.user_sources(definition.module))
-        found["definition_version"] = export_provenance.installed_version(definition.module) or "none"
+        found["definition"] = digests.of_files(provenance.user_sources(definition.module))
+        found["definition_version"] = provenance.installed_version(definition.module) or "none"
     for name, value in export.options.items():
         if isinstance(value, str) and value and Path(value).is_file():
-            found[f"option {name}"] = export_provenance.file_digest(Path(value))
+            found[f"option {name}"] = digests.of_file(Path(value))
     return found
 
 
@@ -82,19 +84,19 @@ def export(export: Export, destination: Path, progress: Task) -> ExportReport:
             program = Path(staging) / destination.name
             completed = shell.run(_command(request, program), on_line=_teller(progress))
             if not completed.ok or not program.is_file():
-                raise _failure(export, completed, beside(destination, export_files.LOG))
+                raise _failure(export, completed, beside(destination, files.LOG))
             return _install(program, destination)
     except (OSError, ValidationError) as error:
         raise ExportFailed(f"cannot write {destination}: {error}") from error
 
 
 def _own_sources(module: str) -> Mapping[str, Path]:
-    return export_provenance.own_sources(module, _PACKAGE)
+    return provenance.own_sources(module, _PACKAGE)
 
 
 def _command(request: Path, program: Path) -> Command:
     # -P: the working directory must not come before the installed packages; the process appends it itself.
-    argv = (sys.executable, "-P", "-m", _PROCESS, str(request), str(program))
+    argv = (sys.executable, "-P", "-m", _PROCESS, str(request), str(program), str(os.getpid()))
     return Command(argv, env=_ENVIRONMENT, timeout_s=_TIMEOUT_S)
 
 
@@ -113,10 +115,10 @@ def _teller(progress: Task) -> Callable[[str], None]:
 
 def _install(program: Path, destination: Path) -> ExportReport:
     """Move everything to its place, the program last: where it is, the rest is too."""
-    report = ExportReport.model_validate_json(beside(program, export_files.REPORT).read_bytes())
-    for suffix in (export_files.REPORT, export_files.GRAPH, ""):
+    report = ExportReport.model_validate_json(beside(program, files.REPORT).read_bytes())
+    for suffix in (files.REPORT, files.GRAPH, ""):
         beside(program, suffix).replace(beside(destination, suffix))
-    beside(destination, export_files.LOG).unlink(missing_ok=True)
+    beside(destination, files.LOG).unlink(missing_ok=True)
     return report
 
 

@@ -6,7 +6,6 @@ Everything here reads files and imports nothing that it reads about, because it 
 from __future__ import annotations
 
 import ast
-import hashlib
 import importlib
 import importlib.util
 import sysconfig
@@ -46,20 +45,6 @@ def user_sources(module: str) -> Mapping[str, Path]:
 def installed_version(module: str) -> str | None:
     """Version of the distribution called like the module's top package, if there is one."""
     return _version(module.partition(".")[0])
-
-
-def digest(files: Mapping[str, Path]) -> str:
-    """SHA-256 over names and contents, the same wherever the files lie."""
-    whole = hashlib.sha256()
-    for name, file in sorted(files.items()):
-        whole.update(f"{name}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
-    return whole.hexdigest()
-
-
-def file_digest(file: Path) -> str:
-    """SHA-256 of one file, read piecewise: it may be a checkpoint of gigabytes."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _version(distribution: str) -> str | None:

@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from frameworks.executorch import definitions
-from frameworks.executorch.catalogue import Entry
+from frameworks.executorch.exporting.catalogue import Entry
 from harness.core.benchmark import Export, Input
 from harness.core.errors import ExportFailed
 from harness.core.placeholders import suggest

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.slow
 MEBIBYTE = 1 << 20
 
 
-def measure(runner: tuple[str, ...], *arguments: str | Path) -> Mapping[str, Observation]:
-    completed = shell.run(Command((*runner, *map(str, arguments))))
+def measure(*words: str | Path) -> Mapping[str, Observation]:
+    completed = shell.run(Command(tuple(map(str, words))))
     assert completed.ok, completed.describe()
     observations, notes = parse_lines(completed.stdout)
     assert notes == ()
@@ -33,7 +33,7 @@ def value(observation: Observation) -> float:
     return observation.samples[0]
 
 
-def test_every_iteration_and_the_launch_are_told(runner: tuple[str, ...], programs: Path) -> None:
+def test_every_iteration_and_the_launch_are_told(runner: Path, programs: Path) -> None:
     found = measure(runner, "--model", programs / "add.pte", "--threads", "1", "--warmup", "3", "--iter", "20")
     assert {name: (observation.unit, len(observation.samples)) for name, observation in found.items()} == {
         "NET latency": ("ns", 20),
@@ -55,25 +55,18 @@ def test_every_iteration_and_the_launch_are_told(runner: tuple[str, ...], progra
     assert min(found["NET latency"].samples) > 0
 
 
-def test_both_name_the_runtime_and_themselves(runner: tuple[str, ...], programs: Path, native: Build) -> None:
-    found = measure(runner, "--model", programs / "add.pte", "--iter", "1")
-    kind = "native" if len(runner) == 1 else "python"
-    assert found["RUN runtime"].info == f"executorch {native.commit} {kind}"
+def test_both_name_the_runtime_and_themselves(build: Build, programs: Path) -> None:
+    found = measure(build.programs["program"], "--model", programs / "add.pte", "--iter", "1")
+    assert found["RUN runtime"].info == f"executorch {build.commit} {build.recipe}"
 
 
-def test_native_and_python_print_the_same_metrics_in_the_same_order(native: Build, programs: Path) -> None:
-    python = (*_python(), "--model", str(programs / "linear.pte"), "--time-limit", "0.000001")
-    there = shell.run(Command((str(native.programs["program"]), *python[2:])))
-    here = shell.run(Command(python))
+def test_native_and_python_print_the_same_metrics_in_the_same_order(
+    native: Build, python: Build, programs: Path
+) -> None:
+    limited = ("--model", str(programs / "linear.pte"), "--time-limit", "0.000001")
+    there, here = (shell.run(Command((str(build.programs["program"]), *limited))) for build in (native, python))
     assert _shape(there.stdout) == _shape(here.stdout)
     assert ("RUN", "stopped_early", "") in _shape(here.stdout)
-
-
-def _python() -> tuple[str, str]:
-    from frameworks.executorch import runners  # noqa: PLC0415 - one test
-
-    build = runners.python_build()
-    return build.variables["interpreter"], str(build.programs["program"])
 
 
 def _shape(stdout: str) -> list[tuple[str, str, str]]:
@@ -81,23 +74,23 @@ def _shape(stdout: str) -> list[tuple[str, str, str]]:
     return [(line["type"], line["metric"], line["unit"]) for line in lines]
 
 
-def test_without_warm_up_the_first_iteration_is_a_timed_one(runner: tuple[str, ...], programs: Path) -> None:
+def test_without_warm_up_the_first_iteration_is_a_timed_one(runner: Path, programs: Path) -> None:
     found = measure(runner, "--model", programs / "linear.pte", "--warmup", "0", "--iter", "5")
     assert value(found["RUN warmup_done"]) == 0
     assert value(found["RUN first_iteration"]) == found["NET latency"].samples[0]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_the_pool_has_the_threads_that_were_asked_for(runner: tuple[str, ...], programs: Path, threads: int) -> None:
+def test_the_pool_has_the_threads_that_were_asked_for(runner: Path, programs: Path, threads: int) -> None:
     found = measure(runner, "--model", programs / "linear.pte", "--threads", str(threads), "--iter", "2")
     assert value(found["RUN threads"]) == threads
 
 
-def test_without_threads_the_runtime_decides(runner: tuple[str, ...], programs: Path) -> None:
+def test_without_threads_the_runtime_decides(runner: Path, programs: Path) -> None:
     assert value(measure(runner, "--model", programs / "linear.pte", "--iter", "2")["RUN threads"]) >= 1
 
 
-def test_the_time_limit_ends_warm_up_and_iterations_and_says_so(runner: tuple[str, ...], programs: Path) -> None:
+def test_the_time_limit_ends_warm_up_and_iterations_and_says_so(runner: Path, programs: Path) -> None:
     many = ("--warmup", "1000000000", "--iter", "1000000000")
     found = measure(runner, "--model", programs / "chain.pte", *many, "--time-limit", "0.2")
     assert found["RUN stopped_early"].info == "time_limit"
@@ -105,13 +98,13 @@ def test_the_time_limit_ends_warm_up_and_iterations_and_says_so(runner: tuple[st
     assert 1 < value(found["RUN iterations_done"]) == len(found["NET latency"].samples)
 
 
-def test_a_limit_that_is_not_reached_is_not_mentioned(runner: tuple[str, ...], programs: Path) -> None:
+def test_a_limit_that_is_not_reached_is_not_mentioned(runner: Path, programs: Path) -> None:
     found = measure(runner, "--model", programs / "add.pte", "--iter", "5", "--time-limit", "1000")
     assert "RUN stopped_early" not in found
     assert value(found["RUN iterations_done"]) == 5
 
 
-def test_the_least_iterations_are_made_whatever_the_limit(runner: tuple[str, ...], programs: Path) -> None:
+def test_the_least_iterations_are_made_whatever_the_limit(runner: Path, programs: Path) -> None:
     limits = ("--iter", "1000", "--min-iter", "300", "--time-limit", "0.000001")
     found = measure(runner, "--model", programs / "add.pte", "--warmup", "9", *limits)
     assert value(found["RUN warmup_done"]) == 1
@@ -119,14 +112,14 @@ def test_the_least_iterations_are_made_whatever_the_limit(runner: tuple[str, ...
     assert found["RUN stopped_early"].info == "time_limit"
 
 
-def test_no_more_than_all_iterations_are_made_for_the_least(runner: tuple[str, ...], programs: Path) -> None:
+def test_no_more_than_all_iterations_are_made_for_the_least(runner: Path, programs: Path) -> None:
     limits = ("--iter", "4", "--min-iter", "300", "--time-limit", "0.000001")
     found = measure(runner, "--model", programs / "add.pte", *limits)
     assert value(found["RUN iterations_done"]) == 4
     assert "RUN stopped_early" not in found
 
 
-def test_resident_memory_grows_by_the_planned_buffers(runner: tuple[str, ...], programs: Path) -> None:
+def test_resident_memory_grows_by_the_planned_buffers(runner: Path, programs: Path) -> None:
     found = measure(runner, "--model", programs / "wide.pte", "--iter", "1", "--warmup", "0")
     before, after = value(found["RUN memory_before_load"]), value(found["RUN memory_after_load"])
     assert after - before > 60 * MEBIBYTE
@@ -134,34 +127,36 @@ def test_resident_memory_grows_by_the_planned_buffers(runner: tuple[str, ...], p
 
 
 def test_the_native_runner_is_small(native: Build, programs: Path) -> None:
-    found = measure((str(native.programs["program"]),), "--model", programs / "add.pte")
+    found = measure(native.programs["program"], "--model", programs / "add.pte")
     assert value(found["RUN peak_memory"]) < 32 * MEBIBYTE
 
 
 @pytest.mark.parametrize("name", ["add", "linear", "chain"])
-def test_outputs_are_the_same_from_both(native: Build, programs: Path, tmp_path: Path, name: str) -> None:
+def test_outputs_are_the_same_from_both(
+    native: Build, python: Build, programs: Path, tmp_path: Path, name: str
+) -> None:
     model = ("--model", str(programs / f"{name}.pte"), "--threads", "1", "--iter", "3")
-    measure((str(native.programs["program"]),), *model, "--outputs", tmp_path / "there")
-    measure(_python(), *model, "--outputs", tmp_path / "here")
+    measure(native.programs["program"], *model, "--outputs", tmp_path / "there")
+    measure(python.programs["program"], *model, "--outputs", tmp_path / "here")
     there = {path.name.removeprefix("there"): path.read_bytes() for path in tmp_path.glob("there-*.bin")}
     here = {path.name.removeprefix("here"): path.read_bytes() for path in tmp_path.glob("here-*.bin")}
     assert there == here
     assert set(there) == ({"-0.bin", "-1.bin"} if name == "chain" else {"-0.bin"})
 
 
-def test_every_execution_sees_the_same_input(runner: tuple[str, ...], programs: Path, tmp_path: Path) -> None:
+def test_every_execution_sees_the_same_input(runner: Path, programs: Path, tmp_path: Path) -> None:
     # The plan of this program reuses the input's memory; without fresh inputs the third output is 714028.
     model = ("--model", programs / "chain.pte", "--warmup", "1", "--iter", "2")
     measure(runner, *model, "--outputs", tmp_path / "out")
     assert read(tmp_path / "out-0.bin", torch.float32) == [28.0] * 4
 
 
-def test_inputs_are_ones_unless_given(runner: tuple[str, ...], programs: Path, tmp_path: Path) -> None:
+def test_inputs_are_ones_unless_given(runner: Path, programs: Path, tmp_path: Path) -> None:
     measure(runner, "--model", programs / "add_int.pte", "--outputs", tmp_path / "ones")
     assert read(tmp_path / "ones-0.bin", torch.int64) == [2, 2, 2]
 
 
-def test_inputs_come_from_files_in_order(runner: tuple[str, ...], programs: Path, tmp_path: Path) -> None:
+def test_inputs_come_from_files_in_order(runner: Path, programs: Path, tmp_path: Path) -> None:
     files = (tmp_path / "left.bin", tmp_path / "right.bin")
     for file, values in zip(files, ([1, 2, 3], [10, 20, 30]), strict=True):
         file.write_bytes(torch.tensor(values, dtype=torch.int64).numpy().tobytes())

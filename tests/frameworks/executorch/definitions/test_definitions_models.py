@@ -14,7 +14,7 @@ from frameworks.executorch.definitions import _torchvision
 from frameworks.executorch.definitions._plain_mobilenet_v2 import MobileNetV2
 from frameworks.executorch.definitions.mobilenet_v2 import mv2
 from frameworks.executorch.definitions.resnet import resnet18
-from frameworks.executorch.export_model import weights_md5
+from frameworks.executorch.exporting.model import weights_md5
 from harness.core.benchmark import Export, Input
 from harness.core.errors import ExportFailed
 
@@ -72,7 +72,7 @@ def test_plain_mobilenet_has_the_weights_of_torchvisions(options: dict[str, floa
 
 @pytest.mark.filterwarnings("ignore")  # Upstream's; the export process keeps them for its log.
 def test_plain_mobilenet_makes_the_program_of_torchvisions(tmp_path: Path) -> None:
-    from frameworks.executorch.export_program import write_program  # noqa: PLC0415 - seconds
+    from frameworks.executorch.exporting.program import write_program  # noqa: PLC0415 - seconds
 
     programs = {"mv2": tmp_path / "theirs.pte", f"{MobileNetV2.__module__}:MobileNetV2": tmp_path / "ours.pte"}
     for definition, program in programs.items():

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from frameworks.executorch import python_runner
+from frameworks.executorch.python.failure import ExitStatus, Failure
+from frameworks.executorch.python.runtime_log import explained
 from harness import shell
 from harness.core.build import Build
 from harness.core.command import Command, Completed
+from tests.processes import is_running, wait_until
 
 NOT_A_PROGRAM = "{model} is not an ExecuTorch program, or is of a version this runtime cannot read ("
 
@@ -32,8 +33,8 @@ CANNOT_BE_LOADED = {
 }
 
 
-def run(runner: tuple[str, ...], *arguments: str | Path) -> Completed:
-    return shell.run(Command((*runner, *map(str, arguments))))
+def run(*words: str | Path) -> Completed:
+    return shell.run(Command(tuple(map(str, words))))
 
 
 def last_line(completed: Completed) -> str:
@@ -42,7 +43,7 @@ def last_line(completed: Completed) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CANNOT_BE_LOADED)
-def test_a_program_that_cannot_be_loaded_is_explained(runner: tuple[str, ...], programs: Path, name: str) -> None:
+def test_a_program_that_cannot_be_loaded_is_explained(runner: Path, programs: Path, name: str) -> None:
     model = programs / f"{name}.pte"
     completed = run(runner, "--model", model)
     assert completed.exit_code == 3
@@ -51,20 +52,20 @@ def test_a_program_that_cannot_be_loaded_is_explained(runner: tuple[str, ...], p
 
 
 @pytest.mark.slow
-def test_a_folder_is_not_a_program(runner: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_folder_is_not_a_program(runner: Path, tmp_path: Path) -> None:
     completed = run(runner, "--model", tmp_path)
     assert (completed.exit_code, last_line(completed)) == (3, f"error: not a file: {tmp_path}")
 
 
 @pytest.mark.slow
-def test_an_unknown_method_lists_the_known_ones(runner: tuple[str, ...], programs: Path) -> None:
+def test_an_unknown_method_lists_the_known_ones(runner: Path, programs: Path) -> None:
     completed = run(runner, "--model", programs / "add.pte", "--method", "encode")
     assert completed.exit_code == 3
     assert last_line(completed) == "error: the program has no method encode; it has: forward"
 
 
 @pytest.mark.slow
-def test_inputs_of_the_wrong_size_name_file_and_bytes(runner: tuple[str, ...], programs: Path, tmp_path: Path) -> None:
+def test_inputs_of_the_wrong_size_name_file_and_bytes(runner: Path, programs: Path, tmp_path: Path) -> None:
     good, bad = tmp_path / "good.bin", tmp_path / "bad.bin"
     good.write_bytes(bytes(16))
     bad.write_bytes(bytes(15))
@@ -74,21 +75,21 @@ def test_inputs_of_the_wrong_size_name_file_and_bytes(runner: tuple[str, ...], p
 
 
 @pytest.mark.slow
-def test_inputs_of_the_wrong_number_are_counted(runner: tuple[str, ...], programs: Path) -> None:
+def test_inputs_of_the_wrong_number_are_counted(runner: Path, programs: Path) -> None:
     completed = run(runner, "--model", programs / "add.pte", "--inputs", "a,b,c")
     assert completed.exit_code == 2
     assert last_line(completed) == "error: argument --inputs: 3 files given; the method has 2 inputs"
 
 
 @pytest.mark.slow
-def test_an_input_that_is_not_there_is_named(runner: tuple[str, ...], programs: Path, tmp_path: Path) -> None:
+def test_an_input_that_is_not_there_is_named(runner: Path, programs: Path, tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere.bin"
     completed = run(runner, "--model", programs / "add.pte", "--inputs", f"{nowhere},{nowhere}")
     assert (completed.exit_code, last_line(completed)) == (2, f"error: no such file: {nowhere}")
 
 
 @pytest.mark.slow
-def test_outputs_that_cannot_be_written_leave_no_numbers(runner: tuple[str, ...], programs: Path) -> None:
+def test_outputs_that_cannot_be_written_leave_no_numbers(runner: Path, programs: Path) -> None:
     completed = run(runner, "--model", programs / "add.pte", "--outputs", "/nowhere/out")
     assert completed.exit_code == 4
     assert completed.stdout == ""
@@ -99,18 +100,16 @@ def test_outputs_that_cannot_be_written_leave_no_numbers(runner: tuple[str, ...]
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space with prlimit")
 def test_a_lack_of_memory_is_called_that(native: Build, programs: Path) -> None:
     limit = ("prlimit", f"--as={100 << 20}")  # the program plans 128 MiB, and the runner itself needs less than 64
-    completed = run((*limit, str(native.programs["program"])), "--model", programs / "wide.pte")
+    completed = run(*limit, native.programs["program"], "--model", programs / "wide.pte")
     assert completed.exit_code == 5
     assert last_line(completed).startswith("error: out of memory: ")
-    assert run((*limit, str(native.programs["program"])), "--model", programs / "add.pte").ok
+    assert run(*limit, native.programs["program"], "--model", programs / "add.pte").ok
 
 
 @pytest.mark.parametrize("message", ["loading failed, error: 0x:21", "failed with error 0x31"])
 def test_python_runner_recognises_the_runtime_s_lack_of_memory(message: str) -> None:
-    import io  # noqa: PLC0415 - one test
-
     log = io.StringIO("[malloc_memory_allocator.h:81] Malloc failed to allocate 99 bytes\n")
-    with pytest.raises(python_runner.Failure) as caught, python_runner.explained(4, "it failed", log):
+    with pytest.raises(Failure) as caught, explained(ExitStatus.NOT_EXECUTED, "it failed", log):
         raise RuntimeError(message)
     assert caught.value.status == 5
     assert str(caught.value) == "out of memory: Malloc failed to allocate 99 bytes"
@@ -126,44 +125,22 @@ time.sleep(600)
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death")
-def test_a_runner_does_not_outlive_its_parent(runner: tuple[str, ...], programs: Path) -> None:
+def test_a_runner_does_not_outlive_its_parent(runner: Path, programs: Path) -> None:
     endless = ("--model", str(programs / "chain.pte"), "--warmup", "1000000000")
-    with subprocess.Popen([sys.executable, "-c", PARENT, *runner, *endless], stdout=subprocess.PIPE) as parent:
+    with subprocess.Popen([sys.executable, "-c", PARENT, str(runner), *endless], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         child = int(parent.stdout.readline())
         try:
-            assert wait_until(lambda: cpu_ticks(child) > 5)
-            assert alive(child)
+            wait_until(lambda: cpu_ticks(child) > 5)
+            assert is_running(child)
             parent.kill()
             parent.wait()
-            assert wait_until(lambda: not alive(child))
+            wait_until(lambda: not is_running(child))
         finally:
-            if alive(child):
+            if is_running(child):
                 os.kill(child, signal.SIGKILL)
 
 
-def wait_until(condition: Callable[[], bool], limit_s: float = 60.0) -> bool:
-    deadline = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
-
-
-def stat(process: int) -> list[str]:
-    """Fields of proc(5)'s stat after the name: state first; empty when there is no such process."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()
-    except FileNotFoundError:
-        return []
-
-
 def cpu_ticks(process: int) -> int:
-    fields = stat(process)
-    return int(fields[11]) if fields else 0
-
-
-def alive(process: int) -> bool:
-    fields = stat(process)
-    return bool(fields) and fields[0] != "Z"
+    """User time in the kernel's ticks, from proc(5)'s stat."""
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()[11])

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from frameworks.executorch import recipes
-from frameworks.executorch.export_files import GRAPH, REPORT, beside
-from frameworks.executorch.export_model import prepare
+from frameworks.executorch.exporting.files import GRAPH, REPORT, beside
+from frameworks.executorch.exporting.model import prepare
 from harness.core.benchmark import Export
 from harness.core.errors import ExportFailed
 from harness.core.files import ExportReport
@@ -53,7 +53,7 @@ class Made:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Made]]:
-    from frameworks.executorch.export_program import write_program  # noqa: PLC0415 - seconds
+    from frameworks.executorch.exporting.program import write_program  # noqa: PLC0415 - seconds
 
     folder = tmp_path_factory.mktemp("programs")
     (folder / "recipe_nets.py").write_text(NETS)
@@ -148,7 +148,7 @@ def test_fusing_relu6_leaves_upstreams_quantiser_as_it_was(made: Mapping[str, Ma
 
 
 def test_static_quantisation_without_calibration_is_refused(tmp_path: Path) -> None:
-    from frameworks.executorch.export_program import write_program  # noqa: PLC0415 - seconds
+    from frameworks.executorch.exporting.program import write_program  # noqa: PLC0415 - seconds
 
     program = tmp_path / "mlp.pte"
     export = Export(definition="mlp", recipe="xnnpack_q8", calibration=0)

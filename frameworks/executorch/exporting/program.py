@@ -19,9 +19,12 @@ from executorch.devtools.backend_debug import get_delegation_info
 from executorch.exir import EdgeProgramManager
 from executorch.exir.backend.utils import format_delegated_graph
 
-from frameworks.executorch import export_files, export_provenance, recipes
-from frameworks.executorch.export_files import beside, write_whole
-from frameworks.executorch.export_model import Inputs, calibration, prepare, weights_md5
+from frameworks.executorch import recipes
+from frameworks.executorch.exporting import files, provenance
+from frameworks.executorch.exporting.files import beside
+from frameworks.executorch.exporting.model import Inputs, calibration, prepare, weights_md5
+from frameworks.executorch.python.machine import memory_bytes
+from frameworks.executorch.whole_files import write_whole
 from harness.core.benchmark import Export
 from harness.core.files import Delegation, ExportReport
 
@@ -76,8 +79,8 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
         seconds={phase: round(spent, 3) for phase, spent in seconds.items()},
         peak_memory_bytes=_peak_memory_bytes(),
     )
-    write_whole(beside(destination, export_files.GRAPH), f"{lowered}\n".encode())
-    write_whole(beside(destination, export_files.REPORT), report.model_dump_json(indent=2).encode())
+    write_whole(beside(destination, files.GRAPH), f"{lowered}\n".encode())
+    write_whole(beside(destination, files.REPORT), report.model_dump_json(indent=2).encode())
     write_whole(destination, program)
 
 
@@ -119,21 +122,13 @@ def _clean(operator: str) -> str:
 def _versions() -> dict[str, str]:
     """Versions, and the instruction set torch computes with, on which sums and thus quantised programs depend."""
     return {
-        **export_provenance.versions(),
+        **provenance.versions(),
         "python": platform.python_version(),
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
     }
 
 
 def _peak_memory_bytes() -> int:
-    """Peak resident memory of this program alone.
-
-    Linux's `ru_maxrss` includes what the parent had when it started us; `VmHWM` (KiB) does not. macOS counts bytes.
-    """
-    status = Path("/proc/self/status")
-    if status.is_file():
-        peak = re.search(r"^VmHWM:\s+(\d+) kB$", status.read_text(), re.MULTILINE)
-        if peak is not None:
-            return int(peak[1]) * 1024
+    """Peak resident memory of this program alone; where the system does not tell, with what the parent had."""
     scale = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+    return memory_bytes("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from frameworks.executorch import exporter
-from frameworks.executorch.export_files import GRAPH, LOG, REPORT, beside
+from frameworks.executorch.exporting import exporter
+from frameworks.executorch.exporting.files import GRAPH, LOG, REPORT, beside
+from harness import shell
 from harness.core.benchmark import Export
+from harness.core.command import Command
 from harness.core.errors import ExportFailed
 from harness.core.files import ExportReport
+from tests.processes import is_running, wait_until, written
 
 NETS = """
-import os, signal, sys
+import os, signal, sys, time
+from pathlib import Path
 import torch
 
 def scaled(factor=1.0, bias=True, note=""):
@@ -25,6 +34,10 @@ def scaled(factor=1.0, bias=True, note=""):
 
 def killed():
     os.kill(os.getpid(), signal.SIGKILL)
+
+def endless(started):
+    Path(started).write_text(str(os.getpid()))
+    time.sleep(600)
 
 def leaving():
     sys.exit(0)
@@ -162,6 +175,48 @@ def test_a_failure_is_told_and_leaves_no_program(tmp_path: Path, function: str, 
     if function == "failing":
         assert "the last thing that was tried" in log.read_text()
         assert "Traceback" in log.read_text()
+
+
+HARNESS = """
+import sys
+from pathlib import Path
+from frameworks.executorch.exporting import exporter
+from harness.core.benchmark import Export
+
+class Silent:
+    def update(self, **_): pass
+
+options = {"started": sys.argv[1]}
+exporter.export(Export(definition="process_nets:endless", recipe="portable", options=options), Path("p.pte"), Silent())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("nets")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death")
+def test_a_killed_harness_leaves_no_export_behind(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    with subprocess.Popen([sys.executable, "-c", HARNESS, str(started)]) as harness:
+        wait_until(lambda: written(started))
+        process = int(started.read_text())
+        assert is_running(process)
+        harness.kill()
+        harness.wait()
+        try:
+            wait_until(lambda: not is_running(process))
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death")
+def test_an_export_whose_harness_is_gone_already_does_not_begin(tmp_path: Path) -> None:
+    gone = subprocess.Popen(["/bin/true"])
+    gone.wait()
+    nowhere = str(tmp_path / "nowhere")
+    argv = (sys.executable, "-m", "frameworks.executorch.exporting.process", nowhere, nowhere, str(gone.pid))
+    completed = shell.run(Command(argv))
+    assert (completed.signal, completed.stderr) == (signal.SIGKILL, "")
 
 
 @pytest.mark.slow

@@ -1,0 +1,48 @@
+"""Which torchvision is installed, and whether it fits. Told by metadata: nothing is imported."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from importlib import metadata
+from typing import Final
+
+from harness.core.protocols import Finding
+
+INSTALL: Final = "pip install --no-deps torchvision==0.28.0 pillow"
+"""Without its dependencies, which would replace a CPU-only torch. The release is the one of `pyproject.toml`."""
+
+
+def is_installed() -> bool:
+    """Whether there is a torchvision at all."""
+    return importlib.util.find_spec("torchvision") is not None
+
+
+def diagnose() -> Finding:
+    """Whether it can be imported, with the cure of `_torchvision`: it is made for the torch that is there."""
+    version, torch = _version("torchvision"), _version("torch")
+    if version is None:
+        return _lacking("not installed: some built-in models cannot be exported")
+    if _version("pillow") is None:
+        return _lacking(f"{version}, which needs pillow")
+    made_for = _made_for()
+    if torch is not None and made_for is not None and made_for != torch.partition("+")[0]:
+        return _lacking(f"{version}, which is made for torch {made_for} and not for {torch}")
+    return Finding("torchvision", True, version)
+
+
+def _lacking(found: str) -> Finding:
+    return Finding("torchvision", None, found, INSTALL)
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _made_for() -> str | None:
+    """The one release of torch that its metadata ask for: `torch (==2.13.0)`, or the same without parentheses."""
+    required = (re.match(r"torch\s*\(?\s*==\s*([0-9.]+)", line) for line in metadata.requires("torchvision") or ())
+    return next((found.group(1) for found in required if found), None)

@@ -1,0 +1,108 @@
+"""The command line. Strict, and in the words of the native runner's."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from frameworks.executorch.python.failure import ExitStatus, Failure
+
+_LARGEST = 1_000_000_000
+_MOST_THREADS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What was asked for.
+
+    Attributes:
+        model: The program, a `.pte` file.
+        method: Its method.
+        threads: Size of the thread pool; None leaves the runtime's own.
+        warmup: Executions before the timed ones.
+        iterations: Timed executions.
+        min_iterations: Timed executions to make in spite of the time limit.
+        time_limit_s: Stop iterating after so many seconds; 0 is no limit.
+        inputs: A raw file for each input; none means ones.
+        outputs: Write the outputs to `OUTPUTS-0.bin`, ...; empty means nowhere.
+    """
+
+    model: Path
+    method: str
+    threads: int | None
+    warmup: int
+    iterations: int
+    min_iterations: int
+    time_limit_s: float
+    inputs: tuple[Path, ...]
+    outputs: str
+
+
+def parse_arguments(argv: Sequence[str]) -> Arguments:
+    """Read the command line.
+
+    Raises:
+        Failure: With a sentence that names the argument.
+    """
+    found, rest = _parser().parse_known_args(argv)
+    if rest:
+        raise Failure(ExitStatus.USAGE, f"unknown argument {rest[0]}")
+    if found.model is None:
+        raise Failure(ExitStatus.USAGE, "the following arguments are required: --model")
+    return Arguments(
+        model=found.model,
+        method=found.method,
+        threads=found.threads,
+        warmup=found.warmup,
+        iterations=found.iter,
+        min_iterations=found.min_iter,
+        time_limit_s=found.time_limit,
+        inputs=found.inputs,
+        outputs=found.outputs,
+    )
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise Failure(ExitStatus.USAGE, message)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="runner", description="Measures one ExecuTorch program.", allow_abbrev=False)
+    add = parser.add_argument
+    add("--model", type=Path, help="the program, a .pte file")
+    add("--method", default="forward", help="its method (default: %(default)s)")
+    add("--threads", type=_whole(1, _MOST_THREADS), help="size of the thread pool (default: the runtime's own)")
+    add("--warmup", type=_whole(0, _LARGEST), default=10, help="executions before the timed ones (default: 10)")
+    add("--iter", type=_whole(1, _LARGEST), default=50, help="timed executions (default: 50)")
+    add("--min-iter", type=_whole(1, _LARGEST), default=1, help="make so many in spite of the time limit (default: 1)")
+    add("--time-limit", type=_seconds, default=0.0, help="stop iterating after so many seconds; 0 is no limit")
+    add("--inputs", type=_files, default=(), help="raw files with commas between them, one for each input")
+    add("--outputs", default="", help="write the outputs to OUTPUTS-0.bin, OUTPUTS-1.bin, ...")
+    return parser
+
+
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,10}", text) or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from {least} to {most}")
+        return int(text)
+
+    return parse
+
+
+def _seconds(text: str) -> float:
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) or float(text) > _LARGEST:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds from 0 to {_LARGEST}")
+    return float(text)
+
+
+def _files(text: str) -> tuple[Path, ...]:
+    names = text.split(",")
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a list of files with commas between them")
+    return tuple(Path(name) for name in names)

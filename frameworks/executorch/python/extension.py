@@ -1,0 +1,113 @@
+"""The runtime's Python extension: what we use of it, typed, and how it is imported without all that is around it."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from frameworks.executorch.python.failure import ExitStatus, Failure
+
+if TYPE_CHECKING:
+    import torch
+
+
+class TensorInfo(Protocol):
+    """`_C.TensorInfo`."""
+
+    def sizes(self) -> tuple[int, ...]:
+        """Dimensions; of a dynamic shape the largest."""
+
+    def dtype(self) -> int:
+        """Number of the scalar type."""
+
+    def nbytes(self) -> int:
+        """Size in bytes."""
+
+    def is_memory_planned(self) -> bool:
+        """Whether its memory is part of the program's plan."""
+
+
+class MethodMeta(Protocol):
+    """`_C.MethodMeta`."""
+
+    def num_inputs(self) -> int:
+        """How many inputs there are."""
+
+    def input_tensor_meta(self, index: int) -> TensorInfo:
+        """One of them. Raises IndexError when it is not a tensor."""
+
+
+class Method(Protocol):
+    """`_C.ExecuTorchMethod`."""
+
+    def set_inputs(self, inputs: Sequence[torch.Tensor]) -> None:
+        """Copies planned inputs, keeps pointers to the others."""
+
+    def execute(self) -> None:
+        """Executes once."""
+
+    def get_outputs(self, clone_outputs: bool = True) -> list[object]:
+        """The outputs; unless cloned, valid until the next execution."""
+
+    def method_meta(self) -> MethodMeta:
+        """Describes the method."""
+
+
+class Program(Protocol):
+    """`_C.ExecuTorchProgram`."""
+
+    def num_methods(self) -> int:
+        """How many methods there are."""
+
+    def get_method_name(self, method_index: int) -> str:
+        """The name of one."""
+
+    def load_method(self, method_name: str) -> Method:
+        """Loads one and initialises its delegates."""
+
+
+class Verification(Protocol):
+    """`_C.Verification`."""
+
+    InternalConsistency: object
+
+
+class Runtime(Protocol):
+    """The extension module: `_C` since 1.5, `_portable_lib` before. Not all of what we need has a public name."""
+
+    Verification: Verification
+
+    def _load_program(self, path: str, *, program_verification: object) -> Program: ...
+    def _unsafe_reset_threadpool(self, num_threads: int) -> None: ...
+    def _threadpool_get_thread_count(self) -> int: ...
+
+
+def load_runtime() -> Runtime:
+    """Import the extension itself: the public modules around it import the exporter, some 3 s and 100 MB more.
+
+    Raises:
+        Failure: It cannot be imported.
+    """
+    try:
+        import torch  # noqa: F401, PLC0415 - the extension needs its libraries; late, so that wrong arguments fail fast
+
+        try:
+            from executorch.extension.pybindings import _C as runtime  # noqa: N811, PLC0415 - since 1.5
+        except ImportError:
+            from executorch.extension.pybindings import _portable_lib as runtime  # noqa: PLC0415 - before 1.5
+    except ImportError as error:
+        raise Failure(ExitStatus.NOT_LOADED, f"the runtime cannot be imported: {error}") from error
+    _load_quantized_kernels(Path(runtime.__file__).parents[2])
+    loaded: Runtime = runtime
+    return loaded
+
+
+def _load_quantized_kernels(package: Path) -> None:
+    """The extension leaves out the kernels of quantised operators that no delegate took; the SDK has them."""
+    suffix = "dylib" if sys.platform == "darwin" else "so"
+    library = package / "lib" / f"libexecutorch_kernels_quantized.{suffix}"
+    if library.exists():
+        ctypes.CDLL(str(library))

@@ -1,0 +1,89 @@
+"""The measured loop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from frameworks.executorch.python.arguments import Arguments
+from frameworks.executorch.python.extension import Method
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(slots=True)
+class Measurement:
+    """What the loop found.
+
+    Attributes:
+        first_iteration_ns: The very first execution after loading.
+        warmup_done: Executions that were not timed.
+        wall_ns: Wall clock of each timed iteration.
+        cpu_ns: CPU clock of each timed iteration.
+        stopped_by_time_limit: Whether it ended before all iterations that were asked for.
+    """
+
+    first_iteration_ns: int = 0
+    warmup_done: int = 0
+    wall_ns: list[int] = field(default_factory=list)
+    cpu_ns: list[int] = field(default_factory=list)
+    stopped_by_time_limit: bool = False
+
+
+class Loop:
+    """Executes a method again and again, with fresh inputs.
+
+    Args:
+        method: What to execute.
+        inputs: Its inputs.
+        cpu_clock: CPU time in nanoseconds.
+    """
+
+    def __init__(self, method: Method, inputs: Sequence[torch.Tensor], cpu_clock: Callable[[], int]) -> None:
+        self._method = method
+        self._inputs = inputs
+        self._cpu_clock = cpu_clock
+        meta = method.method_meta()
+        # The memory of a planned input is free for intermediate values as soon as the input was last read.
+        self._overwritten = any(meta.input_tensor_meta(index).is_memory_planned() for index in range(len(inputs)))
+        method.set_inputs(inputs)
+        self._fresh = True
+
+    def once(self) -> tuple[int, int]:
+        """One execution. Returns wall and CPU nanoseconds."""
+        if self._overwritten and not self._fresh:
+            self._method.set_inputs(self._inputs)
+        self._fresh = False
+        execute, wall_clock, cpu_clock = self._method.execute, time.perf_counter_ns, self._cpu_clock
+        cpu_begin = cpu_clock()
+        begin = wall_clock()
+        execute()
+        end = wall_clock()
+        cpu_end = cpu_clock()
+        return end - begin, cpu_end - cpu_begin
+
+
+def measure(loop: Loop, arguments: Arguments) -> Measurement:
+    """Warm up, then measure, within the time limit (see the package's text)."""
+    found = Measurement()
+    start = time.perf_counter()
+
+    def over(share: float) -> bool:
+        return arguments.time_limit_s > 0 and time.perf_counter() - start >= share * arguments.time_limit_s
+
+    while found.warmup_done < arguments.warmup and (found.warmup_done == 0 or not over(0.25)):
+        wall_ns, _ = loop.once()
+        found.first_iteration_ns = found.first_iteration_ns or wall_ns
+        found.warmup_done += 1
+    while len(found.wall_ns) < arguments.iterations:
+        if len(found.wall_ns) >= arguments.min_iterations and over(1.0):
+            found.stopped_by_time_limit = True
+            break
+        wall_ns, cpu_ns = loop.once()
+        found.first_iteration_ns = found.first_iteration_ns or wall_ns
+        found.wall_ns.append(wall_ns)
+        found.cpu_ns.append(cpu_ns)
+    return found

@@ -1,0 +1,111 @@
+"""A program that is loaded and ready to be executed, with its inputs and outputs."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from frameworks.executorch.python.extension import Method, MethodMeta, Program, Runtime
+from frameworks.executorch.python.failure import ExitStatus, Failure
+from frameworks.executorch.python.runtime_log import explained
+
+if TYPE_CHECKING:
+    import torch
+
+
+def load_method(runtime: Runtime, model: Path, name: str, log: io.StringIO) -> tuple[Program, Method]:
+    """Load program and method. The method does not keep the program alive: keep both.
+
+    Raises:
+        Failure: It cannot be loaded.
+    """
+    _check_file(model, ExitStatus.NOT_LOADED)
+    unreadable = f"{model} is not an ExecuTorch program, or is of a version this runtime cannot read"
+    with model.open("rb") as stream:
+        identifier = stream.read(8)[4:]
+    if not re.fullmatch(rb"ET[0-9A-Z]{2}", identifier):  # checked here: quoting other bytes aborts the extension
+        raise Failure(ExitStatus.NOT_LOADED, f"{unreadable} (it does not begin like one)")
+    with explained(ExitStatus.NOT_LOADED, unreadable, log):
+        program = runtime._load_program(  # noqa: SLF001 - upstream has no public name that is light to import
+            str(model), program_verification=runtime.Verification.InternalConsistency
+        )
+    names = [program.get_method_name(index) for index in range(program.num_methods())]
+    if name not in names:
+        raise Failure(ExitStatus.NOT_LOADED, f"the program has no method {name}; it has: {', '.join(names)}")
+    with explained(ExitStatus.NOT_LOADED, f"method {name} cannot be loaded", log):
+        return program, program.load_method(name)
+
+
+def make_inputs(meta: MethodMeta, files: Sequence[Path]) -> list[torch.Tensor]:
+    """The inputs: from files, or ones.
+
+    Raises:
+        Failure: Files do not fit the method, naming file, expected and actual bytes.
+    """
+    count = meta.num_inputs()
+    if files and len(files) != count:
+        raise Failure(ExitStatus.USAGE, f"argument --inputs: {len(files)} files given; the method has {count} inputs")
+    return [_make_input(meta, index, files[index] if files else None) for index in range(count)]
+
+
+def _make_input(meta: MethodMeta, index: int, file: Path | None) -> torch.Tensor:
+    import torch  # noqa: PLC0415 - imported by load_runtime
+
+    try:
+        info = meta.input_tensor_meta(index)
+    except IndexError as error:
+        sentence = f"input {index} of the method is not a tensor; the runner feeds tensors only"
+        raise Failure(ExitStatus.NOT_LOADED, sentence) from error
+    dtype = _dtype(info.dtype(), index)
+    if file is None:
+        return torch.ones(info.sizes(), dtype=dtype)
+    _check_file(file, ExitStatus.USAGE)
+    content = file.read_bytes()
+    if len(content) != info.nbytes():
+        sentence = f"{file} has {len(content)} bytes; input {index} of the method needs {info.nbytes()}"
+        raise Failure(ExitStatus.USAGE, sentence)
+    return torch.frombuffer(bytearray(content), dtype=dtype).reshape(info.sizes())
+
+
+def _dtype(number: int, index: int) -> torch.dtype:
+    """The type that runtime/core/portable_type/scalar_type.h gives this number."""
+    import torch  # noqa: PLC0415 - imported by load_runtime
+
+    dtypes = {
+        0: torch.uint8, 1: torch.int8, 2: torch.int16, 3: torch.int32, 4: torch.int64, 5: torch.float16,
+        6: torch.float32, 7: torch.float64, 11: torch.bool, 15: torch.bfloat16, 27: torch.uint16, 28: torch.uint32,
+        29: torch.uint64,
+    }  # fmt: skip
+    if number not in dtypes:
+        sentence = f"input {index} of the method has a type that only the native runner can feed"
+        raise Failure(ExitStatus.NOT_LOADED, sentence)
+    return dtypes[number]
+
+
+def write_outputs(outputs: Sequence[object], base: str) -> None:
+    """Write `BASE-0.bin`, `BASE-1.bin`, ...: raw little-endian, in the output's own memory layout.
+
+    Raises:
+        Failure: An output is not a tensor, or a file cannot be written.
+    """
+    import torch  # noqa: PLC0415 - imported by load_runtime
+
+    for index, output in enumerate(outputs):
+        if not isinstance(output, torch.Tensor):
+            raise Failure(ExitStatus.NOT_EXECUTED, f"output {index} is not a tensor and cannot be written")
+        file = Path(f"{base}-{index}.bin")
+        stored = torch.empty(0, dtype=torch.uint8).set_(output.untyped_storage())
+        try:
+            file.write_bytes(stored.numpy().tobytes())
+        except OSError as error:
+            raise Failure(ExitStatus.NOT_EXECUTED, f"cannot write {file}") from error
+
+
+def _check_file(path: Path, status: ExitStatus) -> None:
+    if not path.exists():
+        raise Failure(status, f"no such file: {path}")
+    if not path.is_file():
+        raise Failure(status, f"not a file: {path}")

@@ -1,0 +1,117 @@
+"""From start to end: load, warm up, iterate, print observer lines. Prints nothing while it measures."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import io
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+
+from frameworks.executorch.python.arguments import Arguments, parse_arguments
+from frameworks.executorch.python.extension import load_runtime
+from frameworks.executorch.python.failure import ExitStatus, Failure
+from frameworks.executorch.python.machine import memory_bytes
+from frameworks.executorch.python.measure import Loop, Measurement, measure
+from frameworks.executorch.python.program import load_method, make_inputs, write_outputs
+from frameworks.executorch.python.runtime_log import explained
+from frameworks.executorch.python.thread_pool import use_threads
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run found.
+
+    Attributes:
+        threads: Size of the pool.
+        load_time_ns: From opening the file to a method with initialised delegates.
+        memory: Resident bytes by metric, where the system tells them.
+        measurement: The samples.
+    """
+
+    threads: int
+    load_time_ns: int
+    memory: dict[str, int | None]
+    measurement: Measurement
+
+
+def main(argv: Sequence[str]) -> ExitStatus:
+    """Run and tell. Returns the exit status."""
+    log = io.StringIO()
+    try:
+        arguments = parse_arguments(argv)
+        with contextlib.redirect_stderr(log):  # where the extension sends the runtime's log
+            found = run(arguments, log)
+    except Failure as failure:
+        sys.stderr.write(log.getvalue())
+        print(f"error: {failure}", file=sys.stderr)
+        return failure.status
+    sys.stderr.write(log.getvalue())
+    print("\n".join(observer_lines(found)), flush=True)
+    return ExitStatus.OK
+
+
+def run(arguments: Arguments, log: io.StringIO) -> Run:
+    """Measure.
+
+    Args:
+        arguments: What to measure, and how.
+        log: Where the runtime's log arrives.
+
+    Raises:
+        Failure: Something in the way of a number.
+    """
+    runtime = load_runtime()
+    threads = use_threads(runtime, arguments.threads)
+    log.truncate(log.seek(0))
+    before = memory_bytes("VmRSS")
+    begin = time.perf_counter_ns()
+    program, method = load_method(runtime, arguments.model, arguments.method, log)
+    load_time_ns = time.perf_counter_ns() - begin
+    after = memory_bytes("VmRSS")
+
+    inputs = make_inputs(method.method_meta(), arguments.inputs)
+    # With one thread everything happens on ours; with more, the work of the whole pool counts.
+    cpu_clock = time.thread_time_ns if threads == 1 else time.process_time_ns
+    gc.collect()
+    gc.disable()  # a collection would land inside somebody's iteration
+    with explained(ExitStatus.NOT_EXECUTED, "the program failed while it was executed", log):
+        measurement = measure(Loop(method, inputs, cpu_clock), arguments)
+    peak = memory_bytes("VmHWM")
+    if arguments.outputs:
+        write_outputs(method.get_outputs(clone_outputs=False), arguments.outputs)
+    del method, program  # in this order
+    memory = {"memory_before_load": before, "memory_after_load": after, "peak_memory": peak}
+    return Run(threads, load_time_ns, memory, measurement)
+
+
+def observer_lines(found: Run) -> Iterator[str]:
+    """What is printed (see the package's text)."""
+    measurement = found.measurement
+    for value in measurement.wall_ns:
+        yield _number("NET", "latency", "ns", value)
+    for value in measurement.cpu_ns:
+        yield _number("NET", "cpu_time", "ns", value)
+    yield _number("RUN", "load_time", "ns", found.load_time_ns)
+    yield _number("RUN", "first_iteration", "ns", measurement.first_iteration_ns)
+    for metric, size in found.memory.items():
+        if size is not None:
+            yield _number("RUN", metric, "bytes", size)
+    yield _number("RUN", "threads", "", found.threads)
+    yield _number("RUN", "warmup_done", "", measurement.warmup_done)
+    yield _number("RUN", "iterations_done", "", len(measurement.wall_ns))
+    yield _text("runtime", f"executorch {metadata.version('executorch')} python")
+    if measurement.stopped_by_time_limit:
+        yield _text("stopped_early", "time_limit")
+
+
+def _number(kind: str, metric: str, unit: str, value: int) -> str:
+    return "PyTorchObserver " + json.dumps({"type": kind, "metric": metric, "unit": unit, "value": str(value)})
+
+
+def _text(metric: str, text: str) -> str:
+    return "PyTorchObserver " + json.dumps({"type": "RUN", "metric": metric, "unit": "", "info_string": text})

@@ -1,0 +1,73 @@
+"""The installed executorch package, and others that a runner depends on. Nothing is imported to look at it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from harness.core.errors import BuildFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """The installed executorch package.
+
+    Attributes:
+        version: Its version.
+        package: Its folder.
+        record: SHA-256 of the list of its files and their hashes (PEP 376's RECORD).
+    """
+
+    version: str
+    package: Path
+    record: str
+
+    @property
+    def has_sdk(self) -> bool:
+        """Whether a program can be linked against it: since 1.5."""
+        libraries = self.package / "lib"
+        return any(libraries.glob("libexecutorch.*")) and (self.package / "include").is_dir()
+
+
+def installed_wheel() -> Wheel:
+    """What is installed.
+
+    Raises:
+        BuildFailed: It is not.
+    """
+    distribution = installed("executorch")
+    record = distribution.read_text("RECORD") or ""
+    return Wheel(
+        version=distribution.version,
+        package=Path(str(distribution.locate_file("executorch"))),
+        record=hashlib.sha256(record.encode()).hexdigest(),
+    )
+
+
+def wheel_with_sdk() -> Wheel:
+    """The installed package, when a runner can be compiled against it.
+
+    Raises:
+        BuildFailed: It is not installed, or too old.
+    """
+    wheel = installed_wheel()
+    if not wheel.has_sdk:
+        raise BuildFailed(
+            f"executorch {wheel.version} carries no C++ SDK to compile a runner against",
+            hint="install executorch 1.5 or later, or use the Python runner (`--runner python`)",
+        )
+    return wheel
+
+
+def installed(package: str) -> metadata.Distribution:
+    """What is known about an installed package.
+
+    Raises:
+        BuildFailed: It is not installed.
+    """
+    try:
+        return metadata.distribution(package)
+    except metadata.PackageNotFoundError as error:
+        raise BuildFailed(f"{package} is not installed", hint=f"pip install {package}") from error

@@ -1,0 +1,141 @@
+"""The native runner is compiled once."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from frameworks.executorch.runners import compiling, toolchain, wheel
+from frameworks.executorch.runners.native import native_build
+from harness import shell
+from harness.core.build import Build
+from harness.core.command import Command, Completed
+from harness.core.errors import BuildFailed
+from harness.core.protocols import Progress
+from harness.testing.progress import RecordedProgress
+from tests.frameworks.executorch.scripts import script
+
+
+def refuse_to_start(command: Command) -> Completed:
+    raise AssertionError(f"started {command.argv}")
+
+
+@pytest.mark.slow
+def test_the_native_runner_is_made_once(
+    native: Build, runner_cache: Path, progress: RecordedProgress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shell, "run", refuse_to_start)
+    assert native_build(runner_cache, progress) == native
+    assert progress.tasks + progress.lines == []
+
+
+@pytest.mark.slow
+def test_a_native_build_says_what_determines_it(native: Build, runner_cache: Path) -> None:
+    assert (native.source, native.recipe) == ("installed", "native")
+    assert native.commit == wheel.installed_wheel().version
+    assert set(native.flags) == {"executorch", "record", "package", "compiler", "cmake", "options", "sources"}
+    assert native.programs == {"program": runner_cache / "runners" / native.digest[:16] / "runner"}
+    assert [path.name for path in native.programs["program"].parent.iterdir()] == ["runner"]
+
+
+@pytest.mark.slow
+def test_changed_sources_make_another_runner(
+    native: Build, runner_cache: Path, progress: Progress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = tmp_path / "native"
+    shutil.copytree(compiling.SOURCES, sources)
+    (sources / "failure.h").write_text((sources / "failure.h").read_text() + "\n")
+    monkeypatch.setattr(compiling, "SOURCES", sources)
+    made: list[Path] = []
+    monkeypatch.setattr(compiling, "make", lambda program, *rest: made.append(program))
+    assert native_build(runner_cache, progress).digest != native.digest
+    assert len(made) == 1
+
+
+@pytest.mark.slow
+def test_a_runner_that_was_removed_is_made_again_without_leftovers(
+    native: Build, tmp_path: Path, progress: Progress
+) -> None:
+    cache = tmp_path / "runners"
+    folder = cache / native.digest[:16]
+    folder.mkdir(parents=True)
+    leftover = cache / f".{folder.name}-killed"
+    leftover.mkdir()
+    build = native_build(tmp_path, progress)
+    assert build.digest == native.digest
+    assert shell.run(Command((str(build.programs["program"]), "--help"))).ok
+    assert not leftover.exists()
+
+
+TWO = """
+import contextlib, sys
+from pathlib import Path
+from frameworks.executorch.runners.native import native_build
+
+class Told:
+    @contextlib.contextmanager
+    def task(self, text, total=None):
+        print("compiling")
+        yield self
+
+print(native_build(Path(sys.argv[1]), Told()).programs["program"].stat().st_ino)
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_at_once_make_one_runner(tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", TWO, str(tmp_path)]
+    both = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [process.communicate(timeout=300)[0].split() for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert sorted(len(words) for words in said) == [1, 2], "one compiles, the other waits for it"
+    assert said[0][-1] == said[1][-1], "both have the same file"
+
+
+@pytest.mark.slow
+def test_a_failing_compiler_is_quoted_and_its_log_kept(
+    tmp_path: Path, progress: Progress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = script(
+        tmp_path / "cxx", 'case "$1" in --version) echo cxx 0.1;; *) echo no such luck >&2; exit 7;; esac'
+    )
+    monkeypatch.setenv("CXX", str(compiler))
+    with pytest.raises(BuildFailed) as caught:
+        native_build(tmp_path, progress)
+    (log,) = (tmp_path / "runners").glob("*.log")
+    assert caught.value.hint == f"the whole log is {log}"
+    assert "no such luck" in caught.value.message
+    assert "no such luck" in log.read_text()
+    assert [path for path in (tmp_path / "runners").iterdir() if path.is_dir()] == []
+
+
+@pytest.mark.parametrize(("missing", "remedy"), [("c++", "apt install g++"), ("cmake", "pip install cmake")])
+def test_a_missing_tool_is_named_with_its_remedy(
+    tmp_path: Path, progress: Progress, monkeypatch: pytest.MonkeyPatch, missing: str, remedy: str
+) -> None:
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setattr(toolchain, "_which", lambda name: None if name == missing else Path(sys.executable))
+    with pytest.raises(BuildFailed, match=f"no {missing.replace('+', '.')} to compile") as caught:
+        native_build(tmp_path, progress)
+    assert remedy in (caught.value.hint or "")
+
+
+def test_a_wheel_without_sdk_asks_for_the_python_runner(
+    tmp_path: Path, progress: Progress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = wheel.Wheel(version="1.4.1", package=tmp_path, record="")
+    monkeypatch.setattr(wheel, "installed_wheel", lambda: old)
+    with pytest.raises(BuildFailed, match=r"executorch 1\.4\.1 carries no C") as caught:
+        native_build(tmp_path, progress)
+    assert "Python runner" in (caught.value.hint or "")
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, progress: Progress) -> None:
+    (tmp_path / "runners").write_text("a file where a folder should be")
+    with pytest.raises(BuildFailed, match="cannot be kept in") as caught:
+        native_build(tmp_path, progress)
+    assert "--cache_dir" in (caught.value.hint or "")

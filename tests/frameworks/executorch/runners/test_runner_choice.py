@@ -1,0 +1,69 @@
+"""Which runner it is: native, Python, or a program that the user gave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from frameworks.executorch.runners import choice
+from frameworks.executorch.runners.prebuilt import prebuilt_build
+from harness.core.build import Build
+from harness.core.errors import BuildFailed, UsageError
+from harness.core.protocols import Progress
+from harness.settings import Settings
+from harness.testing.progress import RecordedProgress
+from tests.frameworks.executorch.scripts import script
+
+
+@pytest.fixture
+def without_native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Settings]:
+    def fail(cache_dir: Path, progress: Progress) -> Build:
+        raise BuildFailed("no c++ to compile the native runner with", hint="apt install g++")
+
+    monkeypatch.setattr(choice, "native_build", fail)
+    return lambda runner: Settings(runner=runner, cache_dir=tmp_path)
+
+
+def test_auto_falls_back_to_python_and_says_why(
+    without_native: Callable[[str], Settings], progress: RecordedProgress
+) -> None:
+    assert choice.installed_build(without_native("auto"), progress).recipe == "python"
+    assert len(progress.lines) == 1
+    assert "no c++ to compile" in progress.lines[0]
+    assert "apt install g++" in progress.lines[0]
+
+
+def test_an_unknown_kind_of_runner_is_refused(progress: Progress) -> None:
+    with pytest.raises(UsageError, match="no runner `natve`"):
+        choice.installed_build(Settings(runner="natve"), progress)
+
+
+def test_native_does_not_fall_back(without_native: Callable[[str], Settings], progress: Progress) -> None:
+    with pytest.raises(BuildFailed):
+        choice.installed_build(without_native("native"), progress)
+
+
+def test_python_is_quiet_about_it(without_native: Callable[[str], Settings], progress: RecordedProgress) -> None:
+    assert choice.installed_build(without_native("python"), progress).recipe == "python"
+    assert progress.tasks + progress.lines == []
+
+
+def test_a_given_program_is_identified_by_its_content(tmp_path: Path, progress: Progress) -> None:
+    program = script(tmp_path / "executor_runner", "exit 0")
+    first = choice.installed_build(Settings(program={"program": program}), progress)
+    assert (first.source, first.programs) == ("prebuilt", {"program": program})
+    script(program, "exit 1")
+    second = choice.installed_build(Settings(program={"program": program}), progress)
+    assert first.commit != second.commit
+    assert first.digest != second.digest
+
+
+def test_a_given_program_must_be_there_and_executable(tmp_path: Path) -> None:
+    program = tmp_path / "runner"
+    with pytest.raises(BuildFailed, match="is not there"):
+        prebuilt_build({"program": program})
+    program.write_text("")
+    with pytest.raises(BuildFailed, match="cannot be executed"):
+        prebuilt_build({"program": program})

@@ -1,0 +1,127 @@
+"""What `harness doctor` is told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from frameworks.executorch import create
+from frameworks.executorch.definitions import _torchvision_release
+from frameworks.executorch.runners import toolchain, wheel
+from harness.core.build import Build
+from harness.core.errors import BuildFailed
+from harness.core.protocols import Finding
+from harness.settings import Settings
+from tests.frameworks.executorch.scripts import script
+
+
+def diagnose(cache_dir: Path, runner: str = "auto") -> Mapping[str, Finding]:
+    return {finding.name: finding for finding in create(Settings(cache_dir=cache_dir, runner=runner)).diagnose()}
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tools that say their versions and do nothing else."""
+    monkeypatch.setenv("CXX", "c++")
+    found = {name: script(tmp_path / name, f"echo {name} 12.2") for name in ("c++", "cmake", "make")}
+    monkeypatch.setattr(toolchain, "_which", found.get)
+
+
+@pytest.mark.usefixtures("tools")
+def test_where_everything_is_there_everything_is_fine(tmp_path: Path) -> None:
+    found = diagnose(tmp_path / "cache")
+    assert list(found) == ["C++ compiler", "CMake", "C++ SDK", "native runner", "torchvision"]
+    assert all(finding.ok for finding in found.values())
+    assert found["C++ compiler"].found == f"{tmp_path / 'c++'}: c++ 12.2"
+    assert found["native runner"].found.startswith("not compiled yet")
+
+
+@pytest.mark.slow
+def test_a_runner_that_is_there_is_shown(native: Build, runner_cache: Path) -> None:
+    assert diagnose(runner_cache)["native runner"] == Finding("native runner", True, str(native.programs["program"]))
+
+
+@pytest.mark.usefixtures("tools")
+@pytest.mark.parametrize(("runner", "ok"), [("auto", None), ("python", None), ("native", False)])
+def test_without_a_compiler_the_python_runner_does_unless_native_is_insisted_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: str, ok: bool | None
+) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    found = diagnose(tmp_path, runner)
+    assert found["C++ compiler"].ok is ok
+    assert "apt install g++" in found["C++ compiler"].remedy
+    assert ("Python runner" in found["C++ compiler"].remedy) == (ok is None)
+    assert found["native runner"].ok is ok
+    assert found["CMake"].ok
+
+
+@pytest.mark.usefixtures("tools")
+def test_an_old_wheel_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = wheel.Wheel(version="1.4.1", package=tmp_path, record="")
+    monkeypatch.setattr(wheel, "installed_wheel", lambda: old)
+    sdk = diagnose(tmp_path)["C++ SDK"]
+    assert sdk.ok is None
+    assert "executorch 1.4.1 carries no C++ SDK" in sdk.found
+    assert "1.5 or later" in sdk.remedy
+
+
+def test_without_executorch_nothing_can_be_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(package: str) -> metadata.Distribution:
+        raise BuildFailed(f"{package} is not installed", hint=f"pip install {package}")
+
+    monkeypatch.setattr(wheel, "installed", missing)
+    executorch = diagnose(tmp_path)["executorch"]
+    assert executorch == Finding("executorch", False, "executorch is not installed", "pip install executorch")
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_cache_that_cannot_be_written_is_a_finding_and_no_exception(tmp_path: Path) -> None:
+    (tmp_path / "runners").write_text("a file where a folder should be")
+    found = diagnose(tmp_path)
+    assert found["C++ compiler"].ok is None
+    assert "--cache_dir" in found["C++ compiler"].remedy
+
+
+@pytest.mark.parametrize(
+    ("versions", "ok", "words"),
+    [
+        ({"torchvision": "0.28.0", "torch": "2.13.0+cpu", "pillow": "12.0"}, True, "0.28.0"),
+        ({"torchvision": "0.28.0", "torch": "2.13.0", "pillow": "12.0"}, True, "0.28.0"),
+        (
+            {"torchvision": "0.28.0", "torch": "2.12.1", "pillow": "12.0"},
+            None,
+            "made for torch 2.13.0 and not for 2.12.1",
+        ),
+        ({"torchvision": "0.28.0", "torch": "2.13.0"}, None, "needs pillow"),
+        ({"torch": "2.13.0"}, None, "not installed"),
+    ],
+)
+@pytest.mark.parametrize("requirement", ["torch (==2.13.0)", "torch==2.13.0"])
+def test_torchvision_must_be_made_for_the_torch_that_is_there(
+    monkeypatch: pytest.MonkeyPatch, versions: Mapping[str, str], ok: bool | None, words: str, requirement: str
+) -> None:
+    def version(name: str) -> str:
+        if name not in versions:
+            raise metadata.PackageNotFoundError(name)
+        return versions[name]
+
+    monkeypatch.setattr(metadata, "version", version)
+    monkeypatch.setattr(metadata, "requires", lambda name: ["numpy", requirement])
+    found = _torchvision_release.diagnose()
+    assert found.ok is ok
+    assert words in found.found
+    assert ("pip install --no-deps torchvision" in found.remedy) == (ok is None)
+
+
+def test_diagnosing_imports_no_torch(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from harness.settings import Settings;"
+        "from frameworks.executorch import create; create(Settings(cache_dir=Path(sys.argv[1]))).diagnose();"
+        "sys.exit('torch' in sys.modules or 'executorch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False).returncode == 0
