@@ -13,9 +13,10 @@ from pathlib import Path
 
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
-from harness.core.result import Report
+from harness.core.result import Report, writable
 from harness.settings import Settings
-from reporters.local import one_line, publish, segment
+from reporters.canonical import one_line
+from reporters.tree import publish, segment
 
 
 class SimpleLocalReporter:
@@ -28,10 +29,10 @@ class SimpleLocalReporter:
 
     def report(self, report: Report) -> str:
         """Keep one result; returns its file."""
-        info = report.result.benchmark
-        parent = self._folder / segment(info.model) / segment(info.identifier)
+        result = writable(report.result)
+        parent = self._folder / segment(result.benchmark.model) / segment(result.benchmark.identifier)
         try:
-            return str(publish(parent, {"data.txt": one_line(report.result) + "\n"}) / "data.txt")
+            return str(publish(parent, {"data.txt": one_line(result) + "\n"}) / "data.txt")
         except OSError as error:
             raise ReporterFailed(
                 f"cannot keep the result in {self._folder}: {error.strerror or error}",

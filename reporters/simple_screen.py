@@ -6,8 +6,6 @@ A line is the canonical result without what grows with the number of iterations:
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
 from collections.abc import Mapping
 from typing import Final, TextIO
@@ -16,9 +14,10 @@ from pydantic.main import IncEx
 
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
-from harness.core.result import Report
+from harness.core.result import Report, writable
 from harness.settings import Settings
-from reporters.local import one_line
+from reporters.canonical import one_line
+from reporters.streams import forget
 
 _BULK: Final[Mapping[str, IncEx | bool]] = {
     "launches": True,
@@ -37,7 +36,7 @@ class SimpleScreenReporter:
 
     def report(self, report: Report) -> None:
         """Write one line and flush it."""
-        line = one_line(report.result, exclude=_BULK) + "\n"
+        line = one_line(writable(report.result), exclude=_BULK) + "\n"
         if self._failure is None:
             self._write(line)
         if self._failure is not None:
@@ -55,23 +54,9 @@ class SimpleScreenReporter:
             self._stream.flush()
         except (OSError, ValueError) as error:  # ValueError: the stream was closed
             self._failure = str(error)
-            _forget(self._stream)
+            forget(self._stream)
 
 
 def create(settings: Settings) -> Reporter | None:
     """The reporter for `--simple_screen_reporter`, if given."""
     return SimpleScreenReporter(sys.stdout) if settings.simple_screen_reporter else None
-
-
-def _forget(stream: TextIO) -> None:
-    """Let the line that could not be written go nowhere.
-
-    Python flushes standard output again as it exits, and would replace the harness's exit status by its own
-    (docs.python.org/3/library/signal.html, "Note on SIGPIPE").
-    """
-    with contextlib.suppress(OSError, ValueError):  # a stream without a descriptor has nothing to flush into
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        try:
-            os.dup2(nowhere, stream.fileno())
-        finally:
-            os.close(nowhere)

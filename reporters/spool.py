@@ -24,7 +24,7 @@ from filelock import FileLock, Timeout
 
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Task
-from reporters.local import segment
+from reporters.tree import segment, write_through
 
 _LOCK_FILE: Final = ".lock"
 
@@ -99,7 +99,7 @@ class Spool:
         with _disk(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             try:
-                _write_through(draft, body)
+                write_through(draft, body)
                 draft.replace(entry)
             finally:
                 draft.unlink(missing_ok=True)
@@ -212,13 +212,6 @@ def _age(path: Path) -> int:
         return path.stat().st_mtime_ns
     except FileNotFoundError:
         return 0
-
-
-def _write_through(path: Path, body: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(body)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.core.metric import Metric, Observation, convert, direction_of
-from harness.core.result import Note
+from harness.core.note import Note
 
 STANDARD: Final = ("mean", "p0", "p10", "p50", "p90", "p100", "stdev", "MAD", "cv", "min", "max", "n")
 """Statistics of every metric: FAI-PEP's set (`benchmark_driver.py`) with the extremes under their usual names, and the

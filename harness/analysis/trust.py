@@ -14,10 +14,9 @@ from typing import Final
 import numpy as np
 
 from harness.analysis.noise import between_launches, trend, within_launches
-from harness.core.metric import Metric, convert
-from harness.core.result import Launch, Note
-
-MAIN_METRIC: Final = "NET latency"
+from harness.core.metric import Metric, main_metric
+from harness.core.note import Note
+from harness.core.result import Launch
 
 WITHIN_LIMIT: Final = 0.10
 """Robust spread of the iterations of a launch: four times that beside a bursty neighbour, far from a crowded machine's.
@@ -47,7 +46,7 @@ _SHORTEST_S = 0.1
 
 
 def judge(metrics: Sequence[Metric], launches: Sequence[Launch], cores: int) -> tuple[Note, ...]:
-    """What speaks against the main metric of a result. Without a timed metric nothing does.
+    """What speaks against the main metric of a result. Nothing does unless that is a time or a rate.
 
     Args:
         metrics: The result's metrics.
@@ -58,19 +57,13 @@ def judge(metrics: Sequence[Metric], launches: Sequence[Launch], cores: int) -> 
         Notes `few_samples`, `noisy`, `warming_up`, `slowing_down`, `throttled`, `frequency`, `hot` and `busy`.
     """
     main = main_metric(metrics)
-    if main is None:
+    if main is None or not main.timed:
         return ()
     with np.errstate(
         over="ignore", invalid="ignore"
     ):  # `harness.analysis.noise` knows what leaves the range of doubles
         about_samples = (*_few_samples(main), *_noisy(main), *_trending(main))
     return (*about_samples, *_heated(launches), *_busy(launches, cores))
-
-
-def main_metric(metrics: Sequence[Metric]) -> Metric | None:
-    """The metric that a result is about: `NET latency`, else the first time or rate."""
-    timed = [metric for metric in metrics if metric.summary and _is_timed(metric)]
-    return next((metric for metric in timed if metric.name == MAIN_METRIC), timed[0] if timed else None)
 
 
 def _few_samples(metric: Metric) -> Iterator[Note]:
@@ -193,7 +186,3 @@ def _temperature(launch: Launch) -> float:
 
 def _in_launches(some: Sequence[int], launches: Sequence[Launch]) -> str:
     return f"{len(some)} of {len(launches)} launch{'es' if len(launches) != 1 else ''}"
-
-
-def _is_timed(metric: Metric) -> bool:
-    return convert(1.0, metric.unit, "s") is not None or metric.unit.endswith("/s")

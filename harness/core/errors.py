@@ -32,6 +32,7 @@ class ExitCode(IntEnum):
     USAGE = 2
     ENVIRONMENT = 3
     BENCHMARK_FAILED = 4
+    UNDECIDED = 5
     INTERRUPTED = 130
 
 

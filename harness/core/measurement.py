@@ -9,7 +9,8 @@ from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.files import CachedFile
 from harness.core.metric import Observation
-from harness.core.result import Launch, Note, Outcome, RawLog
+from harness.core.note import Note
+from harness.core.result import Launch, Outcome, RawLog
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,22 @@ class Observation(Value):
         return f"{self.type} {self.metric}"
 
 
+class ControlSide(Value):
+    """The control's half of a metric that was compared, in the metric's unit; the names are FAI-PEP's.
+
+    Attributes:
+        control_values: The control's samples, in measured order.
+        control_launches: For each the index of the control's launch it came from.
+        control_summary: The control's statistics.
+        diff_summary: Treatment minus control, statistic by statistic; percentile X minus percentile 100 - X.
+    """
+
+    control_values: tuple[float, ...] = ()
+    control_launches: tuple[int, ...] = ()
+    control_summary: dict[str, float | None] = {}
+    diff_summary: dict[str, float | None] = {}
+
+
 class Metric(Value):
     """One metric of a result, over all its launches.
 
@@ -59,6 +75,7 @@ class Metric(Value):
         launches: For each sample the index of the launch it came from (same length as `samples`).
         summary: Statistics by FAI-PEP's names (see `harness.analysis.summary`), in `unit`; `n` counts the samples.
         info: The text of a metric that is one.
+        control: The same metric of the control, when the result is that of a treatment.
     """
 
     name: str
@@ -70,6 +87,7 @@ class Metric(Value):
     launches: tuple[int, ...] = ()
     summary: dict[str, float | None] = {}
     info: str | None = None
+    control: ControlSide | None = None
 
     @property
     def median(self) -> float | None:

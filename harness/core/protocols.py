@@ -19,7 +19,8 @@ from harness.core.command import Command, Completed
 from harness.core.device import Device, DeviceState
 from harness.core.files import ExportReport
 from harness.core.metric import Observation
-from harness.core.result import Note, Report
+from harness.core.note import Note
+from harness.core.result import Report
 
 
 class Task(Protocol):
@@ -27,6 +28,13 @@ class Task(Protocol):
 
     def update(self, *, completed: float | None = None, total: float | None = None, text: str | None = None) -> None:
         """Tell how far it is. May be called from any thread, often."""
+
+
+class Board(Protocol):
+    """A table that changes while something goes on."""
+
+    def show(self, rows: Sequence[Sequence[str]]) -> None:
+        """Show these rows now. May be called often."""
 
 
 class Progress(Protocol):
@@ -37,6 +45,13 @@ class Progress(Protocol):
 
     def say(self, text: str) -> None:
         """One line that stays."""
+
+
+class Display(Progress, Protocol):
+    """A progress that can also show a table."""
+
+    def board(self, title: str, header: Sequence[str]) -> AbstractContextManager[Board]:
+        """Begin a table that changes; it ends with the context."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
-from harness.core.build import BuildInfo as BuildInfo
+from harness.core.build import BuildInfo
+from harness.core.comparison import Comparison
 from harness.core.device import Device, DeviceState
 from harness.core.files import ExportReport
 from harness.core.metric import Metric
-from harness.core.note import Note as Note
+from harness.core.note import Note
 from harness.core.values import Scalar, Value, well_formed
 
 SCHEMA_VERSION: Final = "1.0"
@@ -144,6 +145,8 @@ class Result(Value):
         launches: Every start of the runner, in order.
         metrics: What was measured, with every sample.
         files: The files that took part, by placeholder.
+        comparison: What the pairs say, when this is the treatment of a comparison.
+        control_launches: The control's launches then.
         notes: What a reader of the numbers must know.
         meta: Free values of specification lists and command line.
     """
@@ -163,6 +166,8 @@ class Result(Value):
     launches: tuple[Launch, ...] = ()
     metrics: tuple[Metric, ...] = ()
     files: dict[str, FileInfo] = {}
+    comparison: Comparison | None = None
+    control_launches: tuple[Launch, ...] = ()
     notes: tuple[Note, ...] = ()
     meta: dict[str, JsonValue] = {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 
 class RecordedTask:
@@ -21,18 +21,39 @@ class RecordedTask:
         self.text = text if text is not None else self.text
 
 
+class RecordedBoard:
+    """Keeps the last rows."""
+
+    def __init__(self, title: str, header: tuple[str, ...]) -> None:
+        self.title = title
+        self.header = header
+        self.rows: list[tuple[str, ...]] = []
+
+    def show(self, rows: Sequence[Sequence[str]]) -> None:
+        """Remember."""
+        self.rows = [tuple(row) for row in rows]
+
+
 class RecordedProgress:
     """Keeps every task and every line."""
 
     def __init__(self) -> None:
         self.tasks: list[str] = []
         self.lines: list[str] = []
+        self.boards: list[RecordedBoard] = []
 
     @contextlib.contextmanager
     def task(self, text: str, total: float | None = None) -> Iterator[RecordedTask]:
         """Remember the task."""
         self.tasks.append(text)
         yield RecordedTask(text, total)
+
+    @contextlib.contextmanager
+    def board(self, title: str, header: Sequence[str]) -> Iterator[RecordedBoard]:
+        """Remember the board."""
+        board = RecordedBoard(title, tuple(header))
+        self.boards.append(board)
+        yield board
 
     def say(self, text: str) -> None:
         """Remember the line."""

@@ -67,6 +67,9 @@ ODD_NAMES: Final = (
     "x" * 300,
 )
 
+HALF_A_PAIR: Final = "\ud800"
+"""What JSON's `"\\ud800"` becomes: no character, and nothing that UTF-8 could hold (see `writable`)."""
+
 
 def check_reporter(case: ReporterCase) -> None:
     """Run every check.
@@ -117,6 +120,13 @@ def it_tells_odd_names(case: ReporterCase) -> None:
         ok_result(model=name, identifier=name, device=DEVICE.model_copy(update={"name": name})) for name in ODD_NAMES
     ]
     _require_apart(case, _tell(case, named), "results whose names differ")
+
+
+def it_tells_text_that_is_not_unicode(case: ReporterCase) -> None:
+    """A specification can hold half a surrogate pair, and a command a file name that is not UTF-8."""
+    result = ok_result(identifier=HALF_A_PAIR, meta={HALF_A_PAIR: HALF_A_PAIR})
+    launch = result.launches[0].model_copy(update={"commands": (("runner", os.fsdecode(b"\xff")),)})
+    _tell(case, [result.model_copy(update={"launches": (launch,)}), failed_result(reason=HALF_A_PAIR)])
 
 
 def it_keeps_results_of_one_benchmark_apart(case: ReporterCase) -> None:
@@ -194,6 +204,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     it_tells_failures_before_there_was_a_device_or_build,
     it_tells_huge_results,
     it_tells_odd_names,
+    it_tells_text_that_is_not_unicode,
     it_keeps_results_of_one_benchmark_apart,
     it_takes_logs,
     it_leaves_the_result_alone,

@@ -10,19 +10,11 @@ from typing import Final
 from pydantic import JsonValue
 
 from harness import __version__
+from harness.core.build import BuildInfo
 from harness.core.device import Device, DeviceState
 from harness.core.metric import Direction, Metric
-from harness.core.result import (
-    BenchmarkInfo,
-    BuildInfo,
-    FileInfo,
-    Launch,
-    Note,
-    Outcome,
-    RawLog,
-    Report,
-    Result,
-)
+from harness.core.note import Note
+from harness.core.result import BenchmarkInfo, FileInfo, Launch, Outcome, RawLog, Report, Result
 
 STARTED: Final = 1_760_000_000.0
 """2025-10-09 08:53:20 UTC."""
@@ -159,6 +151,7 @@ def report_of(result: Result, **logs: str) -> Report:
 
 def timing(type_: str, metric: str, unit: str, samples: Sequence[float], launches: int = 1) -> Metric:
     """A metric of samples where lower is better, with FAI-PEP's statistics as far as reporters look at them."""
+    median = statistics.median(samples)
     return Metric(
         name=f"{type_} {metric}",
         type=type_,
@@ -170,8 +163,10 @@ def timing(type_: str, metric: str, unit: str, samples: Sequence[float], launche
             "n": float(len(samples)),
             "mean": statistics.fmean(samples),
             "p0": min(samples),
-            "p50": statistics.median(samples),
+            "p50": median,
+            "p90": statistics.quantiles(samples, n=10, method="inclusive")[-1] if len(samples) > 1 else median,
             "p100": max(samples),
+            "MAD": statistics.median(abs(sample - median) for sample in samples),
             "stdev": statistics.pstdev(samples),
             "cv": statistics.pstdev(samples) / statistics.fmean(samples),
         },

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from harness.analysis.noise import between_launches, by_launch, spread, trend, within_launches
 from harness.analysis.summary import collect
-from harness.analysis.trust import judge, main_metric
+from harness.analysis.trust import judge
 from harness.core.device import DeviceState
 from harness.core.metric import Metric, Observation
-from harness.core.result import Launch, Note, Outcome
+from harness.core.note import Note
+from harness.core.result import Launch, Outcome
 
 untimed = settings(deadline=None)  # a busy machine is no finding
 positive = st.floats(min_value=1e-3, max_value=1e9)
@@ -201,23 +202,6 @@ def test_a_trend_needs_most_launches_to_agree() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_chance_alone_is_no_trend(seed: int) -> None:
     assert "warming_up" not in codes(notes_on(measured(seed, sd=0.08, launches=1)))
-
-
-def test_the_main_metric_is_the_latency_of_the_whole_model_else_the_first_time_or_rate() -> None:
-    def metric(name: str, unit: str) -> Metric:
-        type_, _, rest = name.partition(" ")
-        return collect([[Observation(type=type_, metric=rest, unit=unit, samples=(1.0,))]])[0][0]
-
-    size, load, rate, latency = (
-        metric("RUN size", "bytes"),
-        metric("RUN load_time", "ms"),
-        metric("LLM rate", "tokens/s"),
-        metric("NET latency", "us"),
-    )
-    assert main_metric([size, load, latency]) == latency
-    assert main_metric([size, load, rate]) == load
-    assert main_metric([size, rate]) == rate
-    assert main_metric([size]) is None
 
 
 def test_without_a_timed_metric_nothing_is_judged() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.core.metric import Direction, convert, direction_of
+from harness.core.metric import Direction, Metric, convert, direction_of, main_metric
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,35 @@ def test_times_convert_and_other_units_do_not() -> None:
     assert convert(1.5, "ms", "us") == 1500
     assert convert(7, "dB", "dB") == 7
     assert convert(7, "dB", "ms") is None
+
+
+def _metric(name: str, unit: str, **summary: float) -> Metric:
+    type_, _, metric = name.partition(" ")
+    return Metric(name=name, type=type_, metric=metric, unit=unit, summary={**summary})
+
+
+def test_the_main_metric_is_the_latency_of_the_whole_model_else_the_first_time_or_rate_else_the_first_median() -> None:
+    count, size = _metric("NET count", "", n=1.0), _metric("RUN size", "bytes", p50=1.0)
+    load, rate = _metric("RUN load_time", "ms", p50=1.0), _metric("LLM rate", "tokens/s", p50=1.0)
+    latency = _metric("NET latency", "us", p50=1.0)
+    assert main_metric([size, load, latency]) == latency
+    assert main_metric([size, rate, load]) == rate
+    assert main_metric([size, load, rate]) == load
+    assert main_metric([count, size]) == size
+    assert main_metric([count]) is None
+
+
+def test_a_metric_without_numbers_is_never_the_main_one() -> None:
+    text = Metric(name="NET latency", type="NET", metric="latency", unit="ms", info="not measured")
+    assert main_metric([text]) is None
+    assert main_metric([text, _metric("RUN load_time", "ms", p50=1.0)]) != text
+
+
+def test_times_and_rates_are_timed_and_counts_are_not() -> None:
+    assert [_metric("a b", unit).timed for unit in ("ns", "s", "img/s", "", "bytes")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]

@@ -1,23 +1,22 @@
-"""The tree of results, its index, and how names become folders."""
+"""The tree of results: where each lies, what its folder holds, and what does not lose it."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from harness.core.errors import EnvironmentProblem, ReporterFailed
 from harness.core.result import Outcome, RawLog, Report, Result
 from harness.settings import Settings
-from harness.testing.results import BUILD, DEVICE, failed_result, noisy_result, ok_result, report_of
-from reporters.local import LocalReporter, create, load, publish, read_index, rebuild_index, segment
+from harness.testing.results import BUILD, DEVICE, failed_result, ok_result, report_of
+from reporters.canonical import load
+from reporters.index import read_index, rebuild_index
+from reporters.local import LocalReporter, create
 
 _REPORT_MANY = """
 import sys
@@ -111,19 +110,6 @@ def test_a_number_that_is_taken_is_left_alone(tmp_path: Path) -> None:
     assert (first.parent / "1").read_text() == "somebody's file"
 
 
-def test_a_folder_is_published_whole_or_not_at_all(tmp_path: Path) -> None:
-    with pytest.raises(FileExistsError):
-        publish(tmp_path / "results", {"a": "written", "a/b": "cannot be: a is a file"})
-    assert list((tmp_path / "results").iterdir()) == []
-    assert publish(tmp_path / "results", {"a": "written"}).name == "0"
-
-
-def test_text_that_json_cannot_hold_is_a_failure_that_keeps_nothing(tmp_path: Path) -> None:
-    with pytest.raises(ReporterFailed, match="no JSON form"):
-        LocalReporter(tmp_path).report(Report(result=ok_result().model_copy(update={"reason": "\udcff"})))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_folder_that_cannot_be_made_is_reported_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ReporterFailed, match="Not a directory") as failure:
@@ -139,87 +125,12 @@ def test_an_index_that_cannot_be_written_does_not_cost_the_result(tmp_path: Path
     assert [load(path).uid for path in tmp_path.rglob("result.json")] == ["kept"]
 
 
-def test_the_index_has_what_a_list_shows(tmp_path: Path) -> None:
-    _keep(tmp_path, ok_result(uid="one"))
-    _keep(tmp_path, failed_result(uid="two", device=None, build=None))
-    _keep(tmp_path, noisy_result(uid="three"))
-    one, two, three = read_index(tmp_path)
-    assert (one.uid, one.model, one.device, one.commit, one.trusted) == ("one", "mv2", "machine-4f2a", "1.5.1", True)
-    assert (one.metric, one.median, one.unit) == ("NET latency", 0.81375, "ms")
-    assert (two.outcome, two.device, two.commit, two.median, two.trusted) == (Outcome.CRASHED, None, None, None, False)
-    assert (three.outcome, three.trusted) == (Outcome.OK, False)
-    assert load(tmp_path / one.path).uid == "one"
-
-
-def test_without_latency_the_first_metric_with_a_median_stands_in_the_index(tmp_path: Path) -> None:
-    result = ok_result()
-    _keep(tmp_path, result.model_copy(update={"metrics": tuple(reversed(result.metrics[1:]))}))
-    assert read_index(tmp_path)[0].metric == "NET top1"
-
-
-def test_a_lost_index_is_made_again(tmp_path: Path) -> None:
-    for i in range(3):
-        _keep(tmp_path, ok_result(uid=str(i), started=1_760_000_000.0 + i))
-    before = read_index(tmp_path)
-    (tmp_path / "index.jsonl").unlink()
-    assert read_index(tmp_path) == before
-    assert (tmp_path / "index.jsonl").exists()
-
-
-def test_a_cut_line_swallows_no_other_and_is_mended(tmp_path: Path) -> None:
-    _keep(tmp_path, ok_result(uid="one"))
-    index = tmp_path / "index.jsonl"
-    index.write_bytes(index.read_bytes()[:-20])
-    _keep(tmp_path, ok_result(uid="two"))
-    assert [json.loads(line)["uid"] for line in index.read_text().splitlines()[1:]] == ["two"]
-    assert {entry.uid for entry in read_index(tmp_path)} == {"one", "two"}
-
-
-def test_a_result_that_stands_in_the_index_twice_is_read_once(tmp_path: Path) -> None:
-    _keep(tmp_path, ok_result())
-    index = tmp_path / "index.jsonl"
-    index.write_bytes(index.read_bytes() * 2)
-    assert len(read_index(tmp_path)) == 1
-
-
-def test_rebuilding_names_the_results_that_cannot_be_read(tmp_path: Path) -> None:
-    _keep(tmp_path, ok_result(uid="whole"))
-    damaged = _keep(tmp_path, ok_result(uid="damaged")) / "result.json"
-    damaged.write_bytes(damaged.read_bytes()[:100])
-    rebuilt = rebuild_index(tmp_path)
-    assert [entry.uid for entry in rebuilt.entries] == ["whole"]
-    assert rebuilt.unreadable == (damaged,)
-
-
-def test_rebuilding_passes_over_drafts_of_a_process_that_died(tmp_path: Path) -> None:
-    place = _keep(tmp_path, ok_result())
-    place.rename(place.parent / ".0123")
-    assert rebuild_index(tmp_path).entries == ()
-
-
-def test_no_results_are_an_empty_index(tmp_path: Path) -> None:
-    assert read_index(tmp_path / "never") == ()
-    assert not (tmp_path / "never").exists()
-
-
 def test_loading_says_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match="No such file"):
         load(tmp_path / "0")
     (tmp_path / "result.json").write_text('{"schema_version": "9.0"}')
     with pytest.raises(EnvironmentProblem, match="schema_version"):
         load(tmp_path)
-
-
-def test_appending_waits_for_the_lock(tmp_path: Path) -> None:
-    lock = FileLock(tmp_path / ".index.lock")
-    lock.acquire()
-    reported = threading.Thread(target=_keep, args=(tmp_path, ok_result()))
-    reported.start()
-    reported.join(0.3)
-    assert reported.is_alive()
-    lock.release()
-    reported.join()
-    assert len(read_index(tmp_path)) == 1
 
 
 @pytest.mark.slow
@@ -235,31 +146,12 @@ def test_two_processes_never_share_a_folder_or_a_line(tmp_path: Path) -> None:
     assert _draft_names(tmp_path) == []
 
 
-@settings(deadline=None)  # a busy machine is no defect
-@given(st.text(st.characters()), st.text(st.characters()))
-def test_different_names_are_different_segments(one: str, other: str) -> None:
-    assert (segment(one) == segment(other)) == (one == other)
-
-
-@settings(deadline=None)  # a busy machine is no defect
-@given(st.text(st.sampled_from("a%2E-./ü~"), max_size=400), st.text(st.sampled_from("a%2E-./ü~"), max_size=400))
-def test_names_made_of_our_own_escapes_stay_different(one: str, other: str) -> None:
-    assert (segment(one) == segment(other)) == (one == other)
-
-
-@settings(deadline=None)  # a busy machine is no defect
-@given(st.text(st.characters()))
-def test_a_segment_is_safe_everywhere(name: str) -> None:
-    safe = segment(name)
-    assert 0 < len(safe.encode("ascii")) <= 120
-    assert not safe.startswith(".")
-    assert not set(safe) & set("/\\:*?\"<>| \n\x00'$`!&;()[]{}#")
-
-
-def test_long_names_with_one_beginning_stay_apart() -> None:
-    assert segment("x" * 300) != segment("x" * 301)
-    assert segment(segment("x" * 300)) != segment("x" * 300)
-
-
-def test_ordinary_names_stay_as_they_are() -> None:
-    assert segment("mv2-xnnpack_q8+t1.v2@host,a=b~") == "mv2-xnnpack_q8+t1.v2@host,a=b~"
+def test_text_that_is_not_unicode_costs_no_result(tmp_path: Path) -> None:
+    launch = ok_result().launches[0].model_copy(update={"commands": (("runner", os.fsdecode(b"\xff.pte")),)})
+    result = ok_result(identifier="\ud800").model_copy(update={"launches": (launch,)})
+    place = _keep(tmp_path, result)
+    kept = load(place)
+    assert (kept.uid, kept.benchmark.identifier) == (result.uid, "\ufffd")
+    assert kept.launches[0].commands == (("runner", "\ufffd.pte"),)
+    assert [note.code for note in kept.notes] == ["replaced_text"]
+    assert read_index(tmp_path) == rebuild_index(tmp_path).entries

@@ -23,7 +23,7 @@ from harness.settings import Settings
 from harness.testing.progress import RecordedProgress
 from harness.testing.reporters import CHECKS, Check, ReporterCase
 from harness.testing.results import failed_result, ok_result, report_of
-from reporters import remote
+from reporters import endpoint, remote
 from reporters.remote import RemoteReporter, flush
 from reporters.spool import FlushOutcome
 
@@ -132,7 +132,7 @@ def _surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_REMOTE_TOKEN", TOKEN)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setattr(remote, "_PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr(endpoint, "_PAUSES_S", (0.0, 0.0))
 
 
 def _settings(tmp_path: Path, place: str, category: str = "|perf") -> Settings:
@@ -296,7 +296,7 @@ def test_a_refused_connection_is_told_and_the_run_does_not_try_again(
     reporter = _reporter(_settings(tmp_path, nobody))
     first = _fail(reporter, ok_result(uid="one"))
     assert "cannot be reached: Connection refused" in first.message
-    monkeypatch.setattr(remote.Endpoint, "_attempt", None)  # any further attempt would raise TypeError
+    monkeypatch.setattr(endpoint.Endpoint, "_attempt", None)  # any further attempt would raise TypeError
     second = _fail(reporter, ok_result(uid="two"))
     assert second.message.startswith("spooled, 2 waiting")
     assert _spooled(tmp_path) == ["one", "two"]
@@ -306,7 +306,7 @@ def test_a_server_that_never_answers_holds_up_one_result_only(
     tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "_RUN_S", 0.6)
-    monkeypatch.setattr(remote, "_LEAST_S", 0.6)
+    monkeypatch.setattr(endpoint, "_LEAST_S", 0.6)
     server.reply = server.hang
     reporter = _reporter(_settings(tmp_path, server.place))
     assert "did not answer within 0.4 s" in _fail(reporter, ok_result(uid="one")).message

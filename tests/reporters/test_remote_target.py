@@ -9,7 +9,8 @@ import pytest
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Reporter
 from harness.settings import Settings
-from reporters.remote import Target, create, find_token
+from reporters.destination import Target, find_token
+from reporters.remote import create
 
 
 @pytest.mark.parametrize(

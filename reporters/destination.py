@@ -1,0 +1,122 @@
+"""Where results are posted, and the token that goes with them.
+
+The token is `HARNESS_REMOTE_TOKEN`, or the content of the file that `HARNESS_REMOTE_TOKEN_FILE` names, or of
+`remote_token` in the configuration folder; such a file must be nobody else's to read. A user and password in the URL
+serve where there is no token.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from pydantic import SecretStr
+
+from harness.core.errors import EnvironmentProblem, UsageError
+
+TOKEN_VARIABLE: Final = "HARNESS_REMOTE_TOKEN"  # noqa: S105 - the name of a variable, not a token
+TOKEN_FILE_VARIABLE: Final = "HARNESS_REMOTE_TOKEN_FILE"  # noqa: S105 - likewise
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where results go.
+
+    Attributes:
+        url: Without user and password.
+        category: Or None.
+        login: `user:password` that stood in the URL.
+    """
+
+    url: str
+    category: str | None = None
+    login: SecretStr | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Target:
+        """Read `URL|category` or `URL`; without a scheme it is https.
+
+        Raises:
+            UsageError: It is neither. The message shows no credentials.
+        """
+        address, _, category = (part.strip() for part in text.partition("|"))
+        if "://" not in address:
+            address = f"https://{address}"
+        try:
+            parts = urlsplit(address)
+            (parts.hostname or "").encode("idna")
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # a port that is no number, brackets that do not close, an empty label
+            usable = False
+        if not usable:
+            shown = re.sub(r"//.*@", "//***@", address).partition("?")[0]
+            raise UsageError(
+                f"--remote_reporter does not name a server: {shown}",
+                hint="write 'https://host/path|category'; https:// and |category may be left out",
+            )
+        login, _, place = parts.netloc.rpartition("@")
+        return cls(
+            url=parts._replace(netloc=place, fragment="").geturl(),
+            category=category or None,
+            login=SecretStr(unquote(login)) if login else None,
+        )
+
+    @property
+    def shown(self) -> str:
+        """The URL for messages: the values of a query may be secrets, too."""
+        address, question, _ = self.url.partition("?")
+        return f"{address}?..." if question else address
+
+    @property
+    def digest(self) -> str:
+        """Names this destination's spool; not altered by a new password."""
+        return sha256(f"{self.url}|{self.category or ''}".encode()).hexdigest()[:32]
+
+
+def find_token(environment: Mapping[str, str], config_dir: Path) -> SecretStr | None:
+    """The token from the environment or a private file, or None.
+
+    Raises:
+        UsageError: It cannot be a token (RFC 6750 allows visible ASCII only).
+        EnvironmentProblem: Its file cannot be read, or others can read it.
+    """
+    named = environment.get(TOKEN_FILE_VARIABLE)
+    if environment.get(TOKEN_VARIABLE):
+        source, text = TOKEN_VARIABLE, environment[TOKEN_VARIABLE]
+    elif named:
+        source, text = named, _read_private(Path(named))
+    elif (file := config_dir / "remote_token").exists():
+        source, text = str(file), _read_private(file)
+    else:
+        return None
+    token = text.strip()
+    if not re.fullmatch(r"[!-~]+", token):
+        raise UsageError(
+            f"{source} holds no token: it is empty, or has spaces or characters beyond ASCII",
+            hint="put the token there and nothing else",
+        )
+    return SecretStr(token)
+
+
+def _read_private(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            # Asked of the opened file, so that it is the one that is read.
+            mode = os.fstat(opened.fileno()).st_mode
+            content = opened.read(1 << 16)
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"cannot read the token in {file}: {error.strerror or error}", hint=f"check {TOKEN_FILE_VARIABLE}"
+        ) from error
+    if mode & 0o077:
+        raise EnvironmentProblem(
+            f"others can read the token in {file} (mode {mode & 0o777:04o})", hint=f"chmod 600 {shlex.quote(str(file))}"
+        )
+    return content.decode(errors="replace")

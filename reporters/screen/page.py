@@ -1,0 +1,74 @@
+"""Everything a person is shown about some results, from top to bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harness.core.result import Result
+from reporters.screen.columns import fitted, printable, widened
+from reporters.screen.remarks import remarks
+from reporters.screen.rows import backend, device, further, overview, runner, threads
+from reporters.screen.speeds import verdicts
+
+
+def show(results: Sequence[Result], console: Console) -> None:
+    """Title, table, who is fastest, further metrics, remarks. In a pipe nothing is folded or cut.
+
+    Raises:
+        OSError: The stream cannot be written.
+        ValueError: It is closed, or its encoding lacks a character.
+    """
+    console = widened(console)
+    console.print()
+    console.print(title(results), soft_wrap=True)
+    table = fitted(overview(results), console)
+    console.print(table)
+    if legend := _legend(table):
+        console.print(Text(legend, style="dim"), soft_wrap=True)
+    for line in verdicts(results):
+        console.print(line, soft_wrap=True)
+    more = further(results)
+    if more[0].cells:
+        console.print()
+        console.print(Text("Further metrics", style="bold"))
+        console.print(fitted(more, console))
+    for line in remarks(results):
+        console.print(line, soft_wrap=True)
+
+
+def title(results: Sequence[Result]) -> Text:
+    """What all results have in common; where they differ, the table tells."""
+    shared = (
+        (lambda one: one.benchmark.model, "bold"),
+        (device, ""),
+        (runner, ""),
+        (backend, ""),
+        (_threads, ""),
+        (lambda one: f"harness {one.harness_version}", "dim"),
+    )
+    parts = [Text(printable(text), style=style) for of, style in shared if (text := _common(results, of))]
+    return Text(" · ").join(parts)
+
+
+def _legend(table: Table) -> str:
+    told = {column.header for column in table.columns}
+    meanings = {
+        "speed": "times as fast as the first of its model",
+        "MAD": "median absolute deviation",
+        "first": "first iteration of a launch",
+    }
+    return " · ".join(f"{name}: {meaning}" for name, meaning in meanings.items() if name in told)
+
+
+def _common(results: Sequence[Result], of: Callable[[Result], str]) -> str:
+    texts = {of(result) for result in results}
+    return texts.pop() if len(texts) == 1 else ""
+
+
+def _threads(result: Result) -> str:
+    count = threads(result)
+    return f"{count} thread{'s' if count != '1' else ''}" if count else ""

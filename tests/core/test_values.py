@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import os
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from harness.core.result import Result, writable
+from harness.core.values import Value, well_formed
+from harness.testing.results import ok_result
+
+
+class _Leaf(Value):
+    text: str
+
+
+class _Tree(Value):
+    leaf: _Leaf
+    words: tuple[str, ...] = ()
+    free: dict[str, JsonValue] = {}
+    number: float | None = None
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters()),
+    lambda children: st.lists(children) | st.dictionaries(st.text(st.characters(), max_size=3), children),
+    max_leaves=8,
+)
+
+
+@given(st.text(st.characters()), st.lists(st.text(st.characters())), st.dictionaries(st.text(st.characters()), _JSON))
+def test_every_text_survives_json_and_utf_8(text: str, words: list[str], free: dict[str, JsonValue]) -> None:
+    clean = well_formed(_Tree(leaf=_Leaf(text=text), words=tuple(words), free=free))
+    assert _Tree.model_validate_json(clean.model_dump_json().encode()) == clean
+    assert (len(clean.leaf.text), len(clean.words), len(clean.free)) == (len(text), len(words), len(free))
+
+
+def test_a_value_without_surrogates_is_left_alone() -> None:
+    result = ok_result(meta={"list": [1, {"deep": "ü🐍\ufffd"}]})
+    assert writable(result) is result
+
+
+def test_keys_that_become_equal_stay_apart() -> None:
+    free: dict[str, JsonValue] = dict(zip(map(chr, (0xD800, 0xDFFF, 0xFFFD)), (1, 2, 3), strict=True))
+    assert sorted(well_formed(_Tree(leaf=_Leaf(text=""), free=free)).free.values(), key=str) == [1, 2, 3]
+
+
+def test_a_result_with_replaced_text_says_so_and_still_counts() -> None:
+    launch = ok_result().launches[0].model_copy(update={"commands": (("runner", os.fsdecode(b"a\xff")),)})
+    clean = writable(ok_result(identifier="a\ud800b").model_copy(update={"launches": (launch,)}))
+    assert clean.benchmark.identifier == "a\ufffdb"
+    assert clean.launches[0].commands == (("runner", "a\ufffd"),)
+    assert [note.code for note in clean.notes] == ["replaced_text"]
+    assert clean.trusted
+    assert Result.model_validate_json(clean.model_dump_json()) == clean

@@ -1,0 +1,56 @@
+"""Screens to show results on, and results to show."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from harness.core.metric import Metric
+from harness.core.note import Note
+from harness.core.result import Result
+from harness.testing.results import ok_result, timing
+from reporters.screen.page import show
+
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def piped(*results: Result) -> str:
+    """What lands in a file."""
+    stream = io.StringIO()
+    show(results, Console(file=stream, width=80))
+    return stream.getvalue()
+
+
+def on_terminal(*results: Result, width: int = 80) -> str:
+    """What stands on a screen, without its colours."""
+    stream = io.StringIO()
+    show(results, Console(file=stream, width=width, force_terminal=True))
+    return ESCAPE.sub("", stream.getvalue())
+
+
+def table(text: str) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows of the first table; columns are two spaces apart at least."""
+    lines = text.splitlines()
+    rule = next(i for i, line in enumerate(lines) if set(line) == {"─"})
+    end = next(
+        i for i, line in enumerate(lines[rule:], rule) if line.startswith(("speed:", "MAD:")) or not line.strip()
+    )
+    split = re.compile(r"\s{2,}")
+    return split.split(lines[rule - 1].strip()), [split.split(line.strip()) for line in lines[rule + 1 : end]]
+
+
+def measured(identifier: str, median_ms: float, *, model: str = "mv2", notes: Sequence[Note] = ()) -> Result:
+    """A result of one latency."""
+    samples = [median_ms * (1 + i / 100) for i in (-2, -1, 0, 1, 2)]
+    result = ok_result(model=model, identifier=identifier, notes=notes)
+    return with_metrics(result, timing("NET", "latency", "ms", samples))
+
+
+def with_metrics(result: Result, *metrics: Metric) -> Result:
+    return result.model_copy(update={"metrics": metrics})
+
+
+DOUBT = Note(code="noisy", message="launches differ by 40%", hint="close other programs", trust=False)

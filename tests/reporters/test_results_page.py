@@ -1,0 +1,88 @@
+"""`docs/results.md` says what the code does."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core.result import Outcome
+from harness.settings import Settings
+from harness.testing.reporters import CHECKS
+from harness.testing.results import failed_result, ok_result, report_of
+from reporters.destination import TOKEN_FILE_VARIABLE, TOKEN_VARIABLE, Target
+from reporters.endpoint import Endpoint
+from reporters.spool import Fate
+from tests.reporters.results_page import PAGE, current, described, objects
+
+TEXT = PAGE.read_text(encoding="utf-8")
+
+_FATES = {"received": Fate.SENT, "kept": Fate.KEPT, "refused for good": Fate.REFUSED}
+
+
+def _blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+
+
+def _example() -> dict[str, Any]:
+    reporter, imports, test = _blocks("python")
+    names: dict[str, Any] = {}
+    exec("from __future__ import annotations\n" + imports + reporter + test, names)
+    return names
+
+
+def test_every_field_of_a_result_is_told_as_the_classes_tell_it() -> None:
+    assert described(TEXT) == objects()
+    assert current(TEXT) == TEXT, "run python -m tests.reporters.results_page"
+
+
+def test_every_outcome_is_explained() -> None:
+    assert re.findall(
+        r"^\| `(\w+)` \| [^|]+ \|$", TEXT.partition("### Outcome")[2].partition("###")[0], re.MULTILINE
+    ) == [outcome.value for outcome in Outcome]
+
+
+def test_the_answers_of_a_server_mean_what_the_table_says() -> None:
+    rows = re.findall(r"^\| (\d[^|]*) \| ([^|:]+)[^|]*\|$", TEXT, re.MULTILINE)
+    assert len(rows) == 5
+    endpoint = Endpoint(Target("http://host"))
+    for answers, meaning in rows:
+        for status in re.findall(r"\b\d{3}\b", answers):
+            assert endpoint._judge(int(status), "").fate is _FATES[meaning.strip()], status
+
+
+def test_the_variables_of_the_token_are_named_right() -> None:
+    assert {TOKEN_VARIABLE, TOKEN_FILE_VARIABLE} <= set(re.findall(r"`(HARNESS_\w+)`", TEXT))
+
+
+def test_links_lead_somewhere() -> None:
+    for link in re.findall(r"\]\(([^)#]+)\)", TEXT):
+        assert (PAGE.parent / link).exists(), link
+    headings = {heading.lower() for heading in re.findall(r"^### (\w+)$", TEXT, re.MULTILINE)}
+    assert set(re.findall(r"\]\(#(\w+)\)", TEXT)) <= headings
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_example_keeps_the_contract_by_its_own_test(check: object, tmp_path: Path) -> None:
+    _example()["test_it_keeps_the_contract"](check, tmp_path)
+
+
+def test_the_example_writes_what_it_says(tmp_path: Path) -> None:
+    create = _example()["create"]
+    assert create(Settings()) is None
+    reporter = create(Settings(reporters={"csv": str(tmp_path / "results.csv")}))
+    for result in (ok_result(uid="1"), failed_result(uid="2")):
+        reporter.report(report_of(result))
+    assert (tmp_path / "results.csv").read_text().splitlines() == [
+        "1,mv2-xnnpack_fp32-t1,ok,0.81375",
+        "2,mv2-xnnpack_fp32-t1,crashed,",
+    ]
+
+
+def test_the_entry_point_is_in_our_group() -> None:
+    (block,) = _blocks("toml")
+    ours = tomllib.loads((PAGE.parents[1] / "pyproject.toml").read_text())["project"]["entry-points"]
+    assert set(tomllib.loads(block)["project"]["entry-points"]) <= set(ours)

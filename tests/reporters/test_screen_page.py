@@ -1,0 +1,249 @@
+"""What a person sees at the end of a run, in a terminal and in a pipe."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+
+import pytest
+from rich.console import Console
+
+from harness.core.errors import ReporterFailed
+from harness.core.metric import Direction, Metric
+from harness.core.note import Note
+from harness.core.result import Outcome
+from harness.settings import Settings
+from harness.testing.results import BUILD, DEVICE, failed_result, ok_result, report_of, timing
+from reporters.screen import Screen, create
+from tests.reporters.screens import DOUBT, ESCAPE, measured, on_terminal, piped, table, with_metrics
+
+
+def test_a_row_has_median_speed_and_spread() -> None:
+    names, rows = table(piped(measured("mv2-fp32", 10.0), measured("mv2-q8", 4.0)))
+    assert names == ["benchmark", "median", "speed", "MAD", "p90", "peak memory", "n"]
+    assert rows[0] == ["mv2-fp32", "10.0 ms", "1.00×", "1.0%", "10.2 ms", "40.0 MiB", "5"]
+    assert rows[1] == ["mv2-q8", "4.00 ms", "2.50×", "1.0%", "4.06 ms", "40.0 MiB", "5"]
+
+
+def test_marks_tell_what_may_be_believed() -> None:
+    results = (
+        measured("a", 1.0),
+        measured("b", 1.0, notes=[DOUBT]),
+        failed_result(identifier="c"),
+        failed_result(Outcome.SKIPPED, identifier="d"),
+        failed_result(Outcome.DEVICE_LOST, identifier="e"),
+    )
+    _, rows = table(piped(*results))
+    assert [row[: 2 if row[0] in "!✗-" else 1] for row in rows] == [
+        ["a"],
+        ["!", "b"],
+        ["✗", "c"],
+        ["-", "d"],
+        ["✗", "e"],
+    ]
+    assert [row[-1] for row in rows[2:]] == ["crashed", "skipped", "device lost"]
+
+
+def test_the_title_says_where_and_with_what() -> None:
+    title = piped(measured("a", 1.0)).splitlines()[1]
+    assert title.startswith(
+        "mv2 · Example CPU @ 2.10GHz (Example CPU, 4 CPUs) · executorch 1.5.1 native · 1 thread · harness "
+    )
+
+
+def test_what_differs_stands_in_the_rows_and_not_in_the_title() -> None:
+    other = ok_result(
+        model="mv3",
+        device=DEVICE.model_copy(update={"identity": "x", "name": "Pixel 8"}),
+        build=BUILD.model_copy(update={"commit": "1.4.0"}),
+    )
+    text = piped(measured("a", 1.0), other)
+    assert table(text)[0][:4] == ["model", "benchmark", "device", "runner"]
+    assert not {"mv2", "Pixel", "executorch"} & set(text.splitlines()[1].split())
+
+
+def test_a_generic_program_has_no_empty_columns() -> None:
+    result = measured("sort", 3.0).model_copy(
+        update={"launches": (), "build": BUILD.model_copy(update={"commit": "none", "recipe": ""})}
+    )
+    text = piped(result)
+    assert table(text)[0] == ["benchmark", "median", "MAD", "p90", "n"]
+    assert "· executorch ·" in text
+
+
+def test_without_latency_the_main_metric_stands_in_the_table_under_its_name() -> None:
+    rate = timing("LLM", "rate", "tokens/s", [40.0] * 5).model_copy(update={"direction": Direction.HIGHER})
+    slower = rate.model_copy(update={"summary": {**rate.summary, "p50": 20.0}})
+    names, rows = table(piped(with_metrics(ok_result(), slower), with_metrics(ok_result(), rate)))
+    assert rows[1][names.index("median")] == "40 tokens/s"
+    assert rows[1][names.index("speed")] == "2.00×"
+    accuracy = Metric(name="NET top1", type="NET", metric="top1", unit="", summary={"p50": 0.71875, "n": 1.0})
+    names, rows = table(piped(measured("a", 1.0), with_metrics(ok_result(identifier="b"), accuracy)))
+    assert rows[1][:3] == ["b", "NET top1", "0.719"]
+    assert "speed" not in names
+
+
+def test_a_result_of_texts_only_has_a_row() -> None:
+    text = Metric(name="NET delegate", type="NET", metric="delegate", unit="", direction=None, info="XnnpackBackend")
+    assert "no number" in piped(with_metrics(ok_result(), text), measured("b", 1.0))
+
+
+def test_of_many_operators_the_first_are_shown_and_the_rest_counted() -> None:
+    operators = [timing(f"conv_{i:03}", "latency", "us", [i + 1.0] * 5) for i in range(300)]
+    text = piped(with_metrics(ok_result(), *measured("a", 1.0).metrics, *operators))
+    assert text.count("conv_") == 20
+    assert "and 280 more in its result.json" in text
+    assert "mv2/mv2-xnnpack_fp32-t1  conv_000 latency " in text
+
+
+def test_the_fastest_is_named_with_its_lead() -> None:
+    text = piped(measured("fp32", 10.0), measured("q8", 4.0), measured("fp16", 8.0))
+    assert "fastest of mv2: q8, 2.00× as fast as fp16 and 2.50× as fast as fp32\n" in text
+
+
+def test_a_small_lead_is_no_lead() -> None:
+    assert "fastest of mv2: a and b, too close to call\n" in piped(measured("b", 1.02), measured("a", 1.0))
+
+
+def test_what_is_not_to_be_believed_wins_nothing() -> None:
+    doubtful = measured("q8", 1.0, notes=[DOUBT])
+    text = piped(measured("fp32", 10.0), measured("fp16", 5.0), doubtful)
+    assert "fastest of mv2: fp16, 2.00× as fast as fp32 (q8 looks faster, but is not to be believed)\n" in text
+    assert "fastest of mv2: cannot be told: 1 of 2 are not to be believed" in piped(measured("fp32", 10.0), doubtful)
+
+
+def test_only_equal_work_in_one_place_is_compared() -> None:
+    small = measured("a", 1.0)
+    large = small.benchmark.model_copy(update={"inputs": {"data": (8, 3, 224, 224)}})
+    elsewhere = DEVICE.model_copy(update={"identity": "other"})
+    text = piped(
+        small,
+        measured("b", 2.0).model_copy(update={"benchmark": large}),
+        measured("c", 3.0).model_copy(update={"device": elsewhere}),
+        measured("d", 4.0, model="mv3"),
+    )
+    assert "fastest" not in text
+    assert {row[-5] for row in table(text)[1]} == {"1.00×"}
+
+
+def test_each_result_has_one_line_of_remarks_and_each_hint_stands_once() -> None:
+    told = Note(code="stopped_early", message="the time limit ended it", hint="raise the limit")
+    text = piped(
+        measured("a", 1.0, notes=[told, DOUBT]),
+        measured("b", 1.0, notes=[DOUBT]),
+        measured("c", 1.0, notes=[told]),
+        failed_result(identifier="d", reason="two\nlines"),
+        measured("e", 1.0),
+    )
+    lines = text.splitlines()
+    assert "! mv2/a: launches differ by 40%; the time limit ended it" in lines
+    assert "! mv2/b: launches differ by 40%" in lines
+    assert "· mv2/c: the time limit ended it" in lines
+    assert "✗ mv2/d: crashed: two lines" in lines
+    assert [line for line in lines if "hint:" in line] == [
+        "  hint: raise the limit",
+        "  hint: close other programs",
+        "  hint: run it again with --debug to see what the program writes",
+    ]
+    assert not any("mv2/e:" in line for line in lines)
+
+
+def test_in_a_pipe_nothing_is_folded_or_cut() -> None:
+    name = "x" * 400
+    long = measured(name, 1.0, notes=[DOUBT.model_copy(update={"message": "y" * 900})])
+    lines = piped(long, measured("b", 2.0)).splitlines()
+    assert sum(name in line for line in lines) == 2
+    assert any(line.endswith("y" * 900) for line in lines)
+    assert "\x1b" not in "".join(lines)
+
+
+def test_on_a_narrow_terminal_every_line_fits_and_the_answer_stays() -> None:
+    results = [
+        with_metrics(
+            measured(f"mv2-xnnpack_{name}-t{n}", 10.0 / n),
+            *measured("a", 10.0 / n).metrics,
+            timing("RUN", "load_time", "ms", [12.5]),
+            timing("RUN", "first_iteration", "ms", [22.5]),
+        )
+        for name in ("fp32", "q8")
+        for n in (1, 2)
+    ]
+    text = on_terminal(*results)
+    names, rows = table(text)
+    assert {"benchmark", "median", "speed", "MAD"} <= set(names)
+    assert all("mv2-xnnpack_" in row[0] for row in rows)
+    top = text.splitlines()[3 : 4 + len(rows)]
+    assert max(map(len, top)) <= 80
+    assert "load" in table(on_terminal(*results, width=150))[0]
+
+
+def test_a_name_longer_than_the_terminal_is_folded_and_numbers_are_not() -> None:
+    text = on_terminal(measured("W" * 200, 1.0))
+    assert text.count("W") == 200
+    assert "1.00 ms" in text
+
+
+@pytest.mark.parametrize("show", [piped, on_terminal])
+def test_numbers_are_aligned_to_the_right(show: object) -> None:
+    assert callable(show)
+    lines = str(show(measured("a", 10.0), measured("b", 0.1, notes=[DOUBT]), measured("c", 2000.0))).splitlines()
+    rule = next(i for i, line in enumerate(lines) if set(line) == {"─"})
+    end = lines[rule - 1].index("median") + len("median")
+    ends = [
+        line[:end].endswith(unit) and line[end] == " "
+        for line, unit in zip(lines[rule + 1 :], ("ms", "µs", "s"), strict=False)
+    ]
+    assert ends == [True] * 3
+
+
+def test_names_are_shown_as_they_are_and_control_nothing() -> None:
+    text = on_terminal(measured("mv2[int8]\x1b[31m", 1.0, model="[red]m\n"), width=150)
+    assert "mv2[int8]\ufffd[31m" in text
+    assert "[red]m" in text
+    assert "\x1b" not in text
+
+
+def test_the_row_of_the_fastest_is_coloured() -> None:
+    stream = io.StringIO()
+    screen = Screen(Console(file=stream, width=100, force_terminal=True, color_system="standard", no_color=False))
+    for result in (measured("a", 2.0), measured("b", 1.0)):
+        screen.report(report_of(result))
+    screen.close()
+    coloured = next(line for line in stream.getvalue().splitlines() if "1.00 ms" in line)
+    assert "\x1b[1;32m1.00 ms" in coloured
+    assert ESCAPE.sub("", coloured).strip().startswith("b")
+
+
+def test_beside_lines_of_json_the_table_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = create(Settings(simple_screen_reporter=True))
+    assert screen is not None
+    screen.report(report_of(measured("a", 1.0)))
+    screen.close()
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "1.00 ms" in shown.err
+
+
+def test_it_can_be_switched_off_and_says_nothing_about_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert create(Settings(screen_reporter=False)) is None
+    Screen(Console(file=sys.stdout)).close()
+    assert capsys.readouterr().out == ""
+
+
+def test_a_reader_that_has_gone_is_a_failure_and_no_exit() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stream:
+        screen = Screen(Console(file=stream))
+        screen.report(report_of(measured("a", 1.0)))
+        with pytest.raises(ReporterFailed, match="reader has gone"):
+            screen.close()
+
+
+def test_a_stream_without_our_characters_is_a_failure_with_the_remedy() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    screen = Screen(Console(file=stream))
+    screen.report(report_of(measured("a", 1.0)))
+    with pytest.raises(ReporterFailed, match="PYTHONIOENCODING"):
+        screen.close()
