@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from jsonschema import Draft202012Validator, ValidationError
@@ -20,6 +21,9 @@ _KINDS = {
     "array": "a list",
     "object": "an object",
 }
+
+_NUMBERS = re.compile(r"[0-9]+(\s*[,x]\s*[0-9]+)*")
+"""Dimensions, as other tools write them."""
 
 _SENTENCES: Mapping[str, Callable[[ValidationError], str]] = {
     "minimum": lambda error: f"must be at least {error.validator_value}, got {show(error.instance)}",
@@ -136,15 +140,36 @@ def _type_hint(error: ValidationError, pointer: str) -> str | None:
     expected = set(_expected(error))
     if value is None:
         return "leave the key out instead: what is not there is absent"
-    if isinstance(value, str) and expected & {"a whole number", "a number"} and value.strip("+-").isdigit():
-        return f"write it without quotes: {value}"
-    if isinstance(value, str) and pointer.endswith("/commands"):
+    if isinstance(value, str):
+        return _text_hint(value, expected, pointer)
+    if "a list" in expected:
+        return f"write it in brackets: [{_as_item(value)}]"
+    if isinstance(value, list):
+        return 'name each of them: { "NAME": ... }' if _takes_names(error.schema) else None
+    return f'write it in quotes: "{show(value)}"' if "text" in expected and not isinstance(value, dict) else None
+
+
+def _text_hint(text: str, expected: Collection[str], pointer: str) -> str | None:
+    """How to write what stands in quotes and is no text."""
+    if {"a whole number", "a number"} & set(expected) and text.strip("+-").isdigit():
+        return f"write it without quotes: {text}"
+    if pointer.endswith("/commands"):
         return "write a list of command lines, or use `command`"
-    if not isinstance(value, list | dict) and "a list" in expected:
-        return f"write it in brackets: [{show(value)}]"
-    if not isinstance(value, list | dict) and "text" in expected:
-        return f'write it in quotes: "{show(value)}"'
-    return None
+    return f"write it in brackets: [{_as_item(text)}]" if "a list" in expected else None
+
+
+def _as_item(value: object) -> str:
+    """A value as it would stand in a list: an object shortened, `1,3,224` as the numbers that were probably meant."""
+    if isinstance(value, dict):
+        return "{ ... }"
+    if isinstance(value, str) and _NUMBERS.fullmatch(value):
+        return ", ".join(re.findall("[0-9]+", value))
+    return show(value)
+
+
+def _takes_names(schema: object) -> bool:
+    """Whether an object of this schema has names of the user's own as keys."""
+    return isinstance(schema, dict) and isinstance(schema.get("additionalProperties"), dict)
 
 
 def _pointer(error: ValidationError) -> str:

@@ -89,11 +89,14 @@ def _check_unique(benchmarks: Sequence[Benchmark], problems: Problems) -> None:
     seen: dict[tuple[str, str], Benchmark] = {}
     for benchmark in benchmarks:
         first = seen.setdefault((benchmark.model.name, benchmark.identifier), benchmark)
-        if first is benchmark:
+        unsettled = len(problems) > 0 and names_in(benchmark.identifier)
+        if first is benchmark or unsettled:  # an unknown placeholder in both names is told already
             continue
         place = benchmark.origin
         if first.id == benchmark.id and first.origin == place:
             problems.add(place, f"{place.file} is loaded twice", "name it once")
+        elif first.origin == place:
+            problems.add(place, f"several benchmarks of this test are called `{benchmark.title}`", _remedy(benchmark))
         else:
             message = f"two benchmarks are called `{benchmark.title}` (the other is at {first.origin})"
             problems.add(place, message, _remedy(benchmark))

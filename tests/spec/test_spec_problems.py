@@ -126,7 +126,9 @@ TEST_PROBLEMS: list[tuple[Members, str, str, str]] = [
     ({"inputs": {"x": {}}}, "/tests/0/inputs/x", "needs either `shape` or `shapes`", ""),
     ({"inputs": {"x": {"shape": [1], "shapes": [[1]]}}}, "/tests/0/inputs/x", "either `shape` or `shapes`", ""),
     ({"inputs": {"x": {"shape": [0]}}}, "/tests/0/inputs/x/shape/0", "must be at least 1", ""),
-    ({"inputs": {"x": {"shape": "1,3"}}}, "/tests/0/inputs/x/shape", "expected a list", ""),
+    ({"inputs": {"x": {"shape": "1,3"}}}, "/tests/0/inputs/x/shape", "expected a list", "in brackets: [1, 3]"),
+    ({"inputs": {"x": {"shape": "1x3x8"}}}, "/tests/0/inputs/x/shape", "expected a list", "in brackets: [1, 3, 8]"),
+    ({"inputs": [[1, 3]]}, "/tests/0/inputs", "expected an object, got a list", 'name each of them: { "NAME": ... }'),
     ({"inputs": {"x": {"shapes": []}}}, "/tests/0/inputs/x/shapes", "must have at least one item", ""),
     ({"inputs": {"x": {"shape": [1], "type": "int9"}}}, "/tests/0/inputs/x/type", "unknown element type", "int"),
     (
@@ -165,6 +167,7 @@ TEST_PROBLEMS: list[tuple[Members, str, str, str]] = [
     ({"matrix": {"iter": [1]}, "iter": 5}, "/tests/0/matrix/iter", "also a key of the test", "keep one"),
     ({"matrix": {"a": [1], "exclude": [{"b": 1}]}}, "/tests/0/matrix/exclude/0/b", "`b`, which is no axis", "axes: a"),
     ({"matrix": {"a": [1], "exclude": [{"a": 2}]}}, "/tests/0/matrix/exclude/0/a", "does not have", "it has: 1"),
+    ({"matrix": {"a": [1], "exclude": {"a": 1}}}, "/tests/0/matrix/exclude", "expected a list", "brackets: [{ ... }]"),
     ({"matrix": {"a": [1], "exclude": [{}]}}, "/tests/0/matrix/exclude/0", "must have at least one member", ""),
     ({"matrix": {"a": [1], "exclude": [{"a": 1}]}}, "/tests/0/matrix", "excludes every combination", ""),
     (
@@ -173,7 +176,12 @@ TEST_PROBLEMS: list[tuple[Members, str, str, str]] = [
         "has 100000 combinations; at most 10000 are allowed",
         "split",
     ),
-    ({"matrix": {"a": [1, 2]}, "identifier": "x"}, "/tests/0", "two benchmarks are called `m/x`", "{ID} or {a}"),
+    (
+        {"matrix": {"a": [1, 2]}, "identifier": "x"},
+        "/tests/0",
+        "several benchmarks of this test are called `m/x`",
+        "{a}",
+    ),
 ]
 
 
@@ -305,6 +313,16 @@ def test_two_specifications_of_one_model_and_identifier_collide(write: Callable[
     (problem,) = caught.value.problems
     assert (problem.file, problem.pointer) == (second, "/tests/0")
     assert f"the other is at {first}" in problem.message
+
+
+def test_an_unknown_placeholder_in_an_identifier_is_no_second_problem(complain: Complain) -> None:
+    (problem,) = complain({}, {"identifier": "x-{aa}", "matrix": {"a": [1, 2]}})
+    assert problem.message == "unknown placeholder {aa}"
+
+
+def test_a_literal_in_an_identifier_does_not_make_it_unique(complain: Complain) -> None:
+    (problem,) = complain({}, {"identifier": "x-{{aa}}", "matrix": {"a": [1, 2]}})
+    assert "several benchmarks" in problem.message
 
 
 def test_a_specification_that_is_named_twice_is_told_so(write: Callable[..., Path]) -> None:

@@ -69,7 +69,7 @@ def test_shipped_specifications_load_and_fit_the_schema(file: Path) -> None:
 
 def test_the_shipped_list_names_every_executorch_model() -> None:
     titles = {one.model.name for one in load([SPECIFICATIONS / "benchmarks" / "all.json"]).benchmarks}
-    assert titles == {"add", "mlp", "mv2", "mv3_small", "resnet18"}
+    assert titles == {"add", "mlp", "mv2", "mv3_small", "mv3_large", "resnet18", "resnet50"}
     assert {one.model.group for one in load([SPECIFICATIONS / "benchmarks" / "all.json"]).benchmarks} == {"all"}
 
 

@@ -1,0 +1,66 @@
+"""The page about FAI-PEP names every flag, and says of each what the command line does."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.asked import spelled
+from harness.cli import app
+from harness.options import FAI_PEP_ELSEWHERE
+from tests.cli.project import Project
+from tests.docs.pages import codes, tables
+
+PAGE = "fai-pep.md"
+FLAGS = tables(PAGE, "flags")
+SAME = [flag for row in FLAGS["same"] for flag in codes(row[0])]
+REFUSED = {flag: row[1] for row in FLAGS["refused"] for flag in codes(row[0])}
+
+FAI_PEP = """
+    --ab_testing --android_dir --backend --base_commit --benchmark_file --branch --command_args --commit --commit_file
+    --config_dir --cooldown --custom_binary --debug --device --device_name_mapping --devices --env --excluded_devices
+    --exec_dir --framework --frameworks_dir --hash_platform_mapping --info --interval --ios_dir --lab --local_reporter
+    --logger_level --model_cache --monsoon_map --platform --platform_sig --platforms --pre_built_binary --program
+    --reboot --regressed_types --regression --remote --remote_access_token --remote_reporter --remote_repository
+    --repo --repo_dir --reset_options --root_model_dir --run_type --same_host --screen_reporter --server_addr
+    --set_freq --shared_libs --simple_local_reporter --simple_screen_reporter --status_file --step --string_map
+    --timeout --user_identifier --user_string --wipe_cache
+""".split()  # noqa: SIM905 - sixty quoted names are no easier to read
+"""Flags of its harness.py, run_bench.py, repo_driver.py and lab_driver.py that mean something outside Meta."""
+
+
+def known_flags() -> set[str]:
+    """The flags of a run, as its help shows them."""
+    arguments = app["run"].assemble_argument_collection()
+    return {name for argument in arguments for name in argument.names}
+
+
+@pytest.mark.parametrize("flag", FAI_PEP)
+def test_every_flag_of_fai_pep_has_one_place_on_the_page(flag: str) -> None:
+    assert (flag in SAME) + (flag in REFUSED) == 1
+
+
+@pytest.mark.parametrize("flag", SAME)
+def test_a_flag_that_is_called_the_same_is_taken(flag: str) -> None:
+    (here,) = spelled([flag])
+    assert here in known_flags()
+
+
+def test_a_flag_that_is_called_refused_is_refused_for_the_reason_on_the_page() -> None:
+    assert {flag.removeprefix("--").replace("_", "-"): reason for flag, reason in REFUSED.items()} == FAI_PEP_ELSEWHERE
+
+
+def test_no_flag_of_a_run_is_refused_as_well() -> None:
+    assert not known_flags() & {f"--{flag}" for flag in FAI_PEP_ELSEWHERE}
+
+
+@pytest.mark.parametrize("flag", ["--use_enkaku", "--quota_use_case", "--app_id"])
+def test_flags_of_machinery_that_is_not_here_are_unknown(project: Project, flag: str) -> None:
+    done = project.harness("-b", "spec.json", flag, "x")
+    assert done.code == 2
+    assert "nknown option" in done.stderr
+
+
+def test_every_defect_has_its_answer() -> None:
+    (rows,) = tables(PAGE, "defects").values()
+    assert len(rows) == 26
+    assert all(len(row) == 2 and all(row) for row in rows)

@@ -1,0 +1,182 @@
+"""The plug-ins of the documentation are one real package: found, used, and held to their contracts."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.cli.project import Outcome, Project, generic, observe, one_test
+from tests.docs.pages import ROOT, blocks
+
+PAGE = "plug-ins.md"
+
+pytestmark = pytest.mark.slow
+
+
+@dataclass(frozen=True)
+class Package:
+    """The files of the page, installed as far as Python can tell."""
+
+    folder: Path
+    project: Project
+
+    def harness(self, *arguments: str | Path) -> Outcome:
+        return self.project.harness(*arguments, PYTHONPATH=str(self.folder), ACME_LAUNCHER="nice -n 0")
+
+
+@pytest.fixture
+def package(tmp_path: Path, project: Project) -> Package:
+    folder = tmp_path / "package"
+    for language in ("python", "json", "toml"):
+        for block in blocks(PAGE, language):
+            file = folder / block.label
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text)
+    install(folder)
+    return Package(folder, project)
+
+
+def install(folder: Path) -> None:
+    """What `pip install` writes and Python reads; pip itself would need the network for its build tools."""
+    described = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    information = folder / f"{described['name'].replace('-', '_')}-{described['version']}.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {described['name']}\nVersion: {described['version']}\n"
+    )
+    groups = described["entry-points"].items()
+    lines = [
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items()) for group, entries in groups
+    ]
+    (information / "entry_points.txt").write_text("\n".join(lines))
+
+
+def test_the_framework_measures(package: Package) -> None:
+    done = package.harness("-b", package.folder / "examples" / "squares.json")
+    assert done.code == 0, done.stderr
+    (result,) = done.read()
+    (latency,) = result["metrics"]
+    assert (latency["name"], latency["unit"], len(latency["samples"])) == ("NET latency", "ns", 2 * 20)
+    assert latency["summary"]["p50"] > 10_000  # ten thousand squares take longer than ten microseconds anywhere
+
+
+def test_the_framework_says_what_it_cannot_run(package: Package) -> None:
+    example = json.loads((package.folder / "examples" / "squares.json").read_text())
+    example["model"]["files"] = {}
+    done = package.harness("-b", package.project.write("spec.json", example))
+    assert done.outcomes() == {"squares": "unsupported"}
+    assert "has no file `code`" in done.stdout
+
+
+def test_the_platform_runs_programs_on_its_device(package: Package) -> None:
+    spec = package.project.write("spec.json", generic(one_test("a", observe(1, 2, 3, 4, 5))))
+    done = package.harness("-b", spec, "--platform", "emulator")
+    assert done.code == 0, done.stderr
+    (result,) = done.read()
+    assert result["device"]["identity"] == "emulator-nice"
+    assert result["launches"][0]["commands"][0][:3] == ["nice", "-n", "0"]
+    assert "emulator-nice" in package.harness("devices").stdout
+
+
+def test_the_reporter_is_told_when_it_is_asked_for(package: Package) -> None:
+    spec = package.project.write(
+        "spec.json", generic(one_test("good", observe(1, 2, 3, 4, 5)), one_test("bad", "false"))
+    )
+    table = package.project.folder / "results.csv"
+    assert package.harness("-b", spec, "--reporter", f"csv={table}").code == 4
+    rows = list(csv.reader(table.read_text().splitlines()))
+    assert [row[:4] for row in rows] == [["m", "good", "ok", "3.0"], ["m", "bad", "failed", ""]]
+
+
+def test_the_reporter_is_not_asked_for_by_being_installed(package: Package) -> None:
+    spec = package.project.write("spec.json", generic(one_test("good", observe(1, 2, 3, 4, 5))))
+    assert package.harness("-b", spec).code == 0
+    assert not list(package.project.folder.rglob("*.csv"))
+
+
+def test_platform_and_reporter_keep_their_contracts(package: Package) -> None:
+    done = subprocess.run(
+        (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"),
+        cwd=package.folder,
+        env={**os.environ, "PYTHONPATH": str(package.folder)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "passed" in done.stdout
+
+
+CONFORMS = """
+from pathlib import Path
+from acme.csv_reporter import CsvReporter
+from acme.emulator import Emulator, EmulatorSession
+from acme.timeit_framework import Timeit
+from harness.core.protocols import Framework, Platform, Reporter, Session
+
+framework: Framework = Timeit()
+platform: Platform = Emulator((), Path())
+reporter: Reporter = CsvReporter(Path())
+
+def session(given: EmulatorSession) -> Session:
+    return given
+"""
+
+
+def test_the_examples_have_the_types_of_the_protocols(package: Package) -> None:
+    (package.folder / "conforms.py").write_text(CONFORMS)
+    options = ("--strict", "--explicit-package-bases", "--ignore-missing-imports", "--follow-imports=silent")
+    done = subprocess.run(
+        (sys.executable, "-m", "mypy", *options, "--cache-dir", ".mypy_cache", "conforms.py"),
+        cwd=package.folder,
+        env={**os.environ, "MYPYPATH": os.pathsep.join((str(ROOT), str(package.folder)))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_examples_fit_the_house_style(package: Package) -> None:
+    """What people copy is formatted and linted as our own code is."""
+    configuration = ("--config", str(ROOT / "pyproject.toml"))
+    files = [str(file) for file in (package.folder / "acme").glob("*.py")]
+    for words in (("format", "--check", *configuration), ("check", *configuration, "--ignore", "ARG,INP")):
+        done = subprocess.run((ruff(), *words, *files), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+
+
+def test_the_model_is_exported_and_measured(package: Package) -> None:
+    done = package.harness("-b", package.folder / "examples" / "gate.json")
+    assert done.outcomes() == {"gate": "ok"}, done.stderr
+    (result,) = done.read()
+    assert result["files"]["files.model"]["export"]["export"]["options"] == {"features": 16}
+
+
+def test_the_recipe_delegates_linear_layers_alone(package: Package) -> None:
+    """A recipe belongs to the repository: a copy of it gets one file more."""
+    ours = ("frameworks", "harness", "platforms", "reporters", "specifications")
+    for name in ours:
+        shutil.copytree(ROOT / name, package.folder / name, dirs_exist_ok=True)
+    done = package.harness("export", "acme.models:gate", "--recipe", "xnnpack_linear", "--output", "gate.pte")
+    assert done.code == 0, done.stderr
+    delegated, _, left = done.stderr.partition("not delegated")
+    assert "1 linear" in delegated
+    assert "sigmoid" in left  # XNNPACK would take it: see the recipe xnnpack_fp32
+
+
+def ruff() -> str:
+    found = shutil.which("ruff", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
+    if found is None:
+        pytest.skip("ruff is not installed")
+    return found

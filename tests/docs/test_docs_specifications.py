@@ -1,0 +1,133 @@
+"""The page about specifications says what the loader does."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core.benchmark import Benchmark
+from harness.core.errors import SpecificationError
+from harness.core.placeholders import names_in
+from harness.spec import check, document, launching, scope
+from harness.spec.document import App, Section, keys_of
+from harness.spec.files import DTYPES
+from harness.spec.load import LoadOptions, load
+from tests.docs.pages import ROOT, Block, blocks, codes, tables
+
+PAGE = "specifications.md"
+OPTIONS = LoadOptions(root_model_dir=Path("/models"))
+KEYS = tables(PAGE, "keys")
+SECTIONS = {
+    name: section
+    for name, section in vars(document).items()
+    if isinstance(section, type) and issubclass(section, Section) and section not in (Section, App)
+}
+"""Every part of a document. `App` is refused as a whole, so the page has no table of its keys."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where shipped specifications are, so that examples may name files beside them."""
+    shutil.copytree(ROOT / "specifications", tmp_path / "specifications")
+    return tmp_path / "specifications" / "models"
+
+
+def loaded(block: Block, folder: Path) -> Sequence[Benchmark]:
+    """The benchmarks of a block, completed to a whole specification where it is a part of one."""
+    file = folder / f"example.{block.language}"
+    file.write_text(block.text if block.label in ("specification", "list") else json.dumps(whole(block)))
+    return load([file], OPTIONS).benchmarks
+
+
+def whole(block: Block) -> dict[str, Any]:
+    model: dict[str, Any] = {"name": "m", "format": "none"}
+    test: dict[str, Any] = {"metric": "delay", "identifier": "t", "command": "{program}"}
+    part = json.loads(block.text)
+    if block.label == "model":
+        return {"model": {**model, **part}, "tests": [test]}
+    assert block.label == "test", f"what is the block at {block}?"
+    return {"model": model, "tests": [part]}
+
+
+@pytest.mark.parametrize(
+    "block",
+    [one for one in blocks(PAGE, "json") if not one.label.startswith("broken")] + [*blocks(PAGE, "yaml")],
+    ids=str,
+)
+def test_every_example_loads(block: Block, folder: Path) -> None:
+    assert loaded(block, folder)
+
+
+def test_the_matrix_example_has_as_many_benchmarks_as_the_page_says(folder: Path) -> None:
+    (block,) = (one for one in blocks(PAGE, "json") if '"exclude"' in one.text)
+    assert len(loaded(block, folder)) == 6
+    assert "That is six benchmarks: three combinations in two shapes." in (ROOT / "docs" / PAGE).read_text()
+
+
+def test_the_broken_example_is_told_as_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (broken,) = (one for one in blocks(PAGE, "json") if one.label.startswith("broken"))
+    (shown,) = blocks(PAGE, "text")
+    file = Path(broken.label.removeprefix("broken "))
+    file.write_text(broken.text)
+    with pytest.raises(SpecificationError) as caught:
+        load([file])
+    assert f"harness: {caught.value}\n" == shown.text
+
+
+def test_every_part_of_a_document_has_a_table_of_its_keys() -> None:
+    assert set(KEYS) == set(SECTIONS)
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_table_has_all_keys_and_no_others(name: str) -> None:
+    listed = [key for row in KEYS[name] for key in codes(row[0])]
+    assert sorted(listed) == sorted(keys_of(SECTIONS[name]))
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_key_is_called_required_where_it_is(name: str) -> None:
+    fields = SECTIONS[name].model_fields.values()
+    required = {key for key, field in zip(keys_of(SECTIONS[name]), fields, strict=True) if field.is_required()}
+    called = {key for row in KEYS[name] if "required" in row[1] for key in codes(row[0])}
+    assert called == required
+
+
+@pytest.mark.parametrize("section", check._UNSUPPORTED, ids=lambda section: section.__name__)
+def test_a_key_is_called_refused_where_it_is(section: type[Section]) -> None:
+    refused = {key for row in KEYS[section.__name__] if row[2].startswith("refused") for key in codes(row[0])}
+    assert refused == set(check._UNSUPPORTED[section])
+
+
+def test_the_placeholders_that_the_harness_fills_in_are_listed() -> None:
+    (rows,) = tables(PAGE, "placeholders").values()
+    listed = {name for row in rows for code in codes(row[0]) for name in names_in(code)}
+    fixed = {name for name in listed if name.isupper() or name in ("program", "MODEL_DIR")}
+    assert fixed == scope.BUILT_IN | {"ID"}
+
+
+def test_element_types_are_listed() -> None:
+    text = " ".join((ROOT / "docs" / PAGE).read_text().split())
+    listed = text.partition("Element types are ")[2].partition(";")[0]
+    assert set(codes(listed)) == set(DTYPES.values())
+
+
+def test_statistics_are_listed(folder: Path) -> None:
+    (row,) = (row for row in KEYS["Test"] if codes(row[0]) == ["statistics"])
+    listed = codes(row[2])
+    assert set(launching._STATISTICS) <= set(listed)
+    test = {"metric": "generic", "command": "true", "statistics": listed}
+    assert loaded(Block("json", "test", json.dumps(test), 0), folder)
+
+
+def test_string_map_wins_over_built_in_names(tmp_path: Path) -> None:
+    file = tmp_path / "spec.json"
+    test = {"metric": "generic", "command": "{FAIPEPROOT}/libraries/python/compare.py"}
+    file.write_text(json.dumps({"model": {"name": "m", "format": "none"}, "tests": [test]}))
+    (benchmark,) = load([file], LoadOptions(string_map={"FAIPEPROOT": "/opt/FAI-PEP"})).benchmarks
+    assert benchmark.variables["FAIPEPROOT"] == "/opt/FAI-PEP"
