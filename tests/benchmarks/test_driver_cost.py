@@ -78,6 +78,19 @@ def test_a_launch_of_the_native_runner_is_cheap(project: Project) -> None:
     claim("driver time around a launch", statistics.median(around) * 1000, 20, " ms")
 
 
+def test_a_second_run_is_measuring_soon(project: Project) -> None:
+    spec = Path("specifications/models/mv2.json").absolute()
+    assert project.harness("-b", spec, "--only", "*q8-t1").code == 0
+    waited = []
+    for _ in range(ROUNDS):
+        begin = time.time()
+        done = project.harness("-b", spec, "--only", "*q8-t1")
+        assert "exporting" not in done.stderr
+        waited.append(done.read()[-1]["launches"][0]["started"] - begin)
+    print(f"\ns until the first launch of a second run {spread(waited)}")
+    claim("time until a second run measures", statistics.median(waited), 2, " s")
+
+
 def test_many_observer_lines_are_read_fast() -> None:
     text = "\n".join(LINE % (1000 + number % 97) for number in range(100_000))
     spent = []

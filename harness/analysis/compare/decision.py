@@ -1,0 +1,167 @@
+"""Control against treatment, decided after every pair."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from harness.analysis.compare.estimate import CONFIDENCE_ALPHA, Interval, interval, relative
+from harness.analysis.compare.evidence import EProcess, Refutes
+from harness.analysis.compare.reasons import reason_for_more, reason_of
+from harness.analysis.compare.scale import PredictableScale
+from harness.analysis.compare.statistics import log_ratios
+from harness.core.comparison import STATISTICS, Evidence, Pair, Parameters, Verdict
+from harness.core.errors import UsageError
+
+_ALL: Final = range(len(STATISTICS))
+_BULK: Final = range(len(STATISTICS) - 1)
+"""Every statistic but p90, which has a margin of its own: it moves too much to be held within a narrow one."""
+
+_TAIL: Final = STATISTICS.index("p90")
+_ESTIMATED: Final = STATISTICS.index("p25")
+"""The difference is estimated from the lower quartile: steadier than median and mean, less extreme than the minimum."""
+
+_LARGEST_LOG: Final = 700.0
+"""Evidence beyond exp of this is told as exp of this: it has to be a finite number."""
+
+
+class Judge:
+    """Gathers pairs and says, after each, whether they have said enough. A verdict, once given, stays.
+
+    A regression is always for the worse: of a metric whose larger values are better the log ratios are turned for the
+    hypotheses. Difference and interval are of treatment / control - 1 in any case.
+
+    Attributes:
+        parameters: When it decides.
+        seconds: Device time of the pairs.
+        decided: The verdict so far; pairs may still be wanted for the precision of the interval.
+
+    Args:
+        parameters: When to decide.
+        higher_is_better: Whether larger values of the metric are better.
+
+    Raises:
+        UsageError: A parameter is outside the range in which it means something.
+    """
+
+    def __init__(self, parameters: Parameters, higher_is_better: bool) -> None:
+        _check(parameters)
+        self.parameters = parameters
+        self.seconds = 0.0
+        self._worse = -1 if higher_is_better else 1
+        margin, tail_margin = math.log1p(parameters.margin), math.log1p(parameters.tail_margin)
+        self._regression = EProcess(Refutes.AT_MOST, 0.0, _ALL)
+        self._improvement = EProcess(Refutes.AT_LEAST, 0.0, _ALL)
+        self._not_worse = EProcess(Refutes.AT_LEAST, margin, _BULK)
+        self._not_better = EProcess(Refutes.AT_MOST, -margin, _BULK)
+        self._tail = EProcess(Refutes.AT_LEAST, tail_margin, [_TAIL])
+        self._processes = (self._regression, self._improvement, self._not_worse, self._not_better, self._tail)
+        self._scales = tuple(PredictableScale() for _ in STATISTICS)
+        self._estimated: list[float] = []
+        self._estimated_scales: list[float] = []
+        self.decided: Verdict | None = None
+        self._decided_after = 0
+        self._final = False
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs were added."""
+        return len(self._estimated)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the budget in pairs or in device time is spent."""
+        limit = self.parameters.max_seconds
+        return self.pairs >= self.parameters.max_pairs or (limit is not None and self.seconds >= limit)
+
+    def add(self, pair: Pair) -> None:
+        """Learn what one more pair says.
+
+        Raises:
+            ValueError: The pair does not have five finite statistics above zero on each side; nothing was learnt.
+        """
+        ratios = log_ratios(pair)
+        scales = [scale.next() for scale in self._scales]
+        turned = [self._worse * ratio for ratio in ratios]
+        for process in self._processes:
+            process.add(turned, scales)
+        for scale, ratio in zip(self._scales, ratios, strict=True):
+            scale.add(ratio)
+        self._estimated.append(ratios[_ESTIMATED])
+        self._estimated_scales.append(scales[_ESTIMATED])
+        self.seconds += pair.seconds
+        if self.decided is None:
+            self.decided, self._decided_after = self._decide(), self.pairs
+        self._final = self._final or (self.decided is not None and (self.spent or self._is_precise()))
+
+    def verdict(self) -> Verdict | None:
+        """What the pairs say; None asks for another pair."""
+        return self.decided if self._final else None
+
+    def reason(self) -> str:
+        """What made the verdict, or why there is none."""
+        if self.decided is None:
+            return reason_for_more(self.pairs)
+        return reason_of(self.decided, self._decided_after, self.parameters)
+
+    def evidence(self) -> Evidence:
+        """The evidence after the last pair."""
+        return Evidence(
+            regression=_bounded(self._regression.log_value),
+            improvement=_bounded(self._improvement.log_value),
+            not_worse=_bounded(self._not_worse.log_largest),
+            not_better=_bounded(self._not_better.log_largest),
+            tail=_bounded(self._tail.log_largest),
+        )
+
+    def difference(self) -> float | None:
+        """Median of treatment / control - 1 of the lower quartiles of the launches; None without pairs."""
+        median = self._scales[_ESTIMATED].median()
+        return None if median is None else relative(median)
+
+    def interval(self) -> Interval:
+        """The 95 % interval of the difference, valid whenever it is looked at. None where nothing is excluded."""
+        return interval(self._estimated, self._estimated_scales, CONFIDENCE_ALPHA)
+
+    def _decide(self) -> Verdict | None:
+        alpha = self.parameters.alpha
+        if _reaches(self._regression.log_value, alpha):
+            return Verdict.REGRESSION
+        if not self.parameters.gate and _reaches(self._improvement.log_value, alpha):
+            return Verdict.IMPROVEMENT
+        if self._is_equivalent():
+            return Verdict.NO_CHANGE
+        return Verdict.UNDECIDED if self.spent else None
+
+    def _is_equivalent(self) -> bool:
+        beta = self.parameters.beta
+        no_worse = _reaches(self._not_worse.log_largest, beta) and _reaches(self._tail.log_largest, beta)
+        return no_worse and (self.parameters.gate or _reaches(self._not_better.log_largest, beta))
+
+    def _is_precise(self) -> bool:
+        if self.parameters.precision is None:
+            return True
+        low, high = self.interval()
+        return low is not None and high is not None and high - low < 2 * self.parameters.precision
+
+
+def _check(parameters: Parameters) -> None:
+    """Refuse what would make every verdict wrong, or none possible."""
+    for name, level in (("alpha", parameters.alpha), ("beta", parameters.beta), ("fdr", parameters.fdr)):
+        if not 0 < level < 1:
+            raise UsageError(f"{name} is a probability above 0 and below 1, not {level:g}", hint=f"{name} 0.05 is 5 %")
+    for name, size in (("margin", parameters.margin), ("tail_margin", parameters.tail_margin)):
+        if size <= 0:
+            raise UsageError(f"{name} is a relative change above 0, not {size:g}", hint=f"{name} 0.01 is 1 %")
+    if parameters.precision is not None and parameters.precision <= 0:
+        raise UsageError(f"precision is a relative size above 0, not {parameters.precision:g}", hint="0.003 is 0.3 %")
+    if parameters.max_pairs < 1 or (parameters.max_seconds is not None and parameters.max_seconds <= 0):
+        raise UsageError("there is no budget for a single pair", hint="raise max_pairs or max_seconds")
+
+
+def _reaches(log_evidence: float, level: float) -> bool:
+    return log_evidence >= -math.log(level)
+
+
+def _bounded(log_evidence: float) -> float:
+    return math.exp(min(log_evidence, _LARGEST_LOG))

@@ -1,0 +1,59 @@
+"""Many benchmarks at once: which regressions to believe, and which benchmarks still want pairs.
+
+Of a hundred benchmarks that did not change, one is wrongly called slower at 1 % each. Adaptive e-BH (Wang and Ramdas,
+"False discovery rate control with e-values", JRSS B 84, 2022) keeps the expected share of false ones among the reported
+regressions below q, whatever the benchmarks have to do with each other and whenever each was stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
+
+from harness.analysis.compare.decision import Judge
+from harness.core.comparison import Verdict
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def discoveries(evidence: Mapping[Key, float], total: int, q: float) -> frozenset[Key]:
+    """The benchmarks whose regression survives: the K with most evidence, the least of which has total / (q K).
+
+    Args:
+        evidence: The evidence for a regression of each benchmark after its last pair (`Evidence.regression`).
+        total: How many benchmarks there are, also those that have no pair yet or failed.
+        q: Largest expected share of false ones among them.
+
+    Raises:
+        ValueError: There is evidence on more benchmarks than there are, or `q` is not above 0 and at most 1.
+    """
+    if total < len(evidence):
+        raise ValueError(f"evidence on {len(evidence)} benchmarks, of {total} in all")
+    if not 0 < q <= 1:
+        raise ValueError(f"q is a share above 0 and at most 1, not {q}")
+    ranked = sorted(evidence, key=lambda key: evidence[key], reverse=True)
+    enough = (rank for rank, key in enumerate(ranked, start=1) if evidence[key] * q * rank >= total)
+    return frozenset(ranked[: max(enough, default=0)])
+
+
+def wanting(judges: Mapping[Key, Judge], total: int, q: float) -> frozenset[Key]:
+    """The benchmarks that should get another pair.
+
+    A regression goes on being measured until it counts among the discoveries or its budget is spent: what convinces
+    for a single benchmark is less than what many ask for.
+
+    Raises:
+        ValueError: As `discoveries`.
+    """
+    found = discoveries({key: judge.evidence().regression for key, judge in judges.items()}, total, q)
+    return frozenset(key for key, judge in judges.items() if _goes_on(judge, key in found))
+
+
+def _goes_on(judge: Judge, discovered: bool) -> bool:
+    match judge.verdict():
+        case None:
+            return True
+        case Verdict.REGRESSION:
+            return not discovered and not judge.spent
+        case _:
+            return False

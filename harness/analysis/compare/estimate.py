@@ -1,0 +1,85 @@
+"""How large the difference is, and between which limits: both may be read after any pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.analysis.compare.evidence import BETS, CLIP, Refutes
+
+CONFIDENCE_ALPHA: Final = 0.05
+"""Probability that the interval ever leaves out the true difference."""
+
+_RESOLUTION: Final = 1e-6
+"""Limits are found to this log ratio: a ten-thousandth of a percent."""
+
+_LARGEST_LOG: Final = 700.0
+"""exp of more leaves the range of doubles."""
+
+Interval = tuple[float | None, float | None]
+"""Lower and upper end of relative differences; None where nothing is excluded on that side."""
+
+
+def relative(log_ratio: float) -> float:
+    """The value of treatment / control - 1 from ln(treatment / control), at most about 1e304."""
+    return math.expm1(min(log_ratio, _LARGEST_LOG))
+
+
+def interval(log_ratios: Sequence[float], scales: Sequence[float], alpha: float = CONFIDENCE_ALPHA) -> Interval:
+    """Every difference that no evidence so far refutes: valid whenever it is looked at, and ever narrower.
+
+    A difference m is in it while neither "at most m" nor "at least m" has ever been refuted at alpha / 2. Evidence
+    against "at most m" falls as m grows, for every factor of it does and scales do not depend on m; so what is refuted
+    is everything below one limit, and in the mirror everything above another, and bisection finds both.
+
+    If the effect changed while it was measured, every single m can be refuted. Then the range between the limits,
+    which each of the effects had a part in, is returned.
+
+    Args:
+        log_ratios: ln(treatment / control) of one statistic, pair by pair.
+        scales: The scale of each, known before it.
+        alpha: Probability that the interval ever leaves out the true difference.
+
+    Returns:
+        The limits of treatment / control - 1.
+    """
+    if not log_ratios:
+        return None, None
+    differences, known = np.asarray(log_ratios, dtype=np.float64), np.asarray(scales, dtype=np.float64)
+    reach = CLIP * float(known.max())  # beyond it every pair says all that it can
+    bottom, top = float(differences.min()) - reach, float(differences.max()) + reach
+
+    def refuted(refutes: Refutes) -> Callable[[float], bool]:
+        return lambda effect: _largest_log(refutes * (differences - effect) / known) >= math.log(2 / alpha)
+
+    low = _last(refuted(Refutes.AT_MOST), bottom, top)
+    high = _last(refuted(Refutes.AT_LEAST), top, bottom)
+    if low is not None and high is not None and low > high:
+        low, high = high, low
+    return (None if low is None else relative(low)), (None if high is None else relative(high))
+
+
+def _largest_log(scores: NDArray[np.float64]) -> float:
+    """Logarithm of the largest evidence that one statistic ever had: what `EProcess` keeps, for all pairs at once."""
+    clipped = np.minimum(CLIP, np.maximum(-CLIP, scores))
+    logs = np.cumsum(np.log1p(np.tanh(np.multiply.outer(BETS, clipped))), axis=1)
+    return float(np.logaddexp.reduce(logs, axis=0).max()) - math.log(len(BETS))
+
+
+def _last(holds: Callable[[float], bool], start: float, end: float) -> float | None:
+    """How far from `start` towards `end` a condition holds that fails from some point on; None where it never does."""
+    if not holds(start):
+        return None
+    while abs(end - start) > _RESOLUTION:
+        between = 0.5 * (start + end)
+        if between in (start, end):
+            break
+        if holds(between):
+            start = between
+        else:
+            end = between
+    return start

@@ -1,0 +1,95 @@
+"""Evidence that grows pair by pair and may be looked at after each: e-processes on log ratios.
+
+Before each pair a coin decides which build is launched first. If every launch of the treatment takes exp(m) times what
+the control would have taken in its place, then, given everything before and given |d - m|, the sign of d - m is that
+coin's, whatever the machine does meanwhile. So nobody can get rich by betting on the sign: capital that starts at 1 and
+is multiplied by
+
+    exp(k z) / cosh(k z),   z = clip((d - m) / scale, -c, c),   scale known before the pair
+
+is a martingale of mean 1, and the probability that it ever reaches 1 / alpha is at most alpha (Ville 1939). No
+independence, normality or stationarity is used. The factor grows with d, so capital refutes "at most m" as well as
+"exactly m". Means of such capitals, over bets k and over statistics of the same launches, are such capitals again.
+
+The bets, the clip and the prior scale were tuned on simulated normal and Student t (3) noise; validity does not depend
+on them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import IntEnum
+from operator import add
+from typing import Final
+
+BETS: Final = (0.3, 0.8, 2.0)
+"""How boldly is bet: 0.3 gains from small differences in many pairs, 2 from large ones in few."""
+
+CLIP: Final = 2.5
+"""What a single pair can say at most, in scales: a burst on one launch must not ruin a capital."""
+
+
+class Refutes(IntEnum):
+    """What large capital speaks against."""
+
+    AT_MOST = 1
+    AT_LEAST = -1
+
+
+class EProcess:
+    """Evidence against "the effect is at most (at least) m", in the mean of some statistics of a launch.
+
+    Capital is kept in logarithms: a hundred pairs against a bold bet leave the range of doubles.
+
+    Args:
+        refutes: Which side of `effect` the hypothesis is on.
+        effect: m, as a log ratio.
+        statistics: Positions of the statistics that bet.
+
+    Attributes:
+        log_value: ln of the evidence after the last pair.
+        log_largest: ln of the largest evidence so far.
+    """
+
+    __slots__ = ("_effect", "_logs", "_refutes", "_statistics", "log_largest", "log_value")
+
+    def __init__(self, refutes: Refutes, effect: float, statistics: Sequence[int]) -> None:
+        self._refutes = int(refutes)
+        self._effect = effect
+        self._statistics = tuple(statistics)
+        self._logs = [0.0] * (len(self._statistics) * len(BETS))
+        self.log_value = 0.0
+        self.log_largest = 0.0
+
+    def add(self, log_ratios: Sequence[float], scales: Sequence[float]) -> None:
+        """Bet on one more pair.
+
+        Args:
+            log_ratios: ln(treatment / control) of every statistic of the pair.
+            scales: The scale of each, known before the pair.
+        """
+        tanh, log1p, exp = math.tanh, math.log1p, math.exp
+        scores = [
+            min(CLIP, max(-CLIP, self._refutes * (log_ratios[one] - self._effect) / scales[one]))
+            for one in self._statistics
+        ]
+        gains = [log1p(tanh(bet * score)) for score in scores for bet in BETS]  # exp(x) / cosh(x) = 1 + tanh(x)
+        self._logs = logs = list(map(add, self._logs, gains))
+        top = max(logs)
+        self.log_value = top + math.log(sum([exp(log - top) for log in logs]) / len(logs))
+        self.log_largest = max(self.log_largest, self.log_value)
+
+
+def fewest_pairs(level: float) -> int:
+    """How many pairs at least it takes to refute anything at a level: 5 at 5 %, 8 at 1 %.
+
+    Args:
+        level: Largest probability of refuting what is true, above 0 and below 1.
+    """
+    clear = EProcess(Refutes.AT_MOST, 0.0, [0])
+    pairs = 0
+    while clear.log_value < -math.log(level):
+        clear.add([CLIP], [1.0])
+        pairs += 1
+    return pairs

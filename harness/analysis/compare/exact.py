@@ -1,0 +1,68 @@
+"""Figures that do not vary from launch to launch: compared as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.core.comparison import Difference, Verdict
+from harness.core.metric import Direction, Metric, convert
+from harness.core.result import Result
+
+_FEWEST_LAUNCHES = 2
+"""One sample cannot show that a figure does not vary."""
+
+
+def exact_difference(metric: str, unit: str, control: float, treatment: float, *, higher_is_better: bool) -> Difference:
+    """Two values of a deterministic figure; any difference counts."""
+    if treatment == control:
+        verdict = Verdict.NO_CHANGE
+    elif (treatment > control) == higher_is_better:
+        verdict = Verdict.IMPROVEMENT
+    else:
+        verdict = Verdict.REGRESSION
+    return Difference(metric=metric, unit=unit, control=control, treatment=treatment, verdict=verdict)
+
+
+def exact_differences(control: Result, treatment: Result) -> tuple[Difference, ...]:
+    """Every deterministic figure that both results have.
+
+    Program sizes, operators that a delegate took and operators that none took; and metrics other than times and rates
+    of which every launch, of two or more on each side, said the same.
+    """
+    return (*_programs(control, treatment), *_constant_metrics(control, treatment))
+
+
+def _programs(control: Result, treatment: Result) -> Iterator[Difference]:
+    for key in (key for key in treatment.files if key in control.files):
+        before, after = control.files[key].export, treatment.files[key].export
+        if before is None or after is None:
+            continue
+        of = "" if key == "files.model" else f" ({key})"
+        yield exact_difference(
+            f"program size{of}", "bytes", before.size_bytes, after.size_bytes, higher_is_better=False
+        )
+        if before.delegation is None or after.delegation is None:
+            continue
+        for name, old, new, more_is_better in (
+            ("delegated", before.delegation.delegated_count, after.delegation.delegated_count, True),
+            ("non-delegated", before.delegation.non_delegated_count, after.delegation.non_delegated_count, False),
+        ):
+            yield exact_difference(f"{name} operators{of}", "", old, new, higher_is_better=more_is_better)
+
+
+def _constant_metrics(control: Result, treatment: Result) -> Iterator[Difference]:
+    for metric in treatment.metrics:
+        before, after = _constant(control.metric(metric.name)), _constant(metric)
+        if before is None or after is None:
+            continue
+        value = convert(before.samples[0], before.unit, after.unit)
+        if value is not None:
+            higher = after.direction is Direction.HIGHER
+            yield exact_difference(after.name, after.unit, value, after.samples[0], higher_is_better=higher)
+
+
+def _constant(metric: Metric | None) -> Metric | None:
+    """The metric, if it is a figure that did not vary."""
+    if metric is None or metric.timed or len(set(metric.launches)) < _FEWEST_LAUNCHES:
+        return None
+    return metric if len(set(metric.samples)) == 1 else None

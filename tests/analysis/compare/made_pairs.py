@@ -1,0 +1,42 @@
+"""Pairs made to say what a test wants."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from harness.analysis.compare.decision import Judge
+from harness.core.comparison import STATISTICS, Pair, Parameters
+
+PARAMETERS = Parameters(seed=1)
+
+
+def pair(log_ratios: Sequence[float], *, index: int = 0, seconds: float = 1.0, control: float = 8.0) -> Pair:
+    """A pair with these log ratios of its five statistics."""
+    return Pair(
+        index=index,
+        control_first=index % 2 == 0,
+        control=(control,) * len(STATISTICS),
+        treatment=tuple(control * math.exp(ratio) for ratio in log_ratios),
+        control_launch=index,
+        treatment_launch=index,
+        seconds=seconds,
+    )
+
+
+def flat(log_ratios: Iterable[float]) -> list[Pair]:
+    """Pairs of which all five statistics say the same."""
+    return [pair((ratio,) * len(STATISTICS), index=index) for index, ratio in enumerate(log_ratios)]
+
+
+def heard(pairs: Iterable[Pair], parameters: Parameters = PARAMETERS, *, higher_is_better: bool = False) -> Judge:
+    """A judge that has heard them all, also beyond its verdict."""
+    judge = Judge(parameters, higher_is_better)
+    for one in pairs:
+        judge.add(one)
+    return judge
+
+
+def swapped(one: Pair) -> Pair:
+    """The same launches with control and treatment exchanged."""
+    return one.model_copy(update={"control": one.treatment, "treatment": one.control})

@@ -1,0 +1,72 @@
+"""Launches of a real runner, recorded by `tests.benchmarks.decisions.record_traces`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.core.comparison import Pair
+from harness.core.values import Value
+from tests.analysis.compare.simulated_launches import Array, pairs_of
+
+FOLDER = Path(__file__).parent / "traces"
+
+
+class RecordedLaunch(NamedTuple):
+    """One launch.
+
+    Attributes:
+        treatment: Whether it was the slowed side's.
+        statistics_ns: `harness.core.comparison.STATISTICS` of its latency.
+        seconds: From start to end.
+    """
+
+    treatment: bool
+    statistics_ns: tuple[int, ...]
+    seconds: float
+
+
+class Trace(Value):
+    """A recording, and how it was made.
+
+    Attributes:
+        made_by: The module that recorded it.
+        machine: What it was recorded on.
+        load_before_and_after: Load average of one minute.
+        model: The program that was executed, with one thread.
+        warmup: Warm-up iterations of each launch.
+        iterations: Timed iterations of each launch.
+        seed: Of the coin.
+        slower_percent: How much of its execution time the treatment spun in addition; 0 is A/A.
+        launches: In the order of time; neighbours are pairs.
+    """
+
+    made_by: str
+    machine: str
+    load_before_and_after: tuple[float, float]
+    model: str
+    warmup: int
+    iterations: int
+    seed: int
+    slower_percent: float
+    launches: tuple[RecordedLaunch, ...]
+
+    def figures(self) -> Array:
+        """The statistics: shape (launches, 5), ns."""
+        return np.array([launch.statistics_ns for launch in self.launches], dtype=np.float64)
+
+    def treatment(self) -> NDArray[np.bool_]:
+        """Which launches were the treatment's."""
+        return np.array([launch.treatment for launch in self.launches])
+
+    def pairs(self) -> list[Pair]:
+        """As they were measured."""
+        return pairs_of(self.figures(), self.treatment())
+
+
+def recorded(slower_percent: float) -> Trace:
+    """The recording of a treatment that was really slower by so much."""
+    return Trace.model_validate_json((FOLDER / f"mv2-xnnpack_q8-slower-{slower_percent:g}.json").read_text())

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.analysis.compare.decision import Judge
+from harness.core.comparison import STATISTICS, Pair, Parameters, Verdict
+from harness.core.errors import UsageError
+from tests.analysis.compare.made_pairs import PARAMETERS, flat, heard, pair, swapped
+
+NOISE = (0.004, -0.006, 0.001, 0.009, -0.003, -0.008, 0.002, 0.005, -0.001, -0.004)
+ratios = st.tuples(*(st.floats(min_value=-0.1, max_value=0.1),) * len(STATISTICS))
+measured = st.lists(ratios, min_size=1, max_size=25).map(
+    lambda slots: [pair(slot, index=index) for index, slot in enumerate(slots)]
+)
+effects = st.sampled_from([-0.03, -0.005, 0.0, 0.005, 0.03])
+some = settings(max_examples=50)
+
+
+def noisy(effect: float, pairs: int = 100) -> list[Pair]:
+    return flat(effect + NOISE[index % len(NOISE)] for index in range(pairs))
+
+
+def until_verdict(pairs: list[Pair], parameters: Parameters = PARAMETERS, *, higher_is_better: bool = False) -> Judge:
+    judge = Judge(parameters, higher_is_better)
+    for one in pairs:
+        judge.add(one)
+        if judge.verdict() is not None:
+            break
+    return judge
+
+
+def capital(series: np.ndarray[tuple[int], np.dtype[np.float64]], sign: int, effect: float) -> list[float]:
+    """The evidence after each pair as it is defined: by products."""
+    products, told = dict.fromkeys((0.3, 0.8, 2.0), 1.0), []
+    for index, ratio in enumerate(series):
+        past = series[:index].tolist()
+        center = statistics.median(past) if past else 0.0
+        spread = 1.4826 * statistics.median([abs(value - center) for value in past]) if past else 0.0
+        scale = (2 * 0.01 + index * spread) / (2 + index)
+        z = max(-2.5, min(2.5, sign * (ratio - effect) / scale))
+        products = {bet: product * math.exp(bet * z) / math.cosh(bet * z) for bet, product in products.items()}
+        told.append(statistics.fmean(products.values()))
+    return told
+
+
+def test_the_evidence_is_its_definition() -> None:
+    chance = np.random.default_rng(7)
+    series = 0.004 + 0.01 * chance.standard_t(3, (30, 5))
+    told = heard(pair(row.tolist(), index=index) for index, row in enumerate(series)).evidence()
+    every = [series[:, column] for column in range(5)]
+    margin = math.log(1.01)
+
+    def mean(columns: list[np.ndarray[tuple[int], np.dtype[np.float64]]], sign: int, effect: float) -> list[float]:
+        return [statistics.fmean(values) for values in zip(*(capital(c, sign, effect) for c in columns), strict=True)]
+
+    assert told.regression == pytest.approx(mean(every, 1, 0.0)[-1])
+    assert told.improvement == pytest.approx(mean(every, -1, 0.0)[-1])
+    assert told.not_worse == pytest.approx(max(1.0, *mean(every[:4], -1, margin)))
+    assert told.not_better == pytest.approx(max(1.0, *mean(every[:4], 1, -margin)))
+    assert told.tail == pytest.approx(max(1.0, *mean(every[4:], -1, math.log(1.05))))
+
+
+@pytest.mark.parametrize(("alpha", "pairs"), [(0.05, 5), (0.01, 8)])
+@pytest.mark.parametrize(("effect", "verdict"), [(0.5, Verdict.REGRESSION), (-0.5, Verdict.IMPROVEMENT)])
+def test_a_clear_change_takes_the_fewest_possible_pairs(
+    alpha: float, pairs: int, effect: float, verdict: Verdict
+) -> None:
+    judge = until_verdict(flat([effect] * 20), Parameters(seed=1, alpha=alpha))
+    assert (judge.verdict(), judge.pairs) == (verdict, pairs)
+    assert f"{pairs} pairs" in judge.reason()
+
+
+def test_nothing_is_said_before_there_are_pairs() -> None:
+    judge = Judge(PARAMETERS, higher_is_better=False)
+    assert (judge.verdict(), judge.difference(), judge.interval()) == (None, None, (None, None))
+    assert judge.evidence().regression == 1.0
+
+
+def test_equal_builds_show_no_change() -> None:
+    judge = until_verdict(noisy(0.0))
+    assert judge.verdict() is Verdict.NO_CHANGE
+    assert "worse or better by 1 %" in judge.reason()
+
+
+def test_launches_that_are_always_equal_show_no_change() -> None:
+    assert until_verdict(flat([0.0] * 20)).verdict() is Verdict.NO_CHANGE
+
+
+def test_a_slower_tail_is_not_called_no_change() -> None:
+    tail = [
+        pair((noise,) * 4 + (0.06 + noise,), index=index)
+        for index, noise in enumerate(n for _ in range(9) for n in NOISE)
+    ]
+    assert until_verdict(tail).verdict() is Verdict.REGRESSION
+    assert heard(tail).evidence().tail < 1 / PARAMETERS.beta
+
+
+def test_a_change_as_large_as_the_margin_is_not_called_no_change() -> None:
+    assert heard(noisy(math.log(1.01))).evidence().not_worse < 1 / PARAMETERS.beta
+
+
+def test_a_gate_passes_an_improvement_as_no_change() -> None:
+    gate = Parameters(seed=1, gate=True)
+    assert until_verdict(noisy(-0.03)).verdict() is Verdict.IMPROVEMENT
+    judge = until_verdict(noisy(-0.03), gate)
+    assert judge.verdict() is Verdict.NO_CHANGE
+    assert "better" not in judge.reason()
+    assert until_verdict(noisy(0.03), gate).verdict() is Verdict.REGRESSION
+
+
+def test_a_spent_budget_of_pairs_is_undecided_and_says_why() -> None:
+    judge = until_verdict(noisy(0.007), Parameters(seed=1, max_pairs=9))
+    assert (judge.verdict(), judge.pairs, judge.spent) == (Verdict.UNDECIDED, 9, True)
+    assert "budget of 9 pairs is spent" in judge.reason()
+
+
+def test_a_spent_budget_of_time_is_undecided_and_says_why() -> None:
+    judge = until_verdict(noisy(0.007), Parameters(seed=1, max_seconds=4.5))
+    assert (judge.verdict(), judge.pairs) == (Verdict.UNDECIDED, 5)
+    assert "budget of 4.5 s (5 pairs) is spent; 8 pairs are the fewest" in judge.reason()
+
+
+def test_precision_is_measured_on_for_after_the_verdict() -> None:
+    precise = Parameters(seed=1, precision=0.004)
+    first, judge = until_verdict(noisy(0.03)), until_verdict(noisy(0.03), precise)
+    assert first.pairs < judge.pairs < 100
+    assert judge.verdict() is first.verdict() is Verdict.REGRESSION
+    low, high = judge.interval()
+    assert low is not None
+    assert high is not None
+    assert high - low < 2 * 0.004
+    assert f"{first.pairs} pairs" in judge.reason()
+
+
+def test_precision_ends_with_the_budget() -> None:
+    judge = until_verdict(noisy(0.03), Parameters(seed=1, precision=1e-5, max_pairs=30))
+    assert (judge.verdict(), judge.pairs) == (Verdict.REGRESSION, 30)
+
+
+@some
+@given(measured, effects, st.booleans(), st.none() | st.just(0.01))
+def test_a_verdict_never_changes(pairs: list[Pair], effect: float, gate: bool, precision: float | None) -> None:
+    judge = Judge(Parameters(seed=1, alpha=0.2, beta=0.3, gate=gate, precision=precision, max_pairs=12), False)
+    said = []
+    for one in pairs:
+        moved = tuple(figure * math.exp(effect) for figure in one.treatment)
+        judge.add(one.model_copy(update={"treatment": moved}))
+        said.append(judge.verdict())
+    final = [verdict for verdict in said if verdict is not None]
+    assert len(set(final)) <= 1
+    assert said == [None] * (len(said) - len(final)) + final
+
+
+@some
+@given(measured, st.lists(st.integers(-300, 300), min_size=25, max_size=25))
+def test_only_ratios_count(pairs: list[Pair], exponents: list[int]) -> None:
+    scaled = [
+        one.model_copy(
+            update={
+                "control": tuple(math.ldexp(figure, power) for figure in one.control),
+                "treatment": tuple(math.ldexp(figure, power) for figure in one.treatment),
+            }
+        )
+        for one, power in zip(pairs, exponents[: len(pairs)], strict=True)
+    ]
+    assert heard(scaled).evidence() == heard(pairs).evidence()
+    assert heard(scaled).interval() == heard(pairs).interval()
+
+
+@some
+@given(measured)
+def test_exchanging_the_builds_exchanges_the_evidence(pairs: list[Pair]) -> None:
+    one, other = heard(pairs), heard(map(swapped, pairs))
+    assert one.evidence().regression == pytest.approx(other.evidence().improvement)
+    assert one.evidence().improvement == pytest.approx(other.evidence().regression)
+    assert one.evidence().not_worse == pytest.approx(other.evidence().not_better)
+    difference, mirrored = one.difference(), other.difference()
+    assert difference is not None
+    assert mirrored is not None
+    assert (1 + difference) * (1 + mirrored) == pytest.approx(1.0)
+    low, high = one.interval()
+    below, above = other.interval()
+    assert (low is None) == (above is None)
+    if low is not None and above is not None:
+        assert (1 + low) * (1 + above) == pytest.approx(1.0, abs=1e-5)
+    assert (high is None) == (below is None)
+
+
+@some
+@given(measured)
+def test_where_higher_is_better_more_is_an_improvement(pairs: list[Pair]) -> None:
+    rate, mirrored = heard(pairs, higher_is_better=True), heard(map(swapped, pairs))
+    assert rate.evidence().model_dump() == pytest.approx(mirrored.evidence().model_dump())
+    assert rate.difference() == heard(pairs).difference()
+    assert rate.interval() == heard(pairs).interval()
+
+
+def test_a_lower_rate_is_a_regression_with_a_negative_difference() -> None:
+    judge = until_verdict(noisy(-0.03), higher_is_better=True)
+    assert judge.verdict() is Verdict.REGRESSION
+    assert judge.difference() == pytest.approx(-0.03, abs=0.005)
+
+
+def test_infinite_ratios_end_in_a_verdict_with_finite_figures() -> None:
+    extreme = pair((0.0,) * 5).model_copy(update={"control": (5e-324,) * 5, "treatment": (1.7e308,) * 5})
+    judge = until_verdict([extreme] * 20)
+    assert judge.verdict() is Verdict.REGRESSION
+    told = (judge.difference(), *judge.interval())
+    assert all(value is not None and math.isfinite(value) for value in told)
+
+
+def test_evidence_stays_finite_however_much_there_is() -> None:
+    judge = heard(flat([0.5] * 1200), Parameters(seed=1, max_pairs=2000))
+    assert 1e300 < judge.evidence().regression < math.inf
+    assert judge.evidence().improvement >= 0
+
+
+def test_a_bad_pair_is_refused_and_leaves_no_trace() -> None:
+    judge = heard(flat(NOISE))
+    before = judge.evidence()
+    with pytest.raises(ValueError, match="above zero"):
+        judge.add(pair((0.0,) * 5).model_copy(update={"control": (0.0,) * 5}))
+    assert (judge.evidence(), judge.pairs) == (before, len(NOISE))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"alpha": 0},
+        {"alpha": 1.5},
+        {"beta": -1},
+        {"margin": 0},
+        {"tail_margin": -0.1},
+        {"precision": 0},
+        {"max_pairs": 0},
+    ],
+)
+def test_parameters_that_mean_nothing_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(UsageError):
+        Judge(PARAMETERS.model_copy(update=wrong), higher_is_better=False)

@@ -1,0 +1,46 @@
+"""Launches of a real MobileNetV2 runner, recorded (see `traces`): equal builds, and builds that are really slower."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from harness.analysis.compare.recompute import replay
+from harness.core.comparison import Parameters, Verdict
+from tests.analysis.compare.recorded_launches import recorded
+from tests.analysis.compare.simulated_launches import coin, pairs_of
+
+PAIRS = 50
+PARAMETERS = Parameters(seed=1, max_pairs=PAIRS)
+
+
+@pytest.mark.slow
+def test_equal_builds_stay_silent_whatever_the_coin_says() -> None:
+    launches = recorded(0).figures()
+    windows = [launches[start : start + 2 * PAIRS] for start in range(0, len(launches) - 2 * PAIRS + 1, 2 * PAIRS)]
+    verdicts = [
+        replay(pairs_of(window, coin(np.random.default_rng(seed), len(window))), PARAMETERS, False).decided
+        for window in windows
+        for seed in range(40)
+    ]
+    alarms = verdicts.count(Verdict.REGRESSION) + verdicts.count(Verdict.IMPROVEMENT)
+    assert alarms <= 2 * PARAMETERS.alpha * len(verdicts) + 3 * (2 * PARAMETERS.alpha * len(verdicts)) ** 0.5
+
+
+@pytest.mark.parametrize("percent", [1, 2, 5])
+def test_a_build_that_is_really_slower_is_found(percent: int) -> None:
+    judge = replay(recorded(percent).pairs(), Parameters(seed=1, precision=0.005, max_pairs=200), False)
+    low, _ = judge.interval()
+    assert judge.decided is Verdict.REGRESSION
+    assert judge.difference() == pytest.approx(percent / 100, abs=0.003)
+    assert low is not None
+    assert low > 0
+
+
+def test_recorded_pairs_are_one_launch_of_each_build() -> None:
+    for percent in (0, 1, 2, 5):
+        sides = recorded(percent).treatment().tolist()
+        assert len(sides) % 2 == 0
+        assert all(one != other for one, other in list(pairwise(sides))[::2])

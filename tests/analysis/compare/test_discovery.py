@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.discovery import discoveries, wanting
+from harness.core.comparison import Parameters, Verdict
+from tests.analysis.compare.made_pairs import PARAMETERS, flat, heard
+
+evidences = st.dictionaries(st.integers(), st.floats(min_value=0, max_value=1e6), max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "total", "found"),
+    [
+        ({"a": 20.0}, 1, {"a"}),
+        ({"a": 19.9}, 1, set()),
+        ({"a": 100.0}, 10, set()),
+        ({"a": 100.0, "b": 100.0}, 10, {"a", "b"}),
+        ({"a": 70.0, "b": 70.0, "c": 70.0, "d": 1.0}, 10, {"a", "b", "c"}),
+        ({"a": 250.0, "b": 90.0}, 10, {"a"}),
+        ({}, 3, set()),
+    ],
+)
+def test_the_least_of_k_has_total_over_q_k(evidence: dict[str, float], total: int, found: set[str]) -> None:
+    assert discoveries(evidence, total, 0.05) == found
+
+
+@given(evidences, st.integers(0, 20), st.sampled_from([0.01, 0.05, 0.5]))
+def test_it_is_the_largest_set_that_supports_itself(evidence: dict[int, float], more: int, q: float) -> None:
+    total = len(evidence) + more
+    found = discoveries(evidence, total, q)
+    for size in range(len(evidence), 0, -1):
+        best = sorted(evidence.values(), reverse=True)[:size]
+        if best[-1] * q * size >= total:
+            assert len(found) == size
+            break
+    else:
+        assert not found
+    assert all(evidence[key] >= evidence[other] for key in found for other in evidence.keys() - found)
+
+
+def test_evidence_on_more_benchmarks_than_there_are_is_refused() -> None:
+    with pytest.raises(ValueError, match="2 benchmarks, of 1"):
+        discoveries({"a": 1.0, "b": 1.0}, 1, 0.05)
+
+
+@pytest.mark.parametrize("q", [0.0, 1.1])
+def test_a_share_that_is_none_is_refused(q: float) -> None:
+    with pytest.raises(ValueError, match="share"):
+        discoveries({}, 0, q)
+
+
+def test_a_regression_goes_on_until_it_counts_among_many() -> None:
+    judge = heard(flat([0.5] * 8))
+    assert judge.verdict() is Verdict.REGRESSION
+    assert wanting({"a": judge}, 1, 0.05) == frozenset()
+    assert wanting({"a": judge}, 100, 0.05) == {"a"}
+    for pair in flat([0.5] * 5):
+        judge.add(pair)
+    assert wanting({"a": judge}, 100, 0.05) == frozenset()
+
+
+def test_what_is_open_wants_pairs_and_what_is_decided_or_spent_does_not() -> None:
+    judges = {
+        "new": Judge(PARAMETERS, higher_is_better=False),
+        "equal": heard(flat([0.0] * 20)),
+        "faster": heard(flat([-0.5] * 8)),
+        "spent": heard(flat([0.5] * 8), Parameters(seed=1, max_pairs=8)),
+    }
+    assert wanting(judges, 100, 0.05) == {"new"}

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.analysis.compare.estimate import interval
+from harness.analysis.compare.evidence import EProcess, Refutes
+from harness.analysis.compare.scale import PredictableScale
+from tests.analysis.compare.made_pairs import flat, heard
+
+series = st.lists(st.floats(min_value=-0.1, max_value=0.1), min_size=1, max_size=30)
+
+
+def scales_of(log_ratios: list[float]) -> list[float]:
+    scale, known = PredictableScale(), []
+    for ratio in log_ratios:
+        known.append(scale.next())
+        scale.add(ratio)
+    return known
+
+
+def refuted(refutes: Refutes, effect: float, log_ratios: list[float]) -> bool:
+    """By the process that gathers evidence, instead of all pairs at once."""
+    process = EProcess(refutes, effect, [0])
+    for ratio, scale in zip(log_ratios, scales_of(log_ratios), strict=True):
+        process.add([ratio], [scale])
+    return process.log_largest >= math.log(2 / 0.05)
+
+
+@settings(max_examples=40)
+@given(series, st.floats(min_value=-0.3, max_value=0.3))
+def test_what_is_outside_is_what_is_refuted(log_ratios: list[float], effect: float) -> None:
+    low, high = interval(log_ratios, scales_of(log_ratios))
+    below, above = refuted(Refutes.AT_MOST, effect, log_ratios), refuted(Refutes.AT_LEAST, effect, log_ratios)
+    if below and above:
+        assert low is not None
+        assert high is not None
+        assert low - 1e-5 <= math.expm1(effect) <= high + 1e-5
+        return
+    if low is None or math.expm1(effect) > low + 1e-5:
+        assert not below
+    if high is None or math.expm1(effect) < high - 1e-5:
+        assert not above
+
+
+@settings(max_examples=40)
+@given(st.lists(st.floats(min_value=-0.02, max_value=0.02), min_size=8, max_size=30))
+def test_it_only_ever_becomes_narrower(log_ratios: list[float]) -> None:
+    known = scales_of(log_ratios)
+    both = [interval(log_ratios[:count], known[:count]) for count in range(6, len(log_ratios) + 1)]
+    for (low, high), (next_low, next_high) in itertools.pairwise(both):
+        assert low is not None
+        assert high is not None
+        assert next_low is not None
+        assert next_high is not None
+        assert next_low >= low - 1e-5
+        assert next_high <= high + 1e-5
+
+
+def test_five_pairs_exclude_nothing_and_six_do() -> None:
+    assert heard(flat([0.02] * 5)).interval() == (None, None)
+    low, high = heard(flat([0.02] * 6)).interval()
+    assert low is not None
+    assert high is not None
+    assert low < math.expm1(0.02) < high
+
+
+def test_the_difference_is_the_median_and_lies_inside() -> None:
+    chance = np.random.default_rng(3)
+    judge = heard(flat((0.02 + 0.005 * chance.standard_t(3, 41)).tolist()))
+    low, high = judge.interval()
+    difference = judge.difference()
+    assert low is not None
+    assert high is not None
+    assert difference is not None
+    assert low < difference < high
+    assert high - low < 0.01
+
+
+def test_a_change_of_the_effect_widens_it_over_both() -> None:
+    noise = (0.02, -0.02, 0.01, -0.01)
+    moved = [(0.05 if index < 10 else -0.05) + noise[index % 4] for index in range(70)]
+    known = scales_of(moved)
+    assert all(refuted(refutes, 0.0, moved) for refutes in Refutes)
+    low, high = interval(moved, known)
+    assert low is not None
+    assert high is not None
+    assert low < 0 < high

@@ -1,0 +1,104 @@
+"""The coin makes the evidence exact: checked by tossing it in every possible way."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.analysis.compare.evidence import EProcess, Refutes, fewest_pairs
+from harness.analysis.compare.scale import PredictableScale
+from harness.core.comparison import STATISTICS, Parameters, Verdict
+from tests.analysis.compare.made_pairs import heard, pair
+
+differences = st.floats(min_value=-0.2, max_value=0.2)
+launches = st.lists(st.tuples(*(differences,) * len(STATISTICS)), min_size=1, max_size=6)
+few = settings(max_examples=30)
+
+
+def tosses(pairs: int) -> Iterator[tuple[int, ...]]:
+    return itertools.product((-1, 1), repeat=pairs)
+
+
+def evidence(process: EProcess, log_ratios: Sequence[float]) -> float:
+    scale = PredictableScale()
+    for ratio in log_ratios:
+        process.add([ratio], [scale.next()])
+        scale.add(ratio)
+    return math.exp(process.log_value)
+
+
+@few
+@given(launches)
+def test_without_an_effect_the_mean_evidence_over_all_tosses_is_one(slots: list[tuple[float, ...]]) -> None:
+    told = [
+        heard(pair([sign * ratio for ratio in slot]) for sign, slot in zip(signs, slots, strict=True)).evidence()
+        for signs in tosses(len(slots))
+    ]
+    assert statistics.fmean(one.regression for one in told) == pytest.approx(1.0)
+    assert statistics.fmean(one.improvement for one in told) == pytest.approx(1.0)
+
+
+@few
+@given(st.lists(differences, min_size=1, max_size=7), differences, st.sampled_from(Refutes))
+def test_under_the_hypothesis_itself_the_mean_evidence_is_one(
+    slots: list[float], effect: float, refutes: Refutes
+) -> None:
+    told = [
+        evidence(
+            EProcess(refutes, effect, [0]), [effect + sign * slot for sign, slot in zip(signs, slots, strict=True)]
+        )
+        for signs in tosses(len(slots))
+    ]
+    assert statistics.fmean(told) == pytest.approx(1.0)
+
+
+@few
+@given(
+    st.lists(differences, min_size=1, max_size=7),
+    differences,
+    st.floats(min_value=0, max_value=0.1),
+    st.sampled_from(Refutes),
+)
+def test_deeper_inside_the_hypothesis_there_is_less_evidence(
+    slots: list[float], effect: float, inside: float, refutes: Refutes
+) -> None:
+    true = effect - refutes * inside
+    told = [
+        evidence(EProcess(refutes, effect, [0]), [true + sign * slot for sign, slot in zip(signs, slots, strict=True)])
+        for signs in tosses(len(slots))
+    ]
+    assert statistics.fmean(told) <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.05])
+def test_of_all_tosses_no_more_than_alpha_are_ever_called_a_regression(alpha: float) -> None:
+    slots = [0.011, -0.02, 0.015, 0.08, -0.013, 0.012, -0.017, 0.021, 0.014]
+    parameters = Parameters(seed=1, alpha=alpha, max_pairs=1000)
+    verdicts = [
+        heard((pair([sign * slot] * 5) for sign, slot in zip(signs, slots, strict=True)), parameters).decided
+        for signs in tosses(len(slots))
+    ]
+    for false_alarm in (Verdict.REGRESSION, Verdict.IMPROVEMENT):
+        assert 0 < verdicts.count(false_alarm) <= alpha * len(verdicts)
+
+
+def test_equal_launches_are_no_evidence_at_all() -> None:
+    told = heard(pair([0.0] * 5) for _ in range(20)).evidence()
+    assert (told.regression, told.improvement) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(("level", "pairs"), [(0.05, 5), (0.01, 8)])
+def test_nothing_is_refuted_by_fewer_pairs_than_it_takes(level: float, pairs: int) -> None:
+    assert fewest_pairs(level) == pairs
+    assert heard([pair([1.0] * 5)] * (pairs - 1)).evidence().regression < 1 / level
+    assert heard([pair([1.0] * 5)] * pairs).evidence().regression >= 1 / level
+
+
+def test_one_pair_can_say_only_so_much() -> None:
+    assert heard([pair([1.0] * 5)]).evidence() == heard([pair([0.1] * 5)]).evidence()

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+
+from harness.analysis.compare.recompute import conclude, recompute, replay
+from harness.core.build import BuildInfo
+from harness.core.comparison import Comparison, Pair, Parameters, Verdict
+from tests.analysis.compare.made_pairs import PARAMETERS, flat, heard
+from tests.analysis.compare.simulated_launches import QUIET, Change, simulated_pairs
+
+
+def stored(pairs: list[Pair], verdict: Verdict = Verdict.UNDECIDED, *, identical: bool = False) -> Comparison:
+    return Comparison(
+        control=BuildInfo(source="installed", commit="1.5.1"),
+        metric="NET latency",
+        parameters=PARAMETERS,
+        pairs=tuple(pairs),
+        verdict=verdict,
+        identical=identical,
+    )
+
+
+def test_a_stored_comparison_says_again_what_its_judge_said() -> None:
+    pairs = simulated_pairs(QUIET, Change(every=0.02), seed=5, pairs=20)
+    judge = heard(pairs)
+    again = recompute(Comparison.model_validate_json(stored(pairs).model_dump_json()))
+    assert (again.verdict, again.reason) == (Verdict.REGRESSION, judge.reason())
+    assert (again.difference, (again.low, again.high)) == (judge.difference(), judge.interval())
+    assert again.evidence == judge.evidence()
+    assert again.pairs == tuple(pairs)
+
+
+def test_other_parameters_are_stored_with_what_they_say() -> None:
+    wide = Parameters(seed=1, margin=0.2, tail_margin=0.3, alpha=1e-9)
+    again = recompute(stored(flat([0.03, 0.04] * 10)), wide)
+    assert (again.verdict, again.parameters) == (Verdict.NO_CHANGE, wide)
+
+
+def test_too_few_pairs_for_stricter_parameters_are_undecided_and_say_so() -> None:
+    again = recompute(stored(flat([0.5] * 8), Verdict.REGRESSION), Parameters(seed=1, alpha=1e-4))
+    assert again.verdict is Verdict.UNDECIDED
+    assert "8 pairs did not suffice" in again.reason
+
+
+def test_pairs_beyond_a_smaller_budget_are_not_heard() -> None:
+    assert replay(flat([0.5] * 20), Parameters(seed=1, max_pairs=6), higher_is_better=False).pairs == 6
+
+
+def test_a_verdict_that_waits_for_precision_is_concluded() -> None:
+    judge = heard(flat([0.5] * 9), Parameters(seed=1, precision=1e-6))
+    assert judge.verdict() is None
+    assert conclude(judge).verdict is Verdict.REGRESSION
+
+
+@pytest.mark.parametrize("higher_is_better", [False, True])
+def test_the_direction_of_the_metric_is_kept(higher_is_better: bool) -> None:
+    kept = stored(flat([0.5] * 8)).model_copy(update={"higher_is_better": higher_is_better})
+    assert recompute(kept).verdict is (Verdict.IMPROVEMENT if higher_is_better else Verdict.REGRESSION)
+
+
+def test_identical_builds_have_nothing_to_compute() -> None:
+    same = stored([], Verdict.NO_CHANGE, identical=True)
+    assert recompute(same) is same
