@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, CycloptsError, Parameter
 
 import harness
+from harness import asked
 from harness.core.errors import ExitCode, HarnessError, UsageError
-from harness.options import FAI_PEP_ELSEWHERE, PlaceOptions, RunOptions
+from harness.options import CompareOptions, PlaceOptions, RunOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from harness.settings import Settings
 
 app = App(
     name="harness",
@@ -31,17 +31,16 @@ app = App(
 )
 
 _UNSET = RunOptions()
+_NOTHING = CompareOptions()
 _ANYWHERE = PlaceOptions()
 
 
 @app.command(sort_key=0)
-def run(options: RunOptions = _UNSET) -> int:
+def run(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING) -> int:
     """Measure the benchmarks of one or more specifications."""
-    settings = _settings(options)
-    if not settings.benchmark_file:
-        raise UsageError(
-            "no specification", hint="harness -b specifications/models/mv2.json; `harness --help` has more"
-        )
+    if sides != _NOTHING or asked.for_comparison(options):
+        return compare(options=options, sides=sides)
+    settings = asked.specified(asked.settings(options))
     from harness import display, shell
     from harness.flows import checks
     from harness.flows import run as flow
@@ -53,12 +52,39 @@ def run(options: RunOptions = _UNSET) -> int:
         return flow.run(settings, shown)
 
 
+@app.command(sort_key=1)
+def compare(
+    *,
+    from_: Annotated[Path | None, Parameter(name="--from")] = None,
+    options: RunOptions = _UNSET,
+    sides: CompareOptions = _NOTHING,
+) -> int:
+    """Hold a treatment against a control: two commits, releases or programs. Exit code 1 is a regression.
+
+    Args:
+        from_: Compute the verdicts of stored results again, perhaps with another margin; measures nothing.
+        options: What to measure, where and how.
+        sides: What to compare with what, and how to decide.
+    """
+    settings = asked.settings(options)
+    wish = asked.wish(options, sides)
+    from harness import display, shell
+    from harness.flows import compare as flow
+    from harness.flows import recomputed, requests
+
+    if from_ is not None:
+        return recomputed.show(from_, wish.decide, _console())
+    asked.specified(settings)
+    with shell.interruptible(), display.display() as shown:
+        return flow.compare(requests.request_of(wish, settings, shown), settings, shown)
+
+
 @app.command
 def validate(*files: Path, options: PlaceOptions = _ANYWHERE) -> int:
     """Check specifications without running anything, and list what they expand to."""
     if not files:
         raise UsageError("no specification to check", hint="harness validate FILE...")
-    settings = dataclasses.replace(_settings(options), benchmark_file=files)
+    settings = dataclasses.replace(asked.settings(options), benchmark_file=files)
     from harness.flows import checks
     from harness.flows import run as flow
 
@@ -75,7 +101,7 @@ def devices(options: PlaceOptions = _ANYWHERE) -> int:
     """List every device that can be reached."""
     from harness.flows import checks
 
-    checks.show_devices(_settings(options), _console())
+    checks.show_devices(asked.settings(options), _console())
     return ExitCode.OK
 
 
@@ -102,7 +128,7 @@ def export(
     from harness import display, shell
     from harness.flows import exports
 
-    settings = _settings(options)
+    settings = asked.settings(options)
     with shell.interruptible(), display.display() as shown:
         if model.endswith((".json", ".yaml", ".yml")):
             return exports.export_files(dataclasses.replace(settings, benchmark_file=(Path(model),)), shown)
@@ -115,21 +141,30 @@ def doctor(options: PlaceOptions = _ANYWHERE) -> int:
     """Tell what is installed, what is missing, and the remedy."""
     from harness.flows import doctor as flow
 
-    return flow.examine(_settings(options), _console())
+    return flow.examine(asked.settings(options), _console())
 
 
 @app.command
-def report(*, flush: Annotated[bool, Parameter(negative="")] = False, options: PlaceOptions = _ANYWHERE) -> int:
-    """List the latest results, or send results that a remote reporter could not deliver.
+def report(
+    path: Path | None = None,
+    /,
+    *,
+    flush: Annotated[bool, Parameter(negative="")] = False,
+    options: PlaceOptions = _ANYWHERE,
+) -> int:
+    """List the latest results, show stored ones again, or send what a remote reporter could not deliver.
 
     Args:
+        path: A result, or a folder of results, to show again.
         flush: Send everything that waits.
         options: Where things are.
     """
     from harness import display
     from harness.flows import reports
 
-    settings = _settings(options)
+    settings = asked.settings(options)
+    if path is not None:
+        return reports.show(path, settings, _console())
     if not flush:
         return reports.latest(settings, _console())
     with display.display() as shown:
@@ -147,13 +182,13 @@ def init(*, config_dir: Path | None = None) -> int:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point of the console command: everything that ends a process ends it here."""
-    sys.exit(_guarded(with_command(spelled(sys.argv[1:] if argv is None else argv))))
+    sys.exit(_guarded(asked.with_command(asked.spelled(sys.argv[1:] if argv is None else argv))))
 
 
 def _guarded(tokens: Sequence[str]) -> int:
     debug = "--debug" in tokens
     try:
-        _refuse_elsewhere(tokens)
+        asked.refuse_elsewhere(tokens)
         code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         return int(code or 0)
     except CycloptsError as error:
@@ -174,55 +209,6 @@ def _guarded(tokens: Sequence[str]) -> int:
             f"{type(error).__name__}: {error}\n  hint: a defect of the harness; --debug shows where",
             ExitCode.ENVIRONMENT,
         )
-
-
-def with_command(tokens: Sequence[str]) -> list[str]:
-    """FAI-PEP's way to start, without a command, means `run`."""
-    if not tokens or tokens[0] in {"--help", "-h", "--version"} or not tokens[0].startswith("-"):
-        return list(tokens)
-    return ["run", *tokens]
-
-
-def spelled(tokens: Sequence[str]) -> list[str]:
-    """FAI-PEP's underscores as dashes, in the names of flags that we know and nowhere else."""
-    known = {field.name for field in dataclasses.fields(RunOptions)} | {
-        name.replace("-", "_") for name in ("pre-built-binary", "custom-binary", "user-string", *FAI_PEP_ELSEWHERE)
-    }
-    return [_spelled(token, known) for token in tokens]
-
-
-def _spelled(token: str, known: set[str]) -> str:
-    name, equals, value = token.partition("=")
-    if name.startswith("--") and name[2:].removeprefix("no_") in known:
-        return name.replace("_", "-") + equals + value
-    return token
-
-
-def _refuse_elsewhere(tokens: Sequence[str]) -> None:
-    for token in tokens:
-        name = token.partition("=")[0]
-        if name.startswith("--") and name[2:] in FAI_PEP_ELSEWHERE:
-            raise UsageError(f"{name.replace('-', '_').replace('__', '--', 1)}: {FAI_PEP_ELSEWHERE[name[2:]]}")
-
-
-def _settings(options: RunOptions | PlaceOptions) -> Settings:
-    from harness import layers
-    from harness.spec.load import default_args
-
-    given = {key: value for key, value in dataclasses.asdict(options).items() if value is not None}
-    config = layers.config_file(given.pop("config_dir", None))
-    if given.pop("reset_options", False):
-        config.unlink(missing_ok=True)
-    if "info" in given:
-        given = {**layers.from_info(given.pop("info")), **given}
-    if "backend" in given:
-        given["command_args"] = f"{given.get('command_args', '')} --backend {given.pop('backend')}".strip()
-    return layers.resolve(
-        given,
-        config=layers.read_config(config),
-        environment=os.environ,
-        default_args=default_args(given.get("benchmark_file", ())),
-    )
 
 
 def _console() -> Console:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Self, TextIO
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
 
 _REFRESH_HZ = 4
 """Few enough that drawing does not disturb what is measured on another core."""
@@ -32,8 +34,26 @@ class LiveTask:
             self._progress.update(self._task, detail=text)
 
 
+class LiveBoard:
+    """A table above the moving lines."""
+
+    def __init__(self, title: str, header: Sequence[str], redraw: Callable[[Table], None]) -> None:
+        self._title = title
+        self._header = header
+        self._redraw = redraw
+
+    def show(self, rows: Sequence[Sequence[str]]) -> None:
+        """Draw it anew."""
+        table = Table(title=self._title, title_justify="left", header_style="bold", pad_edge=False)
+        for number, name in enumerate(self._header):
+            table.add_column(name, justify="left" if number in {0, len(self._header) - 1} else "right", no_wrap=True)
+        for row in rows:
+            table.add_row(*row)
+        self._redraw(table)
+
+
 class LiveDisplay:
-    """Spinners, bars and remaining time."""
+    """Spinners, bars, remaining time, and a board above them."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -44,19 +64,17 @@ class LiveDisplay:
             TextColumn("[dim]{task.fields[detail]}"),
             TimeElapsedColumn(),
             TimeRemainingColumn(compact=True),
-            console=console,
-            transient=True,
-            refresh_per_second=_REFRESH_HZ,
         )
+        self._live = Live(self._progress, console=console, transient=True, refresh_per_second=_REFRESH_HZ)
 
     def __enter__(self) -> Self:
-        self._progress.start()
+        self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        self._live.stop()
 
     @contextlib.contextmanager
     def task(self, text: str, total: float | None = None) -> Iterator[LiveTask]:
@@ -67,9 +85,17 @@ class LiveDisplay:
         finally:
             self._progress.remove_task(task)
 
+    @contextlib.contextmanager
+    def board(self, title: str, header: Sequence[str]) -> Iterator[LiveBoard]:
+        """A table above the moving lines until the context ends."""
+        try:
+            yield LiveBoard(title, header, lambda table: self._live.update(Group(table, self._progress)))
+        finally:
+            self._live.update(self._progress)
+
     def say(self, text: str) -> None:
         """A line that stays above the moving ones."""
-        self._progress.console.print(text, markup=False, highlight=False)
+        self.console.print(text, markup=False, highlight=False)
 
 
 class PlainTask:
@@ -95,6 +121,21 @@ class PlainTask:
         print(f"... {self._name}{share}{detail}", file=self._stream, flush=True)
 
 
+class PlainBoard:
+    """Says a row when its last word changes: when something is decided."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._known: dict[str, str] = {}
+
+    def show(self, rows: Sequence[Sequence[str]]) -> None:
+        """Tell what is new."""
+        for row in rows:
+            if row[-1] and self._known.get(row[0]) != row[-1]:
+                self._known[row[0]] = row[-1]
+                print("  ".join(cell for cell in row if cell), file=self._stream, flush=True)
+
+
 class PlainDisplay:
     """Lines for logs and pipes."""
 
@@ -116,6 +157,12 @@ class PlainDisplay:
         task = PlainTask(text, self._stream)
         task.update(total=total)
         yield task
+
+    @contextlib.contextmanager
+    def board(self, title: str, header: Sequence[str]) -> Iterator[PlainBoard]:  # noqa: ARG002 - lines need no header
+        """Says what is decided."""
+        self.say(title)
+        yield PlainBoard(self._stream)
 
     def say(self, text: str) -> None:
         """One line."""

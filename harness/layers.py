@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import cast
@@ -13,7 +13,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from harness.core.errors import UsageError
 from harness.core.placeholders import suggest
-from harness.core.values import Value
+from harness.core.values import Scalar, Value, text
 from harness.settings import Settings, default_config_dir
 
 _PREFIX = "HARNESS_"
@@ -96,44 +96,61 @@ class Side(Value, extra="ignore"):
     programs: dict[str, Program]
     string_map: str | dict[str, JsonValue] = {}
 
+    def paths(self) -> dict[str, Path]:
+        """Its programs, by placeholder."""
+        return {name: program.location.absolute() for name, program in self.programs.items()}
+
+    def texts(self) -> dict[str, str]:
+        """Its placeholders as text."""
+        return {name: text(value) for name, value in self.variables().items() if isinstance(value, Scalar)}
+
+    def variables(self) -> dict[str, object]:
+        """Its placeholders.
+
+        Raises:
+            UsageError: They are no JSON object.
+        """
+        mapped = _json_object(self.string_map)
+        return mapped if isinstance(mapped, dict) else {}
+
 
 class Info(Value, extra="ignore"):
-    """FAI-PEP's info JSON, as far as it concerns a run without a control."""
+    """FAI-PEP's info JSON."""
 
     treatment: Side
-    control: JsonValue = None
+    control: Side | None = None
     meta: dict[str, JsonValue] = {}
     run_type: str | None = None
     user: str | None = None
 
 
-def from_info(text: str) -> Layer:
-    """The settings that an info JSON stands for.
+def read_info(given: str) -> Info:
+    """An info JSON.
 
     Args:
-        text: The JSON itself, or the path of a file with it.
+        given: The JSON itself, or the path of a file with it.
 
     Raises:
-        UsageError: It cannot be read, or asks for a comparison.
+        UsageError: It cannot be read.
     """
-    source = text if text.lstrip().startswith("{") else _read(Path(text))
+    source = given if given.lstrip().startswith("{") else _read(Path(given))
     try:
-        info = Info.model_validate_json(source)
+        return Info.model_validate_json(source)
     except ValidationError as error:
         raise UsageError(f"--info: {_first(error)}", hint='as in {"treatment": {"programs": {...}, ...}}') from error
-    if info.control is not None:
-        raise UsageError("--info has a control, and comparing is not supported yet", hint="remove `control`")
+
+
+def from_info(info: Info) -> Layer:
+    """The settings that an info JSON stands for; with a control, what its sides do not share is left to them."""
     side = info.treatment
-    mapped = json.loads(side.string_map) if isinstance(side.string_map, str) else side.string_map
     found: dict[str, object] = {
-        "program": {name: program.location for name, program in side.programs.items()},
-        "string_map": mapped,
+        "program": side.paths(),
         "meta": info.meta,
-        "commit": side.commit,
-        "commit_time": side.commit_time,
         "run_type": info.run_type,
         "user": info.user,
     }
+    if info.control is None:
+        found |= {"string_map": side.variables(), "commit": side.commit, "commit_time": side.commit_time}
     return {key: value for key, value in found.items() if value is not None}
 
 
@@ -198,7 +215,11 @@ def _pairs(value: object) -> object:
 def _programs(value: object) -> object:
     if not isinstance(value, (str, tuple, list)):
         return value
-    items = (value,) if isinstance(value, str) else value
+    return programs_of((value,) if isinstance(value, str) else [str(item) for item in value])
+
+
+def programs_of(items: Sequence[str]) -> dict[str, Path]:
+    """`PATH` or `NAME=PATH`, several of them, by name; the nameless one is `program`."""
     named = (str(item).split("=", 1) if "=" in str(item) else ("program", str(item)) for item in items)
     return {name: Path(path).expanduser().absolute() for name, path in named}
 

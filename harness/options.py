@@ -13,6 +13,8 @@ WHERE = Group("Where to measure", sort_key=2)
 HOW = Group("How to measure", sort_key=3)
 REPORT = Group("Where results go", sort_key=4)
 FILES = Group("Files and configuration", sort_key=5)
+SIDES = Group("What to compare with what", sort_key=6)
+DECIDE = Group("How to decide", sort_key=7)
 
 Paths = Annotated[tuple[Path, ...] | None, Parameter(consume_multiple=True, negative="")]
 Words = Annotated[tuple[str, ...] | None, Parameter(consume_multiple=True, negative="")]
@@ -136,6 +138,87 @@ class RunOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions:
+    """What is compared with what, and how it is decided; None where the command line says nothing."""
+
+    control: Annotated[str | None, Parameter(name=["--control", "--base-commit"], group=SIDES)] = None
+    """Commit or version to hold the treatment against; the default is where its branch left the main branch."""
+
+    treatment: Annotated[str | None, Parameter(name=["--treatment", "--commit"], group=SIDES)] = None
+    """Commit or version to judge; the default is the newest of `--branch`."""
+
+    control_program: Annotated[Words, Parameter(group=SIDES)] = None
+    """Ready runner of the control; `NAME=PATH` for further programs."""
+
+    treatment_program: Annotated[Words, Parameter(group=SIDES)] = None
+    """Ready runner of the treatment."""
+
+    source: Annotated[str | None, Parameter(group=SIDES)] = None
+    """Where commits come from: `releases:PACKAGE`, `git:FOLDER` or `hg:FOLDER`."""
+
+    repo_dir: Annotated[str | None, Parameter(group=SIDES)] = None
+    """The framework's repository; it is never changed."""
+
+    repo: Annotated[Literal["git", "hg"] | None, Parameter(group=SIDES)] = None
+    """Kind of that repository."""
+
+    remote_repository: Annotated[str | None, Parameter(group=SIDES)] = None
+    """Its remote that is asked for new commits."""
+
+    branch: Annotated[str | None, Parameter(group=SIDES)] = None
+    """Branch whose newest commit is the treatment, when none is named."""
+
+    frameworks_dir: Annotated[Paths, Parameter(group=SIDES)] = None
+    """Folders with further recipes, `<framework>/<platform>/build.sh`."""
+
+    exec_dir: Annotated[Path | None, Parameter(group=SIDES)] = None
+    """Folder of the builds."""
+
+    self_check: Annotated[bool | None, Parameter(group=SIDES, negative="")] = None
+    """Compare the installed runner with itself: any verdict but `no change` speaks against this machine."""
+
+    ab_testing: Annotated[bool | None, Parameter(group=SIDES, negative="")] = None
+    """FAI-PEP's: compare `--base_commit` with `--commit`."""
+
+    metric: Annotated[str | None, Parameter(group=DECIDE)] = None
+    """What to compare; the default is `NET latency`."""
+
+    margin: Annotated[float | None, Parameter(group=DECIDE)] = None
+    """Relative change that matters: 0.01 is 1 %."""
+
+    tail_margin: Annotated[float | None, Parameter(group=DECIDE)] = None
+    """Relative change of p90 that still counts as no change."""
+
+    alpha: Annotated[float | None, Parameter(group=DECIDE)] = None
+    """Largest probability of a false regression, and of a false improvement."""
+
+    beta: Annotated[float | None, Parameter(group=DECIDE)] = None
+    """Largest probability of calling a change that matters no change."""
+
+    fdr: Annotated[float | None, Parameter(group=DECIDE)] = None
+    """Largest expected share of false ones among the reported regressions of many benchmarks."""
+
+    pairs: Annotated[int | None, Parameter(group=DECIDE)] = None
+    """Budget of each benchmark in pairs of launches."""
+
+    seconds: Annotated[float | None, Parameter(group=DECIDE)] = None
+    """Budget of each benchmark in seconds of device time."""
+
+    precision: Annotated[float | None, Parameter(group=DECIDE)] = None
+    """Go on until the difference is known to so much: 0.003 is 0.3 %."""
+
+    gate: Annotated[bool | None, Parameter(group=DECIDE, negative="")] = None
+    """Only ask whether it became slower: needs less time when it did not."""
+
+    seed: Annotated[int | None, Parameter(group=DECIDE)] = None
+    """Seed of the coin that orders each pair; recorded."""
+
+    resume: Annotated[bool | None, Parameter(group=DECIDE, negative="")] = None
+    """Go on where an interrupted comparison was."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceOptions:
     """What the other commands need to know: where things are, and how specifications are read."""
 
@@ -174,20 +257,11 @@ class PlaceOptions:
 
 
 FAI_PEP_ELSEWHERE = {
-    "ab-testing": "comparing two commits is not supported yet",
-    "base-commit": "comparing two commits is not supported yet",
-    "branch": "building from a repository is not supported yet",
-    "commit": "building from a repository is not supported yet",
     "commit-file": "the continuous mode is not supported yet",
-    "exec-dir": "building from a repository is not supported yet",
-    "frameworks-dir": "building from a repository is not supported yet",
     "interval": "the continuous mode is not supported yet",
     "regression": "the continuous mode is not supported yet",
     "regressed-types": "the continuous mode is not supported yet",
-    "remote-repository": "building from a repository is not supported yet",
-    "repo": "building from a repository is not supported yet",
-    "repo-dir": "building from a repository is not supported yet",
-    "same-host": "building from a repository is not supported yet",
+    "same-host": "both sides are always built before anything is measured",
     "status-file": "the continuous mode is not supported yet",
     "step": "the continuous mode is not supported yet",
     "platforms": "one platform a run: use --platform",

@@ -11,12 +11,13 @@ import harness
 from harness.analysis.summary import collect
 from harness.analysis.trust import judge
 from harness.core.benchmark import Benchmark
-from harness.core.build import Build
+from harness.core.build import Build, BuildInfo
 from harness.core.device import Device
 from harness.core.files import CachedFile
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import Metric
-from harness.core.result import BenchmarkInfo, BuildInfo, FileInfo, Note, Outcome, Result
+from harness.core.note import Note
+from harness.core.result import BenchmarkInfo, FileInfo, Outcome, Result
 
 _SILENT = "the program ended well but reported no number"
 _SILENT_HINT = (
@@ -131,7 +132,7 @@ def _result(
         hint=hint,
         run_type=run_type,
         benchmark=_benchmark_info(benchmark),
-        build=_build_info(build) if build else None,
+        build=build_info(build) if build else None,
         device=device,
         metrics=tuple(metrics),
         files={key: _file_info(file) for key, file in (files or {}).items()},
@@ -161,7 +162,8 @@ def _benchmark_info(benchmark: Benchmark) -> BenchmarkInfo:
     )
 
 
-def _build_info(build: Build) -> BuildInfo:
+def build_info(build: Build) -> BuildInfo:
+    """What a result keeps of a build."""
     return BuildInfo(**build.model_dump(exclude={"programs", "variables"}))
 
 

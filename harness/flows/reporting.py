@@ -7,10 +7,18 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from harness.core.comparison import Comparison, Verdict
 from harness.core.errors import ExitCode, HarnessError
 from harness.core.protocols import Progress, Reporter
 from harness.core.result import Outcome, Report, Result
 
+_GRAVEST_FIRST = (
+    ExitCode.REGRESSION,
+    ExitCode.ENVIRONMENT,
+    ExitCode.BENCHMARK_FAILED,
+    ExitCode.UNDECIDED,
+    ExitCode.OK,
+)
 _NOT_RUN = frozenset({Outcome.SKIPPED, Outcome.UNSUPPORTED})
 
 
@@ -27,6 +35,7 @@ class Reporting:
         self._progress = progress
         self._lock = threading.Lock()
         self._outcomes: Counter[Outcome] = Counter()
+        self._verdicts: Counter[Verdict] = Counter()
         self._untrusted = 0
         self._broken = 0
         self.places: dict[str, str] = {}
@@ -49,25 +58,33 @@ class Reporting:
 
     def summary(self) -> str:
         """How many ended how, in a sentence."""
-        parts = [f"{count} {outcome.value}" for outcome, count in sorted(self._outcomes.items())]
+        counts = self._verdicts or self._outcomes
+        parts = [f"{count} {kind.value}" for kind, count in sorted(counts.items())]
         doubtful = f", {self._untrusted} not to be trusted (see the notes)" if self._untrusted else ""
         return (", ".join(parts) or "nothing measured") + doubtful
 
-    def exit_code(self) -> ExitCode:
-        """What the results amount to: an environment that failed weighs more than a benchmark that failed.
+    def exit_code(self, *others: ExitCode) -> ExitCode:
+        """What the run amounts to: the gravest of what the results say and of what others know.
 
-        Skipped benchmarks are no failure as long as something was measured.
+        Skipped benchmarks are no failure as long as something was measured, or was known without measuring.
         """
+        codes = {ExitCode.OK, *others}
+        if self._verdicts[Verdict.REGRESSION]:
+            codes.add(ExitCode.REGRESSION)
+        if self._verdicts[Verdict.UNDECIDED]:
+            codes.add(ExitCode.UNDECIDED)
         if self._outcomes[Outcome.DEVICE_LOST] or self._broken:
-            return ExitCode.ENVIRONMENT
+            codes.add(ExitCode.ENVIRONMENT)
         failed = sum(count for outcome, count in self._outcomes.items() if outcome not in {Outcome.OK, *_NOT_RUN})
-        if failed or not self._outcomes[Outcome.OK]:
-            return ExitCode.BENCHMARK_FAILED
-        return ExitCode.OK
+        if failed or not (self._outcomes[Outcome.OK] or self._verdicts):
+            codes.add(ExitCode.BENCHMARK_FAILED)
+        return next(code for code in _GRAVEST_FIRST if code in codes)
 
     def _count(self, result: Result) -> None:
         self._outcomes[result.outcome] += 1
         self._untrusted += result.ok and not result.trusted
+        if result.comparison is not None:
+            self._verdicts[_told(result.comparison)] += 1
 
     @contextlib.contextmanager
     def _isolated(self, reporter: Reporter) -> Iterator[None]:
@@ -79,3 +96,10 @@ class Reporting:
         except Exception as error:  # noqa: BLE001 - a third party's reporter must not cost the others their results
             self._broken += 1
             self._progress.say(f"reporter {reporter.name} is broken: {type(error).__name__}: {error}")
+
+
+def _told(comparison: Comparison) -> Verdict:
+    """The verdict as it counts: a regression that does not survive among many benchmarks is not told as one."""
+    if comparison.verdict is Verdict.REGRESSION and not comparison.discovered:
+        return Verdict.UNDECIDED
+    return comparison.verdict

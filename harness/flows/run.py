@@ -7,13 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from harness import plugins
 from harness.core.benchmark import Benchmark, ModelFile
 from harness.core.build import Build
-from harness.core.errors import BenchmarkFailed, EnvironmentProblem, ExitCode
+from harness.core.errors import BenchmarkFailed, ExitCode
 from harness.core.files import CachedFile
 from harness.core.protocols import Exporter, Progress
 from harness.core.result import Outcome
 from harness.flows.lowering import describe
 from harness.flows.plan import Builds, Failure, Files, Plan, choose, file_key, pair, select
 from harness.flows.reporting import Reporting
+from harness.flows.sides import build_side, installed
 from harness.flows.worker import Worker
 from harness.models.cache import ModelCache
 from harness.settings import Settings
@@ -35,7 +36,7 @@ def run(settings: Settings, progress: Progress) -> ExitCode:
     finally:
         reporting.close()
     progress.say(f"{reporting.summary()}; results: {settings.local_reporter}")
-    return max(reporting.exit_code(), _environment(builds), key=_ORDER.index)
+    return reporting.exit_code(environment_of(builds))
 
 
 def make_plan(settings: Settings) -> Plan:
@@ -99,20 +100,8 @@ def fetch(plan: Plan, settings: Settings, progress: Progress) -> Files:
 
 def build(plan: Plan, settings: Settings, progress: Progress) -> Builds:
     """Bring the runner of every framework for every device."""
-    builds: dict[tuple[str, str], Build | Failure] = {}
-    for one in plan.pairs:
-        key = (one.benchmark.framework, one.device.identity)
-        if key in builds or one.obstacle is not None:
-            continue
-        try:
-            made = plan.frameworks[one.benchmark.framework].build(one.device, progress)
-            builds[key] = _named(made, settings)
-        except BenchmarkFailed as error:
-            builds[key] = Failure(Outcome.UNSUPPORTED, error.message, error.hint)
-        except EnvironmentProblem as error:
-            progress.say(f"✗ {one.benchmark.framework}: {error}")
-            builds[key] = Failure(Outcome.FAILED, error.message, error.hint, environment=True)
-    return builds
+    builds = build_side(plan, installed, progress)
+    return {key: made if isinstance(made, Failure) else _named(made, settings) for key, made in builds.items()}
 
 
 def measure_all(
@@ -146,10 +135,7 @@ def _named(made: Build, settings: Settings) -> Build:
     return made.model_copy(update={"commit": settings.commit, "commit_time": settings.commit_time})
 
 
-def _environment(builds: Builds) -> ExitCode:
+def environment_of(builds: Builds) -> ExitCode:
+    """What the builds say about the environment."""
     failed = any(isinstance(made, Failure) and made.environment for made in builds.values())
     return ExitCode.ENVIRONMENT if failed else ExitCode.OK
-
-
-_ORDER = (ExitCode.OK, ExitCode.BENCHMARK_FAILED, ExitCode.ENVIRONMENT)
-"""Exit codes by what they say about the run: the worst one is told."""

@@ -7,18 +7,16 @@ import time
 import traceback
 from pathlib import Path
 
-from pydantic import JsonValue
-
 from harness.analysis.conclude import conclude, without_numbers
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem
-from harness.core.files import CachedFile
 from harness.core.measurement import Job
 from harness.core.protocols import Progress, Session
 from harness.core.result import Outcome, RawLog, Report
-from harness.flows.plan import Builds, Failure, Files, Pair, Plan, file_key
+from harness.flows.jobs import job_of, meta_of
+from harness.flows.plan import Builds, Failure, Files, Plan
 from harness.flows.reporting import Reporting
 from harness.run.measure import measure
 from harness.settings import Settings
@@ -63,27 +61,13 @@ class Worker:
         for one in self._plan.pairs:
             if one.device.identity != self._device.identity:
                 continue
-            job = self._job(one)
+            job = job_of(one, self._builds, self._files)
             if isinstance(job, Job):
                 jobs.append(job)
             else:
                 self._reporting.report(self._not_run(one.benchmark, job))
         if jobs:
             self._measure_all(jobs)
-
-    def _job(self, one: Pair) -> Job | Failure:
-        if one.obstacle is not None:
-            return Failure(Outcome.SKIPPED, one.obstacle)
-        made = self._builds[one.benchmark.framework, one.device.identity]
-        if isinstance(made, Failure):
-            return made
-        found: dict[str, CachedFile] = {}
-        for file in one.benchmark.cached_files():
-            cached = self._files[file_key(file, one.benchmark)]
-            if isinstance(cached, Failure):
-                return cached
-            found[file.key] = cached.model_copy(update={"key": file.key})
-        return Job(one.benchmark, made, found)
 
     def _measure_all(self, jobs: list[Job]) -> None:
         """Hold the device for all jobs; when it is lost, those that are left end as lost."""
@@ -117,8 +101,11 @@ class Worker:
                     progress=self._progress,
                 )
             result = conclude(
-                job, session.device, measurement, run_type=self._settings.run_type, meta=_meta(self._settings)
+                job, session.device, measurement, run_type=self._settings.run_type, meta=meta_of(self._settings)
             )
+            if self._settings.debug or job.benchmark.log_output:
+                for log in measurement.logs:
+                    self._progress.say(f"--- {job.benchmark.title} {log.name}\n{log.text.rstrip()}")
             return Report(result=result, logs=measurement.logs)
         except Interrupted:
             raise
@@ -141,12 +128,6 @@ class Worker:
             hint=failure.hint,
             now=time.time(),
             run_type=self._settings.run_type,
-            meta=_meta(self._settings),
+            meta=meta_of(self._settings),
         )
         return Report(result=result)
-
-
-def _meta(settings: Settings) -> dict[str, JsonValue]:
-    """Who ran it, as far as they said."""
-    given: dict[str, JsonValue] = {"user": settings.user, "user_identifier": settings.user_identifier}
-    return {**settings.meta, **{key: value for key, value in given.items() if value is not None}}

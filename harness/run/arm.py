@@ -90,6 +90,10 @@ class Arm:
             self._observations[-1] += self._parsed(after) if after else ()
         return launched.launch, self._observations[-1]
 
+    def discard(self) -> None:
+        """Let the last launch stand in the record, but not what it said: it only warmed up."""
+        self._observations[-1] = ()
+
     def note(self, note: Note) -> None:
         """Keep something that a reader of the numbers must know."""
         self._notes.append(note)

@@ -1,0 +1,153 @@
+"""What the command line asks for: flags as they were typed, and the settings and wishes they amount to."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from harness.core.errors import UsageError
+from harness.options import FAI_PEP_ELSEWHERE, CompareOptions, PlaceOptions, RunOptions
+
+if TYPE_CHECKING:
+    from harness.flows.requests import Programs, Wish
+    from harness.settings import Settings
+
+_OTHER_NAMES = ("pre-built-binary", "custom-binary", "user-string", "base-commit", "commit", "device")
+_DECIDE = {
+    "alpha": "alpha",
+    "beta": "beta",
+    "margin": "margin",
+    "tail_margin": "tail_margin",
+    "fdr": "fdr",
+    "pairs": "max_pairs",
+    "seconds": "max_seconds",
+    "precision": "precision",
+    "gate": "gate",
+    "seed": "seed",
+}
+"""Flags that decide, and the fields of `harness.core.comparison.Parameters` they set."""
+
+
+def with_command(tokens: Sequence[str]) -> list[str]:
+    """FAI-PEP's way to start, without a command, means `run`."""
+    if not tokens or tokens[0] in {"--help", "-h", "--version"} or not tokens[0].startswith("-"):
+        return list(tokens)
+    return ["run", *tokens]
+
+
+def spelled(tokens: Sequence[str]) -> list[str]:
+    """FAI-PEP's underscores as dashes, in the names of flags that we know and nowhere else."""
+    classes = (RunOptions, CompareOptions, PlaceOptions)
+    known = {field.name for options in classes for field in dataclasses.fields(options)}
+    known |= {name.replace("-", "_") for name in (*_OTHER_NAMES, *FAI_PEP_ELSEWHERE)}
+    return [_spelled(token, known) for token in tokens]
+
+
+def refuse_elsewhere(tokens: Sequence[str]) -> None:
+    """Say what a flag of FAI-PEP that means nothing here should be instead.
+
+    Raises:
+        UsageError: There is one.
+    """
+    for token in tokens:
+        name = token.partition("=")[0]
+        if name.startswith("--") and name[2:] in FAI_PEP_ELSEWHERE:
+            raise UsageError(f"--{name[2:].replace('-', '_')}: {FAI_PEP_ELSEWHERE[name[2:]]}")
+
+
+def settings(options: RunOptions | PlaceOptions) -> Settings:
+    """The flags on top of what is saved, in the environment and in the specifications.
+
+    Raises:
+        UsageError: A layer has a key or a value that means nothing.
+    """
+    from harness import layers
+    from harness.spec.load import default_args
+
+    given = {key: value for key, value in dataclasses.asdict(options).items() if value is not None}
+    config = layers.config_file(given.pop("config_dir", None))
+    if given.pop("reset_options", False):
+        config.unlink(missing_ok=True)
+    if "info" in given:
+        given = {**layers.from_info(layers.read_info(given.pop("info"))), **given}
+    if "backend" in given:
+        given["command_args"] = f"{given.get('command_args', '')} --backend {given.pop('backend')}".strip()
+    return layers.resolve(
+        given,
+        config=layers.read_config(config),
+        environment=os.environ,
+        default_args=default_args(given.get("benchmark_file", ())),
+    )
+
+
+def specified(found: Settings) -> Settings:
+    """The settings, if they name a specification.
+
+    Raises:
+        UsageError: They do not.
+    """
+    if not found.benchmark_file:
+        raise UsageError(
+            "no specification", hint="harness -b specifications/models/mv2.json; `harness --help` has more"
+        )
+    return found
+
+
+def for_comparison(options: RunOptions) -> bool:
+    """Whether FAI-PEP's info JSON has a control."""
+    if options.info is None:
+        return False
+    from harness import layers
+
+    return layers.read_info(options.info).control is not None
+
+
+def wish(options: RunOptions, sides: CompareOptions) -> Wish:
+    """What the flags, or an info JSON, ask to compare.
+
+    Raises:
+        UsageError: The info JSON cannot be read.
+    """
+    from harness import layers
+    from harness.flows.requests import Programs, Wish
+
+    control = _given(sides.control_program, sides.control)
+    treatment = _given(sides.treatment_program, sides.treatment)
+    if options.info is not None and (info := layers.read_info(options.info)).control is not None:
+        control, treatment = (
+            Programs(side.paths(), side.commit, side.commit_time, side.texts())
+            for side in (info.control, info.treatment)
+        )
+    repository = f"{sides.repo or 'git'}:{sides.repo_dir}" if sides.repo_dir else None
+    flags = dataclasses.asdict(sides)
+    return Wish(
+        control=control,
+        treatment=treatment,
+        source=sides.source or repository,
+        remote=sides.remote_repository,
+        branch=sides.branch,
+        recipes=sides.frameworks_dir or (),
+        builds=sides.exec_dir,
+        self_check=bool(sides.self_check),
+        decide={field: flags[flag] for flag, field in _DECIDE.items() if flags[flag] is not None},
+        metric=sides.metric,
+        resume=bool(sides.resume),
+    )
+
+
+def _given(programs: tuple[str, ...] | None, name: str | None) -> str | Programs | None:
+    if not programs:
+        return name
+    from harness import layers
+    from harness.flows.requests import Programs
+
+    return Programs(layers.programs_of(programs))
+
+
+def _spelled(token: str, known: set[str]) -> str:
+    name, equals, value = token.partition("=")
+    if name.startswith("--") and name[2:].removeprefix("no_") in known:
+        return name.replace("_", "-") + equals + value
+    return token

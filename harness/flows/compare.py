@@ -1,0 +1,216 @@
+"""Control against treatment as stages: load, plan, fetch, build both sides, compare in pairs, report."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from harness import plugins
+from harness.analysis.compare.exact import exact_differences
+from harness.analysis.compare.fai_pep import control_summary, diff_summary
+from harness.analysis.conclude import build_info, conclude, without_numbers
+from harness.analysis.summary import summarise
+from harness.core.comparison import Comparison, Parameters, Verdict
+from harness.core.errors import ExitCode
+from harness.core.metric import ControlSide, Metric, convert
+from harness.core.note import Note
+from harness.core.protocols import Display
+from harness.core.result import Outcome, Report
+from harness.flows.comparing import Comparing
+from harness.flows.contest import Contest, Versus
+from harness.flows.jobs import job_of, meta_of
+from harness.flows.plan import Builds, Failure, Files, Pair, Plan
+from harness.flows.reporting import Reporting
+from harness.flows.run import environment_of, fetch, make_plan
+from harness.flows.sides import Side, build_side, same_bytes
+from harness.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to compare, and how to decide.
+
+    Attributes:
+        control: Where the control's runner comes from.
+        treatment: Where the treatment's comes from.
+        parameters: How to decide.
+        metric: What to compare; None takes the latency.
+        resume: Whether to go on where an interrupted comparison was.
+        self_check: Whether both sides are meant to be the same: then equal bytes are compared all the same.
+    """
+
+    control: Side
+    treatment: Side
+    parameters: Parameters
+    metric: str | None = None
+    resume: bool = False
+    self_check: bool = False
+
+
+def compare(request: Request, settings: Settings, display: Display) -> ExitCode:
+    """Compare every benchmark of the specifications, and report as each is decided."""
+    plan = make_plan(settings)
+    reporting = Reporting(plugins.reporters(settings), display)
+    try:
+        files = fetch(plan, settings, display)
+        control = build_side(plan, request.control, display)
+        treatment = build_side(plan, request.treatment, display)
+        _Comparison(request, settings, plan, files=files, reporting=reporting, display=display).run(control, treatment)
+    finally:
+        reporting.close()
+    display.say(f"{reporting.summary()}; results: {settings.local_reporter}")
+    return reporting.exit_code(environment_of(control), environment_of(treatment))
+
+
+class _Comparison:
+    """The stages that need everything that was gathered before."""
+
+    def __init__(
+        self,
+        request: Request,
+        settings: Settings,
+        plan: Plan,
+        *,
+        files: Files,
+        reporting: Reporting,
+        display: Display,
+    ) -> None:
+        self._request = request
+        self._settings = settings
+        self._plan = plan
+        self._files = files
+        self._reporting = reporting
+        self._display = display
+        self._lock = threading.Lock()
+
+    def run(self, control: Builds, treatment: Builds) -> None:
+        """Report at once what needs no measuring; compare the rest, on every device at the same time."""
+        subjects = [subject for pair in self._plan.pairs if (subject := self._subject(pair, control, treatment))]
+        devices = {subject.device.identity: subject.device for subject in subjects}
+        if not devices:
+            return
+        with ThreadPoolExecutor(len(devices)) as pool:
+            workers = [
+                pool.submit(
+                    Comparing(
+                        device,
+                        self._plan.platform,
+                        self._plan.frameworks,
+                        parameters=self._request.parameters,
+                        journals=self._settings.cache_dir / "comparisons",
+                        resume=self._request.resume,
+                        total=len(subjects),
+                        tell=self._tell,
+                        refuse=self._refuse,
+                        display=self._display,
+                    ).run,
+                    [subject for subject in subjects if subject.device.identity == identity],
+                )
+                for identity, device in devices.items()
+            ]
+            for worker in workers:
+                worker.result()
+
+    def _subject(self, pair: Pair, control: Builds, treatment: Builds) -> Versus | None:
+        """What will be measured; None, and a result, where nothing can or need be."""
+        sides = [job_of(pair, builds, self._files) for builds in (control, treatment)]
+        for job in sides:
+            if isinstance(job, Failure):
+                self._report(self._without(pair, job))
+                return None
+        one, other = sides
+        if isinstance(one, Failure) or isinstance(other, Failure):
+            return None
+        versus = Versus(one, other, pair.device, self._request.metric)
+        if not self._request.self_check and same_bytes(one.build, other.build):
+            self._report(self._identical(versus))
+            return None
+        return versus
+
+    def _tell(self, contest: Contest, discovered: bool) -> None:
+        versus = contest.versus
+        control_side, treatment_side = contest.measurements()
+        meta = meta_of(self._settings)
+        control, treatment = (
+            conclude(job, versus.device, measurement, run_type=self._settings.run_type, meta=meta)
+            for job, measurement in ((versus.control, control_side), (versus.treatment, treatment_side))
+        )
+        comparison = contest.comparison(discovered=discovered)
+        result = treatment.model_copy(
+            update={
+                "metrics": tuple(_beside(metric, control.metric(metric.name)) for metric in treatment.metrics),
+                "comparison": comparison.model_copy(update={"exact": exact_differences(control, treatment)}),
+                "control_launches": control.launches,
+                "notes": _for_comparison(treatment.notes),
+            }
+        )
+        logs = (
+            *(log.model_copy(update={"name": f"control-{log.name}"}) for log in control_side.logs),
+            *treatment_side.logs,
+        )
+        self._report(Report(result=result, logs=logs))
+        if contest.failure is None:
+            contest.told()
+
+    def _refuse(self, versus: Versus, failure: Failure) -> None:
+        self._report(self._without(Pair(versus.treatment.benchmark, versus.device), failure))
+
+    def _without(self, pair: Pair, failure: Failure) -> Report:
+        result = without_numbers(
+            pair.benchmark,
+            pair.device,
+            None,
+            outcome=failure.outcome,
+            reason=failure.reason,
+            hint=failure.hint,
+            now=time.time(),
+            run_type=self._settings.run_type,
+            meta=meta_of(self._settings),
+        )
+        return Report(result=result)
+
+    def _identical(self, versus: Versus) -> Report:
+        """Runners of equal bytes cannot differ: nothing is measured."""
+        reason = "both runners are the same bytes: there is nothing to measure"
+        report = self._without(Pair(versus.treatment.benchmark, versus.device), Failure(Outcome.SKIPPED, reason))
+        comparison = Comparison(
+            control=build_info(versus.control.build),
+            metric=self._request.metric or "",
+            parameters=self._request.parameters,
+            verdict=Verdict.NO_CHANGE,
+            reason=reason,
+            identical=True,
+        )
+        update = {"comparison": comparison, "build": build_info(versus.treatment.build)}
+        return Report(result=report.result.model_copy(update=update))
+
+    def _report(self, report: Report) -> None:
+        with self._lock:
+            self._reporting.report(report)
+
+
+def _beside(metric: Metric, control: Metric | None) -> Metric:
+    """The metric with the control's half, where both have samples in units that convert."""
+    factor = convert(1.0, control.unit, metric.unit) if control is not None and control.samples else None
+    if control is None or factor is None:
+        return metric
+    values = tuple(value * factor for value in control.samples)
+    summary = control_summary(summarise(values))
+    side = ControlSide(
+        control_values=values,
+        control_launches=control.launches,
+        control_summary=summary,
+        diff_summary=diff_summary(metric.summary, summary),
+    )
+    return metric.model_copy(update={"control": side})
+
+
+def _for_comparison(notes: Sequence[Note]) -> tuple[Note, ...]:
+    """Noise is what pairs and coin are for: it is told, and speaks against no verdict."""
+    return tuple(note.model_copy(update={"trust": True}) if note.code in _MODELLED else note for note in notes)
+
+
+_MODELLED = frozenset({"noisy", "busy", "disturbed", "few_samples"})

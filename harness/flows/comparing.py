@@ -1,0 +1,136 @@
+"""One device's share of a comparison: one pair of each benchmark in turn, until all are decided or out of budget.
+
+Taking turns spreads the pairs of each benchmark over time, so that a bad minute of the machine is shared by all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from harness.analysis.compare.discovery import discoveries, wanting
+from harness.core.comparison import Parameters
+from harness.core.device import Device
+from harness.core.errors import EnvironmentProblem
+from harness.core.measurement import Job
+from harness.core.protocols import Board, Display, Framework, Platform, Session
+from harness.core.result import Outcome
+from harness.flows.contest import Contest, Versus
+from harness.flows.plan import Failure
+from harness.flows.standings import HEADER, standing
+from harness.run.arm import Arm
+
+Tell = Callable[[Contest, bool], None]
+"""Told each comparison when it leaves, and whether its regression survives the control of false discoveries."""
+
+
+Refuse = Callable[[Versus, Failure], None]
+"""Told what cannot even begin."""
+
+
+class Comparing:
+    """Compares on one device.
+
+    Args:
+        device: Where.
+        platform: How to hold it.
+        frameworks: By name.
+        parameters: How comparisons are decided.
+        journals: Folder of journals.
+        resume: Whether to go on where an interrupted comparison was.
+        total: Comparisons in all, on all devices: what false discoveries are controlled over.
+        tell: Told each comparison when it leaves.
+        refuse: Told each comparison that cannot begin.
+        display: Shown the standings.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        platform: Platform,
+        frameworks: Mapping[str, Framework],
+        *,
+        parameters: Parameters,
+        journals: Path,
+        resume: bool,
+        total: int,
+        tell: Tell,
+        refuse: Refuse,
+        display: Display,
+    ) -> None:
+        self._device = device
+        self._platform = platform
+        self._frameworks = frameworks
+        self._parameters = parameters
+        self._journals = journals
+        self._resume = resume
+        self._total = total
+        self._tell = tell
+        self._refuse = refuse
+        self._display = display
+
+    def run(self, subjects: Sequence[Versus]) -> None:
+        """Every comparison is told exactly once, whatever happens."""
+        with contextlib.ExitStack() as stack:
+            try:
+                session = stack.enter_context(self._platform.open(self._device, self._display))
+            except EnvironmentProblem as error:
+                self._display.say(f"✗ {self._device.name}: {error}")
+                for versus in subjects:
+                    self._refuse(versus, Failure(Outcome.DEVICE_LOST, error.message, error.hint, environment=True))
+                return
+            contests = [self._contest(versus, session, stack) for versus in subjects]
+            board = stack.enter_context(self._display.board(f"comparing on {self._device.name}", HEADER))
+            self._take_turns(contests, board)
+
+    def _take_turns(self, contests: Sequence[Contest], board: Board) -> None:
+        live = dict(enumerate(contests))
+        for number, contest in list(live.items()):
+            contest.begin()
+            board.show([standing(one) for one in contests])
+            if contest.failure:
+                self._leave(live, number, discovered=False)
+        while live:
+            wanted = wanting({number: one.judge for number, one in live.items()}, self._total, self._parameters.fdr)
+            found = self._discovered(contests)
+            for number in [number for number in live if number not in wanted]:
+                self._leave(live, number, discovered=number in found)
+            for number, contest in list(live.items()):
+                contest.step()
+                board.show([standing(one) for one in contests])
+                if contest.failure:
+                    self._leave(live, number, discovered=False)
+                    self._check_lost(contest, live)
+                else:
+                    time.sleep(contest.versus.treatment.benchmark.cooldown_s)
+
+    def _discovered(self, contests: Sequence[Contest]) -> frozenset[int]:
+        evidence = {
+            number: contest.judge.evidence().regression
+            for number, contest in enumerate(contests)
+            if contest.failure is None
+        }
+        return discoveries(evidence, self._total, self._parameters.fdr)
+
+    def _leave(self, live: dict[int, Contest], number: int, *, discovered: bool) -> None:
+        contest = live.pop(number)
+        contest.end()
+        self._tell(contest, discovered)
+
+    def _check_lost(self, contest: Contest, live: dict[int, Contest]) -> None:
+        """A lost device ends every comparison on it; what they have is kept in their journals."""
+        if contest.failure is None or contest.failure[0] is not Outcome.DEVICE_LOST:
+            return
+        for number in list(live):
+            live[number].failure = contest.failure
+            self._leave(live, number, discovered=False)
+
+    def _contest(self, versus: Versus, session: Session, stack: contextlib.ExitStack) -> Contest:
+        def make_arm(job: Job) -> Arm:
+            scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="edge-harness-"))
+            return Arm(job, session, self._frameworks[job.benchmark.framework], Path(scratch), time.time)
+
+        return Contest(versus, self._parameters, make_arm=make_arm, journals=self._journals, resume=self._resume)

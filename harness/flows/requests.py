@@ -1,0 +1,121 @@
+"""From what the command line says about a comparison to a request."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.build.cache import BuildCache
+from harness.build.sources import Branching, open_source
+from harness.core.commit import Commit, Source
+from harness.core.comparison import Parameters
+from harness.core.errors import UsageError
+from harness.core.protocols import Progress
+from harness.flows.compare import Request
+from harness.flows.sides import Built, Given, Side, installed
+from harness.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Ready programs of one side.
+
+    Attributes:
+        programs: By placeholder.
+        commit: What to call them.
+        commit_time: Unix seconds.
+        variables: Placeholders of this side.
+    """
+
+    programs: Mapping[str, Path]
+    commit: str | None = None
+    commit_time: int | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person asked to compare.
+
+    Attributes:
+        control: Commit, version, programs, or None for the default.
+        treatment: The same.
+        source: `kind:place`, or None when no commit is named.
+        remote: Which remote to ask.
+        branch: Whose newest commit is the treatment, when none is named.
+        recipes: Folders of further recipes.
+        builds: Folder of builds.
+        self_check: Compare the installed runner with itself.
+        decide: Values of `Parameters` that were given.
+        metric: What to compare.
+        resume: Whether to go on.
+    """
+
+    control: str | Programs | None = None
+    treatment: str | Programs | None = None
+    source: str | None = None
+    remote: str | None = None
+    branch: str | None = None
+    recipes: tuple[Path, ...] = ()
+    builds: Path | None = None
+    self_check: bool = False
+    decide: Mapping[str, object] = field(default_factory=dict)
+    metric: str | None = None
+    resume: bool = False
+
+
+def request_of(wish: Wish, settings: Settings, progress: Progress) -> Request:
+    """Find both sides.
+
+    Raises:
+        UsageError: It is not said what to compare, or a name means nothing.
+        EnvironmentProblem: The source cannot be reached.
+    """
+    parameters = Parameters.model_validate({"seed": secrets.randbits(31), **wish.decide})
+    control, treatment = _sides(wish, settings, progress)
+    return Request(control, treatment, parameters, wish.metric, wish.resume, wish.self_check)
+
+
+def _sides(wish: Wish, settings: Settings, progress: Progress) -> tuple[Side, Side]:
+    if wish.self_check:
+        return installed, installed
+    cache = BuildCache(wish.builds or settings.cache_dir / "builds")
+    if isinstance(wish.control, Programs) and isinstance(wish.treatment, Programs):
+        return _given(wish.control, cache), _given(wish.treatment, cache)
+    if isinstance(wish.control, Programs) or isinstance(wish.treatment, Programs):
+        raise UsageError("only one side has a program", hint="give both: --control-program A --treatment-program B")
+    if wish.source is None:
+        raise UsageError(
+            "it is not said what to compare",
+            hint="--control-program A --treatment-program B, or --self_check, or --source releases:PACKAGE "
+            "--control 1.0 --treatment 1.1, or --repo_dir FOLDER --base_commit A --commit B",
+        )
+    kind, _, place = wish.source.partition(":")
+    source = open_source(kind, place, cache_dir=settings.cache_dir, remote=wish.remote)
+    control, treatment = _commits(wish.control, wish.treatment or wish.branch, source, progress)
+    if control.id == treatment.id:
+        raise UsageError(f"control and treatment are both {control.short}", hint="name another --control")
+    made = (Built(source, one, kind == "releases", cache, wish.recipes) for one in (control, treatment))
+    return next(made), next(made)
+
+
+def _commits(control: str | None, treatment: str | None, source: Source, progress: Progress) -> tuple[Commit, Commit]:
+    """The commits of both sides, with the defaults of a repository."""
+    with progress.task(f"looking for commits in {source.name}"):
+        source.fetch()
+        newer = source.resolve(treatment or ("HEAD" if isinstance(source, Branching) else "latest"))
+        if control is not None:
+            older = source.resolve(control)
+        elif isinstance(source, Branching):
+            older = source.merge_base(source.main(), newer)
+        else:
+            raise UsageError("releases have no default to compare with", hint="name a version: --control 1.0")
+    for side, commit in (("control", older), ("treatment", newer)):
+        progress.say(f"{side}: {commit.short} {commit.subject}".rstrip())
+    return older, newer
+
+
+def _given(programs: Programs, cache: BuildCache) -> Given:
+    return Given(programs.programs, cache, programs.commit, programs.commit_time, programs.variables)

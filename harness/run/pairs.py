@@ -1,0 +1,191 @@
+"""Pairs of launches: control and treatment back to back, in an order that a recorded coin decides.
+
+The coin, and no assumption about noise, is what makes a comparison's verdict exact: given everything that happened
+before, it alone decides which build meets which moment of the machine. A fixed order (control first, ABAB, ABBA) always
+has a disturbance that beats it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+
+from harness.core.benchmark import Benchmark
+from harness.core.comparison import Pair
+from harness.core.errors import BenchmarkFailed
+from harness.core.metric import LATENCY, Observation, convert
+from harness.core.result import Launch, Outcome
+from harness.run.arm import Arm
+
+_WARMUP = 10
+_FEWEST, _MOST = 10, 200
+"""Iterations of a launch. About 3 sqrt(cost of a launch / cost of an iteration) is where more of them stop paying
+(Kalibera and Jones, ISMM 2013, with the variances that launches of a MobileNetV2 runner showed). The optimum is flat.
+"""
+_VOIDED_IN_A_ROW = 3
+"""A launch that fails now and then voids its pair; one that keeps failing is the finding."""
+
+Statistics = Callable[[Sequence[float]], tuple[float, ...]]
+
+
+class Spoilt(BenchmarkFailed):
+    """Launches of one side keep failing: there is nothing to compare."""
+
+    def __init__(self, side: str, launch: Launch) -> None:
+        super().__init__(f"the {side} failed {_VOIDED_IN_A_ROW} times in a row: {launch.reason}")
+        self.outcome = launch.outcome
+
+
+def control_goes_first(seed: int, key: str, index: int) -> bool:
+    """The coin of one pair: the same for the same seed, benchmark and device, whoever asks and whenever.
+
+    A resumed comparison tosses what an uninterrupted one would have tossed.
+    """
+    return hashlib.sha256(f"{seed}:{key}:{index}".encode()).digest()[0] % 2 == 0
+
+
+def iterations_for(launch_cost_s: float, iteration_cost_s: float) -> int:
+    """How many iterations a launch is worth.
+
+    Args:
+        launch_cost_s: Seconds of a launch beside its iterations.
+        iteration_cost_s: Seconds of one iteration.
+    """
+    if iteration_cost_s <= 0:
+        return _MOST
+    return int(min(_MOST, max(_FEWEST, round(3 * math.sqrt(max(0.0, launch_cost_s) / iteration_cost_s)))))
+
+
+class PairedLaunches:
+    """Control and treatment of one benchmark on one device, pair by pair.
+
+    Args:
+        control: The arm of the control.
+        treatment: The arm of the treatment; it differs in its build alone.
+        seed: Of the coin.
+        key: Benchmark and device, so that each comparison has a coin of its own.
+        statistics: The figures of a launch (`harness.core.comparison.STATISTICS`) from its samples.
+        metric: Name of the metric to compare; None takes the latency, else the first that has samples.
+        first: Index of the first pair, when earlier ones are known.
+    """
+
+    def __init__(
+        self,
+        control: Arm,
+        treatment: Arm,
+        *,
+        seed: int,
+        key: str,
+        statistics: Statistics,
+        metric: str | None = None,
+        first: int = 0,
+    ) -> None:
+        self._arms = {"control": control, "treatment": treatment}
+        self._seed = seed
+        self._key = key
+        self._statistics = statistics
+        self.next_index = first
+        self._in_a_row = 0
+        self._launch_as = control.job.benchmark
+        self.metric = metric
+        self.unit = ""
+        self.voided = 0
+
+    def begin(self) -> None:
+        """One launch of each side that does not count: it warms caches, and tells what a launch costs.
+
+        Raises:
+            BenchmarkFailed: A side cannot be launched, or reports nothing to compare.
+        """
+        for side, arm in self._arms.items():
+            arm.begin()
+            launch, observations = arm.launch(self._launch_as)
+            if launch.outcome is not Outcome.OK:
+                raise BenchmarkFailed(f"the {side} cannot be measured: {launch.reason}")
+            chosen = self._chosen(observations)
+            if chosen is None:
+                wanted = f"no samples of {self.metric}" if self.metric else "no samples of any metric"
+                raise BenchmarkFailed(f"the {side} reports {wanted}", hint="--metric names what to compare")
+            arm.discard()
+            self.metric, self.unit = chosen.name, self.unit or chosen.unit
+            tuned = _tuned(arm.job.benchmark, launch, chosen)
+        self._launch_as = tuned
+
+    def next_pair(self) -> Pair | None:
+        """The next pair, or None when one of its launches failed; the coin is tossed anew for the one after it.
+
+        Raises:
+            Spoilt: One side keeps failing.
+            DeviceLost: The device went away.
+        """
+        index, self.next_index = self.next_index, self.next_index + 1
+        control_first = control_goes_first(self._seed, self._key, index)
+        order = ("control", "treatment") if control_first else ("treatment", "control")
+        launched: dict[str, tuple[Launch, tuple[float, ...]]] = {}
+        for side in order:
+            launch, observations = self._arms[side].launch(self._launch_as)
+            figures = self._figures(observations) if launch.outcome is Outcome.OK else None
+            if figures is None:
+                self._void(side, launch)
+                return None
+            launched[side] = (launch, figures)
+        self._in_a_row = 0
+        (control, control_figures), (treatment, treatment_figures) = launched["control"], launched["treatment"]
+        return Pair(
+            index=index,
+            control_first=control_first,
+            control=control_figures,
+            treatment=treatment_figures,
+            control_launch=control.index,
+            treatment_launch=treatment.index,
+            seconds=control.wall_s + treatment.wall_s,
+        )
+
+    def end(self) -> None:
+        """The model's own steps after the last launch.
+
+        Raises:
+            BenchmarkFailed: One of them failed.
+        """
+        for arm in self._arms.values():
+            arm.end()
+
+    def _void(self, side: str, launch: Launch) -> None:
+        self.voided += 1
+        self._in_a_row += 1
+        if self._in_a_row >= _VOIDED_IN_A_ROW:
+            raise Spoilt(side, launch)
+
+    def _chosen(self, observations: Sequence[Observation]) -> Observation | None:
+        """The metric to compare, in what one launch said."""
+        sampled = [one for one in observations if one.samples and (self.metric is None or one.name == self.metric)]
+        return next((one for one in sampled if one.name == LATENCY), sampled[0] if sampled else None)
+
+    def _figures(self, observations: Sequence[Observation]) -> tuple[float, ...] | None:
+        """The statistics of one launch in the unit of the first; None where it said nothing that can be compared."""
+        chosen = self._chosen(observations)
+        if chosen is None:
+            return None
+        factor = convert(1.0, chosen.unit, self.unit)
+        if factor is None or min(chosen.samples) <= 0:
+            return None
+        return self._statistics([sample * factor for sample in chosen.samples])
+
+
+def _tuned(benchmark: Benchmark, launch: Launch, chosen: Observation) -> Benchmark:
+    """The benchmark with as many iterations as a launch is worth, where the framework composes the command."""
+    if benchmark.commands:
+        return benchmark
+    spent = (convert(sum(chosen.samples), chosen.unit, "s") or 0.0) if chosen.samples else 0.0
+    iteration = spent / len(chosen.samples) if chosen.samples else 0.0
+    warmup = min(_WARMUP, benchmark.warmup) if benchmark.warmup >= 0 else _WARMUP
+    beside = launch.wall_s - spent - warmup * iteration
+    limit = benchmark.time_limit_s
+    return benchmark.model_copy(
+        update={
+            "iterations": iterations_for(beside, iteration),
+            "warmup": warmup,
+            "time_limit_s": None if limit is None else limit / benchmark.launches,
+        }
+    )

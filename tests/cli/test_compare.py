@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.project import Project, command, generic, one_test
+from tests.processes import wait_until
+
+LATENCY = """#!{python}
+import json, random, sys
+generator = random.Random(hash((open(__file__).read(), __import__("os").getpid())))
+for _ in range(12):
+    value = {scale} * (1000 + generator.gauss(0, {noise}))
+    print("PyTorchObserver", json.dumps(dict(type="NET", metric="{metric}", unit="{unit}", value=str(value))))
+{after}
+"""
+FEW = ("--pairs", "25", "--seed", "7")
+
+
+def runner(
+    project: Project,
+    name: str,
+    *,
+    scale: float = 1.0,
+    noise: float = 3.0,
+    metric: str = "latency",
+    unit: str = "us",
+    after: str = "",
+) -> Path:
+    """A program that reports figures as if it had measured them: what is tested here is what is made of them."""
+    path = project.folder / name
+    text = LATENCY.format(python=sys.executable, scale=scale, noise=noise, metric=metric, unit=unit, after=after)
+    path.write_text(text + f"# {name}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def spec(project: Project) -> Path:
+    return project.write("spec.json", generic(one_test("a", "{program}")))
+
+
+def sides(control: Path, treatment: Path) -> tuple[str, ...]:
+    return ("--control-program", str(control), "--treatment-program", str(treatment))
+
+
+def test_a_slower_treatment_is_a_regression_and_exit_code_1(project: Project, spec: Path) -> None:
+    done = project.harness(
+        "compare", "-b", spec, *sides(runner(project, "old"), runner(project, "new", scale=1.05)), *FEW
+    )
+    assert done.code == 1, done.stderr
+    (result,) = done.read()
+    comparison = result["comparison"]
+    assert comparison["verdict"] == "regression"
+    assert comparison["low"] < 0.05 < comparison["high"]
+    assert comparison["parameters"]["seed"] == 7
+    assert "regression" in done.stdout
+
+
+def test_a_faster_treatment_is_an_improvement_and_no_failure(project: Project, spec: Path) -> None:
+    done = project.harness(
+        "compare", "-b", spec, *sides(runner(project, "old"), runner(project, "new", scale=0.95)), *FEW
+    )
+    assert done.code == 0, done.stderr
+    assert done.read()[0]["comparison"]["verdict"] == "improvement"
+
+
+def test_a_higher_throughput_is_an_improvement(project: Project, spec: Path) -> None:
+    old = runner(project, "old", metric="throughput", unit="img/s")
+    new = runner(project, "new", metric="throughput", unit="img/s", scale=1.05)
+    done = project.harness("compare", "-b", spec, *sides(old, new), *FEW)
+    assert done.read()[0]["comparison"]["verdict"] == "improvement"
+
+
+def test_equal_programs_in_another_file_are_no_change(project: Project, spec: Path) -> None:
+    done = project.harness(
+        "compare", "-b", spec, *sides(runner(project, "old"), runner(project, "new")), "--pairs", "60"
+    )
+    assert done.code == 0, done.stderr + done.stdout
+    assert done.read()[0]["comparison"]["verdict"] == "no change"
+
+
+def test_the_same_bytes_are_not_measured(project: Project, spec: Path) -> None:
+    program = runner(project, "old")
+    done = project.harness("compare", "-b", spec, *sides(program, program))
+    assert done.code == 0
+    comparison = done.read()[0]["comparison"]
+    assert comparison["identical"]
+    assert comparison["pairs"] == []
+
+
+def test_too_small_a_budget_is_undecided_and_exit_code_5(project: Project, spec: Path) -> None:
+    programs = sides(runner(project, "old"), runner(project, "new"))
+    done = project.harness("compare", "-b", spec, *programs, "--pairs", "4")
+    assert done.code == 5
+    assert done.read()[0]["comparison"]["verdict"] == "undecided"
+
+
+def test_both_sides_differ_in_nothing_but_the_program(project: Project, spec: Path) -> None:
+    done = project.harness(
+        "compare", "-b", spec, *sides(runner(project, "old"), runner(project, "a-longer-name")), *FEW
+    )
+    (result,) = done.read()
+    ours, theirs = ([launch["commands"][0] for launch in result[key]] for key in ("launches", "control_launches"))
+    assert {len(word) for words in ours for word in words} == {len(word) for words in theirs for word in words}
+    assert {str(launch["env"]) for key in ("launches", "control_launches") for launch in result[key]} == {"{}"}
+    orders = {pair["control_first"] for pair in result["comparison"]["pairs"]}
+    assert orders == {True, False}, "the coin never turned"
+
+
+def test_raw_samples_of_both_sides_and_differences_under_the_old_names_are_kept(project: Project, spec: Path) -> None:
+    done = project.harness(
+        "compare", "-b", spec, *sides(runner(project, "old"), runner(project, "new", scale=1.1)), *FEW
+    )
+    latency = done.read()[0]["metrics"][0]
+    side = latency["control"]
+    assert len(side["control_values"]) == len(latency["samples"]) > 0
+    difference = latency["summary"]["mean"] - side["control_summary"]["mean"]
+    assert side["diff_summary"]["mean"] == pytest.approx(difference)
+    assert side["diff_summary"]["p90"] == pytest.approx(latency["summary"]["p90"] - side["control_summary"]["p10"])
+
+
+def test_a_treatment_that_keeps_failing_is_a_failure_and_no_verdict(project: Project, spec: Path) -> None:
+    broken = runner(project, "new", after="raise SystemExit('broken')")
+    done = project.harness("compare", "-b", spec, *sides(runner(project, "old"), broken), *FEW)
+    assert done.code == 4
+    (result,) = done.read()
+    assert result["outcome"] == "failed"
+    assert "broken" in result["reason"]
+
+
+def test_a_launch_that_fails_now_and_then_voids_its_pair(project: Project, spec: Path) -> None:
+    flaky = "import os; raise SystemExit('now and then' if os.getpid() % 5 == 0 else 0)"
+    done = project.harness(
+        "compare", "-b", spec, *sides(runner(project, "old"), runner(project, "new", after=flaky)), *FEW
+    )
+    (result,) = done.read()
+    indices = [pair["index"] for pair in result["comparison"]["pairs"]]
+    assert len(indices) == len(set(indices))
+    assert result["comparison"]["voided"] == max(indices, default=-1) + 1 - len(indices) or done.code == 4
+
+
+def test_a_verdict_can_be_computed_again_with_another_margin(project: Project, spec: Path) -> None:
+    programs = sides(runner(project, "old"), runner(project, "new"))
+    project.harness("compare", "-b", spec, *programs, "--pairs", "60")
+    again = project.harness("compare", "--from", project.folder / "results")
+    assert again.code == 0, again.stderr
+    assert "no change" in again.stdout
+    stricter = project.harness("compare", "--from", project.folder / "results", "--margin", "0.00001")
+    assert stricter.code == 5
+
+
+def test_the_old_info_json_with_both_sides_compares(project: Project, spec: Path) -> None:
+    def side(program: Path, commit: str) -> dict[str, object]:
+        return {"commit": commit, "commit_time": 5, "programs": {"program": {"location": str(program)}}}
+
+    info = {
+        "control": side(runner(project, "old"), "aaa"),
+        "treatment": side(runner(project, "new", scale=1.2), "bbb"),
+        "meta": {"purpose": "test"},
+    }
+    done = project.harness("-b", spec, "--info", json.dumps(info), *FEW)
+    assert done.code == 1, done.stderr
+    (result,) = done.read()
+    assert (result["build"]["commit"], result["comparison"]["control"]["commit"]) == ("bbb", "aaa")
+    assert result["meta"]["purpose"] == "test"
+
+
+def test_an_interrupted_comparison_goes_on_where_it_was(project: Project, spec: Path) -> None:
+    programs = sides(runner(project, "old"), runner(project, "new"))
+    asked = ("compare", "-b", str(spec), *programs, "--pairs", "40", "--precision", "0.000001")
+    run = subprocess.Popen(
+        command(*asked),
+        cwd=project.folder,
+        env=project.environment,
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    journals = project.cache / "comparisons"
+    wait_until(lambda: any(len(path.read_text().splitlines()) > 5 for path in journals.glob("*.jsonl")))
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait()
+    before = next(journals.glob("*.jsonl")).read_text().splitlines()
+    done = project.harness(*asked, "--resume")
+    (result,) = done.read()
+    pairs = result["comparison"]["pairs"]
+    assert len(pairs) == 40
+    assert [pair["index"] for pair in pairs] == list(range(40))
+    stored = [json.loads(line)["pair"] for line in before if '"pair"' in line]
+    assert pairs[: len(stored)] == stored
+    assert not list(journals.glob("*.jsonl"))
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [(), ("--control-program", "/bin/true"), ("--source", "releases:x"), ("--self_check", "--alpha", "7")],
+    ids=["nothing", "one side", "no version", "alpha"],
+)
+def test_a_comparison_that_is_not_said_well_is_the_users_mistake(
+    project: Project, spec: Path, flags: tuple[str, ...]
+) -> None:
+    done = project.harness("compare", "-b", spec, *flags)
+    assert done.code == 2, done.stderr
+    assert "hint" in done.stderr
