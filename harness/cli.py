@@ -172,6 +172,33 @@ def report(
 
 
 @app.command
+def builds(
+    *,
+    prune: Annotated[bool, Parameter(negative="")] = False,
+    keep_mib: float | None = None,
+    unused_days: float | None = None,
+    exec_dir: Path | None = None,
+    options: PlaceOptions = _ANYWHERE,
+) -> int:
+    """List the runners that were built, or make room.
+
+    Args:
+        prune: Remove builds that nothing uses now.
+        keep_mib: Keep the latest used up to so many MiB; the default keeps none.
+        unused_days: Remove only what was not used for so many days.
+        exec_dir: Folder of the builds.
+        options: Where things are.
+    """
+    from harness.build.cache import BuildCache
+    from harness.flows import builds as flow
+
+    cache = BuildCache(exec_dir or asked.settings(options).cache_dir / "builds")
+    if prune:
+        return flow.prune(cache, _console(), keep_mib=keep_mib, unused_days=unused_days)
+    return flow.show(cache, _console())
+
+
+@app.command
 def init(*, config_dir: Path | None = None) -> int:
     """Ask a few questions and save the answers as defaults."""
     from harness import layers

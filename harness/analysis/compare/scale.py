@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 PRIOR_SCALE: Final = 0.01
-"""Scale that is assumed before the first pair: neighbouring launches of one MobileNetV2 runner differed by 0.5 to 1.7 %,
+"""Scale assumed before the first pair: neighbouring launches of one MobileNetV2 runner differed by 0.5 to 1.7 %,
 between a quiet machine and a crowded one."""
 
 PRIOR_WEIGHT: Final = 2

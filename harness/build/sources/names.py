@@ -1,0 +1,78 @@
+"""Names of commits as people type them, taken apart before any program sees them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from harness.core.errors import UsageError
+
+_STEPS: Final = re.compile(r"(?:[~^][0-9]*)*\Z")
+_STEP: Final = re.compile(r"[~^][0-9]*")
+_FORBIDDEN: Final = re.compile(r"[\x00-\x20\x7f\s:?*\[\]{}\\\"'$`~^\ud800-\udfff]|\.\.|//|@\{")
+"""What git forbids in references (git-check-ref-format(1)), and what a shell or a revset would take for its own."""
+_HASH: Final = re.compile(r"[0-9a-f]{4,64}", re.IGNORECASE)
+_FULL_HASH: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.IGNORECASE)
+_LONGEST: Final = 250
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """The name of one commit.
+
+    Attributes:
+        base: A hash, tag, branch, bookmark or version. Never begins with `-`, holds no blank and no operator.
+        steps: From there to ancestors, `~2` or `^`, as git and hg write them; empty when the base is meant.
+    """
+
+    base: str
+    steps: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.base + "".join(self.steps)
+
+    @property
+    def is_hash(self) -> bool:
+        """Whether the base could be a hash, whole or abbreviated."""
+        return _HASH.fullmatch(self.base) is not None
+
+    @property
+    def is_full_hash(self) -> bool:
+        """Whether the base is a whole hash, SHA-1 or SHA-256."""
+        return _FULL_HASH.fullmatch(self.base) is not None
+
+
+def parse_name(text: str) -> Name:
+    """Take a name apart.
+
+    Raises:
+        UsageError: It is no name of one commit: an option, a range, an expression, or not printable.
+    """
+    steps = _steps(text)
+    base = text.removesuffix(steps)
+    if problem := _problem(base):
+        raise UsageError(
+            f"{text[:_LONGEST]!r} names no commit: {problem}",
+            hint="give one hash, tag, branch or version, optionally followed by ~N or ^",
+        )
+    return Name(base, tuple(_STEP.findall(steps)))
+
+
+def _steps(text: str) -> str:
+    found = _STEPS.search(text)
+    return found.group() if found else ""
+
+
+def _problem(base: str) -> str | None:
+    if not base:
+        return "it is empty"
+    if len(base) > _LONGEST:
+        return f"it is longer than {_LONGEST} characters"
+    if base.startswith("-"):
+        return "it begins with '-' and would be taken for an option"
+    if ".." in base:
+        return "it is a range"
+    if found := _FORBIDDEN.search(base):
+        return f"it holds {found.group()!r}"
+    return None if base.isprintable() else "it holds a character that cannot be seen"

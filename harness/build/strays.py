@@ -1,0 +1,41 @@
+"""Programs that a build left running: of a harness that was killed, or that put themselves into groups of their own.
+
+Ninja starts every compiler in its own process group, so ending the group of the build does not end them; and what they
+write later would appear in the next build in the same folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+_ROUNDS: Final = 20
+_ROUND_S: Final = 0.5
+
+
+def end_strays(folder: Path) -> None:
+    """End every process of ours that works in a folder or below, and wait until they are gone.
+
+    Gives up silently after some seconds: whoever empties the folder then fails if that matters.
+    """
+    for _ in range(_ROUNDS):
+        strays = list(_working_in(folder))
+        if not strays:
+            return
+        for process in strays:
+            with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                process.kill()
+        psutil.wait_procs(strays, timeout=_ROUND_S)
+
+
+def _working_in(folder: Path) -> Iterator[psutil.Process]:
+    home = folder.resolve()
+    ourselves = psutil.Process().pid
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess, OSError):
+            if process.pid != ourselves and Path(process.cwd()).is_relative_to(home):
+                yield process

@@ -1,0 +1,154 @@
+"""Two commits of a real C++ runner: built, compared and told, from git and from Mercurial."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.project import Project, generic, one_test
+from tests.e2e.repositories import Repository, git_repository, hg_repository, snapshot
+
+pytestmark = pytest.mark.slow
+FEW = ("--pairs", "40", "--seed", "11")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path, tmp_path / "cache")
+
+
+@pytest.fixture
+def spec(project: Project) -> Path:
+    return project.write("spec.json", generic(one_test("work", "{program} {iter}", iter=15, threads=1)))
+
+
+@pytest.fixture
+def git(project: Project) -> Repository:
+    need("git", "cmake", "g++")
+    return git_repository(project.folder / "runner")
+
+
+def need(*programs: str) -> None:
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing and os.environ.get("CI") == "true":
+        pytest.fail(f"CI must have {', '.join(missing)}")
+    if missing:
+        pytest.skip(f"{', '.join(missing)} is not installed")
+
+
+def test_a_commit_that_made_it_slower_is_found(project: Project, spec: Path, git: Repository) -> None:
+    (git.folder / "untracked.txt").write_text("mine")
+    before = snapshot(git)
+    done = project.harness(
+        "compare",
+        "-b",
+        spec,
+        "--repo_dir",
+        git.folder,
+        "--base_commit",
+        git.commits["base"],
+        "--commit",
+        git.commits["slower"],
+        *FEW,
+    )
+    assert done.code == 1, done.stderr
+    (result,) = done.read()
+    comparison = result["comparison"]
+    assert comparison["verdict"] == "regression"
+    assert comparison["low"] < 0.10 < comparison["high"]
+    assert result["build"]["commit"] == git.commits["slower"]
+    assert result["build"]["flags"]
+    assert snapshot(git) == before, "the user's clone was changed"
+
+
+def test_fai_peps_flags_ask_for_the_same(project: Project, spec: Path, git: Repository) -> None:
+    done = project.harness(
+        "-b",
+        spec,
+        "--repo",
+        "git",
+        "--repo_dir",
+        git.folder,
+        "--base_commit",
+        git.commits["slower"],
+        "--commit",
+        git.commits["base"],
+        "--ab_testing",
+        *FEW,
+    )
+    assert done.code == 0, done.stderr
+    assert done.read()[0]["comparison"]["verdict"] == "improvement"
+
+
+def test_a_commit_that_does_not_build_is_a_result_with_the_end_of_its_log(
+    project: Project, spec: Path, git: Repository
+) -> None:
+    done = project.harness(
+        "compare",
+        "-b",
+        spec,
+        "--repo_dir",
+        git.folder,
+        "--control",
+        "main~3",
+        "--treatment",
+        git.commits["broken"][:10],
+    )
+    assert done.code == 3
+    (result,) = done.read()
+    assert result["outcome"] == "failed"
+    assert result["comparison"] is None
+    assert "no_such_header_anywhere.h" in result["reason"]
+
+
+def test_a_revert_is_the_same_bytes_and_is_not_measured(project: Project, spec: Path, git: Repository) -> None:
+    done = project.harness(
+        "compare", "-b", spec, "--repo_dir", git.folder, "--control", git.commits["base"], "--branch", "main"
+    )
+    assert done.code == 0, done.stderr
+    comparison = done.read()[0]["comparison"]
+    assert comparison["identical"]
+    assert comparison["verdict"] == "no change"
+
+
+def test_a_build_is_made_once(project: Project, spec: Path, git: Repository) -> None:
+    asked = ("compare", "-b", spec, "--repo_dir", git.folder, "--control", "main~3", "--treatment", "main~2")
+    first = project.harness(*asked, "--pairs", "3")
+    second = project.harness(*asked, "--pairs", "3")
+    assert "building" in first.stderr
+    assert "building" not in second.stderr
+    listed = project.harness("builds")
+    assert git.commits["base"][:12] in listed.stdout
+
+
+def test_names_that_look_like_options_never_reach_the_program(project: Project, spec: Path, git: Repository) -> None:
+    mark = project.folder / "touched"
+    done = project.harness(
+        "compare", "-b", spec, "--repo_dir", git.folder, f"--control=--upload-pack=touch {mark}", "--treatment", "main"
+    )
+    assert done.code == 2
+    assert not mark.exists()
+
+
+def test_mercurial_commits_are_compared_too(project: Project, spec: Path) -> None:
+    need("hg", "cmake", "g++")
+    hg = hg_repository(project.folder / "runner")
+    done = project.harness(
+        "compare",
+        "-b",
+        spec,
+        "--repo",
+        "hg",
+        "--repo_dir",
+        hg.folder,
+        "--control",
+        hg.commits["base"],
+        "--treatment",
+        hg.commits["slower"],
+        *FEW,
+    )
+    assert done.code == 1, done.stderr
+    assert done.read()[0]["comparison"]["verdict"] == "regression"
