@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import Field
 
 from harness.core.build import BuildInfo
 from harness.core.note import Note
@@ -11,6 +13,10 @@ from harness.core.values import Value
 
 STATISTICS: Final = ("min", "p25", "median", "mean", "p90")
 """The five figures of a launch that evidence is gathered from, in this order everywhere."""
+
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+Positive = Annotated[float, Field(gt=0)]
 
 
 class Verdict(StrEnum):
@@ -38,15 +44,15 @@ class Parameters(Value):
         seed: Of the coin that orders each pair.
     """
 
-    alpha: float = 0.01
-    beta: float = 0.05
-    margin: float = 0.01
-    tail_margin: float = 0.05
-    max_pairs: int = 100
-    max_seconds: float | None = None
-    precision: float | None = None
+    alpha: Share = 0.01
+    beta: Share = 0.05
+    margin: Positive = 0.01
+    tail_margin: Positive = 0.05
+    max_pairs: Annotated[int, Field(ge=1)] = 100
+    max_seconds: Positive | None = None
+    precision: Positive | None = None
     gate: bool = False
-    fdr: float = 0.05
+    fdr: Share = 0.05
     seed: int
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from rich.console import Console
 
 from harness.analysis.compare.recompute import recompute
-from harness.core.comparison import Parameters
 from harness.core.errors import ExitCode, UsageError
 from harness.core.result import Report, Result
 from harness.display import PlainDisplay
 from harness.flows.reporting import Reporting
+from harness.flows.requests import decided_by
 from reporters.canonical import RESULT_FILE, load
 from reporters.screen import Screen
 
@@ -45,5 +45,5 @@ def _again(result: Result, decide: Mapping[str, object]) -> Result:
     comparison = result.comparison
     if comparison is None:
         return result
-    parameters = Parameters.model_validate({**comparison.parameters.model_dump(), **decide})
+    parameters = decided_by({**comparison.parameters.model_dump(), **decide})
     return result.model_copy(update={"comparison": recompute(comparison, parameters)})

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from harness.build.cache import BuildCache
 from harness.build.sources import Branching, open_source
 from harness.core.commit import Commit, Source
@@ -73,9 +75,24 @@ def request_of(wish: Wish, settings: Settings, progress: Progress) -> Request:
         UsageError: It is not said what to compare, or a name means nothing.
         EnvironmentProblem: The source cannot be reached.
     """
-    parameters = Parameters.model_validate({"seed": secrets.randbits(31), **wish.decide})
+    parameters = decided_by({"seed": secrets.randbits(31), **wish.decide})
     control, treatment = _sides(wish, settings, progress)
     return Request(control, treatment, parameters, wish.metric, wish.resume, wish.self_check)
+
+
+def decided_by(values: Mapping[str, object]) -> Parameters:
+    """The parameters of a comparison.
+
+    Raises:
+        UsageError: One of them means nothing.
+    """
+    try:
+        return Parameters.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        hint = "`harness compare --help` says what each of them means"
+        raise UsageError(f"{name} = {first['input']}: {first['msg'].lower()}", hint=hint) from error
 
 
 def _sides(wish: Wish, settings: Settings, progress: Progress) -> tuple[Side, Side]:

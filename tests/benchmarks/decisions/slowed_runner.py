@@ -1,0 +1,51 @@
+"""A native runner that can be made slower by a known share, with real work inside the measured interval.
+
+The same binary serves every share, read from the environment, so that memory layout is no difference between builds:
+after each execution it spins for SLOWED_BY percent of the time that the execution took. Pre-emption and bursts so
+lengthen the extra work as they would lengthen the model's own.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from frameworks.executorch.runners.compiling import OPTIONS, SOURCES
+
+VARIABLE = "SLOWED_BY"
+_EXECUTED = "  const Error error = method.execute();\n"
+_SPIN = """\
+  static const double share = std::getenv("SLOWED_BY") ? std::atof(std::getenv("SLOWED_BY")) / 100 : 0;
+  const int64_t executed = now_ns(CLOCK_MONOTONIC);
+  const int64_t until = executed + static_cast<int64_t>(share * static_cast<double>(executed - begin));
+  while (now_ns(CLOCK_MONOTONIC) < until) {
+  }
+"""
+
+
+def compile_slowed_runner(folder: Path) -> Path:
+    """Compile it in `folder` against the installed wheel.
+
+    Returns:
+        The program.
+    """
+    spec = find_spec("executorch")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    wheel = next(iter(spec.submodule_search_locations))
+    sources, build = folder / "sources", folder / "build"
+    shutil.copytree(SOURCES, sources)
+    measure = sources / "measure.cpp"
+    text = measure.read_text()
+    assert text.count(_EXECUTED) == 1, "measure.cpp has changed: say here where an execution ends"
+    measure.write_text("#include <cstdlib>\n" + text.replace(_EXECUTED, _EXECUTED + _SPIN))
+    configure = (
+        *("cmake", "-S", str(sources), "-B", str(build), f"-DCMAKE_PREFIX_PATH={wheel}"),
+        *(f"-DCMAKE_CXX_FLAGS_RELEASE={OPTIONS}", f"-DEXECUTORCH_VERSION={version('executorch')}"),
+    )
+    for argv in (configure, ("cmake", "--build", str(build))):
+        subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
+    return build / "runner"

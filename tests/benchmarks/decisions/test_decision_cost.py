@@ -1,0 +1,43 @@
+"""What deciding costs the harness: one pair of each of a thousand comparisons."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+import pytest
+
+from harness.analysis.compare.decision import Judge
+from harness.core.comparison import Parameters
+from tests.analysis.compare.simulated_launches import BURSTY, Change, simulated_pairs
+from tests.benchmarks.figures import claim, spread
+
+JUDGES = 1000
+PAIRS = 60
+pytestmark = pytest.mark.benchmark
+
+
+def test_a_pair_of_a_thousand_comparisons_is_cheap() -> None:
+    pairs = simulated_pairs(BURSTY, Change(), seed=1, pairs=PAIRS)
+    judges = [Judge(Parameters(seed=1), higher_is_better=False) for _ in range(JUDGES)]
+    spent = []
+    for pair in pairs:
+        begin = time.process_time()
+        for judge in judges:
+            judge.add(pair)
+            judge.verdict()
+        spent.append(time.process_time() - begin)
+    print(f"\nCPU s of one pair of {JUDGES} comparisons {spread(spent)}")
+    claim(f"CPU of one pair of {JUDGES} comparisons", statistics.median(spent), 0.1, " s")
+
+
+def test_an_interval_is_cheap() -> None:
+    judge = Judge(Parameters(seed=1), higher_is_better=False)
+    for pair in simulated_pairs(BURSTY, Change(), seed=1, pairs=100):
+        judge.add(pair)
+    spent = []
+    for _ in range(20):
+        begin = time.process_time()
+        judge.interval()
+        spent.append(time.process_time() - begin)
+    claim("CPU of an interval over 100 pairs", 1000 * statistics.median(spent), 10, " ms")
