@@ -147,7 +147,7 @@ def _busy(launches: Sequence[Launch], cores: int) -> Iterator[Note]:
         yield Note(
             code="busy",
             message=f"other programs used up to {max(above):.0%} of the machine's CPU time while it was measured",
-            hint="close them, or measure on a machine that does nothing else",
+            hint="measure on a machine that does nothing else",
             trust=2 * len(above) <= len(each),
         )
 

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import pytest
 
-from tests.cli.project import Project, generic, observe, one_test
+from tests.cli.project import Project, command, generic, observe, one_test
 
 GOOD = observe(1, 2, 3, 4, 5, 6)
 
@@ -125,6 +126,22 @@ def test_a_program_is_given_by_flag_or_by_info(project: Project) -> None:
     done = project.harness("-b", spec, "--info", json.dumps(info))
     assert done.code == 0, done.stderr
     assert done.read()[-1]["build"]["commit"] == "abc"
+
+
+def test_a_run_leaves_nothing_in_the_temporary_folder(project: Project) -> None:
+    temporary = project.folder / "tmp"
+    temporary.mkdir()
+    spec = project.write("spec.json", generic(one_test("a", GOOD), one_test("b", "false")))
+    project.harness("-b", spec, TMPDIR=str(temporary))
+    assert [path.name for path in temporary.iterdir()] == ["edge-harness-host.lock"]
+    assert not list((project.cache / "host" / "sessions").iterdir())
+
+
+def test_nothing_needs_to_be_known_about_the_user(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", GOOD)))
+    environment = {name: value for name, value in project.environment.items() if name not in {"USER", "LOGNAME"}}
+    done = subprocess.run(command("-b", spec), env=environment, cwd=project.folder, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_devices_shows_this_machine(project: Project) -> None:
