@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from harness.core.values import Value
 
@@ -65,3 +65,12 @@ class Source(Protocol):
         Raises:
             BuildFailed: It cannot be had whole; nothing half-made is left.
         """
+
+
+@runtime_checkable
+class Choosing(Protocol):
+    """A source that was told more than a commit, such as another pin of a submodule."""
+
+    @property
+    def choices(self) -> Mapping[str, str]:
+        """What it was told; part of what determines a build."""

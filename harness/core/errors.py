@@ -81,9 +81,9 @@ class Problem:
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line is not None else str(self.file)
-        where = f" {self.pointer}" if self.pointer else ""
+        where = f" {self.pointer}:" if self.pointer else ""
         remedy = f"\n    hint: {self.hint}" if self.hint else ""
-        return f"{place}:{where}: {self.message}{remedy}"
+        return f"{place}:{where} {self.message}{remedy}"
 
 
 class SpecificationError(UsageError):

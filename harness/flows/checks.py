@@ -2,59 +2,204 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from harness import plugins
-from harness.core.benchmark import Benchmark, ModelFile
+from harness.core.benchmark import Benchmark, ModelFile, Origin
 from harness.core.device import Device
-from harness.core.errors import BenchmarkFailed
-from harness.core.protocols import Exporter
+from harness.core.errors import (
+    BenchmarkFailed,
+    EnvironmentProblem,
+    ExportFailed,
+    HarnessError,
+    Problem,
+    SpecificationError,
+    UsageError,
+)
+from harness.core.placeholders import names_in
+from harness.core.protocols import Exporter, Framework
 from harness.flows.plan import Pair, Plan
 from harness.models.cache import ModelCache
 from harness.settings import Settings
+from reporters.screen.columns import printable, widened
+from reporters.streams import forget
+
+
+def validate(benchmarks: Sequence[Benchmark], settings: Settings, console: Console) -> None:
+    """Show what specifications that could be loaded expand to, and look at what they name.
+
+    Raises:
+        SpecificationError: Something they name does not exist.
+    """
+    show_benchmarks(tuple(benchmarks), console)
+    refuse(benchmarks, settings)
+    _remark(benchmarks, settings, console)
+    read = f"{_counted(len(benchmarks), 'benchmark')} in {_counted(len(settings.benchmark_file), 'file')}"
+    _show(Text(f"{read}: nothing to complain about"), console)
+
+
+def refuse(benchmarks: Sequence[Benchmark], settings: Settings) -> None:
+    """End when something that the benchmarks name does not exist.
+
+    Raises:
+        SpecificationError: With every problem.
+    """
+    found = problems(benchmarks, settings)
+    if found:
+        raise SpecificationError(found)
+
+
+def problems(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[Problem, ...]:
+    """What benchmarks name and what does not exist: frameworks, models to export, recipes.
+
+    Nothing is built, fetched or exported. Each problem is told once, at the first place that has it.
+
+    Args:
+        benchmarks: The benchmarks as they were loaded.
+        settings: The settings that a run would have.
+    """
+    frameworks = {name: _framework(name, settings) for name in {benchmark.framework for benchmark in benchmarks}}
+    found: dict[tuple[Path, str], Problem] = {}
+    for benchmark in benchmarks:
+        framework = frameworks[benchmark.framework]
+        if isinstance(framework, HarnessError):
+            told = [_problem(benchmark.origin, framework.message, framework.hint)]
+        else:
+            told = [problem for file in benchmark.cached_files() for problem in _export_problems(file, framework)]
+        for problem in told:
+            found.setdefault((problem.file, problem.message), problem)
+    return tuple(found.values())
+
+
+def remarks(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[Problem, ...]:
+    """What a run would need beside the specifications: programs that they use and that nobody has given."""
+    found: dict[Path, Problem] = {}
+    for benchmark in benchmarks:
+        if "program" not in settings.program and _uses(benchmark, "program"):
+            hint = f"give it with --program PATH, unless framework `{benchmark.framework}` has a runner of its own"
+            problem = _problem(benchmark.origin, "{program} is not given", hint)
+            found.setdefault(problem.file, problem)
+    return tuple(found.values())
 
 
 def show_plan(plan: Plan, settings: Settings, console: Console) -> None:
-    """What a run would do: every benchmark, where, with which files."""
+    """What a run would do: every benchmark, where, with which files.
+
+    Raises:
+        SpecificationError: Something that a benchmark names does not exist.
+    """
     cache = ModelCache(settings.model_cache)
-    table = Table(title="Plan", title_justify="left", header_style="bold", pad_edge=False)
-    for name in ("id", "benchmark", "framework", "device", "threads", "launches × iterations", "limit", "files"):
-        table.add_column(name)
-    for one in plan.pairs:
-        table.add_row(*_row(one, plan, cache))
-    console.print(table)
+    rows = [_row(one, plan, cache) for one in plan.pairs]
+    header = ("id", "benchmark", "framework", "device", "threads", "launches × iterations", "limit", "files")
+    _show(_table(header, rows, title="Plan"), console)
+    benchmarks = tuple({id(one.benchmark): one.benchmark for one in plan.pairs}.values())
+    refuse(benchmarks, settings)
+    _remark(benchmarks, settings, console)
 
 
-def show_benchmarks(benchmarks: tuple[Benchmark, ...], console: Console) -> None:
+def show_benchmarks(benchmarks: Sequence[Benchmark], console: Console) -> None:
     """What a valid specification expands to."""
-    table = Table(header_style="bold", pad_edge=False)
-    for name in ("id", "benchmark", "metric", "framework", "matrix", "inputs"):
-        table.add_column(name)
+    rows = []
     for one in benchmarks:
         axes = ", ".join(f"{name}={value}" for name, value in one.axes.items())
         inputs = ", ".join(f"{tensor.name} {'x'.join(map(str, tensor.shape))}" for tensor in one.inputs)
-        table.add_row(str(one.id), one.title, one.metric, one.framework, axes, inputs)
-    console.print(table)
+        rows.append((str(one.id), one.title, one.metric, one.framework, axes, inputs))
+    _show(_table(("id", "benchmark", "metric", "framework", "matrix", "inputs"), rows), console)
 
 
 def show_devices(settings: Settings, console: Console) -> None:
     """Every device that any platform can reach."""
     for name in plugins.names("platform"):
         for device in plugins.platform(name, settings).devices():
-            console.print(_device_table(device))
+            _show(_device_table(device), console)
+
+
+def _framework(name: str, settings: Settings) -> Framework | HarnessError:
+    """The framework, or why there is none."""
+    try:
+        return plugins.framework(name, settings)
+    except (UsageError, EnvironmentProblem) as error:
+        return error
+
+
+def _export_problems(file: ModelFile, framework: Framework) -> Iterator[Problem]:
+    if file.export is None:
+        return
+    if not isinstance(framework, Exporter):
+        message = f"framework `{framework.name}` exports no models"
+        yield _problem(file.origin, message, "give a `location` instead of an `export`")
+        return
+    try:
+        framework.fingerprint(file.export)
+    except ExportFailed as error:
+        yield _problem(file.origin, error.message, error.hint)
+
+
+def _uses(benchmark: Benchmark, name: str) -> bool:
+    """Whether a command names a placeholder, directly or through other values, that nothing defines."""
+    steps = (benchmark.model_before, benchmark.model_after, benchmark.before, benchmark.after)
+    waiting = [*benchmark.commands, *(command for step in steps for command in step.commands)]
+    used: set[str] = set()
+    while waiting:
+        new = set(names_in(waiting.pop())) - used
+        used |= new
+        waiting.extend(benchmark.variables[one] for one in new if one in benchmark.variables)
+    return name in used and name not in benchmark.variables
+
+
+def _problem(place: Origin, message: str, hint: str | None) -> Problem:
+    return Problem(place.file, place.line, place.pointer, message, hint)
+
+
+def _remark(benchmarks: Sequence[Benchmark], settings: Settings, console: Console) -> None:
+    for remark in remarks(benchmarks, settings):
+        _show(Text(f"remark: {remark}"), console)
+
+
+def _show(shown: Table | Text, console: Console) -> None:
+    """Print. What nobody reads any more (`| head`) goes nowhere, and the exit status stays what it would have been."""
+    try:
+        widened(console).print(shown, soft_wrap=isinstance(shown, Text))
+    except BrokenPipeError:
+        forget(console.file)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> Table:
+    table = Table(title=title, title_justify="left", header_style="bold", pad_edge=False)
+    for name in header:
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*map(_cell, row))
+    return table
 
 
 def _device_table(device: Device) -> Table:
-    table = Table(title=f"{device.platform}: {device.name}", title_justify="left", show_header=False, pad_edge=False)
-    table.add_row("identity", device.identity)
-    table.add_row("processor", device.kind)
-    table.add_row("system", f"{device.os}, {device.abi}")
-    table.add_row("CPUs", str(device.cores))
-    table.add_row("memory", f"{device.memory_bytes / 2**30:.1f} GiB")
-    for key, value in device.attributes.items():
-        table.add_row(key, value)
+    title = _cell(f"{device.platform}: {device.name}")
+    table = Table(title=title, title_justify="left", show_header=False, pad_edge=False)
+    rows = {
+        "identity": device.identity,
+        "processor": device.kind,
+        "system": f"{device.os}, {device.abi}",
+        "CPUs": str(device.cores),
+        "memory": f"{device.memory_bytes / 2**30:.1f} GiB",
+    }
+    for row in (*rows.items(), *device.attributes.items()):
+        table.add_row(*map(_cell, row))
     return table
+
+
+def _cell(text: str) -> Text:
+    """Names come from anywhere: they colour nothing and move no cursor."""
+    return Text(printable(text))
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _row(one: Pair, plan: Plan, cache: ModelCache) -> tuple[str, ...]:

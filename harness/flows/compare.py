@@ -19,6 +19,7 @@ from harness.core.metric import ControlSide, Metric, convert
 from harness.core.note import Note
 from harness.core.protocols import Display
 from harness.core.result import Outcome, Report
+from harness.flows import self_check
 from harness.flows.comparing import Comparing
 from harness.flows.contest import Contest, Versus
 from harness.flows.jobs import job_of, meta_of
@@ -61,6 +62,9 @@ def compare(request: Request, settings: Settings, display: Display) -> ExitCode:
         _Comparison(request, settings, plan, files=files, reporting=reporting, display=display).run(control, treatment)
     finally:
         reporting.close()
+    if request.self_check:
+        self_check.remember(settings, plan, reporting.verdicts)
+        display.say(self_check.sentence(reporting.verdicts))
     display.say(f"{reporting.summary()}; results: {settings.local_reporter}")
     return reporting.exit_code(environment_of(control), environment_of(treatment))
 

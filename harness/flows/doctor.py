@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import platform as python_platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import harness
 from harness import plugins
 from harness.core.errors import ExitCode, HarnessError
 from harness.core.protocols import Diagnosable, Finding
+from harness.flows import self_check
 from harness.settings import Settings
 
 _ROOM_BYTES = 2 * 2**30
@@ -46,18 +48,33 @@ def _ours(settings: Settings) -> Iterator[Finding]:
 
 
 def _plugged_in(settings: Settings) -> Iterator[Finding]:
-    makers = {"platform": plugins.platform, "framework": plugins.framework}
-    for kind, make in makers.items():
-        for name in plugins.names(kind):
-            try:
-                plug_in = make(name, settings)
-            except HarnessError as error:
-                yield Finding(f"{kind} {name}", False, error.message, error.hint or "")
-                continue
-            yield Finding(f"{kind} {name}", True, "")
-            if isinstance(plug_in, Diagnosable):
-                for finding in plug_in.diagnose():
-                    yield finding._replace(name=f"  {finding.name}")
+    for name in plugins.names("platform"):
+        yield from _of_platform(name, settings)
+    for name in plugins.names("framework"):
+        yield from _of_plug_in(f"framework {name}", partial(plugins.framework, name, settings))
+
+
+def _of_platform(name: str, settings: Settings) -> Iterator[Finding]:
+    yield from _of_plug_in(f"platform {name}", partial(plugins.platform, name, settings))
+    try:
+        devices = plugins.platform(name, settings).devices()
+    except HarnessError as error:
+        yield Finding("  devices", None, error.message, error.hint or "")
+        return
+    for device in devices:
+        found = self_check.finding(settings, device)
+        yield found._replace(name=f"  {found.name}")
+
+
+def _of_plug_in(what: str, make: Callable[[], object]) -> Iterator[Finding]:
+    try:
+        plug_in = make()
+    except HarnessError as error:
+        yield Finding(what, False, error.message, error.hint or "")
+        return
+    yield Finding(what, True, "")
+    for finding in plug_in.diagnose() if isinstance(plug_in, Diagnosable) else ():
+        yield finding._replace(name=f"  {finding.name}")
 
 
 def _package(name: str, remedy: str, *, needed: bool) -> Finding:

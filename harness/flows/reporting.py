@@ -35,7 +35,7 @@ class Reporting:
         self._progress = progress
         self._lock = threading.Lock()
         self._outcomes: Counter[Outcome] = Counter()
-        self._verdicts: Counter[Verdict] = Counter()
+        self.verdicts: Counter[Verdict] = Counter()
         self._untrusted = 0
         self._broken = 0
         self.places: dict[str, str] = {}
@@ -58,7 +58,7 @@ class Reporting:
 
     def summary(self) -> str:
         """How many ended how, in a sentence."""
-        counts = self._verdicts or self._outcomes
+        counts = self.verdicts or self._outcomes
         parts = [f"{count} {kind.value}" for kind, count in sorted(counts.items())]
         doubtful = f", {self._untrusted} not to be trusted (see the notes)" if self._untrusted else ""
         return (", ".join(parts) or "nothing measured") + doubtful
@@ -69,14 +69,14 @@ class Reporting:
         Skipped benchmarks are no failure as long as something was measured, or was known without measuring.
         """
         codes = {ExitCode.OK, *others}
-        if self._verdicts[Verdict.REGRESSION]:
+        if self.verdicts[Verdict.REGRESSION]:
             codes.add(ExitCode.REGRESSION)
-        if self._verdicts[Verdict.UNDECIDED]:
+        if self.verdicts[Verdict.UNDECIDED]:
             codes.add(ExitCode.UNDECIDED)
         if self._outcomes[Outcome.DEVICE_LOST] or self._broken:
             codes.add(ExitCode.ENVIRONMENT)
         failed = sum(count for outcome, count in self._outcomes.items() if outcome not in {Outcome.OK, *_NOT_RUN})
-        if failed or not (self._outcomes[Outcome.OK] or self._verdicts):
+        if failed or not (self._outcomes[Outcome.OK] or self.verdicts):
             codes.add(ExitCode.BENCHMARK_FAILED)
         return next(code for code in _GRAVEST_FIRST if code in codes)
 
@@ -84,7 +84,7 @@ class Reporting:
         self._outcomes[result.outcome] += 1
         self._untrusted += result.ok and not result.trusted
         if result.comparison is not None:
-            self._verdicts[_told(result.comparison)] += 1
+            self.verdicts[_told(result.comparison)] += 1
 
     @contextlib.contextmanager
     def _isolated(self, reporter: Reporter) -> Iterator[None]:

@@ -13,7 +13,7 @@ from harness.build.prebuilt import prebuilt
 from harness.build.recipes import find_recipe
 from harness.build.records import same_runner
 from harness.core.build import Build
-from harness.core.commit import Commit, Source
+from harness.core.commit import Choosing, Commit, Source
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from harness.core.protocols import Framework, Progress
@@ -86,7 +86,13 @@ class Built:
             runner_source=_runner_source(framework.name),
         )
         return build_commit(
-            self.source, self.commit, recipe, platform=device.platform, cache=self.cache, progress=progress
+            self.source,
+            self.commit,
+            recipe,
+            platform=device.platform,
+            cache=self.cache,
+            progress=progress,
+            options=self.source.choices if isinstance(self.source, Choosing) else {},
         )
 
 

@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from harness.core.comparison import Verdict
 from harness.flows.contest import Contest
+from reporters.comparisons.shares import signed, span
 
-HEADER = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verdict")
-_BAR = 12
-"""Characters of the evidence bar."""
+HEADER: Final = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verdict")
+_BAR: Final = 8
+"""Characters of the evidence bar: each is an eighth of the way, and what is behind it as well."""
+_MARKS: Final = {Verdict.REGRESSION: "▼", Verdict.IMPROVEMENT: "▲", Verdict.NO_CHANGE: "="}
 
 
 def standing(contest: Contest) -> tuple[str, ...]:
-    """One row: pairs so far, estimated difference with its interval, evidence bar, verdict."""
+    """One row: pairs so far, estimated difference with its interval, evidence bar, verdict.
+
+    The bar is drawn with a mark and blocks and has no letter or digit, so that a log can leave it out.
+    """
     judge = contest.judge
     if contest.failure is not None:
-        return (contest.versus.title, str(contest.pairs), "", "", "", contest.failure[0].value)
+        return (contest.versus.title, str(contest.pairs), "", "", "", contest.failure[0].value.replace("_", " "))
     verdict = judge.verdict()
-    low, high = judge.interval()
     return (
         contest.versus.title,
         f"{contest.pairs}/{judge.parameters.max_pairs}",
-        percent(judge.difference()),
-        f"{percent(low, '-∞')} … {percent(high, '+∞')}" if judge.pairs else "",
+        signed(judge.difference()),
+        span(*judge.interval()),
         _bar(contest),
         verdict.value if verdict else "",
     )
 
 
-def percent(value: float | None, otherwise: str = "") -> str:
-    """A relative difference with its sign."""
-    return otherwise if value is None else f"{value:+.2%}"
-
-
 def _bar(contest: Contest) -> str:
-    """How far the strongest evidence is on its way to a verdict, and for which."""
+    """How far the strongest evidence is on its way to a verdict, behind the mark of that verdict."""
     parameters, evidence = contest.judge.parameters, contest.judge.evidence()
     alike = min(evidence.not_worse, evidence.tail, evidence.not_better if not parameters.gate else math.inf)
     shares = {
@@ -44,9 +44,10 @@ def _bar(contest: Contest) -> str:
         Verdict.NO_CHANGE: _share(alike, parameters.beta),
     }
     leading = max(shares, key=lambda verdict: shares[verdict])
-    filled = round(_BAR * shares[leading])
-    return f"{'█' * filled}{'░' * (_BAR - filled)} {leading.value if filled else ''}".rstrip()
+    filled = int(_BAR * shares[leading])
+    return f"{_MARKS[leading] if shares[leading] else ' '} {'█' * filled}{'░' * (_BAR - filled)}"
 
 
 def _share(e_value: float, level: float) -> float:
+    """Evidence multiplies from pair to pair; its logarithm goes evenly."""
     return min(1.0, max(0.0, math.log(max(e_value, 1.0)) / math.log(1 / level)))

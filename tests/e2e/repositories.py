@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 CMAKE = """cmake_minimum_required(VERSION 3.16)
 project(runner CXX)
@@ -112,3 +115,12 @@ def snapshot(repository: Repository) -> Sequence[str]:
     status = run(folder, "git", "status", "--porcelain", "--ignored")
     worktrees = run(folder, "git", "worktree", "list")
     return (head, references, status, worktrees, str((folder / ".git" / "FETCH_HEAD").exists()))
+
+
+def need(*programs: str) -> None:
+    """Skip where a program is missing; in CI that is a failure."""
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing and os.environ.get("CI") == "true":
+        pytest.fail(f"CI must have {', '.join(missing)}")
+    if missing:
+        pytest.skip(f"{', '.join(missing)} is not installed")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.cli.project import Project, generic, one_test
-from tests.e2e.repositories import Repository, git_repository, hg_repository, snapshot
+from tests.e2e.repositories import Repository, git_repository, hg_repository, need, snapshot
 
 pytestmark = pytest.mark.slow
 FEW = ("--pairs", "40", "--seed", "11")
@@ -29,14 +27,6 @@ def spec(project: Project) -> Path:
 def git(project: Project) -> Repository:
     need("git", "cmake", "g++")
     return git_repository(project.folder / "runner")
-
-
-def need(*programs: str) -> None:
-    missing = [program for program in programs if shutil.which(program) is None]
-    if missing and os.environ.get("CI") == "true":
-        pytest.fail(f"CI must have {', '.join(missing)}")
-    if missing:
-        pytest.skip(f"{', '.join(missing)} is not installed")
 
 
 def test_a_commit_that_made_it_slower_is_found(project: Project, spec: Path, git: Repository) -> None:

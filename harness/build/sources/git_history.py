@@ -32,8 +32,6 @@ class History:
     def __init__(self, place: Path, source: str) -> None:
         self._source = source
         self._repo = _open(place)
-        # A hook or an alias that starts the harness has GIT_DIR set; the option outranks it (git(1)).
-        self._repo.git.set_persistent_git_options(git_dir=str(self._repo.git_dir))
 
     def __enter__(self) -> Self:
         return self

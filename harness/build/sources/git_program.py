@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
 
 from harness import shell
 from harness.core.command import Command, Completed
@@ -28,6 +28,8 @@ _SETTINGS: Final = (
     "filter.lfs.process=",
     "filter.lfs.required=false",
 )
+
+_CREDENTIALS: Final = re.compile(r"://[^/@\s']*@")
 
 _SURROUNDINGS: Final = (
     "GIT_DIR",
@@ -82,16 +84,13 @@ def git(*arguments: str, at: Path | None, untrusted: bool = False, timeout_s: fl
         )
     )
     if not completed.ok:
-        raise GitFailed(f"git {arguments[0]}: {_complaint(completed)}")
+        raise GitFailed(f"git {arguments[0]}: {complaint(completed)}")
     return completed
 
 
-def without_credentials(url: str) -> str:
-    """A URL as it may be shown and stored."""
-    if "://" not in url:
-        return url
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+def without_credentials(text: str) -> str:
+    """A URL, or a text with URLs, as it may be shown and stored."""
+    return _CREDENTIALS.sub("://", text)
 
 
 def _where(at: Path | None) -> list[str]:
@@ -103,10 +102,8 @@ def _where(at: Path | None) -> list[str]:
     return ["-C", str(at.parent), f"--git-dir={at}", f"--work-tree={at.parent}"]
 
 
-def _complaint(completed: Completed) -> str:
-    """What git says matters, which is not always what it says last."""
+def complaint(completed: Completed) -> str:
+    """What git says matters, which is not always what it says last; passwords in addresses are left out."""
     said = [line.strip() for line in completed.stderr.splitlines() if line.startswith(("fatal:", "error:", "remote:"))]
-    if completed.timed_out or not said:
-        return completed.describe()
-    words = (without_credentials(word.strip("'")) if "://" in word else word for word in "; ".join(said).split(" "))
-    return " ".join(words)
+    matters = completed.describe() if completed.timed_out or not said else "; ".join(said)
+    return without_credentials(matters)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+
+from harness.build.sources.git import GitSource
+from harness.core.commit import Commit
 
 FIRST_SECOND = 1_700_000_000
 """Time of the first commit; each further one is a minute later."""
@@ -118,3 +121,16 @@ class HgRepository:
 
 def _contents(folder: Path) -> dict[str, object]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def subjects(commits: Sequence[Commit]) -> list[str]:
+    """What a person recognises commits by."""
+    return [commit.subject for commit in commits]
+
+
+def clone_with_remote(folder: Path, cache: Path) -> tuple[GitRepository, GitRepository, GitSource]:
+    """A repository with one commit, a user's clone of it, and the source that this clone is."""
+    remote = GitRepository(folder / "remote")
+    remote.commit("one")
+    clone = remote.clone(folder / "clone")
+    return remote, clone, GitSource(clone.path, cache_dir=cache)

@@ -9,6 +9,8 @@ from harness.build.sources.git_submodules import Tree, Wanted, absolute_url, bri
 from harness.core.errors import BuildFailed, UsageError
 from tests.build.sources.repositories import GitRepository
 
+pytestmark = pytest.mark.slow  # four repositories for each test
+
 
 class Nested:
     """A clone of a repository with a submodule that has one itself: `parts/outer/inner`; and one more: `extra`."""

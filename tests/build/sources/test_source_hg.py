@@ -13,6 +13,8 @@ from harness.core.commit import Commit
 from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
 from tests.build.sources.repositories import FIRST_SECOND, HgRepository, require
 
+pytestmark = pytest.mark.slow  # Mercurial starts slowly
+
 
 @pytest.fixture
 def user(tmp_path: Path) -> HgRepository:

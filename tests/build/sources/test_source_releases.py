@@ -18,6 +18,8 @@ from tests.build.sources.repositories import missing
 PACKAGE = "harness-test-runner"
 Shelf = Callable[..., None]
 
+pytestmark = pytest.mark.slow  # pip starts slowly
+
 
 @pytest.fixture
 def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
@@ -163,7 +165,6 @@ def test_releases_do_not_branch(packages: ReleasesSource) -> None:
     assert not isinstance(packages, Branching)
 
 
-@pytest.mark.slow
 def test_two_releases_of_executorch_come_from_the_index(tmp_path: Path) -> None:
     asked = subprocess.run(
         [sys.executable, "-m", "pip", "index", "versions", "executorch"], capture_output=True, text=True, check=False
