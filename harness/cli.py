@@ -13,7 +13,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 import harness
 from harness import asked
-from harness.core.errors import ExitCode, HarnessError, UsageError
+from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
 from harness.options import CompareOptions, PlaceOptions, RunOptions
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ def compare(
         return recomputed.show(from_, wish.decide, _console())
     asked.specified(settings)
     with shell.interruptible(), display.display() as shown:
-        return flow.compare(requests.request_of(wish, settings, shown), settings, shown)
+        wishes = requests.treatments_of(wish)
+        codes = [flow.compare(requests.request_of(one, settings, shown), settings, shown) for one in wishes]
+    return gravest(codes)
 
 
 @app.command

@@ -112,7 +112,7 @@ def _trending(metric: Metric) -> Iterator[Note]:
 
 
 def _heated(launches: Sequence[Launch]) -> Iterator[Note]:
-    throttled = [launch.index for launch in launches if _throttled(launch)]
+    throttled = [launch.index for launch in launches if launch.throttled]
     if throttled:
         yield Note(
             code="throttled",
@@ -158,12 +158,6 @@ def _used_by_others(launch: Launch, cores: int) -> tuple[float, float] | None:
         return None
     seconds = max(launch.after.time - launch.before.time, launch.wall_s)
     return (seconds, launch.after.busy - launch.cpu_s / (seconds * cores)) if seconds > 0 else None
-
-
-def _throttled(launch: Launch) -> bool:
-    before = launch.before.throttle_count if launch.before else None
-    after = launch.after.throttle_count if launch.after else None
-    return before is not None and after is not None and after > before
 
 
 def _frequency_drop(launches: Sequence[Launch]) -> float:

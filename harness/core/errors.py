@@ -17,7 +17,7 @@ Foreign exceptions are mapped to these once, at the edge where they appear.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -34,6 +34,20 @@ class ExitCode(IntEnum):
     BENCHMARK_FAILED = 4
     UNDECIDED = 5
     INTERRUPTED = 130
+
+
+_GRAVEST_FIRST = (
+    ExitCode.REGRESSION,
+    ExitCode.ENVIRONMENT,
+    ExitCode.BENCHMARK_FAILED,
+    ExitCode.UNDECIDED,
+    ExitCode.OK,
+)
+
+
+def gravest(codes: Iterable[ExitCode]) -> ExitCode:
+    """What several outcomes amount to: a regression is what was asked about, an environment explains failures."""
+    return min(codes, key=_GRAVEST_FIRST.index, default=ExitCode.OK)
 
 
 class HarnessError(Exception):

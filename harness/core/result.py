@@ -67,6 +67,13 @@ class Launch(Value):
     before: DeviceState | None = None
     after: DeviceState | None = None
 
+    @property
+    def throttled(self) -> bool:
+        """Whether the device lowered its clock because of heat meanwhile."""
+        before = self.before.throttle_count if self.before else None
+        after = self.after.throttle_count if self.after else None
+        return before is not None and after is not None and after > before
+
 
 class BenchmarkInfo(Value):
     """What was measured. Together with device and build it identifies a series.

@@ -8,17 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from harness.core.comparison import Comparison, Verdict
-from harness.core.errors import ExitCode, HarnessError
+from harness.core.errors import ExitCode, HarnessError, gravest
 from harness.core.protocols import Progress, Reporter
 from harness.core.result import Outcome, Report, Result
 
-_GRAVEST_FIRST = (
-    ExitCode.REGRESSION,
-    ExitCode.ENVIRONMENT,
-    ExitCode.BENCHMARK_FAILED,
-    ExitCode.UNDECIDED,
-    ExitCode.OK,
-)
 _NOT_RUN = frozenset({Outcome.SKIPPED, Outcome.UNSUPPORTED})
 
 
@@ -78,7 +71,7 @@ class Reporting:
         failed = sum(count for outcome, count in self._outcomes.items() if outcome not in {Outcome.OK, *_NOT_RUN})
         if failed or not (self._outcomes[Outcome.OK] or self.verdicts):
             codes.add(ExitCode.BENCHMARK_FAILED)
-        return next(code for code in _GRAVEST_FIRST if code in codes)
+        return gravest(codes)
 
     def _count(self, result: Result) -> None:
         self._outcomes[result.outcome] += 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -66,6 +67,22 @@ class Wish:
     decide: Mapping[str, object] = field(default_factory=dict)
     metric: str | None = None
     resume: bool = False
+
+
+def treatments_of(wish: Wish) -> tuple[Wish, ...]:
+    """One wish for each commit, where the treatment is a file of commits, or `-` for standard input.
+
+    Raises:
+        UsageError: The file is empty.
+    """
+    if not isinstance(wish.treatment, str) or not (wish.treatment == "-" or Path(wish.treatment).is_file()):
+        return (wish,)
+    text = sys.stdin.read() if wish.treatment == "-" else Path(wish.treatment).read_text()
+    names = [line.partition("#")[0].strip() for line in text.splitlines()]
+    found = tuple(replace(wish, treatment=name) for name in names if name)
+    if not found:
+        raise UsageError(f"no commit in {wish.treatment}", hint="one commit a line; # begins a comment")
+    return found
 
 
 def request_of(wish: Wish, settings: Settings, progress: Progress) -> Request:

@@ -12,6 +12,9 @@ from reporters.comparisons.shares import signed, span
 HEADER: Final = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verdict")
 _BAR: Final = 8
 """Characters of the evidence bar: each is an eighth of the way, and what is behind it as well."""
+_DIFFERENCE: Final = 8
+_INTERVAL: Final = 16
+"""Characters of nearly every difference and interval, kept free from the beginning so that columns stay in place."""
 _MARKS: Final = {Verdict.REGRESSION: "▼", Verdict.IMPROVEMENT: "▲", Verdict.NO_CHANGE: "="}
 
 
@@ -27,8 +30,8 @@ def standing(contest: Contest) -> tuple[str, ...]:
     return (
         contest.versus.title,
         f"{contest.pairs}/{judge.parameters.max_pairs}",
-        signed(judge.difference()),
-        span(*judge.interval()),
+        f"{signed(judge.difference()):>{_DIFFERENCE}}",
+        f"{span(*judge.interval()):>{_INTERVAL}}",
         _bar(contest),
         verdict.value if verdict else "",
     )

@@ -19,12 +19,16 @@ from harness.core.result import Launch, Outcome
 from harness.run.arm import Arm
 
 _WARMUP = 10
-_FEWEST, _MOST = 10, 200
+_SLOW_S = 0.05
+_FEWEST, _FEWEST_SLOW, _MOST = 10, 3, 200
 """Iterations of a launch. About 3 sqrt(cost of a launch / cost of an iteration) is where more of them stop paying
 (Kalibera and Jones, ISMM 2013, with the variances that launches of a MobileNetV2 runner showed). The optimum is flat.
+An iteration above 50 ms averages out by itself what ten short ones are needed for, and one of them warms up.
 """
 _VOIDED_IN_A_ROW = 3
 """A launch that fails now and then voids its pair; one that keeps failing is the finding."""
+_HOT_IN_A_ROW = 20
+"""Heat is no fault of a build, and passes; a device that stays hot cannot be measured on."""
 
 Statistics = Callable[[Sequence[float]], tuple[float, ...]]
 
@@ -54,7 +58,8 @@ def iterations_for(launch_cost_s: float, iteration_cost_s: float) -> int:
     """
     if iteration_cost_s <= 0:
         return _MOST
-    return int(min(_MOST, max(_FEWEST, round(3 * math.sqrt(max(0.0, launch_cost_s) / iteration_cost_s)))))
+    fewest = _FEWEST_SLOW if iteration_cost_s > _SLOW_S else _FEWEST
+    return int(min(_MOST, max(fewest, round(3 * math.sqrt(max(0.0, launch_cost_s) / iteration_cost_s)))))
 
 
 class PairedLaunches:
@@ -86,7 +91,7 @@ class PairedLaunches:
         self._key = key
         self._statistics = statistics
         self.next_index = first
-        self._in_a_row = 0
+        self._in_a_row = self._hot_in_a_row = 0
         self._launch_as = control.job.benchmark
         self.metric = metric
         self.unit = ""
@@ -125,12 +130,12 @@ class PairedLaunches:
         launched: dict[str, tuple[Launch, tuple[float, ...]]] = {}
         for side in order:
             launch, observations = self._arms[side].launch(self._launch_as)
-            figures = self._figures(observations) if launch.outcome is Outcome.OK else None
+            figures = self._figures(observations) if launch.outcome is Outcome.OK and not launch.throttled else None
             if figures is None:
                 self._void(side, launch)
                 return None
             launched[side] = (launch, figures)
-        self._in_a_row = 0
+        self._in_a_row = self._hot_in_a_row = 0
         (control, control_figures), (treatment, treatment_figures) = launched["control"], launched["treatment"]
         return Pair(
             index=index,
@@ -153,6 +158,14 @@ class PairedLaunches:
 
     def _void(self, side: str, launch: Launch) -> None:
         self.voided += 1
+        if launch.outcome is Outcome.OK and launch.throttled:
+            self._hot_in_a_row += 1
+            if self._hot_in_a_row >= _HOT_IN_A_ROW:
+                raise BenchmarkFailed(
+                    f"the device lowered its clock because of heat in {_HOT_IN_A_ROW} pairs in a row",
+                    hint="let it cool down, and give it pauses with `cooldown`",
+                )
+            return
         self._in_a_row += 1
         if self._in_a_row >= _VOIDED_IN_A_ROW:
             raise Spoilt(side, launch)
@@ -185,7 +198,8 @@ def _tuned(benchmark: Benchmark, launch: Launch, chosen: Observation) -> Benchma
     return benchmark.model_copy(
         update={
             "iterations": iterations_for(beside, iteration),
-            "warmup": warmup,
+            "min_iterations": min(_FEWEST_SLOW, benchmark.min_iterations),
+            "warmup": 1 if iteration > _SLOW_S else warmup,
             "time_limit_s": None if limit is None else limit / benchmark.launches,
         }
     )

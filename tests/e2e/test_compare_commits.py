@@ -142,3 +142,15 @@ def test_mercurial_commits_are_compared_too(project: Project, spec: Path) -> Non
     )
     assert done.code == 1, done.stderr
     assert done.read()[0]["comparison"]["verdict"] == "regression"
+
+
+def test_a_file_of_commits_is_compared_one_by_one_and_a_broken_one_stops_no_other(
+    project: Project, spec: Path, git: Repository
+) -> None:
+    listed = project.folder / "commits.txt"
+    listed.write_text(f"{git.commits['broken']}  # does not build\n\n{git.commits['reverted']}\n")
+    done = project.harness(
+        "compare", "-b", spec, "--repo_dir", git.folder, "--control", git.commits["base"], "--commit", listed
+    )
+    assert done.code == 3
+    assert sorted(result["outcome"] for result in done.read()) == ["failed", "skipped"]
