@@ -46,6 +46,7 @@ def run(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING) -> int:
     from harness.flows import run as flow
 
     if settings.dry_run:
+        checks.refuse(flow.load_benchmarks(settings), settings)
         checks.show_plan(flow.make_plan(settings), settings, _console())
         return ExitCode.OK
     with shell.interruptible(), display.display() as shown:
@@ -90,11 +91,7 @@ def validate(*files: Path, options: PlaceOptions = _ANYWHERE) -> int:
     from harness.flows import checks
     from harness.flows import run as flow
 
-    benchmarks = flow.load_benchmarks(settings)
-    checks.show_benchmarks(benchmarks, _console())
-    print(
-        f"{len(benchmarks)} benchmarks in {len(files)} file{'s' if len(files) != 1 else ''}: nothing to complain about"
-    )
+    checks.validate(flow.load_benchmarks(settings), settings, _console())
     return ExitCode.OK
 
 

@@ -9,7 +9,7 @@ from harness.core.metric import Observation
 
 _LOADED = re.compile(r"Model loaded in ([0-9.]+) ms\.")
 _ITERATION = re.compile(r"Iteration \d+ of \d+: ([0-9.]+) ms")
-_EXECUTED = re.compile(r"Model executed successfully (\d+) time\(s\) in ([0-9.]+) ms\.")
+_EXECUTED = re.compile(r"Model executed successfully (\d{1,9}) time\(s\) in ([0-9.]+) ms\.")
 
 
 def parse_log(log: str) -> tuple[Observation, ...]:
@@ -33,4 +33,4 @@ def parse_log(log: str) -> tuple[Observation, ...]:
 
 
 def _milliseconds(texts: Sequence[str]) -> tuple[float, ...]:
-    return tuple(float(text) for text in texts if re.fullmatch(r"\d+(\.\d+)?", text))
+    return tuple(float(text) for text in texts if re.fullmatch(r"\d{1,18}(\.\d{1,18})?", text))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from harness import shell
-from harness.core.benchmark import HostStep
+from harness.core.benchmark import HostStep, ModelFile
 from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkFailed
 from harness.core.files import CachedFile
 from harness.core.placeholders import names_in
-from harness.run.names import Names
+from harness.run.names import Names, literal
+from harness.run.staging import made_file
 
 
 def run_step(
@@ -40,8 +42,8 @@ def run_step(
     Raises:
         BenchmarkFailed: A command failed; the benchmark must not go on with half-made inputs.
     """
-    programs = {file.key: str(_executable(files[file.key].path, scratch / name)) for file in step.files}
-    names = replace(names, paths={**names.paths, **programs})
+    own = {file.key: str(_placed(file, names, files, scratch / name)) for file in step.files}
+    names = replace(names, paths={**names.paths, **literal(own)})
     # What speaks of the device's folder is for programs on the device.
     env = {name: names.text(value) for name, value in env.items() if "TGTDIR" not in names_in(value)}
     done = []
@@ -56,11 +58,17 @@ def run_step(
     return tuple(done)
 
 
-def _executable(path: Path, folder: Path) -> Path:
-    """A copy that may be started; the cache's own files stay as they are."""
-    folder.mkdir(parents=True, exist_ok=True)
-    copy = folder / path.name
-    if not copy.exists():
+def _placed(file: ModelFile, names: Names, cached: Mapping[str, CachedFile], folder: Path) -> Path:
+    """Where a step finds its file: a copy that may be started, because nobody else's file is changed.
+
+    What is known only now and may be started stays in its place: a script may need its neighbours. So do folders.
+    """
+    copy = folder / file.filename
+    path = made_file(file, names).path if file.made_later else cached[file.key].path
+    if path.is_dir() or (file.made_later and os.access(path, os.X_OK)):
+        return path
+    if file.made_later or not copy.exists():
+        copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
         copy.chmod(0o755)
     return copy

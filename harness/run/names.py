@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from harness.core.placeholders import PlaceholderProblem, substitute
 from harness.core.protocols import Staged
 
 _ROOT = Path(__file__).resolve().parents[2]
+_BRACED = re.compile(r"\{[\w.]+\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Names:
 
     Attributes:
         texts: Values that a command line takes apart at spaces, as FAI-PEP does.
-        paths: Values that stay one word whatever is in them.
+        paths: Values that stay one word whatever is in them; see `literal`.
     """
 
     texts: Mapping[str, str]
@@ -53,15 +55,32 @@ def on_device(job: Job, device: Device, staged: Staged, scratch: Path, index: in
     """The placeholders of commands that run on the device; FAI-PEP's `{TGTDIR}` ends with a slash."""
     paths = {**_folders(job, scratch), "TGTDIR": staged.folder + "/", **staged.files, **staged.programs}
     outputs = {output.key: output.location for output in job.benchmark.output_files}
-    return Names({**_texts(job, device, index), **outputs}, paths)
+    return Names({**_texts(job, device, index), **outputs}, literal(paths))
 
 
 def on_host(job: Job, device: Device, scratch: Path, index: int) -> Names:
     """The placeholders of commands that run on the host before and after; the device's folder is not one of them."""
+    benchmark = job.benchmark
     files = {key: str(file.path) for key, file in job.files.items()}
     programs = {key: str(path) for key, path in job.build.programs.items()}
-    outputs = {output.key: str(fetched(scratch, output.filename)) for output in job.benchmark.output_files}
-    return Names(_texts(job, device, index), {**_folders(job, scratch), **files, **programs, **outputs})
+    outputs = {output.key: str(fetched(scratch, output.filename)) for output in benchmark.output_files}
+    made = {file.key: file.location or "" for file in (*benchmark.files, *benchmark.input_files) if file.made_later}
+    texts, paths = _texts(job, device, index), literal({**_folders(job, scratch), **files, **programs, **outputs})
+    return Names(texts, {**paths, **_partly(made, texts, later={*paths, *made})})
+
+
+def literal(paths: Mapping[str, str]) -> dict[str, str]:
+    """The paths as templates that stand for them: a folder may be called `{x}`, and that is no placeholder."""
+    return {key: _BRACED.sub(r"{\g<0>}", path) for key, path in paths.items()}
+
+
+def _partly(made: Mapping[str, str], texts: Mapping[str, str], later: Set[str]) -> dict[str, str]:
+    """Where steps put the files they make: what names a folder or a file stays, so that a path remains one word."""
+    places: dict[str, str] = {}
+    for key, location in made.items():
+        with _told_as_failed(location):
+            places[key] = substitute(location, texts, later)
+    return places
 
 
 def _texts(job: Job, device: Device, index: int) -> dict[str, str]:

@@ -22,7 +22,7 @@ def made_files(benchmark: Benchmark, names: Names) -> dict[str, CachedFile]:
         BenchmarkFailed: One of them is not there, or is not what the specification promises.
     """
     wanted = (file for file in (*benchmark.files, *benchmark.input_files) if file.made_later)
-    return {file.key: _made(file, Path(names.text(file.location or ""))) for file in wanted}
+    return {file.key: made_file(file, names) for file in wanted}
 
 
 def stage(job: Job, made: Mapping[str, CachedFile], session: Session) -> Staged:
@@ -48,10 +48,16 @@ def stage(job: Job, made: Mapping[str, CachedFile], session: Session) -> Staged:
     return replace(staged, files={file.key: staged.files[file.filename] for file in wanted})
 
 
-def _made(file: ModelFile, path: Path) -> CachedFile:
+def made_file(file: ModelFile, names: Names) -> CachedFile:
+    """One file that is known only now: a step made it, or it lies in a folder that has its place only now.
+
+    Raises:
+        BenchmarkFailed: It is not there, or is not what the specification promises.
+    """
+    path = Path(names.text(file.location or ""))
     if not path.is_file():
         raise BenchmarkFailed(
-            f"{{{file.key}}}: no step before the launch made {path}", hint=f"see `preprocess` ({file.origin})"
+            f"{{{file.key}}}: there is no {path}, and no step has made it", hint=f"see `preprocess` ({file.origin})"
         )
     with path.open("rb") as content:
         md5 = hashlib.file_digest(content, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()

@@ -19,6 +19,7 @@ from harness.spec.document import (
     Test,
     keys_of,
 )
+from harness.spec.files import keyed
 from harness.spec.positions import Document, join
 from harness.spec.problems import Findings
 from harness.spec.salvage import Path, salvaged
@@ -148,8 +149,7 @@ def _check_supported(usable: Checked, findings: Findings) -> None:
         _check_section(test, pointer, findings)
         if test.metric == "power":
             findings.add(join(pointer, "metric"), "power measurement is not supported yet")
-        for name, output in test.output_files.items():
-            here = join(pointer, "output_files", name)
+        for _, here, output in keyed(test.output_files, "", join(pointer, "output_files")):
             if output.upload:
                 findings.add(join(here, "upload"), "uploading is not supported yet", "remove `upload`")
             if output.md5:

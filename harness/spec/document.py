@@ -122,6 +122,7 @@ class OutputEntry(Section):
 
 
 Files = dict[Name, FileEntry | Many[FileEntry]]
+Outputs = dict[Name, OutputEntry | Many[OutputEntry]]
 
 
 class PlatformArgs(Section):
@@ -333,7 +334,7 @@ class Test(Section):
     method: Name | None = None
     inputs: dict[Name, InputEntry] = {}
     input_files: Files | Many[FileEntry] = {}
-    output_files: dict[Name, OutputEntry] = {}
+    output_files: Outputs = {}
     files: Files | Many[FileEntry] = {}
     matrix: Matrix | None = None
     preprocess: Step | None = None

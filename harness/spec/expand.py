@@ -13,7 +13,7 @@ from harness.core.values import text
 from harness.spec.check import Checked
 from harness.spec.digest import digest_of
 from harness.spec.document import ModelSection, Step, Test
-from harness.spec.files import FileReader, anchored, check_filenames, dtype_of
+from harness.spec.files import FileReader, anchored, check_filenames, check_made, dtype_of
 from harness.spec.launching import Launching
 from harness.spec.matrix import Combination, combinations, with_axes
 from harness.spec.names import file_names, identifier_of, launches_of, values_of
@@ -100,10 +100,7 @@ class _Expansion:
             cooldown_s=launching.cooldown_s(),
             files=self._files(),
             input_files=self._reader.files(test.input_files, "input_files", join(self.pointer, "input_files")),
-            output_files=tuple(
-                self._reader.output(name, entry, join(self.pointer, "output_files", name))
-                for name, entry in test.output_files.items()
-            ),
+            output_files=self._reader.outputs(test.output_files, join(self.pointer, "output_files")),
             commands=commands,
             arguments=self._arguments(len(commands)),
             env=launching.env(),
@@ -122,7 +119,7 @@ class _Expansion:
             origin=self.subject.findings.document.place(self.pointer),
             digest="",
         )
-        check_filenames((*written.files, *written.input_files), self.subject.findings)
+        self._check_files(written)
         digest = digest_of(written, given=frozenset(self.subject.options.string_map))
         return _anchored(written.model_copy(update={"digest": digest}), self.subject)
 
@@ -195,6 +192,23 @@ class _Expansion:
         files = {file.key: file for file in reader.files(section.files, "files", "/model/files")}
         files |= {file.key: file for file in reader.files(self.test.files, "files", join(self.pointer, "files"))}
         return (*files.values(), *reader.files(section.libraries, "libraries", "/model/libraries"))
+
+    def _check_files(self, written: Benchmark) -> None:
+        findings = self.subject.findings
+        for files in (
+            (*written.files, *written.input_files),
+            written.model_before.files,
+            written.model_after.files,
+            written.before.files,
+            written.after.files,
+        ):
+            check_filenames(files, findings)
+        check_made((*written.files, *written.input_files), findings)
+        theirs = {file.key: file for step in (written.model_before, written.model_after) for file in step.files}
+        for file in (*written.before.files, *written.after.files):
+            if file.key in theirs:
+                message = f"{{{file.key}}} is a file of the model's step and of the test's"
+                findings.problems.add(file.origin, message, "rename one of them")
 
     def _step(self, step: Step | None, key: str, pointer: str) -> HostStep:
         return HostStep() if step is None else self._reader.step(step, key, join(pointer, key))

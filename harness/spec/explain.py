@@ -142,6 +142,8 @@ def _type_hint(error: ValidationError, pointer: str) -> str | None:
         return "leave the key out instead: what is not there is absent"
     if isinstance(value, str):
         return _text_hint(value, expected, pointer)
+    if isinstance(value, dict) and pointer.endswith("/commands"):
+        return "write a list of command lines: FAI-PEP's oldest form, options by framework, is not supported"
     if "a list" in expected:
         return f"write it in brackets: [{_as_item(value)}]"
     if isinstance(value, list):

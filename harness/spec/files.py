@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import unquote
 
 from harness.core.benchmark import Export, HostStep, Input, ModelFile, OutputFile
-from harness.core.placeholders import names_in, suggest
+from harness.core.placeholders import PlaceholderProblem, names_in, substitute, suggest
 from harness.core.values import Scalar
-from harness.spec.document import ExportEntry, ExportInput, FileEntry, Files, Many, OutputEntry, Step
+from harness.spec.document import (
+    ExportEntry,
+    ExportInput,
+    FileEntry,
+    Files,
+    Many,
+    OutputEntry,
+    Outputs,
+    Section,
+    Step,
+)
 from harness.spec.positions import join
 from harness.spec.problems import Findings
 from harness.spec.scope import Scope
@@ -35,12 +46,18 @@ DTYPES = {
 _MD5 = re.compile(r"[0-9a-fA-F]{32}")
 
 
-def keyed(files: Files | Many[FileEntry], prefix: str, pointer: str) -> Iterator[tuple[str, str, FileEntry]]:
+Entry = TypeVar("Entry", bound=Section)
+Entries = Mapping[str, Entry | Sequence[Entry]] | Sequence[Entry]
+"""Entries by name, in lists by name, or in a list."""
+
+
+def keyed(files: Entries[Entry], prefix: str, pointer: str) -> Iterator[tuple[str, str, Entry]]:
     """Every entry with its placeholder and its pointer: `files.NAME`, and `files.NAME.0` within lists."""
-    items = files.items() if isinstance(files, dict) else enumerate(files)
+    items: Iterator[tuple[str | int, Entry | Sequence[Entry]]]
+    items = iter(files.items() if isinstance(files, Mapping) else enumerate(files))
     for name, entry in items:
         key, here = f"{prefix}.{name}", join(pointer, name)
-        if isinstance(entry, FileEntry):
+        if isinstance(entry, Section):
             yield key, here, entry
         else:
             yield from keyed(entry, key, here)
@@ -62,10 +79,20 @@ class FileReader:
         """The files under one key of the specification."""
         return tuple(self._file(key, here, entry) for key, here, entry in keyed(files, prefix, pointer))
 
-    def output(self, name: str, entry: OutputEntry, pointer: str) -> OutputFile:
-        """One output file."""
+    def outputs(self, outputs: Outputs, pointer: str) -> tuple[OutputFile, ...]:
+        """The output files; all are fetched into one folder, so no two may share a name."""
+        found: dict[str, OutputFile] = {}
+        for key, here, entry in keyed(outputs, "output_files", pointer):
+            file = self._output(key, here, entry)
+            other = found.setdefault(file.filename, file)
+            if other is not file:
+                message = f"{key} and {other.key} have the same filename {file.filename!r}"
+                self.scope.findings.add(join(here, "filename"), message, "give them different filenames")
+        return tuple(found.values())
+
+    def _output(self, key: str, pointer: str, entry: OutputEntry) -> OutputFile:
         return OutputFile(
-            key=f"output_files.{name}",
+            key=key,
             filename=self._filename(entry.filename, pointer),
             location=self.scope.partly(entry.location, join(pointer, "location")),
             converter=entry.converter.name if entry.converter else None,
@@ -104,6 +131,9 @@ class FileReader:
         if template is None:
             return None
         text = self.scope.partly(template, pointer)
+        if "TGTDIR" in names_in(text):
+            message = "a file that is on the device already is not supported yet"
+            self.scope.findings.add(pointer, message, "let a step make it below {HOSTDIR}; it is brought to the device")
         return text if names_in(text) else self.scope.settled(text, pointer)
 
     def _filename(self, template: str, pointer: str) -> str:
@@ -173,6 +203,17 @@ def check_filenames(files: Sequence[ModelFile], findings: Findings) -> None:
         if not same:
             message = f"{file.key} and {other.key} are different files with the same filename {file.filename!r}"
             findings.problems.add(file.origin, message, "give them different filenames")
+
+
+def check_made(files: Sequence[ModelFile], findings: Findings) -> None:
+    """A file that a step makes may be named by the place of another one, but not in a circle."""
+    made = {file.key: file.location for file in files if file.location is not None and file.made_later}
+    later = {name for location in made.values() for name in names_in(location)}
+    for file in files:
+        try:
+            substitute(made.get(file.key, ""), made, later)
+        except PlaceholderProblem as problem:
+            findings.problems.add(file.origin, problem.message, "say where the file is, from {HOSTDIR} on")
 
 
 def anchored(file: ModelFile, folder: Path, root: Path | None, findings: Findings) -> ModelFile:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import JsonValue
 
 from harness.core.values import Scalar, text
-from harness.spec.document import ModelSection, Test, scalars_of
+from harness.spec.document import FileEntry, Files, Many, ModelSection, Outputs, Test, scalars_of
 from harness.spec.files import keyed
 
 
@@ -37,22 +37,38 @@ def values_of(
     for name, entry in test.inputs.items():
         values[f"inputs.{name}.shape"] = ",".join(str(size) for size in entry.dimensions(shape))
         values[f"inputs.{name}.type"] = entry.type
-    return values
+    return values | _lists(model, test)
 
 
 def file_names(model: ModelSection, test: Test) -> Iterator[str]:
     """Names of files, which get their paths when the program is started."""
-    for files, prefix in (
-        (model.files, "files"),
-        (model.libraries, "libraries"),
-        (test.files, "files"),
-        (test.input_files, "input_files"),
-    ):
+    yield from (key for key, _, _ in keyed(test.output_files, "output_files", ""))
+    for prefix, files in _file_sections(model, test):
         yield from (key for key, _, _ in keyed(files, prefix, ""))
-    yield from (f"output_files.{name}" for name in test.output_files)
+
+
+def _lists(model: ModelSection, test: Test) -> dict[str, str]:
+    """What the name of a list of files stands for: all of them, as words of their own, as FAI-PEP joins them."""
+    values: dict[str, str] = {}
+    sections: list[tuple[str, Files | Many[FileEntry] | Outputs]] = [("output_files", test.output_files)]
+    for prefix, files in (*sections, *_file_sections(model, test)):
+        for name, entry in files.items() if isinstance(files, dict) else ():
+            key = f"{prefix}.{name}"
+            values.pop(key, None)  # what the test says takes the place of what the model says
+            if isinstance(entry, tuple):
+                values[key] = " ".join(f"{{{key}.{number}}}" for number in range(len(entry)))
+    return values
+
+
+def _file_sections(model: ModelSection, test: Test) -> Iterator[tuple[str, Files | Many[FileEntry]]]:
+    """Every place where files are named, and what their placeholders begin with; the model before the test."""
+    yield "files", model.files
+    yield "files", test.files
+    yield "libraries", model.libraries
+    yield "input_files", test.input_files
     for section in (model, test):
         for step, prefix in ((section.preprocess, "preprocess"), (section.postprocess, "postprocess")):
-            yield from (key for key, _, _ in keyed(step.files if step else {}, f"{prefix}.files", ""))
+            yield f"{prefix}.files", step.files if step is not None else {}
 
 
 def launches_of(model: ModelSection, test: Test) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from harness.asked import spelled
 from harness.cli import app
 from harness.options import FAI_PEP_ELSEWHERE
 from tests.cli.project import Project
-from tests.docs.pages import codes, tables
+from tests.docs.pages import ROOT, codes, tables
 
 PAGE = "fai-pep.md"
 FLAGS = tables(PAGE, "flags")
@@ -64,3 +66,44 @@ def test_every_defect_has_its_answer() -> None:
     (rows,) = tables(PAGE, "defects").values()
     assert len(rows) == 26
     assert all(len(row) == 2 and all(row) for row in rows)
+
+
+STAND_INS = {
+    "runner": (
+        "shift 10",
+        '[ "$1 $4 $5 $6 $7" = "--input_file --output softmax --text_output true" ] || exit 9',
+        "for place; do :; done",
+        'cat "$2" "$3" > "$place/softmax.txt"; echo zero > "$place/label_0.txt"; echo one > "$place/label_1.txt"',
+        """echo 'Caffe2Observer {"type": "NET", "metric": "latency", "unit": "us", "value": "7"}'""",
+    ),
+    "convert": ('echo "$2" > "$4"; echo "info of $7" > "$5"',),
+    "libraries/python/choose.py": ('echo "$2" > "$4"',),
+    "libraries/python/compare.py": (
+        'grep -q "info of 50" "$4" && grep -q zero "$6" && grep -q one "$7" || exit 8',
+        """echo 'Caffe2Observer {"type": "NET", "metric": "top1_accuracy", "unit": "", "value": "0.5"}'""",
+    ),
+    "libraries/python/aggregate.py": ('[ "$4" = 20 ] && [ -s "$2/images.txt" ]',),
+}
+"""Programs of FAI-PEP's world, as far as an accuracy test asks something of them."""
+
+
+@pytest.mark.slow
+def test_an_accuracy_test_runs_unmodified(project: Project) -> None:
+    for name, lines in STAND_INS.items():
+        program = project.write(f"fai-pep/{name}", "\n".join(("#!/bin/sh -e", *lines, "")))
+        program.chmod(0o755)
+    for name in ("init_net.pb", "predict_net.pb"):
+        project.write(f"models/{name}", name)
+    root, models = project.folder / "fai-pep", project.folder / "models"
+    names = {"FAIPEPROOT": str(root), "MODEL_DIR": str(models), "IMAGENET_DIR": "/imagenet"}
+    done = project.harness(
+        *("-b", ROOT / "tests/spec/examples/faipep/accuracy.json", "--string_map", json.dumps(names)),
+        *("--program", root / "runner", f"convert_image_to_tensor={root / 'convert'}"),
+    )
+    assert done.code == 0, done.stderr + done.stdout
+    (result,) = done.read()
+    assert len(result["launches"]) == 20
+    assert {metric["name"]: metric["samples"] for metric in result["metrics"]} == {
+        "NET latency": [7.0] * 20,
+        "NET top1_accuracy": [0.5] * 20,
+    }

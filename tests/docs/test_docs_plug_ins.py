@@ -103,7 +103,7 @@ def test_the_reporter_is_not_asked_for_by_being_installed(package: Package) -> N
     assert not list(package.project.folder.rglob("*.csv"))
 
 
-def test_platform_and_reporter_keep_their_contracts(package: Package) -> None:
+def test_framework_platform_and_reporter_keep_their_contracts(package: Package) -> None:
     done = subprocess.run(
         (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"),
         cwd=package.folder,

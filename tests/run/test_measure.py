@@ -233,3 +233,104 @@ def test_a_time_limit_ends_the_launches_early_and_says_so(session: Session, scra
     assert result.outcome is Outcome.OK
     assert 1 <= len(result.launches) < 50
     assert [note.code for note in result.notes] == ["stopped_early"]
+
+
+def made_file(name: str, location: str) -> ModelFile:
+    return ModelFile(key=f"input_files.{name}", filename=f"{name}.txt", location=location, origin=ORIGIN)
+
+
+def test_a_step_may_name_the_file_it_makes_by_its_placeholder(session: Session, tmp_path: Path) -> None:
+    write = command("import sys; open(sys.argv[1], 'w').write(sys.argv[2])", "{input_files.made}", "{INDEX}")
+    read = command("import sys; print('PyTorchObserver ' + sys.argv[2].replace('7', open(sys.argv[1]).read()))")
+    judge = command(
+        "import sys; print('PyTorchObserver ' + sys.argv[2].replace('7', open(sys.argv[1]).read()))",
+        "{input_files.made}",
+        line(7, "seen"),
+    )
+    scratch = tmp_path / "with a space {and}"
+    scratch.mkdir()
+    job = benchmark(
+        f"{read} {{input_files.made}} '{line(7)}'",
+        before=HostStep(commands=(write,)),
+        after=HostStep(commands=(judge,)),
+        input_files=(made_file("made", "{HOSTDIR}/made-{INDEX}.txt"),),
+        launches=2,
+    )
+    result = measured(job, session, scratch)
+    assert result.outcome is Outcome.OK, result.reason
+    assert [[seen.samples for seen in launch] for launch in result.observations] == [[(0.0,)] * 2, [(1.0,)] * 2]
+
+
+def test_a_made_file_may_be_named_by_the_place_of_another(session: Session, scratch: Path) -> None:
+    write = command("import sys; [open(name, 'w').write('x') for name in sys.argv[1:]]")
+    job = benchmark(
+        command(OBSERVE, line(1)),
+        before=HostStep(commands=(f"{write} {{input_files.a}} {{input_files.b}}",)),
+        input_files=(made_file("a", "{input_files.b}.index"), made_file("b", "{HOSTDIR}/b")),
+    )
+    result = measured(job, session, scratch)
+    assert result.outcome is Outcome.OK, result.reason
+    assert result.made["input_files.a"].path == scratch / "b.index"
+
+
+def test_made_files_that_are_named_in_a_circle_are_a_failure_that_shows_it(session: Session, scratch: Path) -> None:
+    files = (made_file("a", "{input_files.b}"), made_file("b", "{input_files.a}"))
+    result = measured(benchmark("true", input_files=files), session, scratch)
+    assert result.outcome is Outcome.FAILED
+    assert "refers to itself" in (result.reason or "")
+
+
+def test_a_list_of_files_is_as_many_words(session: Session, scratch: Path, tmp_path: Path) -> None:
+    """As the loader makes it: its name stands for the names of its entries. Paths with spaces stay whole."""
+    pairs = []
+    for number, name in enumerate(("first one.bin", "second.bin")):
+        (tmp_path / name).write_text(name)
+        pairs.append(file_entry(f"input_files.data.{number}", tmp_path / name))
+    show = command("import sys; print([a.rpartition('/')[2] for a in sys.argv[1:]])")
+    job = benchmark(
+        f"{show} {{input_files.data}} '--both={{input_files.data}}'",
+        input_files=tuple(entry for entry, _ in pairs),
+        variables={"input_files.data": "{input_files.data.0} {input_files.data.1}"},
+    )
+    result = measured(job, session, scratch, {entry.key: cached for entry, cached in pairs})
+    assert result.logs[0].text == "['first one.bin', 'second.bin', 'second.bin']\n"
+
+
+@pytest.mark.parametrize("first", ["made", "there"])
+def test_a_program_of_a_step_may_be_made_or_lie_in_a_folder_known_late(
+    session: Session, scratch: Path, first: str
+) -> None:
+    """FAI-PEP's scripts are named as `{FAIPEPROOT}/libraries/...`."""
+    program = scratch / "tool.sh"
+    if first == "there":
+        program.write_text("#!/bin/sh\ntouch ran\n")
+    make = command("open('tool.sh', 'w').write('#!/bin/sh\\ntouch ran\\n')")
+    tool = ModelFile(key="preprocess.files.program", filename="tool.sh", location="{HOSTDIR}/tool.sh", origin=ORIGIN)
+    job = benchmark(
+        command(OBSERVE, line(1)),
+        model_before=HostStep(commands=(make,) if first == "made" else ()),
+        before=HostStep(files=(tool,), commands=("{preprocess.files.program}",)),
+    )
+    result = measured(job, session, scratch)
+    assert result.outcome is Outcome.OK, result.reason
+    assert (scratch / "ran").exists()
+
+
+def test_a_program_of_a_step_that_is_nowhere_is_a_failure_that_names_it(session: Session, scratch: Path) -> None:
+    tool = ModelFile(key="preprocess.files.program", filename="tool", location="{FAIPEPROOT}/no/tool", origin=ORIGIN)
+    job = benchmark("true", before=HostStep(files=(tool,), commands=("{preprocess.files.program}",)))
+    result = measured(job, session, scratch)
+    assert result.outcome is Outcome.FAILED
+    assert "preprocess.files.program" in (result.reason or "")
+
+
+def test_a_script_that_may_be_started_finds_its_neighbours(session: Session, scratch: Path) -> None:
+    (scratch / "neighbour").write_text("here")
+    tool = scratch / "tool.sh"
+    tool.write_text('#!/bin/sh -e\ncp "$(dirname "$0")/neighbour" ran\n')
+    tool.chmod(0o755)
+    entry = ModelFile(key="preprocess.files.program", filename="t", location="{HOSTDIR}/tool.sh", origin=ORIGIN)
+    step = HostStep(files=(entry,), commands=("{preprocess.files.program}",))
+    result = measured(benchmark(command(OBSERVE, line(1)), before=step), session, scratch)
+    assert result.outcome is Outcome.OK, result.reason
+    assert (scratch / "ran").exists()

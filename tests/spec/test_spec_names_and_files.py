@@ -74,6 +74,48 @@ def test_every_kind_of_file_has_its_placeholder(expand: Expand) -> None:
     assert {*names} - {"output_files.o"} == {file.key for file in one.cached_files()}
 
 
+def file(name: str) -> Mapping[str, str]:
+    return {"filename": name, "location": name}
+
+
+def made(name: str, location: str) -> Mapping[str, str]:
+    return {"filename": name, "location": location}
+
+
+@pytest.mark.parametrize("section", ["input_files", "files", "output_files"])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_the_name_of_a_list_stands_for_all_of_it(expand: Expand, section: str, count: int) -> None:
+    entries = [made(f"x{number}", f"{{HOSTDIR}}/x{number}") for number in range(count)]
+    (one,) = expand({}, {section: {"x": entries}, "command": f"run {{{section}.x}} end"})
+    paths = {f"{section}.x.{number}": f"/t/{number}" for number in range(count)}
+    words = substitute(one.commands[0], {**one.variables, **paths}).split()
+    assert words == ["run", *paths.values(), "end"]
+    found = [*(entry.key for entry in (*one.files, *one.input_files)), *(entry.key for entry in one.output_files)]
+    assert found == list(paths)
+
+
+def test_a_list_of_a_step_is_named_as_a_whole(expand: Expand) -> None:
+    step = {"files": {"p": [file("a"), file("b")]}, "command": "{preprocess.files.p}"}
+    (one,) = expand({}, {"preprocess": step})
+    assert one.variables["preprocess.files.p"] == "{preprocess.files.p.0} {preprocess.files.p.1}"
+
+
+@pytest.mark.parametrize(
+    ("models", "tests", "meant"),
+    [
+        (file("a"), [file("b"), file("c")], "/b /c"),
+        ([file("a"), file("b")], file("c"), "/c"),
+    ],
+)
+def test_a_list_and_a_file_of_one_name_are_not_mixed_up(
+    expand: Expand, models: object, tests: object, meant: str
+) -> None:
+    (one,) = expand({"files": {"x": models}}, {"files": {"x": tests}, "command": "{files.x}"})
+    paths = {entry.key: f"/{entry.filename}" for entry in one.files}
+    # As it is at launch: what has been known since loading comes first.
+    assert substitute(substitute(one.commands[0], one.variables, later=paths), paths) == meant
+
+
 def test_a_file_of_the_test_takes_the_place_of_the_models(expand: Expand) -> None:
     model = {"files": {"x": {"filename": "x", "location": "/model/x"}}}
     (one,) = expand(model, {"files": {"x": {"filename": "x", "location": "/test/x"}}})

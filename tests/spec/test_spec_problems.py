@@ -155,6 +155,42 @@ TEST_PROBLEMS: list[tuple[Members, str, str, str]] = [
         "leaves its folder",
         "",
     ),
+    (
+        {"output_files": {"o": [{"filename": "o", "location": "{TGTDIR}/o", "upload": True}]}},
+        "/tests/0/output_files/o/0/upload",
+        "uploading is not supported yet",
+        "",
+    ),
+    (
+        {"output_files": {"o": [{"filename": "o", "location": "a"}, {"filename": "o", "location": "b"}]}},
+        "/tests/0/output_files/o/1/filename",
+        "output_files.o.1 and output_files.o.0 have the same filename 'o'",
+        "different filenames",
+    ),
+    (
+        {"input_files": {"i": {"filename": "i", "location": "{TGTDIR}/i"}}},
+        "/tests/0/input_files/i/location",
+        "a file that is on the device already is not supported yet",
+        "{HOSTDIR}",
+    ),
+    (
+        {"input_files": {"i": {"filename": "i", "location": "{input_files.i}.x"}}},
+        "/tests/0/input_files/i",
+        "placeholder {input_files.i} refers to itself",
+        "{HOSTDIR}",
+    ),
+    (
+        {"preprocess": {"command": "x", "files": {"x": FILE, "y": {**FILE, "location": "other"}}}},
+        "/tests/0/preprocess/files/y",
+        "preprocess.files.y and preprocess.files.x are different files with the same filename 'm.pte'",
+        "different filenames",
+    ),
+    (
+        {"commands": {"caffe2": {}}, "command": None},
+        "/tests/0/commands",
+        "expected a list, got an object",
+        "FAI-PEP's oldest form",
+    ),
     ({"matrix": {"a": []}}, "/tests/0/matrix/a", "must have at least one item", ""),
     ({"matrix": {"a": 1}}, "/tests/0/matrix/a", "expected a list, got 1", "in brackets: [1]"),
     ({"matrix": {"a": [[1]]}}, "/tests/0/matrix/a/0", "got a list", ""),
@@ -273,6 +309,26 @@ def test_a_mistake_in_the_model_does_not_hide_those_of_the_tests(complain: Compl
         "/model/repeat", "/model/files/x", "/model/files/x/file", "/tests/0/command",
     ]  # fmt: skip
     assert problems[-1].message == "unknown placeholder {files.z}"
+
+
+def test_steps_of_model_and_test_cannot_share_the_name_of_a_file(complain: Complain) -> None:
+    step = {"command": "{preprocess.files.x}", "files": {"x": FILE}}
+    (problem,) = complain({"preprocess": step}, {"preprocess": step})
+    assert problem.pointer == "/tests/0/preprocess/files/x"
+    assert problem.message == "{preprocess.files.x} is a file of the model's step and of the test's"
+
+
+def test_made_files_that_are_named_in_a_circle_are_problems(complain: Complain) -> None:
+    files = {name: {"filename": name, "location": f"{{input_files.{other}}}"} for name, other in ("ab", "ba")}
+    first, second = complain({}, {"input_files": files})
+    assert first.message.endswith(": {input_files.b} -> {input_files.a} -> {input_files.b}")
+    assert (first.pointer, second.pointer) == ("/tests/0/input_files/a", "/tests/0/input_files/b")
+
+
+def test_a_problem_of_a_whole_file_has_one_colon_behind_its_place() -> None:
+    assert str(Problem(Path("a.json"), 3, "", "bad")) == "a.json:3: bad"
+    assert str(Problem(Path("a.json"), None, "", "bad", "good")) == "a.json: bad\n    hint: good"
+    assert str(Problem(Path("a.json"), 3, "/x", "bad")) == "a.json:3: /x: bad"
 
 
 def test_a_disabled_feature_that_we_do_not_have_is_harmless(expand: Callable[..., object]) -> None:
