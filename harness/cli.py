@@ -74,6 +74,8 @@ def compare(
     from harness.flows import recomputed, requests
 
     if from_ is not None:
+        if wish.metric is not None:
+            raise UsageError("--from judges what was compared: another --metric must be measured")
         return recomputed.show(from_, wish.decide, _console())
     asked.specified(settings)
     with shell.interruptible(), display.display() as shown:
@@ -119,7 +121,7 @@ def export(
     Args:
         model: A specification file, a built-in definition such as `mv2`, or `package.module:function`.
         recipe: How to lower a definition.
-        output: Where to put the program; the default is `MODEL_RECIPE.pte` here.
+        output: Where to put the program; the default is `MODEL_RECIPE.pte` here. For a specification: a folder for all.
         seed: Seed of weights and calibration data.
         calibration: Number of calibration batches, for recipes that quantise statically.
         options: Where things are.
@@ -130,7 +132,7 @@ def export(
     settings = asked.settings(options)
     with shell.interruptible(), display.display() as shown:
         if model.endswith((".json", ".yaml", ".yml")):
-            return exports.export_files(dataclasses.replace(settings, benchmark_file=(Path(model),)), shown)
+            return exports.export_files(dataclasses.replace(settings, benchmark_file=(Path(model),)), shown, output)
         wanted = exports.Wanted(model, recipe, seed, calibration, output or Path(f"{_stem(model)}_{recipe}.pte"))
         return exports.export_model(wanted, settings, shown)
 
@@ -224,10 +226,17 @@ def _guarded(tokens: Sequence[str]) -> int:
             raise
         return _complain(str(error), error.exit_code)
     except KeyboardInterrupt as error:
-        return _complain(f"interrupted ({error}): what was measured before is kept", ExitCode.INTERRUPTED)
+        more = "; `--resume` goes on with it" if "compare" in tokens[:1] else ""
+        return _complain(f"interrupted ({error}): what was measured before is kept{more}", ExitCode.INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.ENVIRONMENT
+    except OSError as error:
+        if debug:
+            raise
+        place = f"{error.filename}: " if error.filename else ""
+        hint = "make room or permission there, or name another place (`harness run --help`, files and configuration)"
+        return _complain(f"{place}{error.strerror or error}\n  hint: {hint}", ExitCode.ENVIRONMENT)
     except Exception as error:
         if debug:
             raise

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import Self, TextIO
+from typing import Self, TextIO, cast
 
-from rich.console import Console, Group
+from rich.cells import cell_len
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
+
+from harness.core.comparison import Verdict
+from harness.core.protocols import Task
 
 _REFRESH_HZ = 4
 """Few enough that drawing does not disturb what is measured on another core."""
 _QUIET_S = 20.0
 """A plain log says again that something goes on after so long."""
+_AROUND_BOARD = 8
+"""Lines of a terminal that rows leave to title, headings, progress and the last things said."""
+_LEAST_NAME = 12
+"""A name is cut to so many characters at the least."""
+_TONES = {
+    Verdict.REGRESSION.value: "bold red",
+    Verdict.IMPROVEMENT.value: "bold green",
+    Verdict.UNDECIDED.value: "yellow",
+    Verdict.NO_CHANGE.value: "dim",
+}
+"""Any other last word is a failure."""
 
 
 class LiveTask:
@@ -35,21 +53,59 @@ class LiveTask:
 
 
 class LiveBoard:
-    """A table above the moving lines."""
+    """A table above the moving lines, and a line that says how many of its rows are decided.
 
-    def __init__(self, title: str, header: Sequence[str], redraw: Callable[[Table], None]) -> None:
+    A row is decided when its last cell says something. Columns never become narrower, and rows keep their places.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        header: Sequence[str],
+        *,
+        console: Console,
+        task: Task,
+        redraw: Callable[[RenderableType], None],
+    ) -> None:
         self._title = title
         self._header = header
+        self._console = console
+        self._task = task
         self._redraw = redraw
+        self._widths = [*(cell_len(name) for name in header[:-1]), max(map(cell_len, (header[-1], *_TONES)))]
 
     def show(self, rows: Sequence[Sequence[str]]) -> None:
         """Draw it anew."""
-        table = Table(title=self._title, title_justify="left", header_style="bold", pad_edge=False)
-        for number, name in enumerate(self._header):
-            table.add_column(name, justify="left" if number in {0, len(self._header) - 1} else "right", no_wrap=True)
         for row in rows:
-            table.add_row(*row)
-        self._redraw(table)
+            self._widths = [max(width, cell_len(cell)) for width, cell in zip(self._widths, row, strict=True)]
+        decided = sum(bool(row[-1]) for row in rows)
+        self._task.update(completed=decided, total=len(rows), text=f"{decided} of {len(rows)} decided")
+        shown = _fitting(rows, self._console.height - _AROUND_BOARD)
+        parts: list[RenderableType] = [Text(self._title, style="italic"), self._table(shown)]
+        if len(shown) < len(rows):
+            parts.append(Text(f"and {len(rows) - len(shown)} more", style="dim"))
+        self._redraw(Group(*parts))
+
+    def _table(self, rows: Sequence[Sequence[str]]) -> Table:
+        table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+        last = len(self._header) - 1
+        # Names give way where there is no room; figures never do.
+        room = self._console.width - sum(self._widths[1:]) - 2 * last
+        widths = [max(min(self._widths[0], room), _LEAST_NAME), *self._widths[1:]]
+        for number, (name, width) in enumerate(zip(self._header, widths, strict=True)):
+            justify: JustifyMethod = "left" if number in {0, last} else "right"
+            table.add_column(name, justify=justify, width=width, no_wrap=True, overflow="ellipsis")
+        for row in rows:
+            table.add_row(*map(Text, row[:-1]), Text(row[-1], style=_TONES.get(row[-1], "red")))
+        return table
+
+
+def _fitting(rows: Sequence[Sequence[str]], room: int) -> Sequence[Sequence[str]]:
+    """As many rows as there is room for, in their order: the first of those that are not decided go first."""
+    if len(rows) <= room:
+        return rows
+    wanted = sorted(range(len(rows)), key=lambda number: bool(rows[number][-1]))[: max(room, 1)]
+    return [rows[number] for number in sorted(wanted)]
 
 
 class LiveDisplay:
@@ -59,9 +115,9 @@ class LiveDisplay:
         self.console = console
         self._progress = Progress(
             SpinnerColumn(finished_text="[green]✓"),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("[dim]{task.fields[detail]}"),
+            TextColumn("{task.description}", table_column=_cut(console.width // 2 - 10)),
+            BarColumn(bar_width=14),
+            TextColumn("[dim]{task.fields[detail]}", table_column=_cut(console.width // 4 - 2)),
             TimeElapsedColumn(),
             TimeRemainingColumn(compact=True),
         )
@@ -84,18 +140,35 @@ class LiveDisplay:
             yield LiveTask(self._progress, task)
         finally:
             self._progress.remove_task(task)
+            self.refresh()  # at once: what others print next must not stand where this line still is
 
     @contextlib.contextmanager
     def board(self, title: str, header: Sequence[str]) -> Iterator[LiveBoard]:
         """A table above the moving lines until the context ends."""
-        try:
-            yield LiveBoard(title, header, lambda table: self._live.update(Group(table, self._progress)))
-        finally:
-            self._live.update(self._progress)
+        with self.task("comparing") as task:
+            try:
+                yield LiveBoard(
+                    title,
+                    header,
+                    console=self.console,
+                    task=task,
+                    redraw=lambda drawn: self._live.update(Group(drawn, self._progress)),
+                )
+            finally:
+                self._live.update(self._progress)
+
+    def refresh(self) -> None:
+        """Draw everything now."""
+        self._live.refresh()
 
     def say(self, text: str) -> None:
         """A line that stays above the moving ones."""
         self.console.print(text, markup=False, highlight=False)
+
+
+def _cut(width: int) -> Column:
+    """A column that leaves room for the figures behind it."""
+    return Column(no_wrap=True, overflow="ellipsis", max_width=max(width, 10))
 
 
 class PlainTask:
@@ -122,25 +195,47 @@ class PlainTask:
 
 
 class PlainBoard:
-    """Says a row when its last word changes: when something is decided."""
+    """Says a row when its last cell says something new, that is when it is decided, and now and then how far it is.
 
-    def __init__(self, stream: TextIO) -> None:
+    Args:
+        header: What the cells of a row are called.
+        stream: Where to.
+        clock: Seconds.
+    """
+
+    def __init__(self, header: Sequence[str], stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._header = header
         self._stream = stream
-        self._known: dict[str, str] = {}
+        self._clock = clock
+        self._known: dict[int, str] = {}
+        self._told = clock()
 
     def show(self, rows: Sequence[Sequence[str]]) -> None:
-        """Tell what is new."""
-        for row in rows:
-            if row[-1] and self._known.get(row[0]) != row[-1]:
-                self._known[row[0]] = row[-1]
-                print("  ".join(cell for cell in row if cell), file=self._stream, flush=True)
+        """Tell what is new, or after a while what is not."""
+        for number, row in enumerate(rows):
+            if row[-1] and self._known.get(number) != row[-1]:
+                self._known[number] = row[-1]
+                self._say(f"{row[0]}: {row[-1]} ({self._figures(row)})")
+        if self._clock() - self._told >= _QUIET_S:
+            decided = sum(bool(row[-1]) for row in rows)
+            going = next((f"; {row[0]}: {self._figures(row)}" for row in rows if not row[-1]), "")
+            self._say(f"... {decided} of {len(rows)} decided{going}")
+
+    def _figures(self, row: Sequence[str]) -> str:
+        """The cells between first and last that say something in letters or digits, with their names."""
+        named = list(zip(self._header, row, strict=True))[1:-1]
+        return ", ".join(f"{name} {cell.strip()}" for name, cell in named if any(map(str.isalnum, cell)))
+
+    def _say(self, line: str) -> None:
+        self._told = self._clock()
+        print(line, file=self._stream, flush=True)
 
 
 class PlainDisplay:
     """Lines for logs and pipes."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self._stream = _unfailing(stream)
 
     def __enter__(self) -> Self:
         return self
@@ -159,17 +254,79 @@ class PlainDisplay:
         yield task
 
     @contextlib.contextmanager
-    def board(self, title: str, header: Sequence[str]) -> Iterator[PlainBoard]:  # noqa: ARG002 - lines need no header
+    def board(self, title: str, header: Sequence[str]) -> Iterator[PlainBoard]:
         """Says what is decided."""
         self.say(title)
-        yield PlainBoard(self._stream)
+        yield PlainBoard(header, self._stream)
 
     def say(self, text: str) -> None:
         """One line."""
         print(text, file=self._stream, flush=True)
 
 
+class _Unfailing(io.TextIOBase):
+    """A stream that goes silent when it cannot be written: nobody's benchmark fails because nobody can watch it.
+
+    Args:
+        stream: Where to; a full disk, a closed pipe or a closed file is no error.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream: TextIO | None = stream
+        self._encoding = stream.encoding or "utf-8"
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # an attribute there
+        """Of the stream."""
+        return self._encoding
+
+    def isatty(self) -> bool:
+        """Whether somebody looks."""
+        return self._stream is not None and self._stream.isatty()
+
+    def fileno(self) -> int:
+        """Of the stream."""
+        if self._stream is None:
+            raise io.UnsupportedOperation("fileno")
+        return self._stream.fileno()
+
+    def write(self, text: str) -> int:
+        """Write, or go silent."""
+        if self._stream is not None:
+            try:
+                self._stream.write(text)
+            except (OSError, ValueError):
+                self._go_silent()
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush, or go silent."""
+        if self._stream is not None:
+            try:
+                self._stream.flush()
+            except (OSError, ValueError):
+                self._go_silent()
+
+    def _go_silent(self) -> None:
+        """Send what the stream still holds to nowhere: nobody shall fail to write it later (at exit: status 120)."""
+        stream, self._stream = self._stream, None
+        if stream is None:
+            return
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            try:
+                os.dup2(nowhere, stream.fileno())
+            finally:
+                os.close(nowhere)
+
+
+def _unfailing(stream: TextIO) -> TextIO:
+    """The stream, which from now on is silent when it cannot be written."""
+    return cast("TextIO", _Unfailing(stream))
+
+
 def display(stream: TextIO | None = None) -> LiveDisplay | PlainDisplay:
-    """Live on a terminal, plain elsewhere."""
-    console = Console(file=stream or sys.stderr)
-    return LiveDisplay(console) if console.is_terminal and not console.is_dumb_terminal else PlainDisplay(console.file)  # type: ignore[arg-type]
+    """Live on a terminal, plain elsewhere; silent where nothing can be written."""
+    stream = _unfailing(stream or sys.stderr or io.StringIO())  # a closed standard error is None
+    console = Console(file=stream)
+    return LiveDisplay(console) if console.is_terminal and not console.is_dumb_terminal else PlainDisplay(stream)

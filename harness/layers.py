@@ -220,6 +220,10 @@ def _programs(value: object) -> object:
 
 def programs_of(items: Sequence[str]) -> dict[str, Path]:
     """`PATH` or `NAME=PATH`, several of them, by name; the nameless one is `program`."""
+    for item in items:
+        path = Path(item.partition("=")[2] or item).expanduser()
+        if not path.is_file():
+            raise UsageError(f"there is no program {path}", hint="name an executable file: PATH or NAME=PATH")
     named = (str(item).split("=", 1) if "=" in str(item) else ("program", str(item)) for item in items)
     return {name: Path(path).expanduser().absolute() for name, path in named}
 

@@ -184,7 +184,7 @@ class CompareOptions:
     """What to compare; the default is `NET latency`."""
 
     margin: Annotated[float | None, Parameter(group=DECIDE)] = None
-    """Relative change that matters: 0.01 is 1 %."""
+    """What `no change` rules out: 0.01 is 1 %. Any slow-down that the pairs prove is a regression, however small."""
 
     tail_margin: Annotated[float | None, Parameter(group=DECIDE)] = None
     """Relative change of p90 that still counts as no change."""
@@ -209,6 +209,9 @@ class CompareOptions:
 
     gate: Annotated[bool | None, Parameter(group=DECIDE, negative="")] = None
     """Only ask whether it became slower: needs less time when it did not."""
+
+    interleave: Annotated[Literal["launch", "process"] | None, Parameter(group=DECIDE)] = None
+    """What takes turns in a pair: whole launches, or a few iterations of two programs that are both alive (faster)."""
 
     seed: Annotated[int | None, Parameter(group=DECIDE)] = None
     """Seed of the coin that orders each pair; recorded."""

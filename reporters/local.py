@@ -12,21 +12,16 @@ time. A numbered folder that exists is whole, and is never written again.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
 
-from harness.core.device import Device
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
-from harness.core.result import RawLog, Report, Result, writable
+from harness.core.result import RawLog, Report, writable
 from harness.settings import Settings
+from reporters.branch import branch
 from reporters.canonical import RESULT_FILE, pretty
 from reporters.index import INDEX_FILE, append, entry_of
 from reporters.tree import publish, segment
-
-_YEAR_10000: Final = 253_402_300_800
-"""Unix seconds; no commit time from here on has a calendar date."""
 
 
 class LocalReporter:
@@ -42,7 +37,7 @@ class LocalReporter:
         result = writable(report.result)
         files = {RESULT_FILE: pretty(result) + "\n", **_log_files(report.logs)}
         try:
-            place = publish(self._folder / _branch(result), files)
+            place = publish(self._folder / branch(result), files)
         except OSError as error:
             raise ReporterFailed(
                 f"cannot keep the result in {self._folder}: {error.strerror or error}",
@@ -65,25 +60,6 @@ class LocalReporter:
 def create(settings: Settings) -> Reporter:
     """The reporter for `--local_reporter`, or for the user's data folder."""
     return LocalReporter(settings.local_reporter)
-
-
-def _branch(result: Result) -> Path:
-    info, build = result.benchmark, result.build
-    commit = build.commit if build is not None else ""
-    seconds = build.commit_time if build is not None and build.commit_time is not None else result.started
-    # A commit may claim any time at all; it must not cost the result.
-    date = datetime.fromtimestamp(min(max(seconds, 0), _YEAR_10000 - 1), UTC)
-    subject = (_device_name(result.device), info.framework, info.model, info.metric, info.identifier)
-    names = (*subject, *f"{date:%Y/%m/%d}".split("/"), commit or "no-commit")
-    return Path(*map(segment, names))
-
-
-def _device_name(device: Device | None) -> str:
-    """What its folder is called; never empty, and never FAI-PEP's `null`, where all devices met."""
-    if device is None:
-        return "no-device"
-    names = (device.name, device.kind, device.platform, device.identity)
-    return next((name for name in names if name.strip() not in ("", "null")), "no-device")
 
 
 def _log_files(logs: Iterable[RawLog]) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """One line of JSON per result on standard output, and nothing else ever: for pipes and scripts.
 
-A line is the canonical result without what grows with the number of iterations: the `launches` of the result, and the
-`samples` and `launches` of each metric. It can still be read as a `Result`. The local reporter keeps the whole.
+A line is the canonical result without what grows with the number of iterations: the `launches` and `control_launches`
+of the result, and the `samples` and `launches` of each metric, of its control too. It can still be read as a `Result`.
+The local reporter keeps the whole.
 """
 
 from __future__ import annotations
@@ -21,7 +22,14 @@ from reporters.streams import forget
 
 _BULK: Final[Mapping[str, IncEx | bool]] = {
     "launches": True,
-    "metrics": {"__all__": {"samples": True, "launches": True}},
+    "control_launches": True,
+    "metrics": {
+        "__all__": {
+            "samples": True,
+            "launches": True,
+            "control": {"control_values": True, "control_launches": True},
+        }
+    },
 }
 
 

@@ -48,6 +48,8 @@ def prebuilt(programs: Mapping[str, Path], cache: BuildCache, progress: Progress
     commit, digest = flags[RUNNER][:12], digests.of_texts(flags)
     if rooted:
         progress.say(f"{rooted[0]} looks for libraries relative to itself, so it is used where it is")
+        # What lies beside it belongs to it: equal programs in two folders need not be the same runner.
+        digest = digests.of_texts({**flags, "place": str(rooted[0].absolute().parent)})
         return Build(
             source=_RECIPE,
             commit=commit,

@@ -28,13 +28,20 @@ class Verdict(StrEnum):
     UNDECIDED = "undecided"
 
 
+class Interleave(StrEnum):
+    """What takes turns in a pair."""
+
+    LAUNCH = "launch"
+    PROCESS = "process"
+
+
 class Parameters(Value):
-    """How a comparison decides. Stored with it, so that the verdict can be computed again.
+    """How a comparison measures and decides. Stored with it, so that the verdict can be computed again.
 
     Attributes:
         alpha: Largest probability of a false regression, and of a false improvement.
         beta: Largest probability of calling a change of `margin` or more no change.
-        margin: Relative change that matters.
+        margin: Relative change that `no change` rules out; a regression is any change for the worse that is proven.
         tail_margin: Relative change of p90 that still counts as no change.
         max_pairs: Budget in pairs.
         max_seconds: Budget of device time for each benchmark, seconds; None is no limit.
@@ -42,6 +49,8 @@ class Parameters(Value):
         gate: Only ask whether there is a regression; improvements are not told from no change.
         fdr: Largest expected share of false ones among the reported regressions of many benchmarks.
         seed: Of the coin that orders each pair.
+        interleave: What takes turns in a pair: `launch`, one program start after the other; or `process`, both programs
+            alive at once and a few iterations of each in turn.
     """
 
     alpha: Share = 0.01
@@ -54,27 +63,29 @@ class Parameters(Value):
     gate: bool = False
     fdr: Share = 0.05
     seed: int
+    interleave: Interleave = Interleave.LAUNCH
 
 
 class Pair(Value):
-    """Two launches back to back, in an order that a coin decided.
+    """Two launches, back to back or taking turns, in an order that a coin decided.
 
     Attributes:
         index: 0-based; voided pairs keep their index.
         control_first: What the coin said.
         control: The five statistics (`STATISTICS`) of the control's launch, in the metric's unit.
         treatment: Those of the treatment's launch.
-        control_launch: Index of the control's launch among its launches.
-        treatment_launch: Index of the treatment's launch among its launches.
-        seconds: Device time of both.
+        control_launch: Index of the control's launch among its launches; None when it belongs to an interrupted run,
+            whose samples are not kept.
+        treatment_launch: The same for the treatment's.
+        seconds: Device time of both together.
     """
 
     index: int
     control_first: bool
     control: tuple[float, ...]
     treatment: tuple[float, ...]
-    control_launch: int
-    treatment_launch: int
+    control_launch: int | None
+    treatment_launch: int | None
     seconds: float
 
 
@@ -157,3 +168,9 @@ class Comparison(Value):
     seconds: float = 0.0
     exact: tuple[Difference, ...] = ()
     notes: tuple[Note, ...] = ()
+
+    @property
+    def told(self) -> Verdict:
+        """The verdict as it counts: a regression that does not survive among many benchmarks is not told as one."""
+        hidden = self.verdict is Verdict.REGRESSION and not self.discovered
+        return Verdict.UNDECIDED if hidden else self.verdict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -28,6 +29,9 @@ from harness.models.cache import ModelCache
 from harness.settings import Settings
 from reporters.screen.columns import printable, widened
 from reporters.streams import forget
+
+_OPERATORS = frozenset(("|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1", "&>"))
+"""Words that only a shell understands."""
 
 
 def validate(benchmarks: Sequence[Benchmark], settings: Settings, console: Console) -> None:
@@ -77,14 +81,23 @@ def problems(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[Probl
 
 
 def remarks(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[Problem, ...]:
-    """What a run would need beside the specifications: programs that they use and that nobody has given."""
+    """What is odd: programs that are used and that nobody has given, and command lines that are meant for a shell."""
     found: dict[Path, Problem] = {}
     for benchmark in benchmarks:
         if "program" not in settings.program and _uses(benchmark, "program"):
             hint = f"give it with --program PATH, unless framework `{benchmark.framework}` has a runner of its own"
             problem = _problem(benchmark.origin, "{program} is not given", hint)
             found.setdefault(problem.file, problem)
-    return tuple(found.values())
+    told = {(one.file, one.pointer, one.message): one for benchmark in benchmarks for one in _for_a_shell(benchmark)}
+    return (*found.values(), *told.values())
+
+
+def _for_a_shell(benchmark: Benchmark) -> Iterator[Problem]:
+    for command in _commands(benchmark):
+        words = [word for word in shlex.split(command) if word in _OPERATORS or word.startswith(("$(", "`"))]
+        if words:
+            hint = "the words are given to the program as they are: no shell runs; use `sh -c '...'`"
+            yield _problem(benchmark.origin, f"`{words[0]}` in `{command}` means nothing", hint)
 
 
 def show_plan(plan: Plan, settings: Settings, console: Console) -> None:
@@ -142,14 +155,19 @@ def _export_problems(file: ModelFile, framework: Framework) -> Iterator[Problem]
 
 def _uses(benchmark: Benchmark, name: str) -> bool:
     """Whether a command names a placeholder, directly or through other values, that nothing defines."""
-    steps = (benchmark.model_before, benchmark.model_after, benchmark.before, benchmark.after)
-    waiting = [*benchmark.commands, *(command for step in steps for command in step.commands)]
+    waiting = _commands(benchmark)
     used: set[str] = set()
     while waiting:
         new = set(names_in(waiting.pop())) - used
         used |= new
         waiting.extend(benchmark.variables[one] for one in new if one in benchmark.variables)
     return name in used and name not in benchmark.variables
+
+
+def _commands(benchmark: Benchmark) -> list[str]:
+    """Every command line: on the device, then on the host."""
+    steps = (benchmark.model_before, benchmark.model_after, benchmark.before, benchmark.after)
+    return [*benchmark.commands, *(command for step in steps for command in step.commands)]
 
 
 def _problem(place: Origin, message: str, hint: str | None) -> Problem:

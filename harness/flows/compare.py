@@ -63,9 +63,10 @@ def compare(request: Request, settings: Settings, display: Display) -> ExitCode:
     finally:
         reporting.close()
     if request.self_check:
-        self_check.remember(settings, plan, reporting.verdicts)
-        display.say(self_check.sentence(reporting.verdicts))
-    display.say(f"{reporting.summary()}; results: {settings.local_reporter}")
+        if not reporting.failed:
+            self_check.remember(settings, plan, reporting.verdicts)
+        display.say(self_check.sentence(reporting.verdicts, reporting.failed))
+    display.say(reporting.summary(settings.local_reporter))
     return reporting.exit_code(environment_of(control), environment_of(treatment))
 
 
@@ -213,8 +214,13 @@ def _beside(metric: Metric, control: Metric | None) -> Metric:
 
 
 def _for_comparison(notes: Sequence[Note]) -> tuple[Note, ...]:
-    """Noise is what pairs and coin are for: it is told, and speaks against no verdict."""
-    return tuple(note.model_copy(update={"trust": True}) if note.code in _MODELLED else note for note in notes)
+    """Noise is what pairs and coin are for: it is told, speaks against no verdict, and needs no remedy.
+
+    Launches are short on purpose, so that they ended early is no news.
+    """
+    told = (note for note in notes if note.code != "stopped_early")
+    modelled = {"trust": True, "hint": None}
+    return tuple(note.model_copy(update=modelled) if note.code in _MODELLED else note for note in told)
 
 
 _MODELLED = frozenset({"noisy", "busy", "disturbed", "few_samples"})

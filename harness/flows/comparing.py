@@ -22,6 +22,7 @@ from harness.flows.contest import Contest, Versus
 from harness.flows.plan import Failure
 from harness.flows.standings import HEADER, standing
 from harness.run.arm import Arm
+from harness.shell import Interrupted, pause
 
 Tell = Callable[[Contest, bool], None]
 """Told each comparison when it leaves, and whether its regression survives the control of false discoveries."""
@@ -88,24 +89,23 @@ class Comparing:
 
     def _take_turns(self, contests: Sequence[Contest], board: Board) -> None:
         live = dict(enumerate(contests))
-        for number, contest in list(live.items()):
+        for number, contest in enumerate(contests):
             contest.begin()
             board.show([standing(one) for one in contests])
-            if contest.failure:
-                self._leave(live, number, discovered=False)
+            self._leave_failed(live, number)
         while live:
-            wanted = wanting({number: one.judge for number, one in live.items()}, self._total, self._parameters.fdr)
+            judges = {number: one.judge for number, one in enumerate(contests) if one.failure is None}
+            wanted = wanting(judges, self._total, self._parameters.fdr)
             found = self._discovered(contests)
             for number in [number for number in live if number not in wanted]:
                 self._leave(live, number, discovered=number in found)
-            for number, contest in list(live.items()):
-                contest.step()
+            for number in list(live):
+                if number not in live:
+                    continue  # it left with a lost device
+                live[number].step()
                 board.show([standing(one) for one in contests])
-                if contest.failure:
-                    self._leave(live, number, discovered=False)
-                    self._check_lost(contest, live)
-                else:
-                    time.sleep(contest.versus.treatment.benchmark.cooldown_s)
+                pause(live[number].versus.treatment.benchmark.cooldown_s)
+                self._leave_failed(live, number)
 
     def _discovered(self, contests: Sequence[Contest]) -> frozenset[int]:
         evidence = {
@@ -118,15 +118,24 @@ class Comparing:
     def _leave(self, live: dict[int, Contest], number: int, *, discovered: bool) -> None:
         contest = live.pop(number)
         contest.end()
-        self._tell(contest, discovered)
+        try:
+            self._tell(contest, discovered)
+        except Interrupted:
+            raise
+        except Exception as error:  # noqa: BLE001 - isolation of one benchmark
+            reason = f"the harness itself failed: {type(error).__name__}: {error}"
+            self._refuse(contest.versus, Failure(Outcome.FAILED, reason, "a defect of the harness: please report it"))
 
-    def _check_lost(self, contest: Contest, live: dict[int, Contest]) -> None:
-        """A lost device ends every comparison on it; what they have is kept in their journals."""
-        if contest.failure is None or contest.failure[0] is not Outcome.DEVICE_LOST:
+    def _leave_failed(self, live: dict[int, Contest], number: int) -> None:
+        """A failed comparison leaves; a lost device takes all others along, whose pairs stay in their journals."""
+        failure = live[number].failure if number in live else None
+        if failure is None:
             return
-        for number in list(live):
-            live[number].failure = contest.failure
-            self._leave(live, number, discovered=False)
+        self._leave(live, number, discovered=False)
+        if failure[0] is Outcome.DEVICE_LOST:
+            for other in list(live):
+                live[other].failure = failure
+                self._leave(live, other, discovered=False)
 
     def _contest(self, versus: Versus, session: Session, stack: contextlib.ExitStack) -> Contest:
         def make_arm(job: Job) -> Arm:

@@ -15,10 +15,13 @@ from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import Direction, direction_of
+from harness.core.note import Note
 from harness.core.result import Outcome
 from harness.flows.journal import Journal
 from harness.run.arm import Arm
 from harness.run.pairs import PairedLaunches, Spoilt
+from harness.run.ways import WAYS
+from harness.shell import Interrupted
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,9 @@ class Contest:
         resume: bool,
     ) -> None:
         self.versus = versus
-        self._journal = Journal(journals, versus.key, versus.control.build, versus.treatment.build)
+        self._journal = Journal(
+            journals, f"{versus.key}:{parameters.interleave}", versus.control.build, versus.treatment.build
+        )
         remembered = self._journal.read() if resume else None
         seed = remembered.seed if remembered else parameters.seed
         self._parameters = parameters.model_copy(update={"seed": seed})
@@ -79,6 +84,7 @@ class Contest:
             seed=seed,
             key=versus.key,
             statistics=launch_statistics,
+            way=WAYS[parameters.interleave](),
             metric=versus.metric,
             first=remembered.next_index if remembered else 0,
         )
@@ -136,7 +142,7 @@ class Contest:
             metric=self._launches.metric or self.versus.metric or "",
             unit=self._launches.unit,
             higher_is_better=self._higher_is_better(),
-            parameters=self._parameters,
+            parameters=self._parameters.model_copy(update={"interleave": self._launches.way.interleave}),
             pairs=tuple(self._pairs),
             voided=self._launches.voided + (self._earlier.voided if self._earlier else 0),
             verdict=Verdict.UNDECIDED if self.failure else found.verdict,
@@ -147,7 +153,13 @@ class Contest:
             evidence=found.evidence,
             discovered=discovered or found.verdict is not Verdict.REGRESSION,
             seconds=self.judge.seconds,
+            notes=(*self._launches.way.notes, *self._journal_notes()),
         )
+
+    def _journal_notes(self) -> tuple[Note, ...]:
+        if self._journal.problem is None:
+            return ()
+        return (Note(code="journal", message=f"pairs could not be kept for --resume: {self._journal.problem}"),)
 
     def _measure_pair(self) -> None:
         index = self._launches.next_index
@@ -179,3 +191,8 @@ class Contest:
             self.failure = (Outcome.DEVICE_LOST, error.message, error.hint)
         except EnvironmentProblem as error:
             self.failure = (Outcome.FAILED, error.message, error.hint)
+        except Interrupted:
+            raise
+        except Exception as error:  # noqa: BLE001 - isolation of one benchmark
+            hint = "a defect of the harness: please report it with these words"
+            self.failure = (Outcome.FAILED, f"the harness itself failed: {type(error).__name__}: {error}", hint)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from harness import plugins
 from harness.core.benchmark import Export, Model, ModelFile, Origin
-from harness.core.errors import ExitCode, UsageError
+from harness.core.errors import ExitCode, ExportFailed, UsageError
+from harness.core.files import CachedFile
 from harness.core.protocols import Exporter, Progress
 from harness.flows.lowering import describe
 from harness.flows.plan import Failure
@@ -52,6 +53,10 @@ def export_model(wanted: Wanted, settings: Settings, progress: Progress) -> Exit
     request = Export(
         definition=wanted.definition, recipe=wanted.recipe, seed=wanted.seed, calibration=wanted.calibration
     )
+    try:
+        exporter.fingerprint(request)
+    except ExportFailed as error:
+        raise UsageError(error.message, hint=error.hint) from error
     file = ModelFile(key="files.model", filename=wanted.output.name, export=request, origin=Origin(file=Path("export")))
     name = wanted.definition.replace(":", ".")
     cached = ModelCache(settings.model_cache).fetch(
@@ -62,16 +67,32 @@ def export_model(wanted: Wanted, settings: Settings, progress: Progress) -> Exit
         force=settings.force_export,
     )
     progress.say(describe(cached))
-    wanted.output.parent.mkdir(parents=True, exist_ok=True)
-    partial = wanted.output.with_name(wanted.output.name + ".part")
-    shutil.copyfile(cached.path, partial)
-    partial.replace(wanted.output)
+    _copy(cached.path, wanted.output)
     progress.say(f"{wanted.output}  md5 {cached.md5}")
     return ExitCode.OK
 
 
-def export_files(settings: Settings, progress: Progress) -> ExitCode:
-    """Bring every file of a specification into the cache, as a run would."""
+def export_files(settings: Settings, progress: Progress, folder: Path | None) -> ExitCode:
+    """Bring every file of a specification into the cache, as a run would.
+
+    Args:
+        settings: Which specification.
+        progress: Told what happens.
+        folder: Where copies are wanted, if anywhere.
+    """
     files = fetch(make_plan(settings), settings, progress)
+    for file in files.values():
+        if isinstance(file, CachedFile):
+            if folder is not None:
+                _copy(file.path, folder / file.filename)
+            progress.say(f"{folder / file.filename if folder else file.path}  md5 {file.md5}")
     failed = any(isinstance(file, Failure) for file in files.values())
     return ExitCode.BENCHMARK_FAILED if failed else ExitCode.OK
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Whole or not at all."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(target.name + ".part")
+    shutil.copyfile(source, partial)
+    partial.replace(target)

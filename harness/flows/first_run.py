@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.prompt import Confirm, Prompt
 
 from harness.core.errors import ExitCode, UsageError
+from harness.settings import default_results
+from reporters.destination import Target
 
 
 def ask(config: Path, console: Console) -> ExitCode:
@@ -23,14 +25,14 @@ def ask(config: Path, console: Console) -> ExitCode:
             "there is no terminal to answer at",
             hint=f'write {config} yourself, as in {{"root_model_dir": "/models"}}, or use flags or HARNESS_* variables',
         )
-    console.print(f"Answers become defaults in {config}; leave empty what does not apply.\n")
+    console.print(f"Answers become defaults in {config}. An empty answer leaves a setting as it is by default.\n")
     answers: dict[str, object] = {
-        "root_model_dir": _path("Folder that // locations of model files are relative to"),
-        "local_reporter": _path("Folder for results"),
-        "remote_reporter": Prompt.ask("URL to post results to (URL or URL|category)", default="") or None,
+        "root_model_dir": _path("Folder that // locations of model files are relative to (empty: none)"),
+        "local_reporter": _path(f"Folder for results (empty: {default_results()})"),
+        "remote_reporter": _target(console),
         "screen_reporter": Confirm.ask("Show the table on the screen?", default=True),
     }
-    token = Prompt.ask("Access token for that URL", default="", password=True) if answers["remote_reporter"] else ""
+    token = _token() if answers["remote_reporter"] else ""
     save(config, {key: value for key, value in answers.items() if value is not None}, token)
     console.print("\nSaved. Next: harness -b specifications/models/mv2.json   (forget it again: --reset_options)")
     return ExitCode.OK
@@ -47,6 +49,23 @@ def save(config: Path, answers: dict[str, object], token: str) -> None:
         secret.touch(mode=0o600)
         secret.chmod(0o600)
         secret.write_text(token + "\n")
+
+
+def _target(console: Console) -> str | None:
+    """Where results are posted; asked again until it is a URL, or nothing."""
+    while True:
+        answer = Prompt.ask("URL to post results to, URL or URL|category (empty: they stay here)", default="").strip()
+        try:
+            if answer:
+                Target.parse(answer)
+        except UsageError as error:
+            console.print(str(error), markup=False)
+        else:
+            return answer or None
+
+
+def _token() -> str:
+    return Prompt.ask("Access token for that URL (empty: it needs none)", default="", password=True)
 
 
 def _path(question: str) -> str | None:

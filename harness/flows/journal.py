@@ -6,6 +6,7 @@ and index alone. A voided pair uses up its index, so that its coin is never toss
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,43 +54,67 @@ class Journal:
     """
 
     def __init__(self, folder: Path, subject: str, control: Build, treatment: Build) -> None:
-        text = f"{subject}\n{control.digest}\n{control.commit}\n{treatment.digest}\n{treatment.commit}"
+        sides = [f"{side.digest}\n{side.commit}\n{sorted(side.variables.items())}" for side in (control, treatment)]
+        text = "\n".join((subject, *sides))
         self._path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.jsonl"
+        self.problem: str | None = None
 
     def read(self) -> Remembered | None:
-        """What is there, up to a line that was cut; None when there is nothing to go on with."""
+        """What is there; None when there is nothing to go on with. A line that was cut is taken out of the file.
+
+        The launches of the pairs belong to the interrupted run, so the pairs no longer say which they were.
+        """
         if not self._path.exists():
             return None
-        lines: list[_Line] = []
-        for text in self._path.read_text().splitlines():
-            try:
-                lines.append(_Line.model_validate_json(text))
-            except ValidationError:
-                break
+        lines = _whole_lines(self._path.read_text())
         if not lines or lines[0].seed is None:
             return None
-        pairs = tuple(line.pair for line in lines if line.pair is not None)
+        self._write("w", "".join(_text(line) for line in lines))
+        unlaunched = {"control_launch": None, "treatment_launch": None}
+        pairs = tuple(line.pair.model_copy(update=unlaunched) for line in lines if line.pair is not None)
         voided = [line.voided for line in lines if line.voided is not None]
         used = [pair.index for pair in pairs] + voided
         return Remembered(lines[0].seed, pairs, len(voided), max(used, default=-1) + 1)
 
     def begin(self, seed: int) -> None:
         """Start anew."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._path.write_text(_Line(seed=seed).model_dump_json(exclude_none=True) + "\n")
+        self._write("w", _text(_Line(seed=seed)))
 
     def add(self, pair: Pair) -> None:
         """Keep one more pair."""
-        self._append(_Line(pair=pair))
+        self._write("a", _text(_Line(pair=pair)))
 
     def void(self, index: int) -> None:
         """Remember that the coin of this index was used up."""
-        self._append(_Line(voided=index))
+        self._write("a", _text(_Line(voided=index)))
 
     def forget(self) -> None:
         """The comparison has been told."""
-        self._path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self._path.unlink(missing_ok=True)
 
-    def _append(self, line: _Line) -> None:
-        with self._path.open("a") as file:
-            file.write(line.model_dump_json(exclude_none=True) + "\n")
+    def _write(self, mode: str, text: str) -> None:
+        """A journal that cannot be written costs going on later, and never a result: it says so and stays silent."""
+        if self.problem is not None:
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open(mode) as file:
+                file.write(text)
+        except OSError as error:
+            self.problem = f"{self._path}: {error.strerror or error}"
+
+
+def _whole_lines(text: str) -> list[_Line]:
+    """The lines up to the first that was cut."""
+    lines: list[_Line] = []
+    for one in text.splitlines():
+        try:
+            lines.append(_Line.model_validate_json(one))
+        except ValidationError:
+            break
+    return lines
+
+
+def _text(line: _Line) -> str:
+    return line.model_dump_json(exclude_none=True) + "\n"

@@ -6,8 +6,9 @@ import contextlib
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from harness.core.comparison import Comparison, Verdict
+from harness.core.comparison import Verdict
 from harness.core.errors import ExitCode, HarnessError, gravest
 from harness.core.protocols import Progress, Reporter
 from harness.core.result import Outcome, Report, Result
@@ -29,7 +30,9 @@ class Reporting:
         self._lock = threading.Lock()
         self._outcomes: Counter[Outcome] = Counter()
         self.verdicts: Counter[Verdict] = Counter()
+        self._words: Counter[str] = Counter()
         self._untrusted = 0
+        self._untold: Counter[str] = Counter()
         self._broken = 0
         self.places: dict[str, str] = {}
 
@@ -49,12 +52,24 @@ class Reporting:
             with self._isolated(reporter):
                 reporter.close()
 
-    def summary(self) -> str:
-        """How many ended how, in a sentence."""
-        counts = self.verdicts or self._outcomes
-        parts = [f"{count} {kind.value}" for kind, count in sorted(counts.items())]
-        doubtful = f", {self._untrusted} not to be trusted (see the notes)" if self._untrusted else ""
-        return (", ".join(parts) or "nothing measured") + doubtful
+    @property
+    def failed(self) -> int:
+        """Results that have no numbers although they should."""
+        return sum(count for outcome, count in self._outcomes.items() if outcome not in {Outcome.OK, *_NOT_RUN})
+
+    def summary(self, place: Path | None = None) -> str:
+        """How many ended how, in a sentence, and where they are.
+
+        Args:
+            place: Where results are kept.
+        """
+        parts = [f"{count} {word}" for word, count in self._words.items()]
+        if self._untrusted:
+            parts.append(f"{self._untrusted} not to be trusted (see the notes)")
+        if self._untold:
+            parts += [f"{count} not told by `{name}`" for name, count in sorted(self._untold.items())]
+        kept = "" if place is None or self._untold["local"] else f"; results: {place}"
+        return (", ".join(parts) or "nothing measured") + kept
 
     def exit_code(self, *others: ExitCode) -> ExitCode:
         """What the run amounts to: the gravest of what the results say and of what others know.
@@ -68,16 +83,16 @@ class Reporting:
             codes.add(ExitCode.UNDECIDED)
         if self._outcomes[Outcome.DEVICE_LOST] or self._broken:
             codes.add(ExitCode.ENVIRONMENT)
-        failed = sum(count for outcome, count in self._outcomes.items() if outcome not in {Outcome.OK, *_NOT_RUN})
-        if failed or not (self._outcomes[Outcome.OK] or self.verdicts):
+        if self.failed or not (self._outcomes[Outcome.OK] or self.verdicts):
             codes.add(ExitCode.BENCHMARK_FAILED)
         return gravest(codes)
 
     def _count(self, result: Result) -> None:
         self._outcomes[result.outcome] += 1
+        self._words[_word(result)] += 1
         self._untrusted += result.ok and not result.trusted
         if result.comparison is not None:
-            self.verdicts[_told(result.comparison)] += 1
+            self.verdicts[result.comparison.told] += 1
 
     @contextlib.contextmanager
     def _isolated(self, reporter: Reporter) -> Iterator[None]:
@@ -85,14 +100,16 @@ class Reporting:
             yield
         except HarnessError as error:
             self._broken += 1
+            self._untold[reporter.name] += 1
             self._progress.say(f"reporter {reporter.name}: {error}")
         except Exception as error:  # noqa: BLE001 - a third party's reporter must not cost the others their results
             self._broken += 1
+            self._untold[reporter.name] += 1
             self._progress.say(f"reporter {reporter.name} is broken: {type(error).__name__}: {error}")
 
 
-def _told(comparison: Comparison) -> Verdict:
-    """The verdict as it counts: a regression that does not survive among many benchmarks is not told as one."""
-    if comparison.verdict is Verdict.REGRESSION and not comparison.discovered:
-        return Verdict.UNDECIDED
-    return comparison.verdict
+def _word(result: Result) -> str:
+    """How a result is counted in the summary: by its verdict, where pairs or equal bytes gave one."""
+    if result.comparison is not None and (result.ok or result.comparison.identical):
+        return result.comparison.told.value
+    return result.outcome.value

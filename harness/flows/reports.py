@@ -14,10 +14,10 @@ from harness.core.result import Result
 from harness.settings import Settings
 from reporters import remote
 from reporters.canonical import RESULT_FILE, load
+from reporters.figures import quantity
 from reporters.index import IndexEntry, read_index
 from reporters.screen import page
 from reporters.screen.columns import Column, fitted, printable, widened
-from reporters.screen.figures import quantity
 
 _LATEST = 25
 """Results that are listed: a screenful."""

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from harness.build.cache import BuildCache
 from harness.build.sources import Branching, open_source
 from harness.core.commit import Commit, Source
-from harness.core.comparison import Parameters
+from harness.core.comparison import Interleave, Parameters
 from harness.core.errors import UsageError
 from harness.core.protocols import Progress
 from harness.flows.compare import Request
@@ -53,6 +53,7 @@ class Wish:
         self_check: Compare the installed runner with itself.
         decide: Values of `Parameters` that were given.
         metric: What to compare.
+        interleave: What takes turns in a pair.
         resume: Whether to go on.
     """
 
@@ -66,6 +67,7 @@ class Wish:
     self_check: bool = False
     decide: Mapping[str, object] = field(default_factory=dict)
     metric: str | None = None
+    interleave: Interleave = Interleave.LAUNCH
     resume: bool = False
 
 
@@ -92,7 +94,7 @@ def request_of(wish: Wish, settings: Settings, progress: Progress) -> Request:
         UsageError: It is not said what to compare, or a name means nothing.
         EnvironmentProblem: The source cannot be reached.
     """
-    parameters = decided_by({"seed": secrets.randbits(31), **wish.decide})
+    parameters = decided_by({"seed": secrets.randbits(31), **wish.decide, "interleave": wish.interleave})
     control, treatment = _sides(wish, settings, progress)
     return Request(control, treatment, parameters, wish.metric, wish.resume, wish.self_check)
 
@@ -112,12 +114,32 @@ def decided_by(values: Mapping[str, object]) -> Parameters:
         raise UsageError(f"{name} = {first['input']}: {first['msg'].lower()}", hint=hint) from error
 
 
-def _sides(wish: Wish, settings: Settings, progress: Progress) -> tuple[Side, Side]:
+def described(wish: Wish) -> tuple[str, str]:
+    """Control and treatment in words; nothing is asked, fetched or built for it.
+
+    Raises:
+        UsageError: It is not said what to compare, or how to decide.
+    """
+    decided_by(wish.decide)
     if wish.self_check:
-        return installed, installed
-    cache = BuildCache(wish.builds or settings.cache_dir / "builds")
+        return "the installed runner", "the installed runner"
     if isinstance(wish.control, Programs) and isinstance(wish.treatment, Programs):
-        return _given(wish.control, cache), _given(wish.treatment, cache)
+        return _listed(wish.control), _listed(wish.treatment)
+    source, control, treatment = _named(wish)
+    newest = f"the newest of {wish.branch}" if wish.branch else "the newest"
+    return f"{control or 'where the treatment left the main branch'} ({source})", f"{treatment or newest} ({source})"
+
+
+def _listed(side: Programs) -> str:
+    return ", ".join(f"{name} {path}" for name, path in side.programs.items())
+
+
+def _named(wish: Wish) -> tuple[str, str | None, str | None]:
+    """Where the commits of both sides come from, as `kind:place`; control and treatment there, as far as named.
+
+    Raises:
+        UsageError: It is not said what to compare.
+    """
     if isinstance(wish.control, Programs) or isinstance(wish.treatment, Programs):
         raise UsageError("only one side has a program", hint="give both: --control-program A --treatment-program B")
     if wish.source is None:
@@ -126,9 +148,19 @@ def _sides(wish: Wish, settings: Settings, progress: Progress) -> tuple[Side, Si
             hint="--control-program A --treatment-program B, or --self_check, or --source releases:PACKAGE "
             "--control 1.0 --treatment 1.1, or --repo_dir FOLDER --base_commit A --commit B",
         )
-    kind, _, place = wish.source.partition(":")
+    return wish.source, wish.control, wish.treatment
+
+
+def _sides(wish: Wish, settings: Settings, progress: Progress) -> tuple[Side, Side]:
+    if wish.self_check:
+        return installed, installed
+    cache = BuildCache(wish.builds or settings.cache_dir / "builds")
+    if isinstance(wish.control, Programs) and isinstance(wish.treatment, Programs):
+        return _given(wish.control, cache), _given(wish.treatment, cache)
+    named, control_name, treatment_name = _named(wish)
+    kind, _, place = named.partition(":")
     source = open_source(kind, place, cache_dir=settings.cache_dir, remote=wish.remote)
-    control, treatment = _commits(wish.control, wish.treatment or wish.branch, source, progress)
+    control, treatment = _commits(control_name, treatment_name or wish.branch, source, progress)
     if control.id == treatment.id:
         raise UsageError(f"control and treatment are both {control.short}", hint="name another --control")
     made = (Built(source, one, kind == "releases", cache, wish.recipes) for one in (control, treatment))

@@ -35,7 +35,7 @@ def run(settings: Settings, progress: Progress) -> ExitCode:
         measure_all(plan, files=files, builds=builds, settings=settings, reporting=reporting, progress=progress)
     finally:
         reporting.close()
-    progress.say(f"{reporting.summary()}; results: {settings.local_reporter}")
+    progress.say(reporting.summary(settings.local_reporter))
     return reporting.exit_code(environment_of(builds))
 
 

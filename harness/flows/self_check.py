@@ -28,12 +28,19 @@ class SelfCheck(Value):
     verdicts: dict[Verdict, int]
 
 
-def sentence(verdicts: Counter[Verdict]) -> str:
-    """What a person is told."""
-    total, false = sum(verdicts.values()), verdicts[Verdict.REGRESSION] + verdicts[Verdict.IMPROVEMENT]
+def sentence(verdicts: Counter[Verdict], failed: int) -> str:
+    """What a person is told.
+
+    Args:
+        verdicts: How often each was given.
+        failed: Comparisons that could not be measured.
+    """
+    total, false = sum(verdicts.values()) - failed, verdicts[Verdict.REGRESSION] + verdicts[Verdict.IMPROVEMENT]
+    if total <= 0:
+        return "self-check: nothing was checked, because nothing could be measured"
     if false:
         return f"self-check: {false} of {total} comparisons of a runner with itself found a difference: trust none here"
-    open_ = verdicts[Verdict.UNDECIDED]
+    open_ = verdicts[Verdict.UNDECIDED] - failed
     left = f", {open_} undecided: this machine is noisy, give comparisons more pairs" if open_ else ""
     return f"self-check: no false alarm in {total} comparisons of a runner with itself{left}"
 

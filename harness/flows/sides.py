@@ -121,8 +121,8 @@ def build_side(plan: Plan, side: Side, progress: Progress) -> Builds:
 
 
 def same_bytes(control: Build, treatment: Build) -> bool:
-    """Whether both runners are the same program, so that measuring them against each other says nothing."""
-    return bool(control.programs) and same_runner(control, treatment)
+    """Whether both runners are the same program, started the same way: then measuring them says nothing."""
+    return bool(control.programs) and control.variables == treatment.variables and same_runner(control, treatment)
 
 
 def _runner_source(framework: str) -> Path | None:

@@ -26,10 +26,10 @@ def standing(contest: Contest) -> tuple[str, ...]:
     judge = contest.judge
     if contest.failure is not None:
         return (contest.versus.title, str(contest.pairs), "", "", "", contest.failure[0].value.replace("_", " "))
-    verdict = judge.verdict()
+    verdict, most = judge.verdict(), str(judge.parameters.max_pairs)
     return (
         contest.versus.title,
-        f"{contest.pairs}/{judge.parameters.max_pairs}",
+        f"{contest.pairs:>{len(most)}}/{most}",
         f"{signed(judge.difference()):>{_DIFFERENCE}}",
         f"{span(*judge.interval()):>{_INTERVAL}}",
         _bar(contest),

@@ -20,7 +20,7 @@ from harness.flows.plan import Builds, Failure, Files, Plan
 from harness.flows.reporting import Reporting
 from harness.run.measure import measure
 from harness.settings import Settings
-from harness.shell import Interrupted
+from harness.shell import Interrupted, pause
 
 
 class Worker:
@@ -81,7 +81,7 @@ class Worker:
                     if report.result.outcome is Outcome.DEVICE_LOST:
                         raise DeviceLost(report.result.reason or "the device was lost", hint=report.result.hint)
                     if left:
-                        time.sleep(done.benchmark.cooldown_s)
+                        pause(done.benchmark.cooldown_s)
         except EnvironmentProblem as error:
             self._progress.say(f"✗ {self._device.name}: {error}")
             for job in left:

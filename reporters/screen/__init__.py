@@ -7,9 +7,9 @@ import sys
 from rich.console import Console
 
 from harness.core.errors import ReporterFailed
-from harness.core.metric import Metric
 from harness.core.result import Report, Result, writable
 from harness.settings import Settings
+from reporters.lean import without_samples
 from reporters.screen.page import show
 from reporters.streams import forget
 
@@ -32,9 +32,7 @@ class Screen:
 
     def report(self, report: Report) -> None:
         """Remember it for the table, without samples, which no table shows."""
-        result = writable(report.result)
-        metrics = tuple(map(_without_samples, result.metrics))
-        self._results.append(result.model_copy(update={"metrics": metrics}))
+        self._results.append(without_samples(writable(report.result)))
 
     def close(self) -> None:
         """Show everything."""
@@ -48,7 +46,3 @@ class Screen:
                 f"the table cannot be shown: {error}",
                 hint="whoever reads it must stay until the end; `harness report` shows kept results again",
             ) from error
-
-
-def _without_samples(metric: Metric) -> Metric:
-    return metric.model_copy(update={"samples": (), "launches": ()})

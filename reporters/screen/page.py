@@ -5,30 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from harness.core.result import Result
+from reporters.comparisons.standing import separate
 from reporters.screen.columns import fitted, printable, widened
+from reporters.screen.contrasts import show_contrasts
 from reporters.screen.remarks import remarks
 from reporters.screen.rows import backend, device, further, overview, runner, threads
 from reporters.screen.speeds import verdicts
 
 
 def show(results: Sequence[Result], console: Console) -> None:
-    """Title, table, who is fastest, further metrics, remarks. In a pipe nothing is folded or cut.
+    """Comparisons, gravest first, and then what was measured for itself. In a pipe nothing is folded or cut.
 
     Raises:
         OSError: The stream cannot be written.
         ValueError: It is closed, or its encoding lacks a character.
     """
     console = widened(console)
-    console.print()
+    compared, measured = separate(results)
+    if compared:
+        console.print()
+        console.print(title(compared, with_runner=False), soft_wrap=True)
+        show_contrasts(compared, console)
+    if measured:
+        console.print()
+        _show_measured(measured, console)
+
+
+def _show_measured(results: Sequence[Result], console: Console) -> None:
+    """Title, table, who is fastest, further metrics, remarks."""
     console.print(title(results), soft_wrap=True)
     table = fitted(overview(results), console)
     console.print(table)
-    if legend := _legend(table):
-        console.print(Text(legend, style="dim"), soft_wrap=True)
+    if told := legend({str(column.header) for column in table.columns}):
+        console.print(Text(told, style="dim"), soft_wrap=True)
     for line in verdicts(results):
         console.print(line, soft_wrap=True)
     more = further(results)
@@ -40,12 +52,12 @@ def show(results: Sequence[Result], console: Console) -> None:
         console.print(line, soft_wrap=True)
 
 
-def title(results: Sequence[Result]) -> Text:
+def title(results: Sequence[Result], *, with_runner: bool = True) -> Text:
     """What all results have in common; where they differ, the table tells."""
     shared = (
         (lambda one: one.benchmark.model, "bold"),
         (device, ""),
-        (runner, ""),
+        *([(runner, "")] if with_runner else []),
         (backend, ""),
         (_threads, ""),
         (lambda one: f"harness {one.harness_version}", "dim"),
@@ -54,8 +66,8 @@ def title(results: Sequence[Result]) -> Text:
     return Text(" · ").join(parts)
 
 
-def _legend(table: Table) -> str:
-    told = {column.header for column in table.columns}
+def legend(told: set[str]) -> str:
+    """What the headings that were told mean."""
     meanings = {
         "speed": "times as fast as the first of its model",
         "MAD": "median absolute deviation",

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from harness.core.metric import LATENCY, Metric, main_metric
 from harness.core.result import Outcome, Result
+from reporters.figures import factor, number, quantity, spread, typical
 from reporters.screen.columns import Column, printable
-from reporters.screen.figures import factor, number, quantity, spread, typical
 from reporters.screen.speeds import fastest, speeds
 
 _AT_MOST: Final = 20

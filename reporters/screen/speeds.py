@@ -9,8 +9,8 @@ from rich.text import Text
 
 from harness.core.metric import Direction, Metric, convert, main_metric
 from harness.core.result import Result
+from reporters.figures import factor
 from reporters.screen.columns import printable
-from reporters.screen.figures import factor
 
 _CLOSE: Final = 1.05
 """Launches of one program may differ so much and still count as quiet (`harness.analysis.trust.BETWEEN_LIMIT`)."""

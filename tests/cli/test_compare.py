@@ -193,7 +193,8 @@ def test_an_interrupted_comparison_goes_on_where_it_was(project: Project, spec: 
     assert len(pairs) == 40
     assert [pair["index"] for pair in pairs] == list(range(40))
     stored = [json.loads(line)["pair"] for line in before if '"pair"' in line]
-    assert pairs[: len(stored)] == stored
+    unlaunched = {"control_launch": None, "treatment_launch": None}
+    assert pairs[: len(stored)] == [{**pair, **unlaunched} for pair in stored], "a launch that is not in the result"
     assert not list(journals.glob("*.jsonl"))
 
 
@@ -208,3 +209,31 @@ def test_a_comparison_that_is_not_said_well_is_the_users_mistake(
     done = project.harness("compare", "-b", spec, *flags)
     assert done.code == 2, done.stderr
     assert "hint" in done.stderr
+
+
+def test_equal_programs_with_other_placeholders_are_not_the_same(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", "{program} {size}")))
+    program = runner(project, "old")
+
+    def side(size: int) -> dict[str, object]:
+        return {"programs": {"program": {"location": str(program)}}, "string_map": {"size": size}}
+
+    done = project.harness("-b", spec, "--info", json.dumps({"control": side(1), "treatment": side(2)}), *FEW)
+    assert done.read()[0]["comparison"]["pairs"], done.stderr
+
+
+def test_a_self_check_in_which_nothing_was_measured_says_so(project: Project, spec: Path) -> None:
+    done = project.harness("compare", "-b", spec, "--self_check")
+    assert done.code == 4
+    assert "nothing was checked" in done.stderr
+
+
+def test_a_journal_that_cannot_be_written_costs_no_result(project: Project, spec: Path) -> None:
+    project.cache.mkdir()
+    (project.cache / "comparisons").write_text("in the way")
+    done = project.harness(
+        "compare", "-b", spec, *sides(runner(project, "old"), runner(project, "new", scale=1.1)), *FEW
+    )
+    assert done.code == 1, done.stderr
+    notes = done.read()[0]["comparison"]["notes"]
+    assert [note["code"] for note in notes] == ["journal"]

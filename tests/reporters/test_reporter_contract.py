@@ -18,7 +18,7 @@ from harness.settings import Settings
 from harness.testing import reporters as contract
 from harness.testing.contract import ContractBroken
 from harness.testing.reporters import CHECKS, Check, ReporterCase, check_reporter
-from reporters import screen
+from reporters import html, markdown, screen
 from reporters.local import LocalReporter
 from reporters.simple_local import SimpleLocalReporter
 from reporters.simple_screen import SimpleScreenReporter
@@ -36,6 +36,12 @@ def _screen() -> Reporter:
     return reporter
 
 
+def _page(create: Callable[[Settings], Reporter | None], name: str, file: Path) -> Reporter:
+    reporter = create(Settings(reporters={name: str(file)}))
+    assert reporter is not None
+    return reporter
+
+
 def _into_nothing() -> Reporter:
     reader, writer = os.pipe()
     os.close(reader)
@@ -47,6 +53,16 @@ def _into_nothing() -> Reporter:
 
 
 CASES = {
+    "html": ReporterCase(
+        lambda: _page(html.create, "html", _fresh() / "x.html"),
+        lambda: _page(html.create, "html", _NOWHERE),
+        one_place=True,
+    ),
+    "markdown": ReporterCase(
+        lambda: _page(markdown.create, "markdown", _fresh() / "x.md"),
+        lambda: _page(markdown.create, "markdown", _NOWHERE),
+        one_place=True,
+    ),
     "local": ReporterCase(lambda: LocalReporter(_fresh()), lambda: LocalReporter(_NOWHERE)),
     "simple_local": ReporterCase(lambda: SimpleLocalReporter(_fresh()), lambda: SimpleLocalReporter(_NOWHERE)),
     "simple_screen": ReporterCase(lambda: SimpleScreenReporter(sys.stdout), _into_nothing, writes_stdout=True),

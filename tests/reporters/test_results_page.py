@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from harness.core.comparison import STATISTICS, Verdict
 from harness.core.result import Outcome
 from harness.settings import Settings
 from harness.testing.reporters import CHECKS
@@ -43,6 +44,17 @@ def test_every_outcome_is_explained() -> None:
     assert re.findall(
         r"^\| `(\w+)` \| [^|]+ \|$", TEXT.partition("### Outcome")[2].partition("###")[0], re.MULTILINE
     ) == [outcome.value for outcome in Outcome]
+
+
+def test_every_verdict_is_explained() -> None:
+    table = TEXT.partition("### Verdict")[2].partition("###")[0]
+    assert re.findall(r"^\| `([\w ]+)` \| [^|]+ \|$", table, re.MULTILINE) == list(Verdict)
+
+
+def test_statistics_of_a_launch_are_in_their_order() -> None:
+    told = re.search(r"five statistics of a launch are (.*?) of its iterations", TEXT)
+    assert told is not None
+    assert tuple(re.findall(r"`(\w+)`", told[1])) == STATISTICS
 
 
 def test_the_answers_of_a_server_mean_what_the_table_says() -> None:

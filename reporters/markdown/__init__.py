@@ -1,0 +1,12 @@
+"""`--reporter markdown=FILE.md`: a run as GitHub shows it in a pull request or a job summary."""
+
+from __future__ import annotations
+
+from harness.settings import Settings
+from reporters.markdown.page import render
+from reporters.run_page import RunPage, wanted
+
+
+def create(settings: Settings) -> RunPage | None:
+    """The reporter, where `--reporter markdown=FILE.md` asks for it."""
+    return wanted("markdown", settings, render)

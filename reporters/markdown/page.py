@@ -1,0 +1,114 @@
+"""A run as Markdown: verdicts first, then what stands behind each."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+
+from harness.core.comparison import Comparison
+from harness.core.result import Result
+from reporters.branch import branch
+from reporters.comparisons.commands import again, recompute
+from reporters.comparisons.remarks import lost_pairs, measured, rules, weights, why
+from reporters.comparisons.rows import row
+from reporters.comparisons.shares import signed
+from reporters.comparisons.standing import headline, separate
+from reporters.comparisons.trajectory import figures
+from reporters.figures import quantity
+from reporters.markdown.picture import picture
+from reporters.markdown.text import escape, fenced, table
+from reporters.run_page import Run
+from reporters.screen.columns import Column
+from reporters.screen.contrasts import about, columns, lines
+from reporters.screen.page import legend, title
+from reporters.screen.remarks import remarks
+from reporters.screen.rows import further, overview
+from reporters.screen.speeds import verdicts
+
+
+def render(run: Run) -> str:
+    """The whole file."""
+    compared, others = separate(run.results)
+    parts = [f"# harness: {escape(headline(compared, others))}"]
+    if not run.finished:
+        parts.append("> **Not finished.** This was written while the run went on; what is missing is not known.")
+    if compared:
+        parts += _comparisons(compared, run)
+    if compared and others:
+        parts.append("## Measured for themselves")
+    if others:
+        parts += _measured(others)
+    return "\n\n".join(parts) + "\n"
+
+
+def _comparisons(results: Sequence[Result], run: Run) -> Iterator[str]:
+    told = [*about(results), ("where", title(results, with_runner=False).plain)]
+    yield "\n".join(f"- **{name}** {escape(text)}" for name, text in told)
+    yield _table(columns(results))
+    yield _list([line.plain for line in lines(results)])
+    compared = len(measured(results))
+    for result in results:
+        if result.comparison is not None and result.comparison.pairs:
+            yield _behind(result, result.comparison, compared, run)
+    yield from _decided(results)
+
+
+def _behind(result: Result, comparison: Comparison, compared: int, run: Run) -> str:
+    """What stands behind one verdict, folded away."""
+    told = row(result)
+    name = f"{told.mark} {told.model}/{told.identifier}: {told.verdict}, {told.difference} ({told.interval})"
+    statistics = [
+        (
+            one.name,
+            quantity(one.control, comparison.unit),
+            quantity(one.treatment, comparison.unit),
+            signed(one.difference),
+        )
+        for one in figures(comparison)
+    ]
+    parts = [
+        f"<details><summary>{html.escape(name)}</summary>",
+        escape("; ".join(filter(None, (why(result, compared), lost_pairs(comparison))))),
+        fenced(picture(comparison)),
+        table(("launches", "control", "treatment", "difference"), statistics, (False, True, True, True)),
+        table(("evidence against", "is", "refutes at"), weights(comparison), (False, True, True)),
+        fenced(recompute(run.tree / branch(result)), "sh"),
+        "</details>",
+    ]
+    return "\n\n".join(parts)
+
+
+def _decided(results: Sequence[Result]) -> Iterator[str]:
+    """How it was decided, and how to do it again; once for all that share it."""
+    said = dict.fromkeys(tuple(rules(one.parameters)) for one in measured(results))
+    commands = dict.fromkeys(command for result in results if (command := again(result)))
+    if said:
+        yield "## How it was decided"
+    for one in said:
+        yield table(("", "rule"), one, (False, False))
+    if commands:
+        yield "## To measure it again"
+        yield fenced("\n".join(commands), "sh")
+
+
+def _measured(results: Sequence[Result]) -> Iterator[str]:
+    told = [column for column in overview(results) if column.telling]
+    yield escape(title(results).plain)
+    yield _table(told)
+    if meaning := legend({column.name for column in told}):
+        yield escape(meaning)
+    more = further(results)
+    if more[0].cells:
+        yield "## Further metrics"
+        yield _table(more)
+    yield _list([line.plain for line in (*verdicts(results), *remarks(results))])
+
+
+def _table(found: Sequence[Column]) -> str:
+    told = [column for column in found if column.telling]
+    rows = list(zip(*([cell.plain for cell in column.cells] for column in told), strict=True))
+    return table([column.name for column in told], rows, [column.right for column in told])
+
+
+def _list(texts: Sequence[str]) -> str:
+    return "\n".join(f"- {escape(text)}" for text in texts)

@@ -1,0 +1,97 @@
+"""One file that a person reads about one run: there from its first result on, whole at any time."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core.errors import ReporterFailed, UsageError
+from harness.core.result import Report, Result, writable
+from harness.settings import Settings
+from reporters.lean import without_samples
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a page is about.
+
+    Attributes:
+        results: In the order in which they were told, without samples.
+        tree: Where the local reporter keeps them whole.
+        finished: Whether the run is over; else more may come.
+    """
+
+    results: Sequence[Result]
+    tree: Path
+    finished: bool
+
+
+class RunPage:
+    """Keeps what it is told, and writes all of it anew each time.
+
+    Args:
+        name: The reporter's.
+        file: Where to; replaced by one rename, with folders made as needed.
+        tree: Where the local reporter keeps results.
+        render: Makes the text.
+    """
+
+    def __init__(self, name: str, file: Path, tree: Path, render: Callable[[Run], str]) -> None:
+        self.name = name
+        self._file = file
+        self._tree = tree
+        self._render = render
+        self._results: list[Result] = []
+
+    def report(self, report: Report) -> str:
+        """Write the page with one more result; returns its file."""
+        self._results.append(without_samples(writable(report.result)))
+        return self._write(finished=False)
+
+    def close(self) -> None:
+        """Write it once more: nothing will come."""
+        self._write(finished=True)
+
+    def _write(self, *, finished: bool) -> str:
+        text = self._render(Run(self._results, self._tree, finished))
+        try:
+            _replace(self._file, text)
+        except OSError as error:
+            raise ReporterFailed(
+                f"cannot write {self._file}: {error.strerror or error}",
+                hint=f"make room or permission there, or name another file: --reporter {self.name}=FILE",
+            ) from error
+        return str(self._file)
+
+
+def _replace(file: Path, text: str) -> None:
+    """Put a text into a file in one step. A link stays a link; a device or folder is not replaced.
+
+    Raises:
+        OSError: As the file system says.
+    """
+    place = file.resolve()
+    if place.exists() and not place.is_file():
+        raise FileExistsError(0, "there is something that is no regular file", str(file))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    draft = place.with_name(f".{uuid.uuid4().hex}")
+    try:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(draft, place)  # noqa: PTH105 - says what is meant
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def wanted(name: str, settings: Settings, render: Callable[[Run], str]) -> RunPage | None:
+    """The page that `--reporter NAME=FILE` asks for, if it does.
+
+    Raises:
+        UsageError: It names no file.
+    """
+    file = settings.reporters.get(name)
+    if file == "":
+        raise UsageError(f"--reporter {name} names no file", hint=f"--reporter {name}=FILE")
+    return None if file is None else RunPage(name, Path(file), settings.local_reporter, render)

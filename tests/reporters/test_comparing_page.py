@@ -1,0 +1,61 @@
+"""`docs/comparing.md` says what the code does."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from harness.asked import spelled
+from harness.core.comparison import Parameters
+from harness.core.errors import ExitCode
+from reporters.comparisons.standing import Standing
+
+PAGE = Path(__file__).parents[2] / "docs" / "comparing.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+FIELDS = {"pairs": "max_pairs", "seconds": "max_seconds"}
+"""Parameters whose flag is called otherwise."""
+
+
+def _table(heading: str) -> list[list[str]]:
+    """Rows of the first table that begins with this heading, without its head."""
+    lines = TEXT.partition(f"| {heading} |")[2].splitlines()[2:]
+    rows = lines[: next(number for number, line in enumerate(lines) if not line)]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+
+
+@pytest.mark.parametrize("flag", sorted(set(re.findall(r"--[a-z][\w-]+", TEXT))))
+def test_every_flag_exists(flag: str, flags_of_compare: set[str]) -> None:
+    assert set(spelled([flag])) <= flags_of_compare
+
+
+def test_the_first_command_is_one() -> None:
+    words = shlex.split(TEXT.splitlines()[2])
+    assert words[:2] == ["harness", "compare"]
+
+
+def test_defaults_are_those_of_the_code() -> None:
+    usual = Parameters(seed=0)
+    told = {row[2].strip("`-"): row[3] for row in _table("verdict")}
+    assert set(told) == {"alpha", "beta", "margin", "tail_margin", "pairs", "seconds"}
+    for name, default in told.items():
+        value = getattr(usual, FIELDS.get(name, name))
+        assert default == ("none" if value is None else f"{value:g}"), name
+    assert f"at most {100 * usual.fdr:g} % (`--fdr`)" in TEXT
+
+
+def test_every_mark_is_explained() -> None:
+    told = {row[0]: row[1] for row in _table("mark")}
+    assert list(told) == [standing.mark for standing in Standing]
+    assert all(told[standing.mark].startswith(standing.word) for standing in Standing)
+
+
+def test_every_exit_code_is_explained() -> None:
+    assert [int(row[0]) for row in _table("code")] == sorted(ExitCode)
+
+
+def test_links_lead_somewhere() -> None:
+    for link in re.findall(r"\]\(([^)#]+)", TEXT):
+        assert (PAGE.parent / link).exists(), link

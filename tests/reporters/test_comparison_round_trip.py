@@ -1,0 +1,87 @@
+"""A result with a comparison goes through every reporter that stores or sends, and comes back equal."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from harness.core.errors import ExitCode
+from harness.core.metric import ControlSide
+from harness.core.result import Report, Result
+from harness.flows import recomputed
+from harness.settings import Settings
+from reporters import remote
+from reporters.branch import branch
+from reporters.canonical import load
+from reporters.local import LocalReporter
+from reporters.simple_local import SimpleLocalReporter
+from reporters.simple_screen import SimpleScreenReporter
+from tests.reporters.contests import compared, every_kind, made_pairs
+from tests.reporters.test_remote_reporter import Server
+
+
+def _whole(result: Result) -> Result:
+    """With the control's half of its metrics."""
+    side = ControlSide(
+        control_values=(1.0, 2.0), control_launches=(0, 1), control_summary={"p50": 1.5}, diff_summary={"p50": 0.1}
+    )
+    return result.model_copy(
+        update={"metrics": tuple(one.model_copy(update={"control": side}) for one in result.metrics)}
+    )
+
+
+RESULTS = [_whole(result) for result in every_kind()]
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.uid)
+def test_the_local_tree_keeps_all_of_it(result: Result, tmp_path: Path) -> None:
+    assert load(Path(LocalReporter(tmp_path).report(Report(result=result)))) == result
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.uid)
+def test_the_simple_tree_keeps_all_of_it(result: Result, tmp_path: Path) -> None:
+    assert load(Path(SimpleLocalReporter(tmp_path).report(Report(result=result)))) == result
+
+
+def test_a_server_receives_all_of_it(tmp_path: Path) -> None:
+    server = Server()
+    try:
+        reporter = remote.create(Settings(remote_reporter=server.place, cache_dir=tmp_path))
+        assert reporter is not None
+        for result in RESULTS:
+            reporter.report(Report(result=result))
+        reporter.close()
+    finally:
+        server.stop()
+    sent = [Result.model_validate(json.loads(request.body)["result"], strict=False) for request in server.requests]
+    assert sent == RESULTS
+
+
+def test_a_line_on_the_screen_has_the_comparison() -> None:
+    stream = io.StringIO()
+    for result in RESULTS:
+        SimpleScreenReporter(stream).report(Report(result=result))
+    read = [Result.model_validate_json(line) for line in stream.getvalue().splitlines()]
+    assert [one.comparison for one in read] == [one.comparison for one in RESULTS]
+
+
+def test_a_line_on_the_screen_does_not_grow_with_the_iterations() -> None:
+    stream = io.StringIO()
+    SimpleScreenReporter(stream).report(Report(result=_whole(compared("a", made_pairs(0.0, 9)))))
+    told = json.loads(stream.getvalue())
+    assert "control_launches" not in told
+    assert not any({"control_values", "control_launches"} & set(metric["control"]) for metric in told["metrics"])
+    assert told["metrics"][0]["control"]["control_summary"] == {"p50": 1.5}
+
+
+def test_the_command_that_pages_name_finds_the_result_and_its_verdict(tmp_path: Path) -> None:
+    result = compared("slower", made_pairs(0.02, 20))
+    LocalReporter(tmp_path).report(Report(result=result))
+    stream = io.StringIO()
+    code = recomputed.show(tmp_path / branch(result), {}, Console(file=stream))
+    assert code is ExitCode.REGRESSION
+    assert "+2.00 %" in stream.getvalue()

@@ -1,0 +1,152 @@
+"""What a person sees of a comparison on a terminal and in a pipe."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from harness.core.note import Note
+from harness.testing.results import BUILD, DEVICE
+from reporters.screen.page import show
+from tests.reporters.contests import compared, every_kind, identical, made_pairs
+from tests.reporters.screens import measured, on_terminal, piped
+
+NOISY = Note(code="noisy", message="launches differ", hint="close other programs")
+
+
+def _headings(text: str) -> list[str]:
+    lines = text.splitlines()
+    return re.split(r"\s{2,}", lines[_rule(lines) - 1].strip())
+
+
+def _rows(text: str) -> dict[str, list[str]]:
+    """The cells of each row by benchmark; columns are two spaces apart."""
+    lines = text.splitlines()
+    found = [re.split(r"\s{2,}", line.strip()) for line in lines[_rule(lines) + 1 :]]
+    return {cells[1]: cells for cells in found if len(cells) > 2}
+
+
+def _rule(lines: list[str]) -> int:
+    return next(number for number, line in enumerate(lines) if set(line) == {"─"})
+
+
+def test_a_row_has_both_medians_the_difference_its_interval_pairs_time_and_verdict() -> None:
+    text = piped(compared("slower", made_pairs(0.02, 20)), identical("x"))
+    assert _rows(text)["slower"] == [
+        "▼", "slower", "8.00 ms", "8.16 ms", "+2.00 %", "+1.77 … +2.25 %", "20", "10.0 s", "regression",
+    ]  # fmt: skip
+    assert _headings(text)[:4] == ["benchmark", "control", "treatment", "difference"]
+
+
+def test_rows_are_sorted_by_gravity_and_marked() -> None:
+    rows = _rows(piped(*every_kind()))
+    assert [(cells[0], name) for name, cells in rows.items()] == [
+        ("▼", "much-slower"),
+        ("▼", "slower"),
+        ("▲", "faster"),
+        ("?", "loud"),
+        ("?", "alone"),
+        ("=", "same"),
+        ("=", "untouched"),
+        ("✗", "crashed"),
+        ("-", "not-here"),
+    ]
+
+
+def test_it_says_which_build_is_which_and_what_was_compared() -> None:
+    lines = piped(*every_kind()).splitlines()
+    assert lines[1].startswith("mv2 · Example CPU @ 2.10GHz (Example CPU, 4 CPUs) · 1 thread · harness")
+    assert lines[2:5] == [
+        "control   executorch 111111111111 native",
+        "treatment executorch 222222222222 native",
+        "metric    NET latency, lower is better",
+    ]
+
+
+def test_builds_that_differ_from_row_to_row_stand_in_the_rows() -> None:
+    text = piped(compared("a", made_pairs(0.0, 9)), compared("b", made_pairs(0.0, 9), treatment=BUILD))
+    assert "treatment build" in _headings(text)
+    assert "\ntreatment " not in text
+
+
+def test_every_undecided_one_has_its_reason_and_regressions_need_none() -> None:
+    lines = piped(*every_kind()).splitlines()
+    told = [line for line in lines if line[:2] in {"? ", "▼ ", "✗ ", "- "} and "mv2/" in line]
+    spent = "the budget of 100 pairs is spent and shows neither a change nor that there is none of 1 % or more"
+    many = (
+        "its own pairs speak for a regression (evidence 2,429), but among 7 benchmarks more is asked for, so that of "
+        "the regressions reported at most 5 % are false"
+    )
+    assert told == [
+        "▼ mv2/slower: delegated operators: 120 → 118 (-1.67 %)",
+        f"? mv2/loud: undecided: {spent}",
+        f"? mv2/alone: undecided: {many}",
+        "✗ mv2/crashed: crashed: was ended by SIGSEGV and said nothing",
+        "- mv2/not-here: unsupported: no such backend here",
+    ]
+
+
+def test_the_same_bytes_are_said_in_words() -> None:
+    text = piped(identical("x"))
+    assert "= mv2/x: same bytes: both runners are the same bytes: there is nothing to measure" in text.splitlines()
+    assert "chance" not in text
+
+
+def test_one_sentence_says_how_far_regressions_can_be_believed() -> None:
+    text = piped(*every_kind())
+    assert text.count("Of 7 benchmarks some may look worse by chance") == 1
+    assert "a probability of at most 1 %" in piped(compared("a", made_pairs(0.0, 9)))
+
+
+def test_notes_lost_pairs_and_hints_are_told() -> None:
+    text = piped(
+        compared("a", made_pairs(0.0, 9), voided=2, notes=[NOISY]), compared("b", made_pairs(0.0, 9), notes=[NOISY])
+    )
+    lines = text.splitlines()
+    assert "· mv2/a: launches differ; 2 pairs were voided: a launch failed or was slowed by heat" in lines
+    assert [line for line in lines if "hint:" in line] == ["  hint: close other programs"]
+
+
+def test_devices_are_named_where_there_are_several() -> None:
+    phone = DEVICE.model_copy(update={"identity": "p", "name": "Pixel 8"})
+    there = compared("a", made_pairs(0.004, 100, noise=8.0)).model_copy(update={"device": phone})
+    text = piped(compared("a", made_pairs(0.0, 9)), there)
+    assert "? mv2/a on Pixel 8: undecided: " in text
+    assert "device" in _headings(text)
+
+
+def test_plain_results_keep_their_own_table() -> None:
+    text = piped(measured("plain", 3.0), compared("pairs", made_pairs(0.0, 9)))
+    first, second = text.split("\nmv2 · ")[1:]
+    assert ("pairs" in first, "plain" in first) == (True, False)
+    assert ("MAD" in second, "plain" in second, "verdict" in second) == (True, True, False)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
+def test_rows_fit_the_terminal_and_keep_difference_and_verdict(width: int) -> None:
+    lines = on_terminal(*every_kind(), width=width).splitlines()
+    rows = [line for line in lines if "+2.00 %" in line and line.startswith("▼")]
+    assert len(rows) == 1
+    assert rows[0].rstrip().endswith("regression")
+    assert len(rows[0]) <= width
+
+
+@pytest.mark.parametrize(
+    ("name", "colour"), [("slower", "31"), ("faster", "32"), ("loud", "33"), ("same", "2"), ("crashed", "31")]
+)
+def test_verdicts_are_coloured(name: str, colour: str) -> None:
+    stream = io.StringIO()
+    one = next(result for result in every_kind() if result.benchmark.identifier == name)
+    show([one], Console(file=stream, width=120, force_terminal=True, color_system="standard"))
+    row = next(line for line in stream.getvalue().splitlines() if name in line and "ms" in line)
+    last = re.findall(r"\x1b\[([\d;]+)m", row.replace("\x1b[0m", ""))[-1]
+    assert colour in last.split(";")
+
+
+def test_names_cannot_colour_or_move_anything() -> None:
+    text = piped(compared("[red]x\x1b[2J|y", made_pairs(0.0, 9), model="[b]m"))
+    assert "[red]x\N{REPLACEMENT CHARACTER}[2J|y" in text
+    assert "\x1b" not in text

@@ -1,0 +1,205 @@
+"""A run as one HTML page, read back by an HTML parser."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.core.comparison import Comparison
+from harness.core.errors import UsageError
+from harness.core.result import Result
+from harness.settings import Settings
+from harness.testing.results import failed_result, ok_result
+from reporters import html
+from reporters.html.elements import escape, figure_table
+from reporters.html.page import render
+from reporters.html.picture import picture, reach, span
+from reporters.run_page import Run
+from reporters.screen.columns import printable
+from tests.reporters.contests import compared, every_kind, identical, made_pairs
+from tests.reporters.golden_pages import FOLDER, current
+from tests.reporters.screens import measured
+
+NASTY = st.text(st.sampled_from("ab <>&\"'/=;#x\n\x1b\ud800é"), max_size=30) | st.text(max_size=30)
+VOID = {"meta"}
+KNOWN = {
+    "html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "strong", "dl", "dt", "dd", "div", "table",
+    "thead", "tbody", "tr", "th", "td", "span", "a", "ul", "li", "article", "header", "pre", "svg", "path", "circle",
+    "rect", "polyline", "text",
+}  # fmt: skip
+
+
+class Reader(HTMLParser):
+    """Refuses what is not closed, and keeps texts, tags and attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str]] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open and data.strip():
+            self.texts.append(data)
+
+
+def _read(text: str) -> Reader:
+    reader = Reader()
+    reader.feed(text)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+def _page(*results: Result, finished: bool = True) -> str:
+    return render(Run(results, Path("results"), finished))
+
+
+def _comparison(result: Result) -> Comparison:
+    assert result.comparison is not None
+    return result.comparison
+
+
+@given(NASTY)
+def test_any_text_shows_just_itself(text: str) -> None:
+    reader = Reader()
+    reader.feed(f'<p title="{escape(text)}">{escape(text)}</p>')
+    reader.close()
+    assert reader.attributes == [("title", printable(text))]
+    assert "".join(reader.texts) == (printable(text) if printable(text).strip() else "")
+
+
+@given(NASTY, NASTY)
+def test_any_texts_in_a_table_stay_in_their_cells(one: str, other: str) -> None:
+    assert _read(figure_table(("a", "b"), [(one, other)])).tags == {"table", "thead", "tbody", "tr", "th", "td"}
+
+
+@given(NASTY, NASTY)
+def test_any_names_give_a_page_of_the_same_parts(model: str, identifier: str) -> None:
+    reader = _read(_page(compared(identifier, PAIRS, model=model), failed_result(model=model, reason=identifier)))
+    assert reader.tags <= KNOWN
+
+
+PAIRS = made_pairs(0.0, 7)
+
+
+def test_the_page_is_as_it_was_kept() -> None:
+    kept = (FOLDER / "comparison.html").read_text(encoding="utf-8")
+    assert current()["comparison.html"] == kept, "run python -m tests.reporters.golden_pages and look at the difference"
+
+
+def test_a_page_needs_nothing_from_elsewhere_and_runs_nothing() -> None:
+    text = _page(*every_kind(), measured("plain", 1.0))
+    reader = _read(text)
+    assert reader.tags <= KNOWN
+    names = {name for name, _ in reader.attributes}
+    assert not {name for name in names if name.startswith("on")} | (names & {"src", "style", "xlink:href", "action"})
+    assert {value[0] for name, value in reader.attributes if name == "href"} == {"#"}
+    assert "url(" not in text
+    assert "@import" not in text
+    assert "default-src 'none'; style-src 'unsafe-inline'" in text
+
+
+def test_verdicts_are_sorted_and_lead_to_what_stands_behind_them() -> None:
+    text = _page(*every_kind())
+    assert "<h1>2 regressions, 1 improvement, 2 undecided, 2 no change, 1 failed, 1 skipped</h1>" in text
+    links = re.findall(r'<a href="#(b\d+)">([\w-]+)</a>', text)
+    assert [name for _, name in links] == ["much-slower", "slower", "faster", "loud", "alone", "same", "crashed"]
+    assert [place for place, _ in links] == re.findall(r'<article class="[\w-]+" id="(b\d+)">', text)
+
+
+def test_both_builds_parameters_seed_and_commands_are_told() -> None:
+    texts = _read(_page(*every_kind())).texts
+    assert texts[texts.index("control") + 1] == "executorch 111111111111 native"
+    assert texts[texts.index("seed of the coin") + 1] == "7"
+    assert any(text.startswith("harness compare -b specifications/models/mv2.json --source git:") for text in texts)
+    assert any(text.startswith("harness compare --from results/Example%20CPU") for text in texts)
+
+
+def test_plain_runs_have_the_table_of_the_screen() -> None:
+    texts = _read(_page(measured("fp32", 10.0), measured("q8", 4.0))).texts
+    assert "2 measured" in texts
+    row = texts.index("q8")
+    assert texts[row : row + 3] == ["q8", "4.00 ms", "2.50×"]
+    assert "fastest of mv2: q8, 2.50× as fast as fp32" in texts
+
+
+def test_an_unfinished_page_says_so() -> None:
+    assert "Not finished." in _page(ok_result(), finished=False)
+    assert "Not finished." not in _page(ok_result())
+    assert "<h1>Nothing was measured</h1>" in _page()
+
+
+def test_the_picture_has_a_dot_for_each_pair_that_tells_who_was_first() -> None:
+    pairs = made_pairs(0.02, 20)
+    drawn = ET.fromstring(picture(_comparison(compared("a", pairs))))
+    circles = [one.get("class") for one in drawn.iter("circle")]
+    assert circles == ["first" if pair.control_first else "second" for pair in pairs]
+    assert len((drawn.findall("polyline")[0].get("points") or "").split()) == 20
+    assert [one.get("class") for one in drawn.iter("path")].count("margin") == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "count", "noise"), [(0.0, 1, 0.0), (3.0, 30, 1.0), (-0.9, 30, 1.0), (0.0, 100, 50.0), (1e9, 9, 1.0)]
+)
+def test_everything_lies_within_the_picture(change: float, count: int, noise: float) -> None:
+    comparison = _comparison(compared("a", made_pairs(change, count, noise=noise)))
+    drawn = ET.fromstring(picture(comparison))
+    for one in drawn.iter("circle"):
+        assert 0 <= float(one.get("cx", "-1")) <= 760
+        assert 0 <= float(one.get("cy", "-1")) <= 210
+    band = drawn.find("rect")
+    assert band is not None
+    assert 0 <= float(band.get("y", "-1")) <= float(band.get("y", "-1")) + float(band.get("height", "999")) <= 210
+    assert 2 <= len([one for one in drawn.iter("path") if one.get("class") == "grid"]) <= 8
+
+
+def test_margins_are_seen_and_one_outlier_does_not_flatten_the_rest() -> None:
+    pairs = made_pairs(0.0, 40)
+    wild = pairs[5].model_copy(update={"treatment": tuple(50 * value for value in pairs[5].treatment)})
+    drawn = ET.fromstring(picture(_comparison(compared("a", [*pairs[:5], wild, *pairs[6:]]))))
+    places = [
+        float((one.get("d") or "").split()[1].partition("H")[0])
+        for one in drawn.iter("path")
+        if one.get("class") == "margin"
+    ]
+    assert abs(places[0] - places[1]) > 60
+    assert [one.get("r") for one in drawn.iter("circle")].count("1.8") == 1
+
+
+def test_a_span_is_drawn_on_a_scale_that_all_share() -> None:
+    comparisons = [_comparison(compared("a", made_pairs(change, 20))) for change in (0.0, 0.02, 0.5)]
+    limit = reach(comparisons)
+    assert limit == pytest.approx(0.08)
+    for one in comparisons:
+        ET.fromstring(span(one, limit))
+    assert span(_comparison(identical("x")), limit) == ""
+    assert reach([]) > 0
+
+
+def test_it_is_made_only_when_asked_for(tmp_path: Path) -> None:
+    assert html.create(Settings()) is None
+    reporter = html.create(Settings(reporters={"html": str(tmp_path / "x.html")}))
+    assert reporter is not None
+    assert reporter.name == "html"
+    with pytest.raises(UsageError, match="names no file"):
+        html.create(Settings(reporters={"html": ""}))

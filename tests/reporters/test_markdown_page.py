@@ -1,0 +1,142 @@
+"""A run as Markdown, read back by a Markdown parser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from harness.core.errors import UsageError
+from harness.core.result import Result
+from harness.settings import Settings
+from harness.testing.results import failed_result, ok_result
+from reporters import markdown
+from reporters.markdown.page import render
+from reporters.markdown.picture import picture
+from reporters.markdown.text import escape, fenced, table
+from reporters.run_page import Run
+from reporters.screen.columns import printable
+from tests.reporters.contests import compared, every_kind, made_pairs
+from tests.reporters.golden_pages import FOLDER, current
+from tests.reporters.screens import measured
+
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+NASTY = st.text(st.sampled_from("ab1 .)|<>[]()*_`~\\#&;!-+=:/$\n\t\x1b\ud800é"), max_size=30) | st.text(max_size=30)
+
+
+def _page(*results: Result, finished: bool = True) -> str:
+    return render(Run(results, Path("results"), finished))
+
+
+def _texts(text: str) -> list[str]:
+    """What each paragraph, heading or cell shows; fails where it shows anything but text."""
+    found = []
+    for token in PARSER.parse(text):
+        if token.type == "inline":
+            assert {child.type for child in token.children or ()} <= {"text"}, token
+            found.append("".join(child.content for child in token.children or ()))
+    return found
+
+
+@given(NASTY)
+def test_any_text_in_a_paragraph_shows_just_itself(text: str) -> None:
+    shown = printable(text)
+    assert _texts(escape(text)) == ([shown] if shown else [])
+
+
+@given(NASTY)
+def test_any_text_in_a_heading_or_list_shows_just_itself(text: str) -> None:
+    shown = printable(text)
+    assert _texts(f"# {escape(text)}") == [shown]
+    assert _texts(f"- {escape(text)}") == ([shown] if shown else [])
+
+
+@given(st.lists(st.tuples(NASTY, NASTY, NASTY), min_size=1, max_size=4))
+def test_any_texts_in_a_table_stay_in_their_cells(rows: list[tuple[str, str, str]]) -> None:
+    text = table(("a", "b", "c"), rows, (False, True, False))
+    assert _texts(text) == ["a", "b", "c", *(printable(cell) for row in rows for cell in row)]
+
+
+@given(st.text(st.sampled_from("`~a \n"), max_size=40))
+def test_nothing_leaves_a_fence(text: str) -> None:
+    tokens = PARSER.parse(f"{fenced(text)}\nbehind")
+    assert [token.type for token in tokens] == ["fence", "paragraph_open", "inline", "paragraph_close"]
+    assert tokens[0].content == f"{text}\n"
+
+
+def test_the_page_is_as_it_was_kept() -> None:
+    kept = (FOLDER / "comparison.md").read_text(encoding="utf-8")
+    assert current()["comparison.md"] == kept, "run python -m tests.reporters.golden_pages and look at the difference"
+
+
+def test_each_verdict_stands_once_in_the_table_and_once_above_what_is_behind_it() -> None:
+    text = _page(*every_kind())
+    assert text.startswith("# harness: 2 regressions, 1 improvement, 2 undecided, 2 no change, 1 failed, 1 skipped\n")
+    assert text.count("<details><summary>") == text.count("</details>") == 7
+    assert text.index("▼ | much-slower") < text.index("▲ | faster") < text.index("✗ | crashed")
+
+
+def test_odd_names_break_nothing() -> None:
+    text = _page(compared("a|b <img src=x> [c](d)", made_pairs(0.0, 12), model="</details><script>"))
+    html = PARSER.render(text)
+    assert "<img" not in html
+    assert "<script" not in html
+    assert html.count("<details>") == html.count("</details>") == 1
+    assert "a|b &lt;img src=x&gt; [c](d)" in html
+
+
+def test_plain_runs_have_the_table_of_the_screen() -> None:
+    text = _page(measured("fp32", 10.0), measured("q8", 4.0), failed_result(identifier="x"))
+    assert text.startswith("# harness: 3 measured\n")
+    assert "| q8 | 4.00 ms | 2.50× |" in text
+    assert "- fastest of mv2: q8, 2.50× as fast as fp32" in text
+    assert "crashed: was ended by SIGSEGV" in text
+
+
+def test_a_page_of_both_kinds_tells_both() -> None:
+    text = _page(measured("plain", 3.0), compared("pairs", made_pairs(0.0, 9)))
+    assert text.startswith("# harness: 1 no change, 1 measured\n")
+    assert text.index("| pairs |") < text.index("## Measured for themselves") < text.index("| plain |")
+
+
+def test_an_unfinished_page_says_so() -> None:
+    assert "**Not finished.**" in _page(ok_result(), finished=False)
+    assert "**Not finished.**" not in _page(ok_result())
+    assert _page() == "# harness: nothing was measured\n"
+
+
+def test_the_picture_has_a_bar_for_each_pair_and_the_interval_between_its_ends() -> None:
+    comparison = compared("a", made_pairs(0.02, 20)).comparison
+    assert comparison is not None
+    pairs, interval = picture(comparison).splitlines()
+    assert len(pairs.split()[1]) == 20
+    ruler = interval.removeprefix("interval  ")
+    assert ruler.index("|") < ruler.index("├") < ruler.index("●") < ruler.index("┤")
+    assert ruler[:51].count(":") == 2
+
+
+@pytest.mark.parametrize(("low", "high", "ends"), [(None, 0.004, "◄┤"), (-0.004, None, "├►"), (-0.5, 0.5, "◄►")])
+def test_an_end_beyond_the_ruler_is_an_arrow(low: float | None, high: float | None, ends: str) -> None:
+    comparison = compared("a", made_pairs(0.0, 12)).comparison
+    assert comparison is not None
+    drawn = picture(comparison.model_copy(update={"low": low, "high": high})).splitlines()[1]
+    assert "".join(character for character in drawn if character in "◄├┤►") == ends
+
+
+def test_many_pairs_are_thinned_to_a_line() -> None:
+    comparison = compared("a", made_pairs(0.0, 100)).comparison
+    assert comparison is not None
+    assert len(picture(comparison).split()[1]) == 50
+    assert picture(comparison.model_copy(update={"pairs": ()})) == ""
+
+
+def test_it_is_made_only_when_asked_for(tmp_path: Path) -> None:
+    assert markdown.create(Settings()) is None
+    reporter = markdown.create(Settings(reporters={"markdown": str(tmp_path / "x.md")}))
+    assert reporter is not None
+    assert reporter.name == "markdown"
+    with pytest.raises(UsageError, match="names no file"):
+        markdown.create(Settings(reporters={"markdown": ""}))

@@ -1,0 +1,155 @@
+"""What a person sees while comparisons run: a board on a terminal, lines in a log."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import pytest
+from rich.console import Console, RenderableType
+
+from harness.display import LiveBoard, LiveDisplay, PlainBoard, PlainDisplay, display
+
+HEADER = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verdict")
+EARLY = ("m/a", "  1/100", "         ", " " * 16, "  ░░░░░░░░", "")
+GOING = ("m/a", " 12/100", " +2.89 %", "+1.52 … +4.26 %", "▼ ███░░░░░", "")
+DONE = ("m/a", " 14/100", " +2.91 %", "+1.72 … +4.01 %", "▼ ████████", "regression")
+CRASHED = ("m/b", "3", "", "", "", "crashed")
+
+
+class _Task:
+    """Remembers the last figures."""
+
+    def __init__(self) -> None:
+        self.figures: tuple[float | None, float | None, str | None] = (None, None, None)
+
+    def update(self, *, completed: float | None = None, total: float | None = None, text: str | None = None) -> None:
+        self.figures = (completed, total, text)
+
+
+class _Screen:
+    """A board on a terminal of some size, and what stands on it."""
+
+    def __init__(self, width: int, height: int = 24) -> None:
+        self.console = Console(file=io.StringIO(), width=width, height=height, force_terminal=True, color_system=None)
+        self.task = _Task()
+        self._drawn: RenderableType = ""
+        self.board = LiveBoard("comparing on vm", HEADER, console=self.console, task=self.task, redraw=self._keep)
+
+    def _keep(self, drawn: RenderableType) -> None:
+        self._drawn = drawn
+
+    def show(self, *rows: Sequence[str]) -> list[str]:
+        self.board.show(rows)
+        with self.console.capture() as captured:
+            self.console.print(self._drawn)
+        return [line.rstrip() for line in captured.get().splitlines()]
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_figures_are_never_cut_and_names_give_way(width: int) -> None:
+    name = "mobilenet_v2/mobilenet_v2-xnnpack_q8-batch-1-threads-4"
+    lines = _Screen(width).show((name, *DONE[1:]))
+    assert all(len(line) <= width for line in lines)
+    assert all(cell.strip() in lines[2] for cell in DONE[1:])
+    assert lines[2].startswith(name[:12])
+    assert "…  " in lines[2]
+
+
+def test_nothing_jumps_while_pairs_come_in() -> None:
+    screen = _Screen(100)
+    places = []
+    for row in (EARLY, GOING, DONE, EARLY):
+        heading = screen.show(row, CRASHED)[1]
+        places.append([heading.index(name) for name in HEADER])
+    assert places[0] == places[1] == places[2] == places[3]
+
+
+def test_rows_keep_their_places_when_they_are_decided() -> None:
+    other = ("m/z", *GOING[1:])
+    lines = _Screen(100).show(DONE, CRASHED, other)
+    assert [line.split()[0] for line in lines[2:]] == ["m/a", "m/b", "m/z"]
+
+
+def test_the_line_below_counts_what_is_decided() -> None:
+    screen = _Screen(100)
+    screen.show(GOING, CRASHED)
+    assert screen.task.figures == (1, 2, "1 of 2 decided")
+
+
+def test_on_a_low_terminal_what_is_still_open_is_shown() -> None:
+    decided = [(f"m/{number}", *DONE[1:]) for number in range(20)]
+    lines = _Screen(100, height=14).show(*decided, GOING)
+    assert len(lines) == 9
+    assert lines[-2].startswith("m/a ")
+    assert lines[-1] == "and 15 more"
+
+
+def test_names_are_texts_and_no_markup() -> None:
+    assert _Screen(100).show(("[red]m/a", *GOING[1:]))[2].startswith("[red]m/a ")
+
+
+@pytest.mark.parametrize(("verdict", "colour"), [("regression", "31"), ("improvement", "32"), ("crashed", "31")])
+def test_verdicts_are_coloured(verdict: str, colour: str) -> None:
+    screen = _Screen(100)
+    screen.console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system="standard")
+    row = screen.show((*DONE[:-1], verdict))[2]
+    assert f"{colour}m{verdict}" in row
+
+
+def test_nothing_of_the_board_is_left_when_its_context_ends() -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, width=80, height=24, force_terminal=True, color_system=None)
+    with LiveDisplay(console) as shown:
+        with shown.board("comparing on vm", HEADER) as board:
+            board.show([GOING])
+            shown.refresh()
+        drawn = stream.getvalue()
+        # Whatever is printed now must not stand on a line that the display will clear.
+        assert drawn.rindex("\x1b[2K") > drawn.rindex("decided")
+        before = len(drawn)
+        shown.say("a result")
+    assert "decided" not in stream.getvalue()[before:]
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_log_has_one_line_for_each_that_is_decided() -> None:
+    stream = io.StringIO()
+    board = PlainBoard(HEADER, stream, _Clock())
+    for rows in ([EARLY, CRASHED], [GOING, CRASHED], [DONE, CRASHED], [DONE, CRASHED]):
+        board.show(rows)
+    assert stream.getvalue().splitlines() == [
+        "m/b: crashed (pairs 3)",
+        "m/a: regression (pairs 14/100, difference +2.91 %, 95 % interval +1.72 … +4.01 %)",
+    ]
+
+
+def test_benchmarks_of_one_name_are_told_apart() -> None:
+    stream = io.StringIO()
+    PlainBoard(HEADER, stream, _Clock()).show([DONE, DONE])
+    assert stream.getvalue().count("m/a: regression") == 2
+
+
+def test_a_log_gives_a_sign_of_life_after_a_while() -> None:
+    stream, clock = io.StringIO(), _Clock()
+    board = PlainBoard(HEADER, stream, clock)
+    for clock.now in (1.0, 19.0, 21.5, 30.0, 42.0):
+        board.show([CRASHED, GOING])
+    going = "... 1 of 2 decided; m/a: pairs 12/100, difference +2.89 %, 95 % interval +1.52 … +4.26 %"
+    assert stream.getvalue().splitlines() == ["m/b: crashed (pairs 3)", going, going]
+
+
+def test_elsewhere_than_on_a_terminal_lines_are_written() -> None:
+    stream = io.StringIO()
+    with display(stream) as shown, shown.board("comparing on vm", HEADER) as board:
+        board.show([DONE])
+    assert isinstance(shown, PlainDisplay)
+    assert stream.getvalue().splitlines()[0] == "comparing on vm"
+    assert "\x1b" not in stream.getvalue()
