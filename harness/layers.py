@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import json
+import math
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -24,6 +27,16 @@ _ALIASES = {
     "custom_binary": "program",
     "user_string": "user",
 }
+_OTHER_VARIABLES = frozenset(
+    {
+        *("HARNESS_CONFIG_DIR", "HARNESS_REMOTE_TOKEN", "HARNESS_REMOTE_TOKEN_FILE", "HARNESS_IOS_TEAM"),
+        *("HARNESS_PYTHON", "HARNESS_JOBS", "HARNESS_BUILD_DIR", "HARNESS_RUNNER_SOURCE"),
+    }
+)
+"""Variables that are no settings: of the remote reporter, and those that recipes are given."""
+
+_PATHS = ("model_cache", "cache_dir", "root_model_dir", "local_reporter", "simple_local_reporter")
+
 _FIELDS = frozenset(field.name for field in fields(Settings))
 _UNSAVED = frozenset({"benchmark_file", "devices", "dry_run", "meta", "commit", "commit_time"})
 """What belongs to one run; FAI-PEP saved the flags of the first run along with the answers."""
@@ -38,6 +51,7 @@ def resolve(flags: Layer, *, config: Layer, environment: Mapping[str, str], defa
         UsageError: A key that no setting has, or a value that does not fit, naming the layer.
     """
     merged: dict[str, object] = {}
+    backend: object = None
     layers = (
         ("saved configuration", config),
         ("environment", from_environment(environment)),
@@ -45,16 +59,50 @@ def resolve(flags: Layer, *, config: Layer, environment: Mapping[str, str], defa
         ("flags", flags),
     )
     for source, layer in layers:
-        merged |= _normal(source, layer)
+        backend = layer.get("backend") or backend
+        merged |= _normal(source, {key: value for key, value in layer.items() if key != "backend"})
+    if backend is not None:
+        merged["command_args"] = f"{merged.get('command_args', '')} --backend {backend}".strip()
     if "cache_dir" in merged:
         merged.setdefault("model_cache", Path(str(merged["cache_dir"])) / "models")
-    return _validated(merged)
+    return _bounded(_validated(merged))
 
 
 def from_environment(environment: Mapping[str, str]) -> Layer:
-    """`HARNESS_MODEL_CACHE=/x` sets `model_cache`; other variables with the prefix belong to somebody else."""
-    names = {name: name.removeprefix(_PREFIX).lower() for name in environment if name.startswith(_PREFIX)}
-    return {field: environment[name] for name, field in names.items() if field in _FIELDS and environment[name]}
+    """`HARNESS_MODEL_CACHE=/x` sets `model_cache`, by the names that flags have.
+
+    Raises:
+        UsageError: A variable is called nearly like a setting.
+    """
+    found: dict[str, object] = {}
+    for name, field in _ours(environment).items():
+        if field in _FIELDS or field == "backend":
+            found[field] = environment[name]
+        elif near := difflib.get_close_matches(name, _variables(), n=1, cutoff=0.8):
+            raise UsageError(f"environment: no setting `{name}`", hint=f"did you mean {near[0]}?")
+    return found
+
+
+def files_of(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """The specification that the environment names, if any."""
+    named = from_environment(environment).get("benchmark_file")
+    return (Path(str(named)).expanduser(),) if named else ()
+
+
+def strangers(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Variables with our prefix that mean nothing here."""
+    return tuple(name for name, field in sorted(_ours(environment).items()) if field not in {*_FIELDS, "backend"})
+
+
+def _ours(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables that are set and may be settings, with what they would set."""
+    names = [name for name in environment if name.startswith(_PREFIX) and environment[name]]
+    return {name: _field(name.removeprefix(_PREFIX).lower()) for name in names if name not in _OTHER_VARIABLES}
+
+
+def _variables() -> list[str]:
+    names = {*_FIELDS, *_ALIASES, "backend"}
+    return sorted({*(f"{_PREFIX}{name.upper()}" for name in names), *_OTHER_VARIABLES})
 
 
 def config_file(folder: Path | None) -> Path:
@@ -149,7 +197,9 @@ def from_info(info: Info) -> Layer:
         "run_type": info.run_type,
         "user": info.user,
     }
-    if info.control is None:
+    if info.control is not None:
+        found["later"] = tuple(sorted({*side.texts(), *info.control.texts()}))
+    else:
         found |= {"string_map": side.variables(), "commit": side.commit, "commit_time": side.commit_time}
     return {key: value for key, value in found.items() if value is not None}
 
@@ -178,6 +228,20 @@ def _validated(merged: Mapping[str, object]) -> Settings:
         raise UsageError(_first(error), hint="`harness --help` lists every setting") from error
 
 
+def _bounded(found: Settings) -> Settings:
+    """The settings, if their numbers can be what is meant.
+
+    Raises:
+        UsageError: One of them cannot, naming its flag.
+    """
+    if found.timeout is not None and not 0 < found.timeout < math.inf:
+        raise UsageError(f"--timeout {found.timeout:g}: a limit is more than 0 seconds and finite")
+    for flag, seconds in (("cooldown", found.cooldown), ("lock_timeout", found.lock_timeout)):
+        if seconds is not None and not 0 <= seconds < math.inf:
+            raise UsageError(f"--{flag} {seconds:g}: a pause is 0 seconds or more, and finite")
+    return found
+
+
 def _first(error: ValidationError) -> str:
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
@@ -193,6 +257,28 @@ def _read(path: Path) -> str:
 
 def _as_it_is(value: object) -> object:
     return value
+
+
+def _place(value: object) -> object:
+    """A path that means the same wherever a program is started."""
+    return Path(value).expanduser().absolute() if isinstance(value, (str, Path)) else value
+
+
+def _files(value: object) -> object:
+    """Paths as they are told: what is relative stays so, that messages show what was typed."""
+    if isinstance(value, (str, Path)):
+        return (Path(value).expanduser(),)
+    return tuple(Path(item).expanduser() for item in value) if isinstance(value, (tuple, list)) else value
+
+
+def _shell_words(value: object) -> object:
+    """A text as a shell would take it apart; words stay as they are."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return tuple(shlex.split(value))
+    except ValueError as error:
+        raise UsageError(f"`{value}`: {error}", hint="close the quotes") from error
 
 
 def _words(value: object) -> object:
@@ -229,22 +315,26 @@ def programs_of(items: Sequence[str]) -> dict[str, Path]:
 
 
 def _named_reporters(value: object) -> object:
-    if not isinstance(value, (str, tuple, list)):
-        return value
-    items = (value,) if isinstance(value, str) else value
+    items = _shell_words(value)
+    if not isinstance(items, (tuple, list)):
+        return items
     return {str(item).partition("=")[0]: str(item).partition("=")[2] for item in items}
 
 
-def _json_object(value: object) -> object:
+def _json_object(value: object, name: str = "string_map") -> object:
     if not isinstance(value, str):
         return value
     try:
         found = json.loads(value)
     except ValueError as error:
-        raise UsageError(f"string_map: {error}", hint='a JSON object, as in {"size": 224}') from error
+        raise UsageError(f"{name}: {error}", hint='a JSON object, as in {"size": 224}') from error
     if not isinstance(found, dict):
-        raise UsageError("string_map: not a JSON object", hint='as in {"size": 224}')
+        raise UsageError(f"{name}: not a JSON object", hint='as in {"size": 224}')
     return found
+
+
+def _meta(value: object) -> object:
+    return _json_object(value, "meta")
 
 
 def _cpus(value: object) -> object:
@@ -263,6 +353,11 @@ def _cpus(value: object) -> object:
 
 
 _TAKE_APART: Mapping[str, Callable[[object], object]] = {
+    **dict.fromkeys(_PATHS, _place),
+    "benchmark_file": _files,
+    "only": _shell_words,
+    "skip": _shell_words,
+    "meta": _meta,
     "devices": _words,
     "excluded_devices": _words,
     "env": _pairs,

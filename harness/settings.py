@@ -39,6 +39,7 @@ class Settings:
         devices: Identities or names to use; empty means the first (or only) device.
         excluded_devices: Identities or names never to use.
         program: Prebuilt programs by placeholder; `program` is the runner.
+        later: Placeholders that each side of a comparison defines for itself.
         meta: Free values reported with every result.
         commit: What to call the given programs, instead of their digest.
         commit_time: Unix seconds of that commit.
@@ -76,6 +77,7 @@ class Settings:
     devices: tuple[str, ...] = ()
     excluded_devices: tuple[str, ...] = ()
     program: dict[str, Path] = field(default_factory=dict)
+    later: tuple[str, ...] = ()
     meta: dict[str, JsonValue] = field(default_factory=dict)
     commit: str | None = None
     commit_time: int | None = None

@@ -24,7 +24,7 @@ from harness.core.errors import (
 )
 from harness.core.placeholders import names_in
 from harness.core.protocols import Exporter, Framework
-from harness.flows.plan import Pair, Plan
+from harness.flows.plan import Assignment, Plan
 from harness.models.cache import ModelCache
 from harness.settings import Settings
 from reporters.screen.columns import printable, widened
@@ -107,10 +107,10 @@ def show_plan(plan: Plan, settings: Settings, console: Console) -> None:
         SpecificationError: Something that a benchmark names does not exist.
     """
     cache = ModelCache(settings.model_cache)
-    rows = [_row(one, plan, cache) for one in plan.pairs]
+    rows = [_row(one, plan, cache) for one in plan.assignments]
     header = ("id", "benchmark", "framework", "device", "threads", "launches × iterations", "limit", "files")
     _show(_table(header, rows, title="Plan"), console)
-    benchmarks = tuple({id(one.benchmark): one.benchmark for one in plan.pairs}.values())
+    benchmarks = tuple({id(one.benchmark): one.benchmark for one in plan.assignments}.values())
     refuse(benchmarks, settings)
     _remark(benchmarks, settings, console)
 
@@ -220,7 +220,7 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def _row(one: Pair, plan: Plan, cache: ModelCache) -> tuple[str, ...]:
+def _row(one: Assignment, plan: Plan, cache: ModelCache) -> tuple[str, ...]:
     benchmark = one.benchmark
     files = [f"{file.filename} ({_state(file, benchmark, plan, cache)})" for file in benchmark.cached_files()]
     iterations = "" if benchmark.iterations < 0 else f" × {benchmark.iterations}"

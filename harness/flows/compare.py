@@ -20,13 +20,13 @@ from harness.core.note import Note
 from harness.core.protocols import Display
 from harness.core.result import Outcome, Report
 from harness.flows import self_check
-from harness.flows.comparing import Comparing
 from harness.flows.contest import Contest, Versus
 from harness.flows.jobs import job_of, meta_of
-from harness.flows.plan import Builds, Failure, Files, Pair, Plan
+from harness.flows.plan import Assignment, Builds, Failure, Files, Plan
 from harness.flows.reporting import Reporting
 from harness.flows.run import environment_of, fetch, make_plan
 from harness.flows.sides import Side, build_side, same_bytes
+from harness.flows.turns import Turns
 from harness.settings import Settings
 
 
@@ -93,14 +93,14 @@ class _Comparison:
 
     def run(self, control: Builds, treatment: Builds) -> None:
         """Report at once what needs no measuring; compare the rest, on every device at the same time."""
-        subjects = [subject for pair in self._plan.pairs if (subject := self._subject(pair, control, treatment))]
+        subjects = [subject for pair in self._plan.assignments if (subject := self._subject(pair, control, treatment))]
         devices = {subject.device.identity: subject.device for subject in subjects}
         if not devices:
             return
         with ThreadPoolExecutor(len(devices)) as pool:
             workers = [
                 pool.submit(
-                    Comparing(
+                    Turns(
                         device,
                         self._plan.platform,
                         self._plan.frameworks,
@@ -119,7 +119,7 @@ class _Comparison:
             for worker in workers:
                 worker.result()
 
-    def _subject(self, pair: Pair, control: Builds, treatment: Builds) -> Versus | None:
+    def _subject(self, pair: Assignment, control: Builds, treatment: Builds) -> Versus | None:
         """What will be measured; None, and a result, where nothing can or need be."""
         sides = [job_of(pair, builds, self._files) for builds in (control, treatment)]
         for job in sides:
@@ -161,9 +161,9 @@ class _Comparison:
             contest.told()
 
     def _refuse(self, versus: Versus, failure: Failure) -> None:
-        self._report(self._without(Pair(versus.treatment.benchmark, versus.device), failure))
+        self._report(self._without(Assignment(versus.treatment.benchmark, versus.device), failure))
 
-    def _without(self, pair: Pair, failure: Failure) -> Report:
+    def _without(self, pair: Assignment, failure: Failure) -> Report:
         result = without_numbers(
             pair.benchmark,
             pair.device,
@@ -180,7 +180,7 @@ class _Comparison:
     def _identical(self, versus: Versus) -> Report:
         """Runners of equal bytes cannot differ: nothing is measured."""
         reason = "both runners are the same bytes: there is nothing to measure"
-        report = self._without(Pair(versus.treatment.benchmark, versus.device), Failure(Outcome.SKIPPED, reason))
+        report = self._without(Assignment(versus.treatment.benchmark, versus.device), Failure(Outcome.SKIPPED, reason))
         comparison = Comparison(
             control=build_info(versus.control.build),
             metric=self._request.metric or "",

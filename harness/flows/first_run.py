@@ -54,7 +54,9 @@ def save(config: Path, answers: dict[str, object], token: str) -> None:
 def _target(console: Console) -> str | None:
     """Where results are posted; asked again until it is a URL, or nothing."""
     while True:
-        answer = Prompt.ask("URL to post results to, URL or URL|category (empty: they stay here)", default="").strip()
+        answer = Prompt.ask(
+            "URL to post results to, URL or URL|category (empty: they stay here)", default="", show_default=False
+        ).strip()
         try:
             if answer:
                 Target.parse(answer)
@@ -65,9 +67,9 @@ def _target(console: Console) -> str | None:
 
 
 def _token() -> str:
-    return Prompt.ask("Access token for that URL (empty: it needs none)", default="", password=True)
+    return Prompt.ask("Access token for that URL (empty: it needs none)", default="", show_default=False, password=True)
 
 
 def _path(question: str) -> str | None:
-    answer = Prompt.ask(question, default="")
+    answer = Prompt.ask(question, default="", show_default=False)
     return str(Path(answer).expanduser().absolute()) if answer else None

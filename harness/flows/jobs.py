@@ -7,11 +7,11 @@ from pydantic import JsonValue
 from harness.core.files import CachedFile
 from harness.core.measurement import Job
 from harness.core.result import Outcome
-from harness.flows.plan import Builds, Failure, Files, Pair, file_key
+from harness.flows.plan import Assignment, Builds, Failure, Files, file_key
 from harness.settings import Settings
 
 
-def job_of(pair: Pair, builds: Builds, files: Files) -> Job | Failure:
+def job_of(pair: Assignment, builds: Builds, files: Files) -> Job | Failure:
     """The job, when its runner and all its files are there."""
     if pair.obstacle is not None:
         return Failure(Outcome.SKIPPED, pair.obstacle)

@@ -16,7 +16,7 @@ from harness.core.result import Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Assignment:
     """One benchmark on one device.
 
     Attributes:
@@ -36,12 +36,12 @@ class Plan:
 
     Attributes:
         platform: The kind of device.
-        pairs: Every benchmark on every device.
+        assignments: Every benchmark on every device.
         frameworks: The frameworks that are needed, by name.
     """
 
     platform: Platform
-    pairs: tuple[Pair, ...]
+    assignments: tuple[Assignment, ...]
     frameworks: Mapping[str, Framework]
 
 
@@ -116,10 +116,10 @@ def choose(found: Sequence[Device], wanted: Sequence[str], excluded: Sequence[st
     return left if wanted else left[:1]
 
 
-def pair(benchmarks: Sequence[Benchmark], devices: Sequence[Device]) -> tuple[Pair, ...]:
+def assign(benchmarks: Sequence[Benchmark], devices: Sequence[Device]) -> tuple[Assignment, ...]:
     """Every benchmark on every device, with what stands against it."""
     return tuple(
-        Pair(benchmark, device, _obstacle(benchmark, device)) for device in devices for benchmark in benchmarks
+        Assignment(benchmark, device, _obstacle(benchmark, device)) for device in devices for benchmark in benchmarks
     )
 
 

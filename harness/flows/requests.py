@@ -120,7 +120,7 @@ def described(wish: Wish) -> tuple[str, str]:
     Raises:
         UsageError: It is not said what to compare, or how to decide.
     """
-    decided_by(wish.decide)
+    decided_by({"seed": 0, **wish.decide})
     if wish.self_check:
         return "the installed runner", "the installed runner"
     if isinstance(wish.control, Programs) and isinstance(wish.treatment, Programs):

@@ -12,7 +12,7 @@ from harness.core.files import CachedFile
 from harness.core.protocols import Exporter, Progress
 from harness.core.result import Outcome
 from harness.flows.lowering import describe
-from harness.flows.plan import Builds, Failure, Files, Plan, choose, file_key, pair, select
+from harness.flows.plan import Builds, Failure, Files, Plan, assign, choose, file_key, select
 from harness.flows.reporting import Reporting
 from harness.flows.sides import build_side, installed
 from harness.flows.worker import Worker
@@ -50,7 +50,7 @@ def make_plan(settings: Settings) -> Plan:
     platform = plugins.platform(settings.platform, settings)
     devices = choose(platform.devices(), settings.devices, settings.excluded_devices)
     frameworks = {name: plugins.framework(name, settings) for name in {one.framework for one in benchmarks}}
-    return Plan(platform, pair(benchmarks, devices), frameworks)
+    return Plan(platform, assign(benchmarks, devices), frameworks)
 
 
 def load_benchmarks(settings: Settings) -> tuple[Benchmark, ...]:
@@ -68,7 +68,7 @@ def load_benchmarks(settings: Settings) -> tuple[Benchmark, ...]:
         cooldown_s=settings.cooldown,
         command_args=settings.command_args,
         meta=settings.meta,
-        programs=frozenset(settings.program),
+        programs=frozenset({*settings.program, *settings.later}),
     )
     return load(settings.benchmark_file, options).benchmarks
 
@@ -77,7 +77,7 @@ def fetch(plan: Plan, settings: Settings, progress: Progress) -> Files:
     """Bring every file into the cache, several at once; a file that cannot be had fails only who needs it."""
     cache = ModelCache(settings.model_cache)
     wanted: dict[str, tuple[ModelFile, Benchmark]] = {}
-    for benchmark in {id(one.benchmark): one.benchmark for one in plan.pairs if one.obstacle is None}.values():
+    for benchmark in {id(one.benchmark): one.benchmark for one in plan.assignments if one.obstacle is None}.values():
         for file in benchmark.cached_files():
             wanted.setdefault(file_key(file, benchmark), (file, benchmark))
 
@@ -108,7 +108,7 @@ def measure_all(
     plan: Plan, *, files: Files, builds: Builds, settings: Settings, reporting: Reporting, progress: Progress
 ) -> None:
     """Measure on every device at once, on each of them one benchmark after the other."""
-    devices = {one.device.identity: one.device for one in plan.pairs}
+    devices = {one.device.identity: one.device for one in plan.assignments}
     with ThreadPoolExecutor(len(devices)) as pool:
         workers = [
             pool.submit(

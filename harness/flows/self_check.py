@@ -48,7 +48,7 @@ def sentence(verdicts: Counter[Verdict], failed: int) -> str:
 def remember(settings: Settings, plan: Plan, verdicts: Counter[Verdict]) -> None:
     """Keep it for `harness doctor`."""
     check = SelfCheck(time=time.time(), verdicts=dict(verdicts))
-    for device in {pair.device.identity: pair.device for pair in plan.pairs}.values():
+    for device in {pair.device.identity: pair.device for pair in plan.assignments}.values():
         place = _place(settings, device)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(check.model_dump_json())

@@ -106,7 +106,7 @@ def shipped_recipes() -> Path:
 def build_side(plan: Plan, side: Side, progress: Progress) -> Builds:
     """The runner of one side for every framework and device of the plan; failures are values, others go on."""
     builds: dict[tuple[str, str], Build | Failure] = {}
-    for pair in plan.pairs:
+    for pair in plan.assignments:
         key = (pair.benchmark.framework, pair.device.identity)
         if key in builds or pair.obstacle is not None:
             continue

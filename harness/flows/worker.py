@@ -58,7 +58,7 @@ class Worker:
     def run(self) -> None:
         """Every benchmark of the plan on this device ends as a result."""
         jobs: list[Job] = []
-        for one in self._plan.pairs:
+        for one in self._plan.assignments:
             if one.device.identity != self._device.identity:
                 continue
             job = job_of(one, self._builds, self._files)

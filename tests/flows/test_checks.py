@@ -15,7 +15,7 @@ from rich.console import Console
 from harness import plugins
 from harness.core.errors import SpecificationError
 from harness.flows import checks
-from harness.flows.plan import Plan, pair
+from harness.flows.plan import Plan, assign
 from harness.flows.run import load_benchmarks
 from harness.settings import Settings
 from harness.testing.results import DEVICE
@@ -58,7 +58,7 @@ def planned(settings: Settings) -> str:
     to = console()
     benchmarks = load_benchmarks(settings)
     frameworks = {one.framework: plugins.framework(one.framework, settings) for one in benchmarks}
-    checks.show_plan(Plan(Host(Path(os.devnull)), pair(benchmarks, [DEVICE]), frameworks), settings, to)
+    checks.show_plan(Plan(Host(Path(os.devnull)), assign(benchmarks, [DEVICE]), frameworks), settings, to)
     assert isinstance(to.file, io.StringIO)
     return to.file.getvalue()
 
@@ -156,3 +156,17 @@ def test_a_reader_that_has_gone_changes_nothing(write: Write) -> None:
         checks.show_benchmarks(load_benchmarks(settings), Console(file=stream))
         with pytest.raises(SpecificationError):
             checks.validate(load_benchmarks(settings), settings, Console(file=stream))
+
+
+@pytest.mark.parametrize("operator", ["|", "&&", ";", ">", "$(nproc)"])
+def test_words_for_a_shell_are_remarked_on_once(write: Write, operator: str) -> None:
+    odd = {**COMMAND, "command": f"echo a {operator} b", "matrix": {"x": [1, 2]}}
+    (remark,) = checks.remarks(load_benchmarks(settings := write({}, odd)), settings)
+    assert (remark.pointer, remark.message) == ("/tests/0", f"`{operator}` in `echo a {operator} b` means nothing")
+    assert "sh -c" in (remark.hint or "")
+    assert "remark: " in validated(settings)
+
+
+def test_words_in_quotes_are_no_shell_words(write: Write) -> None:
+    settings = write({}, {**COMMAND, "command": "sh -c 'echo a | wc > b'"})
+    assert checks.remarks(load_benchmarks(settings), settings) == ()
