@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,12 +15,26 @@ from harness.core.note import Note
 _SUMMARY_LIST: Final = ("p0", "p10", "p50", "p90", "p100", "mean", "stdev", "MAD")
 """Order of a summary that is a list, as FAI-PEP's `utils/observer.py` prints it."""
 
+_STATISTIC = re.compile(r"p\d{1,3}(\.\d+)?|mean|avg|median|stdev|std|MAD|cv|min|max|n|num_runs")
+_TELLING = re.compile(r"p\d{1,3}(\.\d+)?|mean|avg|median")
+"""Statistics that make an object of numbers a summary; the others only accompany them."""
+
+_USUAL_NAMES: Final = {"avg": "mean", "median": "p50", "std": "stdev", "num_runs": "n"}
+
 Key = tuple[str, str, str]
 """Type, metric and unit."""
 
 
 class BadObservation(ValueError):
-    """Something that looks like an observation and cannot be one; the message says why."""
+    """Something that looks like an observation and cannot be one; the message says why.
+
+    Attributes:
+        about: Type and metric of each one whose numbers are lost by it, as far as they can be told.
+    """
+
+    def __init__(self, message: str, about: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__(message)
+        self.about = tuple(about)
 
 
 @dataclass(slots=True)
@@ -43,7 +58,7 @@ class Observed:
     _append: dict[tuple[object, object, object], Callable[[float], None]] = field(default_factory=dict)
 
     def add_entry(self, type_: object, metric: object, entry: object) -> None:
-        """Add one observation: an object with `value`, `values`, `summary` or `info_string`, and a `unit`.
+        """Add one observation: an object with `value`, `values`, `summary`, statistics or `info_string`, and a `unit`.
 
         Raises:
             BadObservation: It has none of them, or one that cannot be read.
@@ -62,8 +77,15 @@ class Observed:
             self.summaries.append((_key(type_, metric, unit), summary))
         elif "info_string" in entry:
             self.add_info(type_, metric, unit, entry["info_string"])
+        elif statistics := statistics_of(entry):
+            self.summaries.append((_key(type_, metric, unit), _summary(statistics)))
         else:
             raise BadObservation("it has no `value`, `summary` or `info_string`")
+
+    def has(self, type_: str, metric: str) -> bool:
+        """Whether anything was read about a metric."""
+        keys = (*self.samples, *(key for key, _ in self.summaries), *(key for key, _ in self.infos))
+        return (type_, metric) in {key[:2] for key in keys}
 
     def add_sample(self, type_: object, metric: object, unit: object, value: object) -> None:
         """Add one sample. The many lines of a long run all pass here: equal keys are looked up once.
@@ -141,6 +163,19 @@ class Observed:
             append = _converting(append, printed, kept)
         self._append[type_, metric, unit] = append
         return append
+
+
+def statistics_of(entry: Mapping[str, object]) -> dict[str, object]:
+    """The statistics that stand in an object by their names, such as `p50` and `mean`; none where it is no summary."""
+    found = {name: value for name, value in entry.items() if is_statistic(name, value)}
+    if not any(_TELLING.fullmatch(name) for name in found):
+        return {}
+    return {_USUAL_NAMES.get(name, name): value for name, value in found.items()}
+
+
+def is_statistic(name: str, value: object) -> bool:
+    """Whether a member of an object is called as a statistic and can be one."""
+    return _STATISTIC.fullmatch(name) is not None and not isinstance(value, (dict, list))
 
 
 def number(value: object) -> float:

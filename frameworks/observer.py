@@ -5,7 +5,8 @@ A line is an identifier followed by one JSON object, anywhere in what the progra
     PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": "123"}
 
 `frameworks.observer_forms` lists the forms of the object. A program that writes no such line and nothing but one JSON
-object is understood as well. What cannot be read is reported, and never costs what can.
+document - an object, or a list of objects - is understood as well. What cannot be read is reported, and never costs
+what can.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from frameworks.observed import BadObservation, Observed
-from frameworks.observer_forms import read_document, read_object
+from frameworks.observer_forms import about, read_document, read_object
 from harness.core.metric import Observation
 from harness.core.note import Note
 
@@ -27,6 +28,11 @@ _QUOTED_LINES = 5
 
 _BETWEEN_OBJECTS = re.compile(r"[\s,;]*(?=\{)")
 """What may stand between two objects behind one identifier."""
+
+_LIKE_DOCUMENT = re.compile(r"\s*(\{|\[\s*\{)")
+
+_NAMED = re.compile(r'"type"\s*:\s*"([^"\\]+)"\s*,\s*"metric"\s*:\s*"([^"\\]+)"')
+"""Type and metric of an object that is no JSON, as programs write them."""
 
 _Search = Callable[[str, int], re.Match[str] | None]
 
@@ -47,22 +53,22 @@ def parse_lines(
         identifiers: Words that announce an object. None at all means that every line that begins with `{` is one.
 
     Returns:
-        The observations; and at most one note `bad_lines`, which quotes the first bad lines by 1-based number, and
-        at most one note `units`.
+        The observations; and at most one note of each of these codes: `bad_lines`, which quotes the first bad lines by
+        1-based number; `lost_metric`, which names what was printed without a single number that can be read; `units`.
     """
     observed = Observed()
-    bad: list[str] = []
+    bad: list[BadObservation] = []
     document = None if identifiers else _document(text)
     if document is None and not _read_lines(text, _announcement(identifiers), observed, bad):
         document = _document(text)
-        if document is None and text.lstrip().startswith("{"):
-            bad.append("it begins like JSON and is not one JSON object")
+        if document is None and _LIKE_DOCUMENT.match(text):
+            bad.append(BadObservation("it begins like JSON and is not one JSON object, nor a list of them"))
     if document is not None:
         bad.extend(read_document(document, observed))
-    return observed.observations(), (*_bad_lines(bad), *observed.notes())
+    return observed.observations(), (*_bad_lines(bad), *_lost(bad, observed), *observed.notes())
 
 
-def _read_lines(text: str, search: _Search, observed: Observed, bad: list[str]) -> bool:
+def _read_lines(text: str, search: _Search, observed: Observed, bad: list[BadObservation]) -> bool:
     """Read each announced object; tell whether there was any."""
     announced = False
     for line_number, line in enumerate(text.split("\n"), 1):
@@ -73,7 +79,7 @@ def _read_lines(text: str, search: _Search, observed: Observed, bad: list[str]) 
                     raise found
                 read_object(found, observed)
             except BadObservation as error:
-                bad.append(f"line {line_number}: {error}")
+                bad.append(BadObservation(f"line {line_number}: {error}", error.about or about(found)))
     return announced
 
 
@@ -94,7 +100,7 @@ def _objects(line: str, search: _Search) -> Iterator[dict[str, object] | BadObse
             try:
                 found, at = _decode(line, at)
             except (ValueError, RecursionError) as error:
-                yield BadObservation(_reason(error))
+                yield BadObservation(_reason(error), _NAMED.findall(line, at)[:1])
                 at += 1
                 break
             yield found
@@ -103,16 +109,18 @@ def _objects(line: str, search: _Search) -> Iterator[dict[str, object] | BadObse
             at = between.end() if between else at
 
 
-def _document(text: str) -> dict[str, object] | None:
-    """The JSON object that is the whole text."""
-    whole = text.strip()
-    if not whole.startswith("{"):
+def _document(text: str) -> dict[str, object] | list[object] | None:
+    """The JSON object, or the list of objects, that is the whole text."""
+    if not _LIKE_DOCUMENT.match(text):
         return None
     try:
-        document, end = _decode(whole, 0)
+        document: object = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return document if end == len(whole) else None
+    if isinstance(document, dict):
+        return document
+    whole = isinstance(document, list) and all(isinstance(item, dict) for item in document)
+    return document if isinstance(document, list) and whole else None
 
 
 def _reason(error: ValueError | RecursionError) -> str:
@@ -121,15 +129,32 @@ def _reason(error: ValueError | RecursionError) -> str:
     return "not JSON: nested too deeply" if isinstance(error, RecursionError) else f"not JSON: {error}"
 
 
-def _bad_lines(bad: Sequence[str]) -> tuple[Note, ...]:
+def _lost(bad: Sequence[BadObservation], observed: Observed) -> tuple[Note, ...]:
+    """What a program meant to say about a metric, and of which nothing is left."""
+    lost = dict.fromkeys(" ".join(key) for one in bad for key in one.about if not observed.has(*key))
+    if not lost:
+        return ()
+    return (
+        Note(
+            code="lost_metric",
+            message=f"{', '.join(lost)} was printed, and no number of it can be read: {bad[0]}",
+            hint="mend what the program prints; the raw log of the launch shows it",
+            trust=False,
+        ),
+    )
+
+
+def _bad_lines(bad: Sequence[BadObservation]) -> tuple[Note, ...]:
     if not bad:
         return ()
+    quoted = "; ".join(map(str, bad[:_QUOTED_LINES]))
     more = f"; and {len(bad) - _QUOTED_LINES} more" if len(bad) > _QUOTED_LINES else ""
     return (
         Note(
             code="bad_lines",
-            message=f"could not be read, and is missing from the numbers: {'; '.join(bad[:_QUOTED_LINES])}{more}",
+            message=f"could not be read, and is missing from the numbers: {quoted}{more}",
             hint="print each observation as one line: the identifier, then a JSON object with `type`, `metric`, `unit` "
             "and one of `value`, `summary` and `info_string`",
+            trust=False,
         ),
     )

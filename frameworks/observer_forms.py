@@ -14,23 +14,29 @@ may hold a list of samples. The last is what ExecuTorch's LLM runners print; it 
 A program's whole output may instead be one document:
 
     {"metrics": [{"name": "NET latency", "unit": "ms", "values": [1.2, 1.3]}, {"type": "RUN", "metric": ...}]}
+    [{"type": "NET", "metric": "latency", "unit": "ms", "value": 1.2}, {"name": "RUN load_time", ...}]
     {"latency_ms": 1.2, "conv": {"latency_us": [7, 8], "memory": {"value": 9, "unit": "bytes"}}, "backend": "xnnpack"}
+    {"NET latency": {"p50": 1.2, "mean": 1.3, "unit": "ms"}, "conv": {"latency": 0.4, "unit": "ms"}}
 
-In the second, numbers and lists of numbers are samples, and texts and truth values are texts. A name may end in its
-unit (`_ns`, `_us`, `_ms`, `_s`, `_bytes`) and then has numbers only, perhaps as text. The names around it, joined by
-dots, are the type; at the top it is `NET`.
+In the last two, numbers and lists of numbers are samples, and texts and truth values are texts. A name may end in its
+unit (`_ns`, `_us`, `_ms`, `_s`, `_bytes`) and then has numbers only, perhaps as text; else the `unit` that stands
+beside the numbers is theirs. Numbers called as statistics are (`p50`, `mean`, `median`, ...) are one summary. The names
+around a metric, joined by dots, are its type; at the top it is `NET`, unless the name says it: `NET latency`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from frameworks.llm_statistics import FIELDS, llm_metrics
-from frameworks.observed import BadObservation, Observed, number, quoted
+from frameworks.observed import BadObservation, Observed, is_statistic, number, quoted, statistics_of
 
 _TOP = "NET"
 """Type of what a document says without one."""
+
+_NAMELESS = 'numbers of what? name them, as in {"NET latency": {"p50": 1.2, "unit": "ms"}}'
 
 _ENTRY = frozenset({"value", "values", "summary", "info_string"})
 
@@ -53,28 +59,45 @@ def read_object(found: Mapping[str, object], observed: Observed) -> None:
         _read_nested(found, observed)
 
 
-def read_document(document: Mapping[str, object], observed: Observed) -> list[str]:
+def read_document(document: Mapping[str, object] | list[object], observed: Observed) -> list[BadObservation]:
     """Add what a document says.
 
     Returns:
         What is wrong with each part that cannot be read.
     """
-    bad: list[str] = []
-    metrics = document.get("metrics")
+    bad: list[BadObservation] = []
+    metrics = document if isinstance(document, list) else document.get("metrics")
     if isinstance(metrics, list):
-        for index, metric in enumerate(metrics):
-            try:
-                _read_listed(metric, observed)
-            except BadObservation as error:
-                bad.append(f"metrics[{index}]: {error}")
-    elif _is_observer_object(document):
+        _read_list(metrics, observed, bad)
+    elif not isinstance(document, list) and _is_observer_object(document):
         try:
             read_object(document, observed)
         except BadObservation as error:
-            bad.append(str(error))
-    else:
+            bad.append(BadObservation(str(error), about(document)))
+    elif not isinstance(document, list):
         _read_tree(document, observed, bad)
     return bad
+
+
+def about(found: object) -> tuple[tuple[str, str], ...]:
+    """Type and metric that an object names, for what is wrong with it."""
+    if not isinstance(found, Mapping):
+        return ()
+    type_, metric = found.get("type"), found.get("metric")
+    if isinstance(type_, str) and isinstance(metric, str):
+        return ((type_.strip(), metric.strip()),)
+    name = found.get("name")
+    if isinstance(name, str):
+        return (_listed_name(name),)
+    return ()
+
+
+def _read_list(metrics: Sequence[object], observed: Observed, bad: list[BadObservation]) -> None:
+    for index, metric in enumerate(metrics):
+        try:
+            _read_listed(metric, observed)
+        except BadObservation as error:
+            bad.append(BadObservation(f"metrics[{index}]: {error}", about(metric)))
 
 
 def _read_llm_statistics(found: Mapping[str, object], observed: Observed) -> None:
@@ -93,14 +116,15 @@ def _read_nested(found: Mapping[str, object], observed: Observed) -> None:
     ]
     if not entries or not all(isinstance(metrics, dict) for metrics in found.values()):
         raise BadObservation("it has no `type` and `metric`")
-    problems = []
+    problems, lost = [], []
     for type_, metric, entry in entries:
         try:
             observed.add_entry(type_, metric, entry)
         except BadObservation as error:
             problems.append(f"{type_} {metric}: {error}")
+            lost.append((type_, metric))
     if problems:
-        raise BadObservation(", ".join(problems))
+        raise BadObservation(", ".join(problems), lost)
 
 
 def _read_listed(metric: object, observed: Observed) -> None:
@@ -108,42 +132,83 @@ def _read_listed(metric: object, observed: Observed) -> None:
         raise BadObservation(f"{quoted(metric)} is not an object")
     name = metric.get("name")
     if "type" not in metric and isinstance(name, str):
-        type_, _, rest = name.strip().rpartition(" ")
-        observed.add_entry(type_ or _TOP, rest, metric)
+        observed.add_entry(*_listed_name(name), metric)
     else:
         observed.add_entry(metric.get("type"), metric.get("metric"), metric)
+
+
+def _listed_name(name: str) -> tuple[str, str]:
+    type_, _, metric = name.strip().rpartition(" ")
+    return type_ or _TOP, metric
 
 
 def _is_observer_object(document: Mapping[str, object]) -> bool:
     return {"type", "metric"} <= document.keys() or "custom_output" in document or not FIELDS.isdisjoint(document)
 
 
-def _read_tree(document: Mapping[str, object], observed: Observed, bad: list[str]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A place in a document. `unit` is the one that stands beside it, if any."""
+
+    path: tuple[str, ...]
+    value: object
+    unit: object = ""
+
+
+def _read_tree(document: Mapping[str, object], observed: Observed, bad: list[BadObservation]) -> None:
     """Read names and numbers at any depth, in the order they are written."""
-    pending: list[tuple[tuple[str, ...], object]] = [((name,), node) for name, node in document.items()]
-    pending.reverse()
+    pending = [_Node((), document)]
     while pending:
-        path, node = pending.pop()
-        if isinstance(node, dict) and _ENTRY.isdisjoint(node):
-            pending.extend(((*path, name), child) for name, child in reversed(node.items()))
+        node = pending.pop()
+        if isinstance(node.value, dict) and _ENTRY.isdisjoint(node.value):
+            pending.extend(reversed(_branches(node.path, node.value)))
             continue
+        if not node.path:
+            bad.append(BadObservation(_NAMELESS))
+            continue
+        type_, name = _named(node.path)
         try:
-            _read_leaf(".".join(path[:-1]) or _TOP, path[-1], node, observed)
+            _read_leaf(type_, name, node, observed)
         except BadObservation as error:
-            bad.append(f"{'.'.join(path)}: {error}")
+            bad.append(BadObservation(f"{'.'.join(node.path)}: {error}", [(type_, _split_unit(name)[0])]))
 
 
-def _read_leaf(type_: str, name: str, node: object, observed: Observed) -> None:
+def _branches(path: tuple[str, ...], members: Mapping[str, object]) -> list[_Node]:
+    """What the members say: the statistics among them as one, each other for itself."""
+    statistics = statistics_of(members)
+    given = {"unit": members["unit"]} if "unit" in members else {}
+    if statistics:
+        others = {name: child for name, child in members.items() if name != "unit" and not is_statistic(name, child)}
+        return [_Node(path, {"summary": statistics, **given}), *(_Node((*path, name), others[name]) for name in others)]
+    numbers = [name for name, child in members.items() if _numeric(child)]
+    if given and len(numbers) == 1:
+        others = {name: child for name, child in members.items() if name != "unit"}
+        return [_Node((*path, name), others[name], given["unit"] if name in numbers else "") for name in others]
+    return [_Node((*path, name), child) for name, child in members.items()]
+
+
+def _read_leaf(type_: str, name: str, node: _Node, observed: Observed) -> None:
     metric, unit = _split_unit(name)
-    if isinstance(node, dict):
-        explicit = "unit" in node
-        observed.add_entry(type_, name if explicit else metric, node if explicit else {**node, "unit": unit})
-    elif isinstance(node, (str, bool)) and not unit:
-        observed.add_info(type_, name, "", node)
-    elif isinstance(node, list):
-        observed.add_samples(type_, metric, unit, node)
+    value = node.value
+    if isinstance(value, dict):
+        explicit = "unit" in value
+        observed.add_entry(type_, name if explicit else metric, value if explicit else {**value, "unit": unit})
+    elif isinstance(value, (str, bool)) and not unit:
+        observed.add_info(type_, name, "", value)
+    elif isinstance(value, list):
+        observed.add_samples(type_, metric, unit or node.unit, value)
     else:
-        observed.add_sample(type_, metric, unit, node)
+        observed.add_sample(type_, metric, unit or node.unit, value)
+
+
+def _named(path: tuple[str, ...]) -> tuple[str, str]:
+    """Type and metric: the names around the last one and that; at the top the name itself may have both."""
+    *around, name = path
+    return (".".join(around), name) if around else _listed_name(name)
+
+
+def _numeric(value: object) -> bool:
+    return isinstance(value, (int, float, list)) and not isinstance(value, bool)
 
 
 def _split_unit(name: str) -> tuple[str, str]:

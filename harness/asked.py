@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -28,6 +30,13 @@ _DECIDE = {
     "seed": "seed",
 }
 """Flags that decide, and the fields of `harness.core.comparison.Parameters` they set."""
+
+
+_SIDES = (
+    *("control", "treatment", "control_program", "treatment_program"),
+    *("source", "repo_dir", "repo", "remote_repository", "branch"),
+)
+"""Flags that say what to compare."""
 
 
 def with_command(tokens: Sequence[str]) -> list[str]:
@@ -57,6 +66,16 @@ def refuse_elsewhere(tokens: Sequence[str]) -> None:
             raise UsageError(f"--{name[2:].replace('-', '_')}: {FAI_PEP_ELSEWHERE[name[2:]]}")
 
 
+def refuse_bare_file(tokens: Sequence[str]) -> None:
+    """Say how a specification is named, where one stands in place of a command.
+
+    Raises:
+        UsageError: There is one.
+    """
+    if tokens and tokens[0].endswith((".json", ".yaml", ".yml")):
+        raise UsageError(f"{tokens[0]} is no command", hint=f"measure it with harness -b {tokens[0]}")
+
+
 def settings(options: RunOptions | PlaceOptions) -> Settings:
     """The flags on top of what is saved, in the environment and in the specifications.
 
@@ -72,14 +91,24 @@ def settings(options: RunOptions | PlaceOptions) -> Settings:
         config.unlink(missing_ok=True)
     if "info" in given:
         given = {**layers.from_info(layers.read_info(given.pop("info"))), **given}
-    if "backend" in given:
-        given["command_args"] = f"{given.get('command_args', '')} --backend {given.pop('backend')}".strip()
-    return layers.resolve(
+    files = given.get("benchmark_file") or layers.files_of(os.environ)
+    unknown = layers.strangers(os.environ)
+    found = layers.resolve(
         given,
         config=layers.read_config(config),
         environment=os.environ,
-        default_args=default_args(given.get("benchmark_file", ())),
+        default_args=default_args(files),
     )
+    if unknown:
+        warn(f"{', '.join(unknown)} in the environment sets nothing (`harness run --help` lists what can be set)")
+    return found
+
+
+def warn(text: str) -> None:
+    """Say it on standard error, where that can still be written."""
+    if sys.stderr is not None:  # closed when the process was started
+        with contextlib.suppress(OSError, ValueError):
+            print(f"harness: {text}", file=sys.stderr, flush=True)
 
 
 def specified(found: Settings) -> Settings:
@@ -108,11 +137,13 @@ def wish(options: RunOptions, sides: CompareOptions) -> Wish:
     """What the flags, or an info JSON, ask to compare.
 
     Raises:
-        UsageError: The info JSON cannot be read.
+        UsageError: The info JSON cannot be read, or a self-check is told what to compare.
     """
     from harness import layers
+    from harness.core.comparison import Interleave
     from harness.flows.requests import Programs, Wish
 
+    _refuse_sides_of_self_check(sides)
     control = _given(sides.control_program, sides.control)
     treatment = _given(sides.treatment_program, sides.treatment)
     if options.info is not None and (info := layers.read_info(options.info)).control is not None:
@@ -133,8 +164,18 @@ def wish(options: RunOptions, sides: CompareOptions) -> Wish:
         self_check=bool(sides.self_check),
         decide={field: flags[flag] for flag, field in _DECIDE.items() if flags[flag] is not None},
         metric=sides.metric,
+        interleave=Interleave(sides.interleave or "launch"),
         resume=bool(sides.resume),
     )
+
+
+def _refuse_sides_of_self_check(sides: CompareOptions) -> None:
+    named = [flag for flag in _SIDES if getattr(sides, flag) is not None]
+    if sides.self_check and named:
+        raise UsageError(
+            f"--{named[0]} beside --self_check, which compares the installed runner with itself",
+            hint="leave one of them out",
+        )
 
 
 def _given(programs: tuple[str, ...] | None, name: str | None) -> str | Programs | None:

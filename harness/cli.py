@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,8 @@ from harness.options import CompareOptions, PlaceOptions, RunOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from harness.settings import Settings
 
 
 app = App(
@@ -42,13 +45,10 @@ def run(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING) -> int:
         return compare(options=options, sides=sides)
     settings = asked.specified(asked.settings(options))
     from harness import display, shell
-    from harness.flows import checks
     from harness.flows import run as flow
 
     if settings.dry_run:
-        checks.refuse(flow.load_benchmarks(settings), settings)
-        checks.show_plan(flow.make_plan(settings), settings, _console())
-        return ExitCode.OK
+        return _plan(settings)
     with shell.interruptible(), display.display() as shown:
         return flow.run(settings, shown)
 
@@ -78,6 +78,8 @@ def compare(
             raise UsageError("--from judges what was compared: another --metric must be measured")
         return recomputed.show(from_, wish.decide, _console())
     asked.specified(settings)
+    if settings.dry_run:
+        return _plan(settings, requests.described(wish))
     with shell.interruptible(), display.display() as shown:
         wishes = requests.treatments_of(wish)
         codes = [flow.compare(requests.request_of(one, settings, shown), settings, shown) for one in wishes]
@@ -86,7 +88,12 @@ def compare(
 
 @app.command
 def validate(*files: Path, options: PlaceOptions = _ANYWHERE) -> int:
-    """Check specifications without running anything, and list what they expand to."""
+    """Check specifications without running anything, and list what they expand to.
+
+    Args:
+        files: Specifications, or lists of them (JSON or YAML).
+        options: Where things are.
+    """
     if not files:
         raise UsageError("no specification to check", hint="harness validate FILE...")
     settings = dataclasses.replace(asked.settings(options), benchmark_file=files)
@@ -130,6 +137,7 @@ def export(
     from harness.flows import exports
 
     settings = asked.settings(options)
+    _refuse_missing(model)
     with shell.interruptible(), display.display() as shown:
         if model.endswith((".json", ".yaml", ".yml")):
             return exports.export_files(dataclasses.replace(settings, benchmark_file=(Path(model),)), shown, output)
@@ -214,36 +222,51 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _guarded(tokens: Sequence[str]) -> int:
-    debug = "--debug" in tokens
     try:
         asked.refuse_elsewhere(tokens)
-        code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
-        return int(code or 0)
-    except CycloptsError as error:
-        return _complain(str(error), ExitCode.USAGE)
-    except HarnessError as error:
-        if debug:
-            raise
-        return _complain(str(error), error.exit_code)
-    except KeyboardInterrupt as error:
-        more = "; `--resume` goes on with it" if "compare" in tokens[:1] else ""
-        return _complain(f"interrupted ({error}): what was measured before is kept{more}", ExitCode.INTERRUPTED)
+        asked.refuse_bare_file(tokens)
+        return int(app(tokens, exit_on_error=False, print_error=False, result_action="return_value") or 0)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.ENVIRONMENT
-    except OSError as error:
-        if debug:
-            raise
-        place = f"{error.filename}: " if error.filename else ""
-        hint = "make room or permission there, or name another place (`harness run --help`, files and configuration)"
-        return _complain(f"{place}{error.strerror or error}\n  hint: {hint}", ExitCode.ENVIRONMENT)
-    except Exception as error:
-        if debug:
-            raise
-        return _complain(
-            f"{type(error).__name__}: {error}\n  hint: a defect of the harness; --debug shows where",
-            ExitCode.ENVIRONMENT,
-        )
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost frame: nothing is above it
+        if "--debug" in tokens:
+            asked.warn(traceback.format_exc())
+        text, code = _told(error, tokens)
+        asked.warn(text)
+        return code
+
+
+def _told(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tuple[str, ExitCode]:
+    """What ended the process, in words, and its exit code."""
+    match error:
+        case HarnessError():
+            return str(error), error.exit_code
+        case CycloptsError():
+            return str(error), ExitCode.USAGE
+        case KeyboardInterrupt():
+            more = "; `--resume` goes on with it" if "compare" in tokens[:1] else ""
+            return f"interrupted ({error}): what was measured before is kept{more}", ExitCode.INTERRUPTED
+        case OSError():
+            place = f"{error.filename}: " if error.filename else ""
+            hint = "make room or permission there, or name another place (`harness run --help`, files, configuration)"
+            return f"{place}{error.strerror or error}\n  hint: {hint}", ExitCode.ENVIRONMENT
+        case _:
+            hint = "a defect of the harness; --debug shows where"
+            return f"{type(error).__name__}: {error}\n  hint: {hint}", ExitCode.ENVIRONMENT
+
+
+def _plan(settings: Settings, sides: tuple[str, str] | None = None) -> ExitCode:
+    """Show what would be done, and do nothing."""
+    from harness.flows import checks
+    from harness.flows import run as flow
+
+    console = _console()
+    checks.refuse(flow.load_benchmarks(settings), settings)
+    for name, side in zip(("control", "treatment"), sides or (), strict=False):
+        console.print(f"{name}: {side}", markup=False, highlight=False, soft_wrap=True)
+    checks.show_plan(flow.make_plan(settings), settings, console)
+    return ExitCode.OK
 
 
 def _console() -> Console:
@@ -254,10 +277,12 @@ def _console() -> Console:
     return console if console.is_terminal else Console(width=150)
 
 
+def _refuse_missing(model: str) -> None:
+    """Say that a path leads nowhere, where a path is what was meant."""
+    path = model.endswith((".json", ".yaml", ".yml")) or (os.sep in model and ":" not in model)
+    if path and not Path(model).is_file():
+        raise UsageError(f"there is no file {model}", hint="name a specification, `mv2` or package.module:function")
+
+
 def _stem(model: str) -> str:
     return model.rpartition(":")[2].rpartition(".")[2]
-
-
-def _complain(text: str, code: ExitCode) -> int:
-    print(f"harness: {text}", file=sys.stderr)
-    return code

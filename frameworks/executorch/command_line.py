@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command
-from harness.core.errors import BenchmarkUnsupported
+from harness.core.errors import BenchmarkFailed
 from harness.core.placeholders import PlaceholderProblem, substitute
 
 _DEFAULT_WARMUP = 10
@@ -23,10 +23,10 @@ def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
         files: Path on the device by key.
 
     Raises:
-        BenchmarkUnsupported: The runner cannot do what it asks for.
+        BenchmarkFailed: It does not say enough, or what the runner cannot do; the specification can be mended.
     """
     if "program" not in files:
-        raise BenchmarkUnsupported("the build has no runner", hint="name one: --program program=PATH")
+        raise BenchmarkFailed("the build has no runner", hint="name one: --program program=PATH")
     argv = [
         files["program"],
         *("--model", files[_model_key(benchmark)]),
@@ -54,6 +54,11 @@ def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
     )
 
 
+def in_turns(command: Command) -> Command:
+    """The start of either runner for taking turns."""
+    return command.replace_argv((*command.argv, "--turns"))
+
+
 def wanted_iterations(benchmark: Benchmark) -> int:
     """Timed iterations of a launch, where the benchmark leaves it to us too."""
     return _DEFAULT_ITERATIONS if benchmark.iterations < 0 else benchmark.iterations
@@ -64,7 +69,7 @@ def _model_key(benchmark: Benchmark) -> str:
     if "files.model" in keys:
         return "files.model"
     if len(keys) != 1:
-        raise BenchmarkUnsupported(
+        raise BenchmarkFailed(
             f"which file is the model? {benchmark.title} has {', '.join(keys) if keys else 'none'}",
             hint="name it `model` in the model's `files`, or give exactly one file",
         )
@@ -76,7 +81,7 @@ def _outputs_base(benchmark: Benchmark, files: Mapping[str, str]) -> str:
     first = benchmark.output_files[0]
     path = files.get(first.key, first.location)
     if not path.endswith(_FIRST_OUTPUT):
-        raise BenchmarkUnsupported(
+        raise BenchmarkFailed(
             f"the runner cannot write its first output to {path}",
             hint=f"let its location end with {_FIRST_OUTPUT}, the next one's with -1.bin, and so on",
         )
@@ -88,7 +93,7 @@ def _arguments(benchmark: Benchmark, files: Mapping[str, str]) -> list[str]:
         words = shlex.split(benchmark.arguments)
         return [substitute(word, {**benchmark.variables, **files}) for word in words]
     except (ValueError, PlaceholderProblem) as error:
-        raise BenchmarkUnsupported(f"`command_args` of {benchmark.title} cannot be used: {error}") from error
+        raise BenchmarkFailed(f"`command_args` of {benchmark.title} cannot be used: {error}") from error
 
 
 def _environment(benchmark: Benchmark) -> Mapping[str, str]:

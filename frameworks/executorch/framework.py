@@ -9,6 +9,7 @@ from frameworks.executorch import command_line, diagnosis, executor_runner
 from frameworks.executorch.judgement import find, judge
 from frameworks.executorch.runners import choice
 from frameworks.observer import parse_lines
+from frameworks.output_files import parse_files
 from harness.core.benchmark import Benchmark, Export
 from harness.core.build import Build
 from harness.core.command import Command, Completed
@@ -22,7 +23,7 @@ from harness.settings import Settings
 
 
 class ExecuTorch:
-    """The framework plug-in (`Framework`, `Exporter` and `Diagnosable` of `harness.core.protocols`)."""
+    """The framework plug-in (`Framework`, `TurnTaking`, `Exporter` and `Diagnosable` of `harness.core.protocols`)."""
 
     name = "executorch"
 
@@ -45,15 +46,21 @@ class ExecuTorch:
         """The runner's command line, the same for every runner."""
         return command_line.compose(benchmark, files)
 
+    def turns(self, command: Command) -> Command:
+        """The same start for taking turns."""
+        return command_line.in_turns(command)
+
     def parse(
         self, completed: Sequence[Completed], benchmark: Benchmark
     ) -> tuple[Sequence[Observation], Sequence[Note]]:
-        """Observer lines; where there is no latency among them, the log of upstream's `executor_runner`."""
+        """Observer lines, or the log of upstream's `executor_runner`; then output files that have a converter."""
         text = "\n".join(said for one in completed for said in (one.stdout, one.stderr))
         observations, notes = parse_lines(text)
         if find(observations, "NET latency") is None:
             observations += executor_runner.parse_log(text)
-        return observations, (*notes, *judge(observations, benchmark))
+        found, problems = parse_files(completed, benchmark)
+        observations += found
+        return observations, (*notes, *problems, *judge(observations, benchmark))
 
     def fingerprint(self, export: Export) -> Mapping[str, str]:
         """Everything beside the request that determines an exported program."""

@@ -7,20 +7,15 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pydantic import JsonValue
-
-from frameworks.generic.converters import KNOWN, UnknownConverter, identifiers_of
 from frameworks.observer import IDENTIFIERS, parse_lines
+from frameworks.output_files import Parsed, identifiers, located, parse_files
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import BenchmarkUnsupported, BuildFailed
 from harness.core.metric import Observation
-from harness.core.note import Note
 from harness.core.protocols import Progress
-
-Parsed = tuple[tuple[Observation, ...], tuple[Note, ...]]
 
 
 class Generic:
@@ -67,13 +62,13 @@ class Generic:
 
     def parse(self, completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
         """What the programs wrote to their outputs, then what is in output files that have a converter."""
-        identifiers, notes = _identifiers("the output", benchmark.converter, benchmark.converter_args)
+        words, notes = identifiers("the output", benchmark.converter, benchmark.converter_args)
         observations: list[Observation] = []
         for where, text in _outputs(completed):
-            found, problems = parse_lines(text, identifiers if identifiers is not None else IDENTIFIERS)
+            found, problems = parse_lines(text, words if words is not None else IDENTIFIERS)
             observations.extend(found)
-            notes += _located(where, problems)
-        found, problems = _parse_files(completed, benchmark)
+            notes += located(where, problems)
+        found, problems = parse_files(completed, benchmark)
         return (*observations, *found), (*notes, *problems)
 
 
@@ -95,42 +90,3 @@ def _outputs(completed: Sequence[Completed]) -> Iterator[tuple[str, str]]:
         which = f" of command {number}" if len(completed) > 1 else ""
         yield f"standard output{which}", one.stdout
         yield f"standard error{which}", one.stderr
-
-
-def _parse_files(completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
-    observations: list[Observation] = []
-    notes: list[Note] = []
-    fetched = {key: path for one in completed for key, path in one.files.items()}
-    for file in benchmark.output_files:
-        if file.converter is None or file.key not in fetched:  # the runner itself tells of a file that is not there
-            continue
-        identifiers, problems = _identifiers(file.filename, file.converter, file.converter_args)
-        notes += problems
-        if identifiers is None:
-            continue
-        try:
-            text = fetched[file.key].read_text(encoding="utf-8", errors="replace")
-        except OSError as error:
-            notes.append(Note(code="output_file", message=f"{file.filename}: {error.strerror}", trust=False))
-            continue
-        found, bad = parse_lines(text, identifiers)
-        observations.extend(found)
-        notes += _located(file.filename, bad)
-    return tuple(observations), tuple(notes)
-
-
-def _identifiers(
-    where: str, converter: str | None, arguments: Mapping[str, JsonValue]
-) -> tuple[tuple[str, ...] | None, list[Note]]:
-    """The words that announce an observation; None and a note when the converter is not known."""
-    if converter is None:
-        return IDENTIFIERS, []
-    try:
-        return identifiers_of(converter, arguments), []
-    except UnknownConverter as error:
-        hint = f"known converters: {', '.join(KNOWN)}; the second needs `args`: {{'identifier': WORD}}"
-        return None, [Note(code="converter", message=f"{where}: {error}", hint=hint, trust=False)]
-
-
-def _located(where: str, notes: Sequence[Note]) -> list[Note]:
-    return [note.model_copy(update={"message": f"{where}: {note.message}"}) for note in notes]

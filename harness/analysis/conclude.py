@@ -15,7 +15,7 @@ from harness.core.build import Build, BuildInfo
 from harness.core.device import Device
 from harness.core.files import CachedFile
 from harness.core.measurement import Job, Measurement
-from harness.core.metric import Metric
+from harness.core.metric import LATENCY, Metric
 from harness.core.note import Note
 from harness.core.result import BenchmarkInfo, FileInfo, Outcome, Result
 
@@ -31,16 +31,20 @@ def conclude(
 ) -> Result:
     """The result of one measured job.
 
-    A program that ended well without a single number is a failure: nothing was measured.
+    A program that ended well without a single number is a failure: nothing was measured. So is one that printed a
+    metric no number of which can be read, or anything unreadable and no latency: what is missing may be what it was run
+    for.
     """
-    metrics, collected = collect(measurement.observations, job.benchmark.statistics)
+    metrics, collected = collect(measurement.observations, job.benchmark.statistics, job.benchmark.direction)
     outcome, reason, hint = measurement.outcome, measurement.reason, measurement.hint
     notes: Sequence[Note] = (*measurement.notes, *collected)
     if outcome is Outcome.OK:
-        if any(metric.summary for metric in metrics):
-            notes = (*notes, *judge(metrics, measurement.launches, device.cores))
-        else:
+        if not any(metric.summary for metric in metrics):
             outcome, reason, hint = Outcome.FAILED, _silence(notes), _SILENT_HINT
+        elif (lost := _lost(metrics, notes)) is not None:
+            outcome, reason, hint = Outcome.FAILED, lost.message, lost.hint
+        else:
+            notes = (*notes, *judge(metrics, measurement.launches, device.cores))
     return _result(
         job.benchmark,
         device,
@@ -99,6 +103,14 @@ def _merge(same: Sequence[Note]) -> Note:
         return first
     trust = all(note.trust for note in same)
     return first.model_copy(update={"message": f"{first.message} (and {len(same) - 1} more like it)", "trust": trust})
+
+
+def _lost(metrics: Sequence[Metric], notes: Sequence[Note]) -> Note | None:
+    """Why what a program was run for may be missing."""
+    latency = any(metric.name == LATENCY and metric.summary for metric in metrics)
+    codes = {"lost_metric"} if latency else {"lost_metric", "bad_lines"}
+    found = [note for note in notes if note.code in codes]
+    return min(found, key=lambda note: note.code != "lost_metric", default=None)
 
 
 def _silence(notes: Sequence[Note]) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core.metric import Metric, Observation, convert, direction_of
+from harness.core.metric import Direction, Metric, Observation, convert, direction_of
 from harness.core.note import Note
 
 STANDARD: Final = ("mean", "p0", "p10", "p50", "p90", "p100", "stdev", "MAD", "cv", "min", "max", "n")
@@ -62,7 +63,9 @@ def summarise(samples: Sequence[float] | NDArray[np.float64], names: Sequence[st
 
 
 def collect(
-    launches: Sequence[Sequence[Observation]], statistics: Sequence[str] = ()
+    launches: Sequence[Sequence[Observation]],
+    statistics: Sequence[str] = (),
+    direction: Mapping[str, Direction] = MappingProxyType({}),
 ) -> tuple[tuple[Metric, ...], tuple[Note, ...]]:
     """Put together what the launches of one result observed.
 
@@ -70,6 +73,7 @@ def collect(
         launches: The observations of each launch, in order; empty for a launch that said nothing, so that positions
             are launch indices.
         statistics: Statistics beside the standard ones.
+        direction: Which way is better, where it is known for certain (see `harness.core.metric.direction_of`).
 
     Returns:
         One metric for each name, in order of first mention, in the unit of its first launch. Samples count more than
@@ -82,8 +86,9 @@ def collect(
     for index, observations in enumerate(launches):
         for observation in observations:
             _place(observation, gathered).add(index, observation)
-    metrics = [each.metric(name, statistics) for name, each in gathered.items()]
+    metrics = [each.metric(name, statistics, direction) for name, each in gathered.items()]
     notes = [note for name, each in gathered.items() for note in each.notes(name)]
+    notes.extend(_unmet(direction, metrics))
     return tuple(metrics), tuple(notes)
 
 
@@ -106,7 +111,7 @@ class _Gathered:
         if observation.info is not None:
             self.infos.setdefault(observation.info, launch)
 
-    def metric(self, name: str, statistics: Sequence[str]) -> Metric:
+    def metric(self, name: str, statistics: Sequence[str], direction: Mapping[str, Direction]) -> Metric:
         summary: dict[str, float | None] = {}
         if self.samples:
             summary = summarise(self.samples, statistics)
@@ -117,7 +122,7 @@ class _Gathered:
             type=self.first.type,
             metric=self.first.metric,
             unit=self.first.unit,
-            direction=direction_of(self.first.metric, self.first.unit) if summary else None,
+            direction=direction_of(self.first.name, self.first.unit, direction) if summary else None,
             samples=tuple(self.samples),
             launches=tuple(self.launches),
             summary=summary,
@@ -138,6 +143,16 @@ class _Gathered:
                 message=f"{name} came as {len(self.summaries)} summaries without samples; the first is kept",
                 hint="print every sample as a `value`, so that launches can be put together",
             )
+
+
+def _unmet(direction: Mapping[str, Direction], metrics: Sequence[Metric]) -> Iterator[Note]:
+    """What was stated about metrics that nobody measured: a slip of the pen, most likely."""
+    known = {name for metric in metrics for name in (metric.name, metric.name.partition(" ")[2])}
+    missing = sorted(direction.keys() - known)
+    if missing and metrics:
+        measured = ", ".join(metric.name for metric in metrics)
+        message = f"`direction` names {', '.join(missing)}, which was not measured; measured were {measured}"
+        yield Note(code="direction", message=message, hint="correct the name in the specification")
 
 
 def _place(observation: Observation, gathered: dict[str, _Gathered]) -> _Gathered:

@@ -51,7 +51,7 @@ def judge(metrics: Sequence[Metric], launches: Sequence[Launch], cores: int) -> 
     Args:
         metrics: The result's metrics.
         launches: Its launches, with the state of the device before and after each.
-        cores: CPUs of the device.
+        cores: CPUs of the device, for states that do not say of how many their `busy` is a share.
 
     Returns:
         Notes `few_samples`, `noisy`, `warming_up`, `slowing_down`, `throttled`, `frequency`, `hot` and `busy`.
@@ -157,7 +157,9 @@ def _used_by_others(launch: Launch, cores: int) -> tuple[float, float] | None:
     if launch.before is None or launch.after is None or launch.after.busy is None or launch.cpu_s is None:
         return None
     seconds = max(launch.after.time - launch.before.time, launch.wall_s)
-    return (seconds, launch.after.busy - launch.cpu_s / (seconds * cores)) if seconds > 0 else None
+    ours = launch.cpu_s + (launch.beside_cpu_s or 0.0)
+    cpus = launch.after.cpus or cores
+    return (seconds, launch.after.busy - ours / (seconds * cpus)) if seconds > 0 else None
 
 
 def _frequency_drop(launches: Sequence[Launch]) -> float:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from harness.core.metric import Direction
 from harness.core.placeholders import names_in
 from harness.core.values import Scalar, Value
 
@@ -152,6 +153,7 @@ class Benchmark(Value):
         cpus: Explicit CPU list; `()` means no pinning; None leaves the choice to the platform.
         sleep_before_run_s: Pause on the device before each launch.
         statistics: Names of further statistics, beside the standard ones.
+        direction: Which way is better, for metrics whose names do not tell; by whole name or without the type.
         variables: Every scalar of test, model and matrix that a placeholder may name, as text.
         meta: Free values of list files and command line, reported with the result.
     """
@@ -184,6 +186,7 @@ class Benchmark(Value):
     before: HostStep = HostStep()
     after: HostStep = HostStep()
     statistics: tuple[str, ...] = ()
+    direction: dict[str, Direction] = {}
     converter: str | None = None
     converter_args: dict[str, JsonValue] = {}
     log_output: bool = False

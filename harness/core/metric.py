@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from itertools import chain
+from types import MappingProxyType
 from typing import Final
 
 from harness.core.values import Value
@@ -97,7 +98,7 @@ class Metric(Value):
     @property
     def timed(self) -> bool:
         """Whether it is a time or a rate."""
-        return convert(1.0, self.unit, "s") is not None or self.unit.endswith("/s")
+        return convert(1.0, self.unit, "s") is not None or _RATE_UNIT.search(self.unit) is not None
 
 
 def main_metric(metrics: Sequence[Metric]) -> Metric | None:
@@ -109,16 +110,57 @@ def main_metric(metrics: Sequence[Metric]) -> Metric | None:
     return next(chain(named, timed, others), None)
 
 
-_HIGHER = re.compile(
-    r"throughput|accuracy|per_sec|/s\b|\bfps\b|\bips\b|top[-_ ]?\d|top_?k|recall|precision|f1|auc|map\b|sqnr|snr|psnr|"
-    r"cosine|agreement|correct|bandwidth",
+_RATE_UNIT = re.compile(r"(/|\bper[ _])s(ec(ond)?s?)?$|^(fps|ips|qps|rps|tps|[kmgt]?(flop|op)s)$", re.IGNORECASE)
+
+_COST_UNIT = re.compile(
+    r"([nuµμm]?s(ec(ond)?s?)?|(nano|micro|milli)seconds?|min(ute)?s?|h(our)?s?|cycles?|"
+    r"[kmg]?i?b|([kmg]i?)?bytes?|[num]?j(oules?)?|m?w(h|atts?)?)(/.*| per .*)?",
     re.IGNORECASE,
 )
+"""Units of what a run costs: time, memory, energy; also for each of something, as in `ms/token`."""
+
+_COST = re.compile(
+    r"latency|time|duration|delay|loss|err(ors?)?|incorrect|wrong|disagreement|mismatch(es)?|miss(es)?|failures?|drop|"
+    r"degradation|perplexity|distance|divergence|memory|size|bytes|wer|cer|mae|mse|rmse"
+)
+_GAIN = re.compile(
+    r"throughput|bandwidth|speed(up)?|rate|[fiqrt]ps|acc(uracy)?|precision|recall|f1|auc|map|m?iou|bleu|rouge|score|"
+    r"psnr|sq?nr|ssim|cosine|similarity|agreement|correct|hits"
+)
+_TOP = re.compile(r"\btop[-_ ]?(\d+|k)(?![a-z0-9])", re.IGNORECASE)
+_PER_SECOND = re.compile(r"(?<![a-z])per[-_ ]sec(ond)?s?(?![a-z])", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z0-9]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-def direction_of(metric: str, unit: str) -> Direction:
-    """Which way is better, from the names in use in the field: rates and accuracies up, everything else down."""
-    return Direction.HIGHER if _HIGHER.search(metric) or _HIGHER.search(unit) else Direction.LOWER
+def direction_of(name: str, unit: str, stated: Mapping[str, Direction] = MappingProxyType({})) -> Direction:
+    """Which way is better: as it is stated, else by the conventions of the field.
+
+    There the unit decides where it can: rates up; time, memory and energy down. Else the whole words of the name do,
+    and a word for a cost wins over one for a gain: `top1_error` is an error. What nothing is known of is a cost.
+
+    Args:
+        name: The metric's whole name, for example `NET latency`.
+        unit: Its unit.
+        stated: What is known for certain, by whole name or without the type (`latency`).
+    """
+    known = stated.get(name) or stated.get(name.partition(" ")[2])
+    if known is not None:
+        return known
+    if _RATE_UNIT.search(unit.strip()):
+        return Direction.HIGHER
+    words = _words(name)
+    if _COST_UNIT.fullmatch(unit.strip()) or any(map(_COST.fullmatch, words)):
+        return Direction.LOWER
+    gains = any(map(_GAIN.fullmatch, words)) or _TOP.search(name.replace("_", " ")) or _PER_SECOND.search(name)
+    return Direction.HIGHER if gains else Direction.LOWER
+
+
+def _words(name: str) -> set[str]:
+    """Its words in lower case, also those of `camelCase`; but `mAP` is one and `heatMap` has no `map`."""
+    whole = _WORD.findall(name)
+    humps = {hump.lower() for word in whole for hump in _HUMP.split(word)}
+    return {word.lower() for word in whole} | (humps - {"map"})
 
 
 _NANOSECONDS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9}

@@ -102,6 +102,31 @@ class Session(Protocol):
         """What may disturb a measurement now."""
 
 
+class LiveProcess(Protocol):
+    """A program on a device that runs while it is talked with, line by line."""
+
+    def tell(self, line: str) -> None:
+        """Write a line to its standard input; one that is gone does not hear it."""
+
+    def hear(self, line: str) -> bool:
+        """Wait for this line of its standard output; False when it ended without it, or its time is over."""
+
+    def finish(self) -> Completed:
+        """Close its standard input, wait for its end, and tell what became of it. Called once."""
+
+
+@runtime_checkable
+class Live(Session, Protocol):
+    """A session that can also hold programs that live at the same time."""
+
+    def start(self, command: Command) -> AbstractContextManager[LiveProcess]:
+        """Start a program as `Session.run` would, on the CPUs where that would run it.
+
+        Its wall clock counts the time in which it is waited for, and never the time in which it idles. Its process
+        group is killed on expiry, on interruption, and with the context.
+        """
+
+
 class Platform(Protocol):
     """A kind of device."""
 
@@ -141,12 +166,29 @@ class Framework(Protocol):
 
         Raises:
             BenchmarkUnsupported: This framework cannot run it.
+            BenchmarkFailed: The specification says something that its author can mend.
         """
 
     def parse(
         self, completed: Sequence[Completed], benchmark: Benchmark
     ) -> tuple[Sequence[Observation], Sequence[Note]]:
         """Everything one launch said, also when it failed. Never raises on what a program printed. Pure."""
+
+
+@runtime_checkable
+class TurnTaking(Protocol):
+    """A framework whose runners can take turns with another process: they iterate when they are told, idle between.
+
+    Such a runner loads, warms up, and says `ready`. For each line `run N` of its standard input it makes N timed
+    iterations and says `done N`. At a line `end`, or at the end of its standard input, it prints everything that it
+    prints without turns, and ends. Until then it writes nothing else to standard output.
+    """
+
+    def turns(self, command: Command) -> Command:
+        """The start of the same runner for taking turns. Pure.
+
+        The runner itself tells whether it can: one that cannot ends, or fails, without having said `ready`.
+        """
 
 
 @runtime_checkable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Mapping
 from typing import Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -61,6 +62,16 @@ def _well_formed_dict(part: dict[str, object]) -> dict[str, object]:
         clean[name] = _well_formed(value)
     same = all(key in clean and clean[key] is value for key, value in part.items())
     return part if same else clean
+
+
+_SECRET_NAME: Final = re.compile(
+    r"(^|_)(API_?)?(TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|KEY)(_|$)", re.IGNORECASE
+)
+
+
+def masked(variables: Mapping[str, str]) -> dict[str, str]:
+    """Variables of an environment as they may be told: without the values of those that are called like a secret."""
+    return {name: "***" if _SECRET_NAME.search(name) else value for name, value in variables.items()}
 
 
 def text(value: Scalar) -> str:

@@ -175,7 +175,8 @@ class Contest:
         self.judge.add(pair)
 
     def _higher_is_better(self) -> bool:
-        return direction_of(self._launches.metric or "", self._launches.unit) is Direction.HIGHER
+        stated = self.versus.treatment.benchmark.direction
+        return direction_of(self._launches.metric or "", self._launches.unit, stated) is Direction.HIGHER
 
     def _guard(self, action: Callable[[], None]) -> None:
         """A failure ends this comparison and no other; only a lost device concerns all."""

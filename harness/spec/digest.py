@@ -18,7 +18,7 @@ def digest_of(benchmark: Benchmark, given: frozenset[str] = frozenset()) -> str:
     """SHA-256 over what defines a benchmark.
 
     Left out is what may differ between two runs of the same one: its number, its place in a file, descriptions,
-    free values, time limits of the harness.
+    which way is better, free values, time limits of the harness.
 
     Args:
         benchmark: The benchmark, with locations as they are written (absolute ones differ between hosts).
@@ -27,7 +27,9 @@ def digest_of(benchmark: Benchmark, given: frozenset[str] = frozenset()) -> str:
     content: JsonValue = benchmark.model_dump(
         mode="json",
         exclude={
-            **dict.fromkeys(("id", "origin", "digest", "meta", "log_output", "statistics", "variables"), True),
+            **dict.fromkeys(
+                ("id", "origin", "digest", "meta", "log_output", "statistics", "direction", "variables"), True
+            ),
             **dict.fromkeys(("timeout_s", "cooldown_s"), True),
             "model": {"category", "kind", "description", "group"},
         },

@@ -307,6 +307,7 @@ class Test(Section):
         env: Variables of its environment.
         log_output: Keep what the program writes in the log.
         statistics: Further statistics: "mean", "stdev", "MAD", "cv", "min", "max", "n", "p99.9".
+        direction: "lower" or "higher", whichever is better, by metric: {"NET decode_rate": "higher"}.
         cpu_list: CPUs to pin to: a number, "0,2" or "4-7"; 0 or less as a number forbids pinning.
         MKL_NUM_THREADS: That variable; 0 or less leaves it unset.
         OMP_NUM_THREADS: That variable; 0 or less leaves it unset.
@@ -344,6 +345,7 @@ class Test(Section):
     env: dict[Name, Scalar] = {}
     log_output: Flag | None = None
     statistics: Many[Name] = ()
+    direction: dict[Name, Literal["lower", "higher"]] = {}
     cpu_list: int | Name | None = Field(None, alias="cpu-list")
     mkl_num_threads: int | None = Field(None, alias="MKL_NUM_THREADS")
     omp_num_threads: int | None = Field(None, alias="OMP_NUM_THREADS")

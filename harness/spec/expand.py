@@ -9,6 +9,8 @@ from functools import cached_property
 from pydantic import JsonValue
 
 from harness.core.benchmark import Benchmark, HostStep, Input, Model, ModelFile
+from harness.core.metric import Direction
+from harness.core.placeholders import names_in
 from harness.core.values import text
 from harness.spec.check import Checked
 from harness.spec.digest import digest_of
@@ -47,10 +49,15 @@ def expand(subject: Subject) -> Iterator[Benchmark]:
     for index, test in subject.checked.tests.items():
         pointer = join("/tests", index)
         shapes = _shape_count(test, pointer, subject.findings)
-        for axes in combinations(test.matrix, pointer, reserved, subject.findings):
+        for axes in combinations(test.matrix, pointer, reserved, subject.findings, _names_in_commands(test)):
             for shape in range(shapes):
                 yield _Expansion(subject, with_axes(test, axes), pointer, axes, shape, number).benchmark()
                 number += 1
+
+
+def _names_in_commands(test: Test) -> frozenset[str]:
+    texts = (test.command or "", test.arguments or "", *(test.commands or ()))
+    return frozenset(name for template in texts for name in names_in(template))
 
 
 def _shape_count(test: Test, pointer: str, findings: Findings) -> int:
@@ -58,7 +65,7 @@ def _shape_count(test: Test, pointer: str, findings: Findings) -> int:
     for name, entry in test.inputs.items():
         if (entry.shape is None) == (entry.shapes is None):
             findings.add(join(pointer, "inputs", name), f"input `{name}` needs either `shape` or `shapes`")
-    counts = {name: len(entry.shapes or ((),)) for name, entry in test.inputs.items()}
+    counts = {name: len(entry.shapes) for name, entry in test.inputs.items() if entry.shapes is not None}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"`{name}` {count}" for name, count in counts.items())
         message = f"the inputs list different numbers of shapes: {listed}"
@@ -111,6 +118,7 @@ class _Expansion:
             before=self._step(test.preprocess, "preprocess", self.pointer),
             after=self._step(test.postprocess, "postprocess", self.pointer),
             statistics=launching.statistics(),
+            direction={name: Direction(better) for name, better in test.direction.items()},
             converter=model.converter.name if model.converter else None,
             converter_args=model.converter.args if model.converter else {},
             log_output=launching.log_output(),

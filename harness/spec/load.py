@@ -21,6 +21,16 @@ from harness.spec.sources import Source, read, specifications
 __all__ = ["LoadOptions", "Loaded", "default_args", "load"]
 
 
+_NO_DEFAULTS = frozenset(
+    {
+        *("remote_reporter", "local_reporter", "simple_local_reporter", "reporter", "reporters"),
+        *("program", "pre_built_binary", "custom_binary", "c", "info", "benchmark_file", "b"),
+        *("config_dir", "reset_options", "cache_dir", "model_cache", "exec_dir", "frameworks_dir"),
+    }
+)
+"""Flags that `default_args` may not set."""
+
+
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """What specification files say.
@@ -67,7 +77,7 @@ def default_args(files: Sequence[Path]) -> Mapping[str, JsonValue]:
     What is wrong with the files otherwise is left to `load`.
 
     Raises:
-        SpecificationError: Two files give one flag different defaults.
+        SpecificationError: Two files give one flag different defaults, or one that no specification may give.
     """
     elsewhere, problems = Problems(), Problems()
     documents = [document for file in files if (document := read(file, elsewhere)) is not None]
@@ -108,11 +118,21 @@ def _remedy(benchmark: Benchmark) -> str:
     return "use " + " or ".join(("{ID}", *axes, *shapes)) + " in the identifier"
 
 
+def _refuse_default(flag: str, document: Document, problems: Problems) -> None:
+    """A file from somebody else says what to measure, and how; not where results go, nor what else runs."""
+    name = flag.lstrip("-").replace("-", "_")
+    if name in _NO_DEFAULTS:
+        message = f"`{flag}` decides where results go, which files are touched or what runs: no specification may"
+        hint = "remove it here, and give it on the command line or save it as a default of your own (`harness init`)"
+        problems.add(document.place(join("/default_args", flag)), message, hint)
+
+
 def _merged_defaults(documents: Sequence[Document], problems: Problems) -> Mapping[str, JsonValue]:
     defaults: dict[str, JsonValue] = {}
     for document in documents:
         given = document.part("default_args").value
         for flag, value in given.items() if isinstance(given, dict) else ():
+            _refuse_default(flag, document, problems)
             if defaults.setdefault(flag, value) != value:
                 message = f"default_args gives `{flag}` another value than an earlier file"
                 problems.add(document.place(join("/default_args", flag)), message, "keep one of them")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import math
 import re
@@ -32,7 +33,11 @@ _FIELDS: Mapping[str, str] = {
 
 
 def combinations(
-    matrix: Matrix | None, pointer: str, reserved: frozenset[str], findings: Findings
+    matrix: Matrix | None,
+    pointer: str,
+    reserved: frozenset[str],
+    findings: Findings,
+    used: frozenset[str] = frozenset(),
 ) -> Sequence[Combination]:
     """Every combination of a matrix that is not excluded.
 
@@ -41,6 +46,7 @@ def combinations(
         pointer: Where the test stands.
         reserved: Names that cannot be axes, because they get their value when the program is started.
         findings: Collects what is wrong.
+        used: Placeholders of the test's commands.
 
     Returns:
         The combinations. When something is wrong: one that lets the rest of the test be checked, or none.
@@ -51,6 +57,7 @@ def combinations(
     before = len(findings.problems)
     for name, values in axes.items():
         _check_axis(name, join(pointer, "matrix", name), reserved, findings)
+        _check_slip(name, join(pointer, "matrix", name), used, findings)
         if findings.document.places.get(join(pointer, name)):
             findings.add(join(pointer, "matrix", name), f"`{name}` is an axis and also a key of the test", _ONE)
         _check_values(name, values, join(pointer, "matrix", name), findings)
@@ -94,6 +101,14 @@ def _check_axis(name: str, pointer: str, reserved: frozenset[str], findings: Fin
         findings.add(pointer, message, "rename the axis")
     elif name not in _FIELDS and not re.fullmatch(r"\w+", name):
         findings.add(pointer, f"axis `{name}` cannot be a placeholder", "use letters, digits and underscores")
+
+
+def _check_slip(name: str, pointer: str, used: frozenset[str], findings: Findings) -> None:
+    """An axis that nearly sets a field of the test, and that no command uses, measures the same again and again."""
+    near = difflib.get_close_matches(name, _FIELDS, n=1, cutoff=0.8)
+    if name not in _FIELDS and near and name not in used:
+        message = f"axis `{name}` sets nothing: no field of a test has that name, and no command uses it"
+        findings.add(pointer, message, f"did you mean `{near[0]}`?")
 
 
 def _check_values(name: str, values: Sequence[Scalar], pointer: str, findings: Findings) -> None:

@@ -48,6 +48,7 @@ def launch(
     wall_s: float = 1.0,
     cpu_s: float | None = 1.0,
     busy: float | None = None,
+    of_cpus: int | None = None,
     frequency_mhz: tuple[float, ...] | None = None,
     cpus: tuple[int, ...] | None = None,
     temperature_c: float | None = None,
@@ -56,6 +57,7 @@ def launch(
     after = DeviceState(
         time=wall_s,
         busy=busy,
+        cpus=of_cpus,
         frequency_mhz=frequency_mhz,
         temperature_c=temperature_c,
         throttle_count=throttled[1],
@@ -249,6 +251,13 @@ def test_other_programs_that_use_the_machine_take_the_trust_away() -> None:
     notes = state_notes(launch(busy=0.9, cpu_s=1.0))
     assert [(note.code, note.trust) for note in notes] == [("busy", False)]
     assert "up to 40%" in notes[0].message
+
+
+def test_busy_is_judged_against_the_cpus_that_it_is_a_share_of() -> None:
+    """A runner on one of two CPUs that may be used, of a machine of four: nobody else used anything."""
+    alone, beside = (launch(busy=busy, cpu_s=1.0, of_cpus=4) for busy in (0.25, 0.5))
+    assert state_notes(alone) == ()
+    assert "up to 25%" in state_notes(beside)[0].message
 
 
 def test_the_runner_itself_does_not_count_as_busy() -> None:

@@ -133,7 +133,7 @@ def test_a_run_leaves_nothing_in_the_temporary_folder(project: Project) -> None:
     temporary.mkdir()
     spec = project.write("spec.json", generic(one_test("a", GOOD), one_test("b", "false")))
     project.harness("-b", spec, TMPDIR=str(temporary))
-    assert [path.name for path in temporary.iterdir()] == ["edge-harness-host.lock"]
+    assert not list(temporary.iterdir())
     assert not list((project.cache / "host" / "sessions").iterdir())
 
 

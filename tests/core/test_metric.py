@@ -15,10 +15,29 @@ from harness.core.metric import Direction, Metric, convert, direction_of, main_m
         ("throughput", "img/s", Direction.HIGHER),
         ("sqnr", "dB", Direction.HIGHER),
         ("rel_l2", "", Direction.LOWER),
+        ("NET latency", "ms", Direction.LOWER),
+        *(("decode_rate", unit, Direction.HIGHER) for unit in ("tokens/sec", "tok/s", "tokens per second", "qps", "")),
+        ("load", "images/second", Direction.HIGHER),
+        ("transfer", "GB/s", Direction.HIGHER),
+        ("decode", "ms/token", Direction.LOWER),
+        ("accuracy", "s", Direction.LOWER),
+        ("correction_time", "ms", Direction.LOWER),
+        ("top1_latency", "ms", Direction.LOWER),
+        ("heatmap", "bytes", Direction.LOWER),
+        *((name, "", Direction.LOWER) for name in ("incorrect", "disagreement", "heatmap", "heatMap", "top1_error")),
+        *((name, "", Direction.HIGHER) for name in ("top_5", "top1", "mAP", "tokenThroughput", "correct", "NET psnr")),
+        ("stopwatch", "", Direction.LOWER),
     ],
 )
 def test_the_name_tells_which_way_is_better(metric: str, unit: str, direction: Direction) -> None:
     assert direction_of(metric, unit) is direction
+
+
+def test_what_is_stated_wins_by_whole_name_and_without_the_type() -> None:
+    higher = {"NET quality": Direction.HIGHER}
+    assert direction_of("NET quality", "", higher) is Direction.HIGHER
+    assert direction_of("NET quality", "ms", {"quality": Direction.HIGHER}) is Direction.HIGHER
+    assert direction_of("RUN quality", "", higher) is Direction.LOWER
 
 
 def test_times_convert_and_other_units_do_not() -> None:
@@ -50,7 +69,8 @@ def test_a_metric_without_numbers_is_never_the_main_one() -> None:
 
 
 def test_times_and_rates_are_timed_and_counts_are_not() -> None:
-    assert [_metric("a b", unit).timed for unit in ("ns", "s", "img/s", "", "bytes")] == [
+    assert [_metric("a b", unit).timed for unit in ("ns", "s", "img/s", "tokens/sec", "", "bytes")] == [
+        True,
         True,
         True,
         True,

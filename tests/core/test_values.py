@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from harness.core.result import Result, writable
-from harness.core.values import Value, well_formed
+from harness.core.values import Value, masked, well_formed
 from harness.testing.results import ok_result
 
 
@@ -54,3 +54,9 @@ def test_a_result_with_replaced_text_says_so_and_still_counts() -> None:
     assert [note.code for note in clean.notes] == ["replaced_text"]
     assert clean.trusted
     assert Result.model_validate_json(clean.model_dump_json()) == clean
+
+
+def test_values_of_variables_called_like_a_secret_are_masked_and_no_others() -> None:
+    secret = dict.fromkeys(("API_TOKEN", "HF_TOKEN", "aws_secret_access_key", "DB_PASSWORD", "API_KEY", "APIKEY"), "x")
+    plain = dict.fromkeys(("OMP_NUM_THREADS", "KEYBOARD", "MAX_TOKENS", "MONKEY", "TOKENIZERS_PARALLELISM"), "x")
+    assert masked({**secret, **plain}) == {**dict.fromkeys(secret, "***"), **plain}

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from frameworks.observer import parse_lines
 from harness.core.benchmark import Benchmark
 from harness.core.errors import SpecificationError
 from harness.core.placeholders import names_in
 from harness.spec import check, document, launching, scope
+from harness.spec import load as load_module
 from harness.spec.document import App, Section, keys_of
 from harness.spec.files import DTYPES
 from harness.spec.load import LoadOptions, load
@@ -56,11 +58,31 @@ def whole(block: Block) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "block",
-    [one for one in blocks(PAGE, "json") if not one.label.startswith("broken")] + [*blocks(PAGE, "yaml")],
+    [one for one in blocks(PAGE, "json") if not one.label.startswith(("broken", "output"))] + [*blocks(PAGE, "yaml")],
     ids=str,
 )
 def test_every_example_loads(block: Block, folder: Path) -> None:
     assert loaded(block, folder)
+
+
+@pytest.mark.parametrize("block", [one for one in blocks(PAGE, "json") if one.label == "output"], ids=str)
+def test_every_output_is_understood(block: Block) -> None:
+    observations, notes = parse_lines(block.text)
+    assert notes == ()
+    assert {"NET latency"} <= {one.name for one in observations if one.unit == "ms"}
+
+
+def test_the_names_in_the_tree_of_numbers_are_those_that_the_page_tells() -> None:
+    (block,) = (one for one in blocks(PAGE, "json") if one.label == "output" and "backend" in one.text)
+    text = " ".join((ROOT / "docs" / PAGE).read_text().split())
+    told = codes(text.partition("The last one is ")[2].partition(".")[0])
+    assert {one.name for one in parse_lines(block.text)[0]} == set(told)
+
+
+def test_the_flags_that_default_args_must_not_set_are_listed() -> None:
+    text = (ROOT / "docs" / PAGE).read_text().partition("It may not say ")[2].partition("FAI-PEP")[0]
+    hidden = {"reporters", "pre_built_binary", "custom_binary", "c", "b", "benchmark_file", "reset_options"}
+    assert {*codes(text)} == load_module._NO_DEFAULTS - hidden
 
 
 def test_the_matrix_example_has_as_many_benchmarks_as_the_page_says(folder: Path) -> None:

@@ -23,8 +23,10 @@ def one(text: str) -> Observation:
 
 
 def only_note(notes: tuple[Note, ...], code: str) -> Note:
-    assert [note.code for note in notes] == [code]
-    return notes[0]
+    """The note with that code; beside it stands none but that a metric is lost."""
+    assert {note.code for note in notes} <= {code, "lost_metric"}
+    (found,) = [note for note in notes if note.code == code]
+    return found
 
 
 def test_value_lines_of_one_key_become_the_samples_of_one_observation_in_printed_order() -> None:
@@ -326,3 +328,86 @@ def test_the_order_of_different_lines_does_not_matter(lines: list[str]) -> None:
     observations, notes = parse_lines("\n".join(lines))
     assert {observation.name for observation in observations} == {"NET latency", "a b"}
     assert notes == ()
+
+
+# --- documents ---------------------------------------------------------------------------------------------------
+
+
+def test_a_list_of_observations_is_a_document() -> None:
+    text = '[{"type": "NET", "metric": "latency", "unit": "ms", "value": 1}, {"name": "RUN load", "values": [2, 3]}]'
+    for identifiers in (("PyTorchObserver",), ()):
+        observations, notes = parse_lines(f"{text}\n", identifiers)
+        assert notes == ()
+        assert {one.name: one.samples for one in observations} == {"NET latency": (1.0,), "RUN load": (2.0, 3.0)}
+
+
+def test_a_name_with_a_type_keeps_it() -> None:
+    assert one('{"NET latency": {"value": 3, "unit": "ms"}}').name == "NET latency"
+    assert one('{"NET latency_ms": 3}') == Observation(type="NET", metric="latency", unit="ms", samples=(3.0,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"NET latency": {"p50": 1, "mean": 2, "unit": "ms"}}',
+        '{"NET": {"latency": {"p50": 1, "avg": 2, "unit": "ms"}}}',
+        '{"latency_ms": {"median": 1, "mean": 2}}',
+        '{"metrics": [{"name": "NET latency", "unit": "ms", "p50": 1, "mean": 2}]}',
+        'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "ms", "p50": 1, "mean": 2}',
+    ],
+)
+def test_numbers_called_as_statistics_are_a_summary_in_the_unit_beside_them(text: str) -> None:
+    assert one(text) == Observation(type="NET", metric="latency", unit="ms", summary={"p50": 1.0, "mean": 2.0})
+
+
+def test_what_stands_beside_statistics_is_read_for_itself() -> None:
+    observations, notes = parse_lines('{"conv": {"p50": 1, "unit": "ms", "memory_bytes": 7, "kind": "xnn"}}')
+    assert notes == ()
+    assert {one.name: (one.unit, one.info) for one in observations} == {
+        "NET conv": ("ms", None),
+        "conv memory": ("bytes", None),
+        "conv kind": ("", "xnn"),
+    }
+
+
+def test_statistics_without_a_name_are_refused() -> None:
+    observations, notes = parse_lines('{"p50": 1, "mean": 2, "unit": "ms"}')
+    assert observations == ()
+    assert "of what?" in only_note(notes, "bad_lines").message
+
+
+def test_a_unit_beside_one_number_is_its_unit_and_beside_several_a_text() -> None:
+    assert one('{"latency": 2, "unit": "ms"}').unit == "ms"
+    observations, _ = parse_lines('{"latency": 2, "runs": 50, "unit": "ms"}')
+    assert {one.name: one.unit for one in observations if one.samples} == {"NET latency": "", "NET runs": ""}
+
+
+# --- what is lost ------------------------------------------------------------------------------------------------
+
+
+def test_bad_lines_are_never_trusted() -> None:
+    _, notes = parse_lines(f"{VALUE % 1}\n{VALUE % 'fast'}")
+    assert [(note.code, note.trust) for note in notes] == [("bad_lines", False)]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        VALUE % "nan",
+        'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": 12',
+        'PyTorchObserver {"NET": {"latency": {"value": "x"}}}',
+        'PyTorchObserver {"type": "NET", "metric": "latency"}',
+    ],
+)
+def test_a_metric_of_which_no_number_is_left_is_lost(bad: str) -> None:
+    other = 'PyTorchObserver {"type": "conv", "metric": "latency", "unit": "us", "value": 3}'
+    _, notes = parse_lines(f"{other}\n{bad}")
+    (lost,) = (note for note in notes if note.code == "lost_metric")
+    assert lost.message.startswith("NET latency was printed")
+    assert not lost.trust
+    assert all(note.code != "lost_metric" for note in parse_lines(f"{VALUE % 1}\n{bad}")[1])
+
+
+def test_a_part_of_a_document_of_which_no_number_is_left_is_lost() -> None:
+    _, notes = parse_lines('{"latency_ms": "fast", "load_ms": 3}')
+    assert any(note.code == "lost_metric" and note.message.startswith("NET latency was") for note in notes)

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.benchmark import Benchmark, Input
+from harness.core.metric import Direction
 from harness.core.values import Scalar
 from harness.spec.load import LoadOptions, load
 
@@ -167,3 +168,18 @@ def test_there_are_as_many_benchmarks_as_combinations_that_are_left_times_shapes
         benchmarks = load([file]).benchmarks
     assert len(benchmarks) == left * shapes
     assert len({(tuple(one.axes.items()), one.inputs) for one in benchmarks}) == left * shapes
+
+
+def test_a_shape_holds_in_every_benchmark_beside_the_shapes_of_another_input(expand: Expand) -> None:
+    found = expand({}, {"inputs": {"x": {"shapes": [[1], [2]]}, "y": {"shape": [7]}, "z": {"shapes": [[3], [4]]}}})
+    assert [[one.shape for one in benchmark.inputs] for benchmark in found] == [[(1,), (7,), (3,)], [(2,), (7,), (4,)]]
+
+
+def test_the_direction_of_a_metric_is_carried_and_leaves_the_digest(expand: Expand) -> None:
+    (stated,), (silent,) = expand({}, {"direction": {"NET quality": "higher"}}), expand()
+    assert stated.direction == {"NET quality": Direction.HIGHER}
+    assert stated.digest == silent.digest
+
+
+def test_an_axis_called_nearly_like_a_field_may_be_one_that_a_command_uses(expand: Expand) -> None:
+    assert len(expand({}, {"matrix": {"thread": [1, 2]}, "command": "{program} {thread}"})) == 2

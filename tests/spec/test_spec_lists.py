@@ -153,3 +153,14 @@ def test_default_args_of_a_listed_file_are_not_ignored_silently(write: Write) ->
 
 def test_default_args_leave_other_mistakes_to_the_load(write: Write) -> None:
     assert default_args([write("{"), Path("missing.json"), write({"default_args": 5}, "c.json")]) == {}
+
+
+@pytest.mark.parametrize("flag", ["remote_reporter", "--reporter", "--local-reporter", "program", "config_dir"])
+def test_default_args_say_neither_where_results_go_nor_what_runs(write: Write, flag: str) -> None:
+    file = write({**specification("a"), "default_args": {flag: "x"}})  # type: ignore[dict-item]
+    for attempt in (load, default_args):
+        with pytest.raises(SpecificationError) as caught:
+            attempt([file])
+        (problem,) = caught.value.problems
+        assert problem.pointer == f"/default_args/{flag}"
+        assert "command line" in (problem.hint or "")

@@ -132,7 +132,7 @@ TEST_PROBLEMS: list[tuple[Members, str, str, str]] = [
     ({"inputs": {"x": {"shapes": []}}}, "/tests/0/inputs/x/shapes", "must have at least one item", ""),
     ({"inputs": {"x": {"shape": [1], "type": "int9"}}}, "/tests/0/inputs/x/type", "unknown element type", "int"),
     (
-        {"inputs": {"x": {"shapes": [[1], [2]]}, "y": {"shape": [1]}}},
+        {"inputs": {"x": {"shapes": [[1], [2]]}, "y": {"shapes": [[1]]}}},
         "/tests/0/inputs",
         "different numbers of shapes: `x` 2, `y` 1",
         "i-th shape",
@@ -391,3 +391,14 @@ def test_values_that_double_each_other_are_stopped(complain: Complain) -> None:
     keys = {f"k{number}": f"{{k{number + 1}}}{{k{number + 1}}}" for number in range(40)}
     (problem,) = complain({}, {**keys, "k40": "x", "command": "{k0}"})
     assert "longer than 1000000 characters" in problem.message
+
+
+def test_an_axis_that_nearly_sets_a_field_and_that_no_command_uses_is_a_slip(complain: Complain) -> None:
+    (problem,) = complain({}, {"identifier": "t{thread}", "matrix": {"thread": [1, 2]}})
+    assert (problem.pointer, problem.hint) == ("/tests/0/matrix/thread", "did you mean `threads`?")
+
+
+def test_a_direction_is_higher_or_lower(complain: Complain) -> None:
+    (problem,) = complain({}, {"direction": {"NET quality": "up"}})
+    assert problem.pointer == "/tests/0/direction/NET quality"
+    assert "higher" in problem.message

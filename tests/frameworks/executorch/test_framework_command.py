@@ -15,7 +15,7 @@ from frameworks.executorch.runners import choice
 from harness.core.benchmark import Benchmark, ModelFile, Origin, OutputFile
 from harness.core.build import Build
 from harness.core.device import Device
-from harness.core.errors import BenchmarkUnsupported, BuildFailed
+from harness.core.errors import BenchmarkFailed, BuildFailed
 from harness.core.protocols import Diagnosable, Exporter, Progress
 from harness.settings import Settings
 
@@ -84,7 +84,7 @@ def test_arguments_are_appended_with_quotes_and_placeholders_understood(
 
 @pytest.mark.parametrize("arguments", ["--outputs 'out", "--outputs {nowhere}"])
 def test_arguments_that_cannot_be_used_are_refused(words: Callable[..., tuple[str, ...]], arguments: str) -> None:
-    with pytest.raises(BenchmarkUnsupported, match="command_args"):
+    with pytest.raises(BenchmarkFailed, match="command_args"):
         words(arguments=arguments)
 
 
@@ -120,21 +120,21 @@ def test_the_file_called_model_is_the_model(words: Callable[..., tuple[str, ...]
 
 @pytest.mark.parametrize("keys", [(), ("files.labels", "files.other")])
 def test_which_file_is_the_model_is_asked(words: Callable[..., tuple[str, ...]], keys: tuple[str, ...]) -> None:
-    with pytest.raises(BenchmarkUnsupported, match="which file is the model") as caught:
+    with pytest.raises(BenchmarkFailed, match="which file is the model") as caught:
         words(files=tuple(file(key) for key in keys))
     assert "name it `model`" in (caught.value.hint or "")
 
 
 def test_an_output_that_the_runner_cannot_name_is_refused(words: Callable[..., tuple[str, ...]]) -> None:
     output = OutputFile(key="output_files.sum", filename="sum.bin", location="/d/sum.bin")
-    with pytest.raises(BenchmarkUnsupported, match=r"/d/sum\.bin") as caught:
+    with pytest.raises(BenchmarkFailed, match=r"/d/sum\.bin") as caught:
         words(output_files=(output,))
     assert "-0.bin" in (caught.value.hint or "")
 
 
 def test_a_build_without_runner_is_refused(framework: ExecuTorch, benchmark_of_add: Benchmark) -> None:
     plain = benchmark_of_add.model_copy(update={"files": (file("files.model"),)})
-    with pytest.raises(BenchmarkUnsupported, match="no runner"):
+    with pytest.raises(BenchmarkFailed, match="no runner"):
         framework.command(plain, NATIVE, {"files.model": "/d/add.pte"})
 
 

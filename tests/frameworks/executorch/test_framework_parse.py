@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frameworks.executorch import create, executor_runner
-from harness.core.benchmark import Benchmark
+from harness.core.benchmark import Benchmark, OutputFile
 from harness.core.command import Command, Completed
 from harness.core.metric import Observation
 from harness.core.note import Note
@@ -152,3 +152,21 @@ def test_a_disturbance_is_told_as_a_share_of_time_with_a_remedy(
     _, (note,) = parse(benchmark_of_add, lines(latency=[latency], cpu_time=[cpu_time]))
     assert note.message == f"another program had the CPU {sentence}"
     assert "pin" in (note.hint or "")
+
+
+# --- output files ------------------------------------------------------------------------------------------------
+
+
+def test_an_output_file_with_a_converter_is_read(benchmark_of_add: Benchmark, tmp_path: Path) -> None:
+    made = tmp_path / "accuracy.json"
+    made.write_text('{"type": "NET", "metric": "accuracy", "unit": "", "value": 0.75}')
+    output = OutputFile(
+        key="output_files.accuracy", filename=made.name, location="/d/accuracy.json", converter="json_converter"
+    )
+    done = Completed(Command(("runner",)), exit_code=0, stdout=recorded("native"), files={output.key: made})
+    benchmark = benchmark_of_add.model_copy(update={"output_files": (output,)})
+    observations, _ = create(Settings()).parse([done], benchmark)
+    assert {one.name: one.samples for one in observations}["NET accuracy"] == (0.75,)
+    unknown = benchmark.model_copy(update={"output_files": (output.model_copy(update={"converter": "csv"}),)})
+    _, notes = create(Settings()).parse([done], unknown)
+    assert [(note.code, note.trust) for note in notes if note.code == "converter"] == [("converter", False)]

@@ -1,0 +1,118 @@
+"""Mistakes at the command line end with words, a remedy and the right exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.project import Project, command, generic, observe, one_test
+
+GOOD = observe(5, 6, 7)
+
+
+def test_debug_shows_the_traceback_and_keeps_the_exit_code(project: Project) -> None:
+    missing = project.harness("-b", "missing.json", "--debug")
+    assert missing.code == 2
+    assert "Traceback" in missing.stderr
+    assert "missing.json" in missing.stderr
+    (project.folder / "results").write_text("a file where a folder should be")
+    spec = project.write("spec.json", generic(one_test("a", GOOD)))
+    assert project.harness("-b", spec, "--debug").code == 3
+
+
+@pytest.mark.parametrize("redirected", ["2>&-", "2>/dev/full"])
+def test_a_complaint_that_cannot_be_written_leaves_the_exit_code(project: Project, redirected: str) -> None:
+    line = ["sh", "-c", f'"$@" {redirected}', "sh", *command("-b", "missing.json")]
+    done = subprocess.run(line, cwd=project.folder, env=project.environment, stdout=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_a_file_in_place_of_a_command_is_told_how_it_is_measured(project: Project) -> None:
+    done = project.harness("spec.json")
+    assert done.code == 2
+    assert "harness -b spec.json" in done.stderr
+
+
+def test_a_model_file_that_is_not_there_is_told(project: Project) -> None:
+    for path in ("models/nothing.py", "nothing.json"):
+        done = project.harness("export", path)
+        assert done.code == 2
+        assert f"there is no file {path}" in done.stderr
+
+
+def test_the_files_to_validate_are_described(project: Project) -> None:
+    assert "Specifications, or lists of them" in project.harness("validate", "--help").stdout
+
+
+def test_a_dry_comparison_shows_both_sides_and_measures_nothing(project: Project) -> None:
+    trace = project.folder / "started"
+    program = project.write("program.sh", f"#!/bin/sh\ntouch {trace}\n")
+    program.chmod(0o755)
+    other = project.write("other.sh", "#!/bin/sh\n")
+    spec = project.write("spec.json", generic(one_test("a", "{program}")))
+    sides = ("--control-program", program, "--treatment-program", other)
+    done = project.harness("compare", "-b", spec, "--dry-run", *sides)
+    assert done.code == 0
+    for expected in (f"control: program {program}", f"treatment: program {other}", "Plan", "m/a"):
+        assert expected in done.stdout
+    assert not trace.exists()
+    assert not done.results.exists()
+
+
+def test_a_dry_comparison_of_commits_asks_no_repository(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", "{program}")))
+    done = project.harness("compare", "-b", spec, "--dry-run", "--repo-dir", "nowhere", "--commit", "abc")
+    assert done.code == 0
+    assert "treatment: abc (git:nowhere)" in done.stdout
+    unclear = project.harness("compare", "-b", spec, "--dry-run")
+    assert unclear.code == 2
+    assert "not said what to compare" in unclear.stderr
+
+
+@pytest.mark.parametrize(
+    "flag", ["--control", "--treatment", "--source", "--control-program", "--treatment-program", "--repo-dir"]
+)
+def test_a_self_check_takes_no_sides(project: Project, flag: str) -> None:
+    spec = project.write("spec.json", generic(one_test("a", GOOD)))
+    value = project.write("program.sh", "#!/bin/sh\n")
+    done = project.harness("compare", "-b", spec, "--self_check", flag, value)
+    assert done.code == 2
+    assert f"{flag.replace('-', '_').replace('__', '--', 1)} beside --self_check" in done.stderr
+
+
+@pytest.mark.parametrize("flag", ["remote_reporter", "--local-reporter", "program", "model_cache"])
+def test_a_specification_does_not_say_where_results_go_or_what_runs(project: Project, flag: str) -> None:
+    inner = generic(one_test("a", GOOD))
+    spec = project.write("spec.json", {**inner, "default_args": {flag: "/x"}})
+    for arguments in (("-b", spec), ("validate", spec)):
+        done = project.harness(*arguments)
+        assert done.code == 2
+        assert f"/default_args/{flag}" in done.stderr
+        assert "command line" in done.stderr
+
+
+def test_a_secret_in_the_environment_of_a_program_is_not_stored(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", GOOD)))
+    done = project.harness("-b", spec, "--env", "API_TOKEN=hunter2", "PLAIN=seen")
+    (result,) = done.read()
+    assert result["launches"][0]["env"] == {"API_TOKEN": "***", "PLAIN": "seen"}
+    assert "hunter2" not in json.dumps(result)
+
+
+def test_an_unknown_variable_is_told_once(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", GOOD)))
+    done = project.harness("validate", spec, HARNESS_COLOUR_OF_HORSE="brown")
+    assert done.code == 0
+    assert done.stderr.count("HARNESS_COLOUR_OF_HORSE") == 1
+
+
+def test_a_lost_latency_is_no_success(project: Project, tmp_path: Path) -> None:
+    bad = """PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": "fast"}"""
+    good = """PyTorchObserver {"type": "conv", "metric": "latency", "unit": "us", "value": "3"}"""
+    said = project.write("said.txt", f"{good}\n{bad}\n")
+    done = project.harness("-b", project.write("spec.json", generic(one_test("a", f"cat {said}"))))
+    assert done.code == 4
+    assert done.outcomes() == {"a": "failed"}

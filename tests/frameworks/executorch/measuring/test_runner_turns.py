@@ -1,0 +1,186 @@
+"""Both runners, taking turns: iterations when they are told, nothing between, and everything told at the end."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from frameworks.executorch.command_line import in_turns
+from frameworks.executorch.python.arguments import parse_arguments
+from frameworks.executorch.python.failure import Failure
+from frameworks.executorch.python.runner import main
+from frameworks.executorch.python.turns import turns
+from harness import shell
+from harness.core.build import Build
+from harness.core.command import Command, Completed
+
+BAD = {
+    "stop": "on standard input: 'stop' is neither 'run N' nor 'end'",
+    "": "on standard input: '' is neither 'run N' nor 'end'",
+    "run": "on standard input: 'run' is neither 'run N' nor 'end'",
+    "END": "on standard input: 'END' is neither 'run N' nor 'end'",
+    "run 0": "argument run: '0' is not a whole number from 1 to 1000000000",
+    "run -1": "argument run: '-1' is not a whole number from 1 to 1000000000",
+    "run  5": "argument run: ' 5' is not a whole number from 1 to 1000000000",
+    "run 5x": "argument run: '5x' is not a whole number from 1 to 1000000000",
+    "run 99999999999999999999": "argument run: '99999999999999999999' is not a whole number from 1 to 1000000000",
+}
+
+
+def command(runner: Path, model: Path, *words: str) -> Command:
+    return in_turns(Command((str(runner), "--model", str(model), *words), timeout_s=60))
+
+
+def converse(start: Command, lines: Sequence[str]) -> Completed:
+    """Everything is told at once, and then nothing more."""
+    done = subprocess.run(
+        start.argv, input="".join(f"{line}\n" for line in lines), capture_output=True, text=True, check=False
+    )
+    return Completed(start, done.returncode, stdout=done.stdout, stderr=done.stderr)
+
+
+def observed(stdout: str) -> list[dict[str, str]]:
+    lines = [line.removeprefix("PyTorchObserver ") for line in stdout.splitlines() if line.startswith("PyTorch")]
+    return [json.loads(line) for line in lines]
+
+
+def metrics(stdout: str) -> list[tuple[str, str, str]]:
+    return [(one["type"], one["metric"], one["unit"]) for one in observed(stdout)]
+
+
+def value(stdout: str, metric: str) -> int:
+    (found,) = [int(one["value"]) for one in observed(stdout) if one["metric"] == metric]
+    return found
+
+
+@pytest.mark.slow
+def test_each_turn_is_made_and_told_and_all_samples_come_at_the_end(runner: Path, programs: Path) -> None:
+    with shell.start(command(runner, programs / "linear.pte", "--warmup", "3")) as live:
+        assert live.hear("ready")
+        for count in (5, 1, 7):
+            live.tell(f"run {count}")
+            assert live.hear(f"done {count}")
+        live.tell("end")
+        completed = live.finish()
+    assert completed.ok, completed.describe()
+    assert completed.stdout.startswith("ready\ndone 5\ndone 1\ndone 7\nPyTorchObserver ")
+    assert value(completed.stdout, "iterations_done") == 13
+    assert value(completed.stdout, "warmup_done") == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [(), ("--warmup", "0"), ("--warmup", "2", "--threads", "2")], ids=" ".join)
+def test_in_turns_the_same_is_printed_as_without(runner: Path, programs: Path, words: tuple[str, ...]) -> None:
+    model = programs / "linear.pte"
+    plain = shell.run(Command((str(runner), "--model", str(model), "--iter", "9", *words)))
+    turned = converse(command(runner, model, *words), ["run 4", "run 5", "end"])
+    assert plain.ok
+    assert turned.ok, turned.describe()
+    assert metrics(turned.stdout) == metrics(plain.stdout)
+    for metric in ("threads", "warmup_done", "iterations_done"):
+        assert value(turned.stdout, metric) == value(plain.stdout, metric)
+
+
+@pytest.mark.slow
+def test_the_end_of_standard_input_is_an_end(runner: Path, programs: Path) -> None:
+    completed = converse(command(runner, programs / "add.pte"), ["run 2"])
+    assert completed.ok, completed.describe()
+    assert value(completed.stdout, "iterations_done") == 2
+
+
+@pytest.mark.slow
+def test_without_any_turn_there_is_no_sample_and_no_failure(runner: Path, programs: Path) -> None:
+    completed = converse(command(runner, programs / "add.pte"), [])
+    assert completed.ok, completed.describe()
+    assert value(completed.stdout, "iterations_done") == 0
+    assert "latency" not in {one["metric"] for one in observed(completed.stdout)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("line", "sentence"), BAD.items(), ids=BAD)
+def test_native_runner_refuses_other_words_and_tells_no_numbers(
+    native: Build, programs: Path, line: str, sentence: str
+) -> None:
+    completed = converse(command(native.programs["program"], programs / "add.pte"), ["run 1", line, "run 1"])
+    assert (completed.exit_code, completed.stdout) == (2, "ready\ndone 1\n")
+    assert completed.stderr.splitlines()[-1] == f"error: {sentence}"
+
+
+@pytest.mark.parametrize(("line", "sentence"), BAD.items(), ids=BAD)
+def test_python_runner_refuses_the_same_words(line: str, sentence: str) -> None:
+    said = io.StringIO()
+    with pytest.raises(Failure) as caught:
+        list(turns(io.StringIO(f"run 1\n{line}\n"), said))
+    assert (caught.value.status, str(caught.value)) == (2, sentence)
+    assert said.getvalue() == "ready\ndone 1\n"
+
+
+def test_a_turn_is_done_only_when_the_next_one_is_wanted() -> None:
+    said = io.StringIO()
+    asked = turns(io.StringIO("run 5\nend\nrun 6\n"), said)
+    assert next(asked) == 5
+    assert said.getvalue() == "ready\n"
+    assert list(asked) == []
+    assert said.getvalue() == "ready\ndone 5\n"
+
+
+@pytest.mark.slow
+def test_the_time_limit_ends_warm_up_and_no_turn(runner: Path, programs: Path) -> None:
+    limited = ("--warmup", "1000000000", "--time-limit", "0.1")
+    completed = converse(command(runner, programs / "chain.pte", *limited), ["run 300", "end"])
+    assert value(completed.stdout, "iterations_done") == 300
+    assert "stopped_early" not in {one["metric"] for one in observed(completed.stdout)}
+
+
+@pytest.mark.slow
+def test_every_execution_of_every_turn_sees_the_same_input(runner: Path, programs: Path, tmp_path: Path) -> None:
+    # The plan of this program reuses the input's memory: see `test_every_execution_sees_the_same_input`.
+    words = ("--warmup", "1", "--outputs", str(tmp_path / "turned"))
+    assert converse(command(runner, programs / "chain.pte", *words), ["run 1", "run 1"]).ok
+    plain = ("--model", str(programs / "chain.pte"), "--iter", "2", "--outputs", str(tmp_path / "plain"))
+    assert shell.run(Command((str(runner), *plain))).ok
+    assert (tmp_path / "turned-0.bin").read_bytes() == (tmp_path / "plain-0.bin").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads proc(5)")
+def test_a_runner_that_waits_for_its_turn_uses_no_cpu(runner: Path, programs: Path) -> None:
+    argv = command(runner, programs / "linear.pte", "--threads", "2").argv
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        process.stdin.write(b"run 10\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"done 10\n"
+        time.sleep(0.2)  # the pool's threads look for work a little longer before they sleep
+        before = cpu_ticks(process.pid)
+        time.sleep(1.0)
+        assert cpu_ticks(process.pid) - before <= 2
+        process.communicate(b"end\n")
+
+
+def cpu_ticks(process: int) -> int:
+    """User and system time in the kernel's ticks of 10 ms, from proc(5)'s stat."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_the_flag_takes_no_value(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--model", "a.pte", "--turns=5"]) == 2
+    assert capsys.readouterr().err == "error: argument --turns: ignored explicit argument '5'\n"
+    assert parse_arguments(["--model", "a.pte", "--turns"]).turns
+    assert not parse_arguments(["--model", "a.pte"]).turns
+
+
+@pytest.mark.slow
+def test_native_runner_says_the_same_about_the_flag(native: Build) -> None:
+    completed = shell.run(Command((str(native.programs["program"]), "--model", "a.pte", "--turns=5")))
+    assert (completed.exit_code, completed.stderr) == (2, "error: argument --turns: ignored explicit argument '5'\n")
