@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import resource
 import selectors
+import shutil
 import signal
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Final
 
 from harness.core.command import Command, Completed
 from harness.core.errors import EnvironmentProblem, HarnessError
 
+MOST_BYTES: Final = 64 << 20
+"""What a program may write to one of its outputs: a thousand times what runners say, and far below what memory holds.
+One that writes more is ended, because numbers may be in what is not kept."""
+
 _LOOK_S = 0.2
 """How often a waiting thread looks whether the harness is being stopped."""
+_TRY_S = 0.1
+"""How often it looks whether a lock is free."""
 
 _SECRET = frozenset({"HARNESS_REMOTE_TOKEN", "HARNESS_REMOTE_TOKEN_FILE"})
 
@@ -26,7 +36,7 @@ _stopping = threading.Event()
 
 
 class Interrupted(HarnessError):
-    """Ctrl-C or SIGTERM arrived; children were ended."""
+    """Ctrl-C, SIGTERM or SIGHUP arrived; children were ended."""
 
 
 def run(
@@ -46,31 +56,163 @@ def run(
         EnvironmentProblem: The program cannot be started at all.
         Interrupted: The harness is being stopped.
     """
-    if _stopping.is_set():
-        raise Interrupted("stopped before the program was started")
-    started = time.monotonic()
-    deadline = started + command.timeout_s
-    process = _start(command, {**inherited(), **(env or {}), **command.env})
-    try:
-        stdout, stderr = _capture(process, deadline, on_line)
-        timed_out = not _wait(process, deadline)
-    finally:
-        kill_group(process.pid)
-        cpu_s, peak_memory_bytes = _reap(process)
-    if _stopping.is_set():
-        raise Interrupted("stopped while the program was running")
-    code = process.returncode
-    return Completed(
-        command=command,
-        exit_code=code if code >= 0 else None,
-        signal=-code if code < 0 else None,
-        timed_out=timed_out,
-        stdout=stdout,
-        stderr=stderr,
-        wall_s=time.monotonic() - started,
-        cpu_s=cpu_s,
-        peak_memory_bytes=peak_memory_bytes,
-    )
+    with _running(command, env or {}, subprocess.DEVNULL, on_line) as running:
+        return running.finish()
+
+
+@contextlib.contextmanager
+def start(command: Command) -> Iterator[Running]:
+    """Start a program to talk with. It is ended with the context, whatever happened; everything else is as in `run`.
+
+    Args:
+        command: What to start.
+
+    Raises:
+        EnvironmentProblem: The program cannot be started at all.
+        Interrupted: The harness is being stopped.
+    """
+    with _running(command, {}, subprocess.PIPE, None) as running:
+        yield running
+
+
+class Running:
+    """A program that was started, until its end has been seen (`harness.core.protocols.LiveProcess`).
+
+    The limit of its command counts only the time in which somebody waits for it: while it is idle because another
+    program is measured, it cannot be late.
+
+    Args:
+        command: What was started.
+        process: The process, with both outputs on pipes.
+        on_line: Called with each line of standard error as it arrives.
+    """
+
+    def __init__(
+        self, command: Command, process: subprocess.Popen[bytes], on_line: Callable[[str], None] | None
+    ) -> None:
+        self._command = command
+        self._process = process
+        self._on_line = on_line
+        self._started = time.monotonic()
+        self._left_s = command.timeout_s
+        self._out, self._err = bytearray(), bytearray()
+        self._heard = self._told = 0
+        self._flooded = False
+        self._selector = selectors.DefaultSelector()
+        for pipe, buffer in ((process.stdout, self._out), (process.stderr, self._err)):
+            if pipe is not None:
+                self._selector.register(pipe, selectors.EVENT_READ, buffer)
+
+    def tell(self, line: str) -> None:
+        """Write a line to its standard input; one that is gone does not hear it."""
+        if self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.write(f"{line}\n".encode())
+
+    def hear(self, line: str) -> bool:
+        """Wait for this line of standard output; other lines are passed over, and kept.
+
+        Returns:
+            False when the program ended without it, or its time is over.
+
+        Raises:
+            Interrupted: The harness is being stopped.
+        """
+        with self._waiting() as deadline:
+            while not (heard := self._find(line)) and self._read(deadline):
+                pass
+        check_stopping()
+        return heard
+
+    def finish(self) -> Completed:
+        """Close its standard input, and wait for its end; its whole group is ended then.
+
+        A program that wrote more than `MOST_BYTES` counts as killed; standard error says so last.
+
+        Raises:
+            Interrupted: The harness is being stopped.
+        """
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            with self._waiting() as deadline:
+                while self._read(deadline):
+                    pass
+                timed_out = not self._flooded and not _wait(self._process, deadline)
+        finally:
+            cpu_s, peak_memory_bytes = self._end()
+        if _stopping.is_set():
+            raise Interrupted("stopped while the program was running")
+        code = -signal.SIGKILL if self._flooded else self._process.returncode
+        return Completed(
+            command=self._command,
+            exit_code=code if code >= 0 else None,
+            signal=-code if code < 0 else None,
+            timed_out=timed_out,
+            stdout=self._out.decode(errors="replace"),
+            stderr=self._err.decode(errors="replace"),
+            wall_s=time.monotonic() - self._started,
+            cpu_s=cpu_s,
+            peak_memory_bytes=peak_memory_bytes,
+        )
+
+    def close(self) -> None:
+        """End it now, if its end has not been seen."""
+        if self._process.returncode is None:
+            self._end()
+
+    @contextlib.contextmanager
+    def _waiting(self) -> Iterator[float]:
+        """Let its clock run. Gives the moment when its time is over."""
+        deadline = time.monotonic() + self._left_s
+        try:
+            yield deadline
+        finally:
+            self._left_s = deadline - time.monotonic()
+
+    def _find(self, line: str) -> bool:
+        """Look through the lines of standard output that were not looked at yet."""
+        while (end := self._out.find(b"\n", self._heard)) >= 0:
+            said, self._heard = self._out[self._heard : end], end + 1
+            if said == line.encode():
+                return True
+        return False
+
+    def _read(self, deadline: float) -> bool:
+        """Wait for output, for a moment; False when there is nothing more to wait for.
+
+        Whether it ended is asked before its output is looked at: what it wrote until then is in the pipes, and is read
+        without waiting. A grandchild that keeps a pipe open does not hold us.
+        """
+        if not self._selector.get_map() or self._flooded or _stopping.is_set() or time.monotonic() >= deadline:
+            return False
+        ended = _ended(self._process)
+        ready = self._selector.select(0.0 if ended else min(_LOOK_S, max(0.0, deadline - time.monotonic())))
+        for key, _ in ready:
+            chunk = os.read(key.fd, 1 << 16)
+            if not chunk:
+                self._selector.unregister(key.fileobj)
+            key.data.extend(chunk)
+            self._flooded = self._flooded or len(key.data) > MOST_BYTES
+        if self._flooded:
+            self._err += f"\nended because it wrote more than {MOST_BYTES >> 20} MiB to one of its outputs\n".encode()
+        if self._on_line is not None:
+            self._told = _tell(self._err, self._told, self._on_line)
+        return bool(ready) or not ended
+
+    def _end(self) -> tuple[float, int | None]:
+        """Kill it and what is left of its group, collect it, and close the pipes. Returns CPU seconds and peak memory.
+
+        Itself too: a program that moved to another group would be waited for without end.
+        """
+        self._selector.close()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+        kill_group(self._process.pid)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(self._process.pid, signal.SIGKILL)
+        return _reap(self._process)
 
 
 def check_stopping() -> None:
@@ -81,6 +223,66 @@ def check_stopping() -> None:
     """
     if _stopping.is_set():
         raise Interrupted("stopped while it was working")
+
+
+def pause(seconds: float) -> None:
+    """Let time pass, unless the harness is being stopped. The one way to wait for nothing but time.
+
+    It looks again and again and does not wait on an event: the signal handler, which may run in the midst of that very
+    wait, could then not set it.
+
+    Raises:
+        Interrupted: The harness is being stopped.
+    """
+    end = time.monotonic() + seconds
+    check_stopping()
+    while (left := end - time.monotonic()) > 0:
+        time.sleep(min(left, _LOOK_S))
+        check_stopping()
+
+
+def patiently(attempt: Callable[[], bool], timeout_s: float = math.inf) -> bool:
+    """Try until it succeeds: a lock that another process may hold.
+
+    Args:
+        attempt: Tries once, without waiting.
+        timeout_s: For how long.
+
+    Returns:
+        False when the time is over.
+
+    Raises:
+        Interrupted: The harness is being stopped.
+    """
+    end = time.monotonic() + timeout_s
+    while not attempt():
+        if time.monotonic() >= end:
+            return False
+        pause(_TRY_S)
+    return True
+
+
+def dying_with_us(command: Command) -> Command:
+    """The same start, which Linux ends when the harness is killed: what a killed run left disturbs no later one.
+
+    Raises:
+        EnvironmentProblem: There is no such program; behind the prefix it would look like a failure of the prefix.
+    """
+    program = command.argv[0]
+    place = program if "/" not in program else str((command.cwd or Path()) / program)
+    if shutil.which(place, path=command.env.get("PATH")) is None:
+        raise _no_such_program(program)
+    return command.replace_argv((*_death_prefix(), *command.argv))
+
+
+@cache
+def _death_prefix() -> tuple[str, ...]:
+    setpriv = shutil.which("setpriv")
+    return (setpriv, "--pdeathsig", "KILL") if setpriv else ()
+
+
+def _no_such_program(program: str) -> EnvironmentProblem:
+    return EnvironmentProblem(f"cannot start {program}: no such program", hint="check the path, or install it")
 
 
 def inherited() -> dict[str, str]:
@@ -105,13 +307,19 @@ def kill_group(group: int) -> None:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into an orderly end: every child is killed, and `KeyboardInterrupt` unwinds the flow."""
+    """Turn SIGINT, SIGTERM and SIGHUP into an orderly end: children are killed, `KeyboardInterrupt` unwinds the flow.
+
+    SIGHUP stays ignored where it is, that is under `nohup`.
+    """
 
     def stop(number: int, _frame: object) -> None:
         _stopping.set()
         raise KeyboardInterrupt(signal.Signals(number).name)
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     finally:
@@ -120,11 +328,25 @@ def interruptible() -> Iterator[None]:
         _stopping.clear()
 
 
-def _start(command: Command, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+@contextlib.contextmanager
+def _running(
+    command: Command, env: Mapping[str, str], stdin: int, on_line: Callable[[str], None] | None
+) -> Iterator[Running]:
+    if _stopping.is_set():
+        raise Interrupted("stopped before the program was started")
+    running = Running(command, _start(command, {**inherited(), **env, **command.env}, stdin), on_line)
+    try:
+        yield running
+    finally:
+        running.close()
+
+
+def _start(command: Command, environment: Mapping[str, str], stdin: int) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             command.argv,
-            stdin=subprocess.DEVNULL,
+            bufsize=0,  # what is told arrives at once
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=dict(environment),
@@ -132,42 +354,9 @@ def _start(command: Command, environment: Mapping[str, str]) -> subprocess.Popen
             process_group=0,
         )
     except FileNotFoundError as error:
-        raise EnvironmentProblem(
-            f"cannot start {command.argv[0]}: no such program", hint="check the path, or install it"
-        ) from error
+        raise _no_such_program(command.argv[0]) from error
     except (OSError, ValueError) as error:
         raise EnvironmentProblem(f"cannot start {command.argv[0]}: {error}") from error
-
-
-def _capture(
-    process: subprocess.Popen[bytes], deadline: float, on_line: Callable[[str], None] | None
-) -> tuple[str, str]:
-    """Read both pipes until they close, the child ends or its time is over.
-
-    A grandchild that keeps a pipe open does not hold us.
-    """
-    out, err = bytearray(), bytearray()
-    told = 0
-    with selectors.DefaultSelector() as selector:
-        for pipe, buffer in ((process.stdout, out), (process.stderr, err)):
-            if pipe is not None:
-                selector.register(pipe, selectors.EVENT_READ, buffer)
-        while selector.get_map() and not _stopping.is_set() and time.monotonic() < deadline:
-            ready = selector.select(min(_LOOK_S, max(0.0, deadline - time.monotonic())))
-            for key, _ in ready:
-                chunk = os.read(key.fd, 1 << 16)
-                if chunk:
-                    key.data.extend(chunk)
-                else:
-                    selector.unregister(key.fileobj)
-            if on_line is not None:
-                told = _tell(err, told, on_line)
-            if not ready and _ended(process):
-                break
-    for pipe in (process.stdout, process.stderr):
-        if pipe is not None:
-            pipe.close()
-    return out.decode(errors="replace"), err.decode(errors="replace")
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float) -> bool:
@@ -213,7 +402,5 @@ def _reap(process: subprocess.Popen[bytes]) -> tuple[float, int | None]:
 
 def which(program: str, path: Path | None = None) -> Path | None:
     """Where a program is, or None."""
-    import shutil  # noqa: PLC0415 - only `doctor` and builds ask
-
     found = shutil.which(program, path=str(path) if path else None)
     return Path(found) if found else None

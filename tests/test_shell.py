@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import os
+import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -66,6 +68,103 @@ def test_a_grandchild_that_keeps_the_output_open_does_not_hold_us() -> None:
     assert time.monotonic() - started < 10
 
 
+def test_what_a_program_writes_just_before_its_end_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The program writes and ends after we looked at its pipes, and before we look whether it ended."""
+    go = tmp_path / "go"
+    select = selectors.DefaultSelector.select
+    first = True
+
+    def look(self: selectors.DefaultSelector, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        nonlocal first
+        found = select(self, 0.0 if first else timeout)
+        if first:
+            first = False
+            go.touch()
+            time.sleep(0.5)
+        return found
+
+    monkeypatch.setattr(selectors.DefaultSelector, "select", look)
+    script = Command(("/bin/sh", "-c", 'while ! [ -e "$0" ]; do sleep 0.01; done; echo last', str(go)), timeout_s=20)
+    assert shell.run(script).stdout == "last\n"
+    assert not first
+
+
+@pytest.mark.slow
+def test_no_output_is_lost_beside_a_busy_thread() -> None:
+    over = threading.Event()
+    busy = threading.Thread(target=lambda: [sum(range(10_000)) for _ in iter(over.is_set, True)])
+    busy.start()
+    try:
+        said = [shell.run(Command(("/bin/sh", "-c", "sleep 0.2; echo said"))).stdout for _ in range(60)]
+    finally:
+        over.set()
+        busy.join()
+    assert said == ["said\n"] * 60
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_program_that_floods_is_ended_and_no_success(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shell, "MOST_BYTES", 2 << 20)
+    code = f"import sys\nwhile True: print('y' * 1000, file=sys.{stream})"
+    completed = shell.run(python(code))
+    assert not completed.ok
+    assert not completed.timed_out
+    assert "wrote more than 2 MiB" in completed.describe()
+    assert len(completed.stdout) + len(completed.stderr) < 3 << 20
+
+
+def test_a_program_that_wrote_too_much_and_ended_well_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shell, "MOST_BYTES", 1 << 10)
+    completed = shell.run(python("print('y' * 2000)"))
+    assert not completed.ok
+
+
+MOVED = """
+import os, time
+os.setpgid(0, os.getpgid(os.getppid()))
+print("moved", flush=True)
+time.sleep(8)
+"""
+
+
+def test_a_program_that_leaves_its_group_does_not_outlive_its_limit() -> None:
+    started = time.monotonic()
+    completed = shell.run(python(MOVED, timeout_s=1.0))
+    assert completed.stdout == "moved\n"
+    assert completed.timed_out
+    assert time.monotonic() - started < 6
+
+
+def test_a_child_that_left_the_group_and_keeps_the_output_open_does_not_hold_us() -> None:
+    code = "import os, sys, time\nif os.fork() == 0:\n os.setsid(); time.sleep(8)\nelse:\n print('done')"
+    started = time.monotonic()
+    assert shell.run(python(code)).stdout == "done\n"
+    assert time.monotonic() - started < 6
+
+
+def test_a_pause_is_as_long_as_it_shall_be() -> None:
+    started = time.monotonic()
+    shell.pause(0.05)
+    shell.pause(0.0)
+    assert time.monotonic() - started >= 0.05
+
+
+def test_an_attempt_is_made_until_it_succeeds_or_its_time_is_over() -> None:
+    answers = iter((False, False, True))
+    assert shell.patiently(lambda: next(answers))
+    assert not shell.patiently(lambda: False, 0.05)
+
+
+def test_a_program_that_is_missing_is_named_also_behind_a_prefix(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentProblem, match="cannot start nowhere"):
+        shell.dying_with_us(Command(("nowhere",)))
+    own = tmp_path / "own"
+    own.write_text("#!/bin/sh\necho mine\n")
+    own.chmod(0o755)
+    for command in (Command(("own",), env={"PATH": f"{tmp_path}:/bin"}), Command(("./own",), cwd=tmp_path)):
+        assert shell.run(shell.dying_with_us(command)).stdout == "mine\n"
+
+
 def test_lines_of_standard_error_are_told_as_they_come() -> None:
     lines: list[str] = []
     shell.run(python("import sys; print('a\\nb', file=sys.stderr); sys.stderr.write('c')"), on_line=lines.append)
@@ -112,7 +211,7 @@ except KeyboardInterrupt as error:
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interruption_ends_children_and_unwinds(tmp_path: Path, number: signal.Signals) -> None:
     pid = tmp_path / "pid"
     main = subprocess.Popen((sys.executable, "-c", MAIN, str(pid)), stdout=subprocess.PIPE, text=True)
@@ -121,3 +220,48 @@ def test_interruption_ends_children_and_unwinds(tmp_path: Path, number: signal.S
     output, _ = main.communicate(timeout=20)
     assert f"stopped by {number.name}" in output
     assert not is_running(int(pid.read_text()))
+
+
+PAUSED = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from harness import shell
+def work():
+    Path(sys.argv[1]).write_text("1")
+    try:
+        shell.patiently(lambda: False) if sys.argv[2] == "try" else shell.pause(60)
+    except shell.Interrupted:
+        print("gave up", flush=True)
+try:
+    with shell.interruptible(), ThreadPoolExecutor() as pool:
+        pool.submit(work).result()
+except KeyboardInterrupt as error:
+    print("stopped by", error, flush=True)
+"""
+
+
+@pytest.mark.parametrize("way", ["pause", "try"])
+def test_interruption_ends_waiting_in_every_thread(tmp_path: Path, way: str) -> None:
+    begun = tmp_path / "begun"
+    main = subprocess.Popen((sys.executable, "-c", PAUSED, str(begun), way), stdout=subprocess.PIPE, text=True)
+    wait_until(lambda: written(begun))
+    started = time.monotonic()
+    main.send_signal(signal.SIGINT)
+    output, _ = main.communicate(timeout=20)
+    assert output.splitlines() == ["gave up", "stopped by SIGINT"]
+    assert time.monotonic() - started < 10
+
+
+def test_hanging_up_is_ignored_under_nohup(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    quick = (
+        MAIN.replace("sleep 60", "sleep 1; echo over").replace("shell.run(", "print(shell.run(").replace(")))", "))))")
+    )
+    argv = ("nohup", sys.executable, "-c", quick, str(pid))
+    main = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    wait_until(lambda: written(pid))
+    main.send_signal(signal.SIGHUP)
+    output, _ = main.communicate(timeout=20)
+    assert "over" in output
+    assert "stopped" not in output

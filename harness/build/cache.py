@@ -115,8 +115,7 @@ class BuildCache:
                     told = True
                 if time.monotonic() > waited_until:
                     raise BuildFailed(f"{order.what} has been built by another process for hours", hint="end it")
-                shell.check_stopping()
-                time.sleep(_LOOK_S)
+                shell.pause(_LOOK_S)
         return build
 
     def entries(self) -> Sequence[CachedBuild]:

@@ -38,6 +38,7 @@ class DeviceState(Value):
         time: Unix seconds.
         load: Runnable tasks, one-minute average.
         busy: Share (0..1) of the CPU time of the whole machine used since the previous state.
+        cpus: How many CPUs `busy` is a share of, which may be more than those that may be used.
         frequency_mhz: Current frequency by CPU.
         temperature_c: Hottest sensor.
         throttle_count: Thermal throttling events since boot.
@@ -49,6 +50,7 @@ class DeviceState(Value):
     time: float
     load: float | None = None
     busy: float | None = None
+    cpus: int | None = None
     frequency_mhz: tuple[float, ...] | None = None
     temperature_c: float | None = None
     throttle_count: int | None = None

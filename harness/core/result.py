@@ -49,6 +49,7 @@ class Launch(Value):
         started: Unix seconds.
         wall_s: Seconds from start to end.
         cpu_s: CPU seconds.
+        beside_cpu_s: CPU seconds of the program that it took turns with, which lived at the same time.
         peak_memory_bytes: Peak resident memory of the process, as the platform saw it.
         before: Device state before it.
         after: Device state after it.
@@ -63,6 +64,7 @@ class Launch(Value):
     started: float
     wall_s: float = 0.0
     cpu_s: float | None = None
+    beside_cpu_s: float | None = None
     peak_memory_bytes: int | None = None
     before: DeviceState | None = None
     after: DeviceState | None = None

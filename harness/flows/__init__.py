@@ -1,7 +1,7 @@
 """What the commands do: each flow is a list of stages, and the only place where the stage packages meet.
 
     run           measure once                        worker      one device's share of a run
-    compare       control against treatment           turns       one device's share: a pair of each benchmark in turn
+    compare       control against treatment           rounds      one device's share: a pair of each benchmark in turn
       requests    what the command line asks for      contest     one comparison while it runs
       sides       where both runners come from        journal     its pairs on disk
       standings   what a person watches               recomputed  stored verdicts again

@@ -24,9 +24,9 @@ from harness.flows.contest import Contest, Versus
 from harness.flows.jobs import job_of, meta_of
 from harness.flows.plan import Assignment, Builds, Failure, Files, Plan
 from harness.flows.reporting import Reporting
+from harness.flows.rounds import Rounds
 from harness.flows.run import environment_of, fetch, make_plan
 from harness.flows.sides import Side, build_side, same_bytes
-from harness.flows.turns import Turns
 from harness.settings import Settings
 
 
@@ -100,7 +100,7 @@ class _Comparison:
         with ThreadPoolExecutor(len(devices)) as pool:
             workers = [
                 pool.submit(
-                    Turns(
+                    Rounds(
                         device,
                         self._plan.platform,
                         self._plan.frameworks,

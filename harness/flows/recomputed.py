@@ -43,7 +43,7 @@ def show(place: Path, decide: Mapping[str, object], console: Console) -> ExitCod
 
 def _again(result: Result, decide: Mapping[str, object]) -> Result:
     comparison = result.comparison
-    if comparison is None:
-        return result
+    if comparison is None or not (result.ok or comparison.identical):
+        return result  # what failed stays failed: its pairs are not all there were
     parameters = decided_by({**comparison.parameters.model_dump(), **decide})
     return result.model_copy(update={"comparison": recompute(comparison, parameters)})

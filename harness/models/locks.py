@@ -9,6 +9,7 @@ from pathlib import Path
 from harness.core.benchmark import ModelFile
 from harness.core.protocols import Progress
 from harness.models.failures import told_as_unavailable
+from harness.shell import patiently
 
 
 @contextlib.contextmanager
@@ -17,17 +18,22 @@ def locked(path: Path, file: ModelFile, progress: Progress) -> Iterator[None]:
 
     Raises:
         FileUnavailable: The lock file cannot be made.
+        Interrupted: The harness is being stopped.
     """
     from filelock import FileLock, Timeout  # noqa: PLC0415 - takes 40 ms, and a warm cache needs no lock
 
     with told_as_unavailable(file, "locking its place in the cache"):
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path)
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
+
+        def attempt() -> bool:
+            with contextlib.suppress(Timeout):
+                lock.acquire(blocking=False)
+            return lock.is_locked
+
+        if not attempt():
             progress.say(f"{file.filename}: waiting for another harness that is bringing it")
-            lock.acquire()
+            patiently(attempt)
     try:
         yield
     finally:

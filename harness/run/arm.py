@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from harness.core.benchmark import Benchmark, HostStep
-from harness.core.command import Completed
+from harness.core.command import Command, Completed
 from harness.core.files import CachedFile
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import Observation
@@ -15,9 +16,39 @@ from harness.core.note import Note
 from harness.core.protocols import Clock, Framework, Session, Staged
 from harness.core.result import Launch, Outcome, RawLog
 from harness.run.host_steps import run_step
-from harness.run.launch import commands_of, fetch_outputs, launch
-from harness.run.names import on_device, on_host
+from harness.run.launch import Launched, commands_of, fetch_outputs, launch
+from harness.run.names import Names, on_device, on_host
 from harness.run.staging import made_files, stage
+from harness.shell import pause
+
+
+class Seen(NamedTuple):
+    """What became of a launch, and what it said, also when it failed."""
+
+    launch: Launch
+    observations: tuple[Observation, ...]
+
+    @property
+    def counts(self) -> bool:
+        """Whether it can be compared: it went well, and heat did not disturb it."""
+        return self.launch.outcome is Outcome.OK and not self.launch.throttled
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A launch before its start.
+
+    Attributes:
+        index: Its number among the launches of its arm.
+        benchmark: What it measures.
+        commands: What to start, in order.
+        names: Values of the placeholders on the device.
+    """
+
+    index: int
+    benchmark: Benchmark
+    commands: tuple[Command, ...]
+    names: Names
 
 
 class Arm:
@@ -33,10 +64,10 @@ class Arm:
 
     def __init__(self, job: Job, session: Session, framework: Framework, scratch: Path, clock: Clock) -> None:
         self.job = job
-        self._session = session
-        self._framework = framework
+        self.session = session
+        self.framework = framework
+        self.clock = clock
         self._scratch = scratch
-        self._clock = clock
         self._started = clock()
         self._launches: list[Launch] = []
         self._observations: list[tuple[Observation, ...]] = []
@@ -61,7 +92,7 @@ class Arm:
         """
         self._step("postprocess-model", self.job.benchmark.model_after, 0)
 
-    def launch(self, benchmark: Benchmark) -> tuple[Launch, tuple[Observation, ...]]:
+    def launch(self, benchmark: Benchmark) -> Seen:
         """Start the runner once, with the steps around it.
 
         Args:
@@ -74,24 +105,36 @@ class Arm:
             BenchmarkFailed: It could not be started, or a step around it failed.
             DeviceLost: The device went away.
         """
+        prepared = self.prepare(benchmark)
+        return self.keep(prepared, launch(prepared.index, prepared.commands, self.session, self.clock))
+
+    def prepare(self, benchmark: Benchmark) -> Prepared:
+        """Everything of a launch that comes before its start. It is started, and kept, before another is prepared.
+
+        Arguments and errors as for `launch`.
+        """
         index = len(self._launches)
         self._step("preprocess", benchmark.before, index)
         staged = self._stage(index)
-        names = on_device(self.job, self._session.device, staged, self._scratch, index)
-        commands = commands_of(benchmark, self.job.build, self._framework, staged, names)
-        time.sleep(benchmark.sleep_before_run_s)
-        launched = launch(index, commands, self._session, self._clock)
-        launched = fetch_outputs(launched, benchmark, self._session, names, self._scratch)
-        self._launches.append(launched.launch)
-        self._logs.extend(launched.logs)
-        self._observations.append(self._parsed(launched.completed))
-        if launched.launch.outcome is Outcome.OK:
-            after = self._step("postprocess", benchmark.after, index)
+        names = on_device(self.job, self.session.device, staged, self._scratch, index)
+        commands = commands_of(benchmark, self.job.build, self.framework, staged, names)
+        pause(benchmark.sleep_before_run_s)
+        return Prepared(index, benchmark, commands, names)
+
+    def keep(self, prepared: Prepared, launched: Launched) -> Seen:
+        """Everything of a launch that comes after its end. Returns and errors as for `launch`."""
+        benchmark = prepared.benchmark
+        fetched = fetch_outputs(launched, benchmark, self.session, prepared.names, self._scratch)
+        self._launches.append(fetched.launch)
+        self._logs.extend(fetched.logs)
+        self._observations.append(self._parsed(fetched.completed))
+        if fetched.launch.outcome is Outcome.OK:
+            after = self._step("postprocess", benchmark.after, prepared.index)
             self._observations[-1] += self._parsed(after) if after else ()
-        return launched.launch, self._observations[-1]
+        return Seen(fetched.launch, self._observations[-1])
 
     def discard(self) -> None:
-        """Let the last launch stand in the record, but not what it said: it only warmed up."""
+        """Let the last launch stand in the record, but not what it said: it only warmed up, or its pair was lost."""
         self._observations[-1] = ()
 
     def note(self, note: Note) -> None:
@@ -102,7 +145,7 @@ class Arm:
         """Everything that was seen."""
         return Measurement(
             started=self._started,
-            finished=self._clock(),
+            finished=self.clock(),
             outcome=outcome,
             reason=reason,
             hint=hint,
@@ -115,14 +158,14 @@ class Arm:
 
     def _stage(self, index: int) -> Staged:
         """Once for all launches, unless a step makes new files for each of them."""
-        made = made_files(self.job.benchmark, on_host(self.job, self._session.device, self._scratch, index))
+        made = made_files(self.job.benchmark, on_host(self.job, self.session.device, self._scratch, index))
         if self._staged is None or made:
             self._made = made
-            self._staged = stage(self.job, made, self._session)
+            self._staged = stage(self.job, made, self.session)
         return self._staged
 
     def _parsed(self, completed: tuple[Completed, ...]) -> tuple[Observation, ...]:
-        observations, notes = self._framework.parse(completed, self.job.benchmark)
+        observations, notes = self.framework.parse(completed, self.job.benchmark)
         self._notes.extend(notes)
         return tuple(observations)
 
@@ -130,7 +173,7 @@ class Arm:
         return run_step(
             name,
             step,
-            on_host(self.job, self._session.device, self._scratch, index),
+            on_host(self.job, self.session.device, self._scratch, index),
             self.job.files,
             scratch=self._scratch,
             env=self.job.benchmark.env,

@@ -51,7 +51,8 @@ def run_step(
         argv = names.words(template)
         if not argv:
             continue
-        completed = shell.run(Command(argv, env=env, timeout_s=step.timeout_s or timeout_s, cwd=scratch))
+        command = Command(argv, env=env, timeout_s=step.timeout_s or timeout_s, cwd=scratch)
+        completed = shell.run(shell.dying_with_us(command))
         if not completed.ok:
             raise BenchmarkFailed(f"{name}: `{' '.join(argv)}` {completed.describe()}")
         done.append(completed)

@@ -9,9 +9,11 @@ from pathlib import Path
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.command import Command, Completed
+from harness.core.device import DeviceState
 from harness.core.errors import BenchmarkFailed
 from harness.core.protocols import Clock, Framework, Session, Staged
 from harness.core.result import Launch, Outcome, RawLog
+from harness.core.values import masked
 from harness.run.names import Names, fetched
 
 
@@ -62,7 +64,21 @@ def launch(index: int, commands: Sequence[Command], session: Session, clock: Clo
         completed.append(session.run(command))
         if not completed[-1].ok:
             break
-    after = session.state()
+    return launched(index, completed, started=started, before=before, after=session.state())
+
+
+def launched(
+    index: int, completed: Sequence[Completed], *, started: float, before: DeviceState, after: DeviceState
+) -> Launched:
+    """The record of a launch from what became of its commands.
+
+    Args:
+        index: Of the launch within its result.
+        completed: The commands that were started, in order; the last one decides.
+        started: Unix seconds.
+        before: The device's state before the first of them.
+        after: The device's state after the last.
+    """
     last = completed[-1]
     outcome, reason = _judge(last)
     record = Launch(
@@ -70,7 +86,7 @@ def launch(index: int, commands: Sequence[Command], session: Session, clock: Clo
         outcome=outcome,
         reason=reason,
         commands=tuple(one.command.argv for one in completed),
-        env=dict(last.command.env),
+        env=masked(last.command.env),
         cpus=last.cpus,
         started=started,
         wall_s=sum(one.wall_s for one in completed),
@@ -82,10 +98,10 @@ def launch(index: int, commands: Sequence[Command], session: Session, clock: Clo
     return Launched(record, tuple(completed), tuple(_logs(index, completed)))
 
 
-def fetch_outputs(launched: Launched, benchmark: Benchmark, session: Session, names: Names, scratch: Path) -> Launched:
+def fetch_outputs(made: Launched, benchmark: Benchmark, session: Session, names: Names, scratch: Path) -> Launched:
     """Bring the output files of a launch that went well to the host; a missing one makes it fail."""
-    if launched.launch.outcome is not Outcome.OK or not benchmark.output_files:
-        return launched
+    if made.launch.outcome is not Outcome.OK or not benchmark.output_files:
+        return made
     files: dict[str, Path] = {}
     for output in benchmark.output_files:
         remote = names.text(output.location)
@@ -93,11 +109,11 @@ def fetch_outputs(launched: Launched, benchmark: Benchmark, session: Session, na
         try:
             session.pull(remote, files[output.key])
         except FileNotFoundError:
-            failed = launched.launch.model_copy(
+            failed = made.launch.model_copy(
                 update={"outcome": Outcome.FAILED, "reason": f"the program ended well but did not write {remote}"}
             )
-            return replace(launched, launch=failed)
-    return replace(launched, completed=(*launched.completed[:-1], replace(launched.completed[-1], files=files)))
+            return replace(made, launch=failed)
+    return replace(made, completed=(*made.completed[:-1], replace(made.completed[-1], files=files)))
 
 
 def left_for(benchmark: Benchmark, spent_s: float, index: int) -> Benchmark:

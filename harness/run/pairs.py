@@ -1,4 +1,4 @@
-"""Pairs of launches: control and treatment back to back, in an order that a recorded coin decides.
+"""Pairs of launches: control and treatment together, in an order that a recorded coin decides.
 
 The coin, and no assumption about noise, is what makes a comparison's verdict exact: given everything that happened
 before, it alone decides which build meets which moment of the machine. A fixed order (control first, ABAB, ABBA) always
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from harness.core.benchmark import Benchmark
@@ -17,6 +18,7 @@ from harness.core.errors import BenchmarkFailed
 from harness.core.metric import LATENCY, Observation, convert
 from harness.core.result import Launch, Outcome
 from harness.run.arm import Arm
+from harness.run.ways import Way
 
 _WARMUP = 10
 _SLOW_S = 0.05
@@ -25,8 +27,9 @@ _FEWEST, _FEWEST_SLOW, _MOST = 10, 3, 200
 (Kalibera and Jones, ISMM 2013, with the variances that launches of a MobileNetV2 runner showed). The optimum is flat.
 An iteration above 50 ms averages out by itself what ten short ones are needed for, and one of them warms up.
 """
-_VOIDED_IN_A_ROW = 3
-"""A launch that fails now and then voids its pair; one that keeps failing is the finding."""
+_FEWEST_FAILURES = 3
+_FAILING_SHARE = 0.2
+"""A launch that fails now and then voids its pair; a side that fails in a fifth of its launches is the finding."""
 _HOT_IN_A_ROW = 20
 """Heat is no fault of a build, and passes; a device that stays hot cannot be measured on."""
 
@@ -34,11 +37,12 @@ Statistics = Callable[[Sequence[float]], tuple[float, ...]]
 
 
 class Spoilt(BenchmarkFailed):
-    """Launches of one side keep failing: there is nothing to compare."""
+    """Launches of one side fail too often: there is nothing to compare."""
 
-    def __init__(self, side: str, launch: Launch) -> None:
-        super().__init__(f"the {side} failed {_VOIDED_IN_A_ROW} times in a row: {launch.reason}")
-        self.outcome = launch.outcome
+    def __init__(self, side: str, launch: Launch, *, failed: int, of: int) -> None:
+        reason = launch.reason or "it reported no sample above zero of what is compared"
+        super().__init__(f"the {side} failed in {failed} of {of} launches: {reason}")
+        self.outcome = Outcome.FAILED if launch.outcome is Outcome.OK else launch.outcome
 
 
 def control_goes_first(seed: int, key: str, index: int) -> bool:
@@ -71,6 +75,7 @@ class PairedLaunches:
         seed: Of the coin.
         key: Benchmark and device, so that each comparison has a coin of its own.
         statistics: The figures of a launch (`harness.core.comparison.STATISTICS`) from its samples.
+        way: How a pair is measured.
         metric: Name of the metric to compare; None takes the latency, else the first that has samples.
         first: Index of the first pair, when earlier ones are known.
     """
@@ -83,6 +88,7 @@ class PairedLaunches:
         seed: int,
         key: str,
         statistics: Statistics,
+        way: Way,
         metric: str | None = None,
         first: int = 0,
     ) -> None:
@@ -90,8 +96,11 @@ class PairedLaunches:
         self._seed = seed
         self._key = key
         self._statistics = statistics
+        self.way = way
         self.next_index = first
-        self._in_a_row = self._hot_in_a_row = 0
+        self._first = first
+        self._failed: Counter[str] = Counter()
+        self._hot_in_a_row = 0
         self._launch_as = control.job.benchmark
         self.metric = metric
         self.unit = ""
@@ -105,7 +114,7 @@ class PairedLaunches:
         """
         for side, arm in self._arms.items():
             arm.begin()
-            launch, observations = arm.launch(self._launch_as)
+            launch, observations = self.way.alone(arm, self._launch_as)
             if launch.outcome is not Outcome.OK:
                 raise BenchmarkFailed(f"the {side} cannot be measured: {launch.reason}")
             chosen = self._chosen(observations)
@@ -126,25 +135,27 @@ class PairedLaunches:
         """
         index, self.next_index = self.next_index, self.next_index + 1
         control_first = control_goes_first(self._seed, self._key, index)
-        order = ("control", "treatment") if control_first else ("treatment", "control")
-        launched: dict[str, tuple[Launch, tuple[float, ...]]] = {}
-        for side in order:
-            launch, observations = self._arms[side].launch(self._launch_as)
-            figures = self._figures(observations) if launch.outcome is Outcome.OK and not launch.throttled else None
-            if figures is None:
-                self._void(side, launch)
+        first, second = ("control", "treatment") if control_first else ("treatment", "control")
+        measured = self.way.pair(self._arms[first], self._arms[second], self._launch_as)
+        seen = dict(zip((first, second), measured.seen, strict=False))
+        figures: dict[str, tuple[float, ...]] = {}
+        for side, one in sorted(seen.items(), key=lambda item: item[1].launch.outcome is Outcome.OK):
+            found = self._figures(one.observations) if one.counts else None
+            if found is None:
+                for started in seen:
+                    self._arms[started].discard()
+                self._void(side, one.launch)
                 return None
-            launched[side] = (launch, figures)
-        self._in_a_row = self._hot_in_a_row = 0
-        (control, control_figures), (treatment, treatment_figures) = launched["control"], launched["treatment"]
+            figures[side] = found
+        self._hot_in_a_row = 0
         return Pair(
             index=index,
             control_first=control_first,
-            control=control_figures,
-            treatment=treatment_figures,
-            control_launch=control.index,
-            treatment_launch=treatment.index,
-            seconds=control.wall_s + treatment.wall_s,
+            control=figures["control"],
+            treatment=figures["treatment"],
+            control_launch=seen["control"].launch.index,
+            treatment_launch=seen["treatment"].launch.index,
+            seconds=measured.seconds,
         )
 
     def end(self) -> None:
@@ -166,9 +177,10 @@ class PairedLaunches:
                     hint="let it cool down, and give it pauses with `cooldown`",
                 )
             return
-        self._in_a_row += 1
-        if self._in_a_row >= _VOIDED_IN_A_ROW:
-            raise Spoilt(side, launch)
+        self._failed[side] += 1
+        failed, launches = self._failed[side], self.next_index - self._first
+        if failed >= _FEWEST_FAILURES and failed > _FAILING_SHARE * launches:
+            raise Spoilt(side, launch, failed=failed, of=launches)
 
     def _chosen(self, observations: Sequence[Observation]) -> Observation | None:
         """The metric to compare, in what one launch said."""

@@ -34,7 +34,7 @@ from harness.core.benchmark import Benchmark, Export, Model, ModelFile, Origin
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.device import Device
-from harness.core.errors import BenchmarkUnsupported, BuildFailed, ExportFailed
+from harness.core.errors import BenchmarkFailed, BuildFailed, ExportFailed
 from harness.core.metric import Observation, convert
 from harness.core.note import Note
 from harness.core.protocols import Exporter, Framework
@@ -178,12 +178,12 @@ def its_command_uses_the_paths_it_is_given(case: FrameworkCase) -> None:
 
 
 def it_refuses_what_it_cannot_run(case: FrameworkCase) -> None:
-    """`BenchmarkUnsupported` with a hint: the reader learns what to write instead."""
+    """`BenchmarkFailed` with a hint, or `BenchmarkUnsupported`: the reader learns what to write instead."""
     refused = [*case.refused, *(() if case.composes else (case.benchmark,))]
     for benchmark in refused:
         try:
             command = _command(case, benchmark, _placed(benchmark, "/d"))
-        except BenchmarkUnsupported as error:
+        except BenchmarkFailed as error:
             expect(bool(error.hint), f"its error has no hint: {error}")
         else:
             raise ContractBroken(f"it composed {command.argv} for a benchmark that it cannot run")

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from harness.core.errors import BenchmarkUnsupported, UsageError
 from harness.settings import Settings
+from platforms.host import placement
 from platforms.host.platform import Host
 
 
 def create(settings: Settings) -> Host:
-    """Entry point of the platform `host`."""
+    """Entry point of the platform `host`.
+
+    Raises:
+        UsageError: The CPUs that were asked for are not there, or nothing can be pinned.
+    """
+    try:
+        placement.checked(settings.cpus or ())
+    except BenchmarkUnsupported as error:
+        raise UsageError(f"--cpus: {error.message}", hint=error.hint) from error
     return Host(
         work=settings.cache_dir / "host",
         name=settings.platform_sig,

@@ -8,6 +8,7 @@ import platform
 import re
 import socket
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -18,12 +19,13 @@ from harness.core.device import Device
 _MACHINE_ID = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 
-def describe(name: str | None, remember: Path) -> Device:
+def describe(name: str | None, remember: Path, cpus: Sequence[int] = ()) -> Device:
     """This machine as a device.
 
     Args:
         name: What to call it; None takes the host name.
         remember: File for an identity of our own, where the system has none.
+        cpus: The CPUs to choose from; none means all that are allowed.
     """
     node = name or socket.gethostname() or "host"
     return Device(
@@ -33,7 +35,7 @@ def describe(name: str | None, remember: Path) -> Device:
         kind=_cpu_model(),
         os=_operating_system(),
         abi=platform.machine(),
-        cores=len(allowed_cpus()),
+        cores=len(set(cpus) or allowed_cpus()),
         memory_bytes=psutil.virtual_memory().total,
         attributes={key: value for key, value in _attributes().items() if value},
     )

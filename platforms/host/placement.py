@@ -6,13 +6,15 @@ and a core that does not exist makes every run fail.
 
 from __future__ import annotations
 
-import time
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import psutil
 
+from harness import shell
 from harness.core.errors import BenchmarkUnsupported
 from platforms.host.identity import allowed_cpus
 
@@ -77,11 +79,15 @@ def look(candidates: Sequence[int] | None = None) -> Placement:
 
 
 def checked(cpus: Sequence[int]) -> tuple[int, ...]:
-    """The CPUs, if all of them exist and may be used.
+    """The CPUs, if all of them exist and may be used, and programs can be pinned to them.
 
     Raises:
         BenchmarkUnsupported: With the ones that there are.
     """
+    if cpus and not can_pin():
+        raise BenchmarkUnsupported(
+            "programs cannot be pinned to CPUs here: there is no `taskset`", hint="apt install util-linux, on Linux"
+        )
     allowed = allowed_cpus()
     missing = sorted(set(cpus) - set(allowed))
     if missing:
@@ -92,9 +98,25 @@ def checked(cpus: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(set(cpus)))
 
 
+def can_pin() -> bool:
+    """Whether programs can be pinned to CPUs."""
+    return _taskset() is not None
+
+
+def pinned(cpus: Sequence[int]) -> tuple[str, ...]:
+    """The prefix that pins a program to these CPUs; none where programs cannot be pinned."""
+    taskset = _taskset()
+    return (taskset, "-c", ",".join(map(str, cpus))) if taskset else ()
+
+
+@cache
+def _taskset() -> str | None:
+    return shutil.which("taskset")
+
+
 def _watch() -> dict[int, float]:
     before = psutil.cpu_times(percpu=True)
-    time.sleep(_LOOK_S)
+    shell.pause(_LOOK_S)
     after = psutil.cpu_times(percpu=True)
     shares = {}
     for number, (old, new) in enumerate(zip(before, after, strict=False)):

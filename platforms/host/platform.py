@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from harness.core.device import Device
+from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
 from harness.core.protocols import Finding, Progress
 from platforms.host import checkup, identity, lock, placement
+from platforms.host.folders import session_folder
 from platforms.host.session import HostSession
 
 
@@ -46,8 +46,8 @@ class Host:
         self._lock_path = lock_path or lock.default_path()
 
     def devices(self) -> Sequence[Device]:
-        """This machine, always."""
-        return (identity.describe(self._label, self._work / "identity"),)
+        """This machine, always. It has the CPUs to choose from, and not more."""
+        return (identity.describe(self._label, self._work / "identity", self._cpus or ()),)
 
     def diagnose(self) -> Sequence[Finding]:
         """What steadies measurements here, and what is missing for that."""
@@ -56,21 +56,24 @@ class Host:
     @contextlib.contextmanager
     def open(self, device: Device, progress: Progress) -> Iterator[HostSession]:
         """Hold the machine, look which CPUs are free, and give the session a folder of its own."""
-        with lock.held(self._lock_path, self._lock_timeout_s, progress):
-            sessions = self._work / "sessions"
-            self._sweep(sessions)
-            folder = Path(tempfile.mkdtemp(prefix="session-", dir=sessions))
-            try:
-                chosen = placement.look(self._cpus or None)
-                placed = device.model_copy(update={"attributes": {**device.attributes, "placement": chosen.describe()}})
-                yield HostSession(placed, folder, chosen, pin=self._cpus != ())
-            finally:
-                if not self._keep:
-                    shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.ExitStack() as stack:
+            session = self._opened(device, progress, stack)
+            yield session
 
-    def _sweep(self, sessions: Path) -> None:
-        """Remove what killed sessions left: whoever holds the machine is the only one who uses these folders."""
-        sessions.mkdir(parents=True, exist_ok=True)
-        if not self._keep:
-            for left in sessions.iterdir():
-                shutil.rmtree(left, ignore_errors=True)
+    def _opened(self, device: Device, progress: Progress, stack: contextlib.ExitStack) -> HostSession:
+        try:
+            stack.enter_context(lock.held(self._lock_path, self._lock_timeout_s, progress))
+            folder = stack.enter_context(session_folder(self._work, keep=self._keep))
+            chosen = placement.look(self._cpus)
+            attributes = {**device.attributes, "placement": chosen.describe()} if self._pins else device.attributes
+            return HostSession(device.model_copy(update={"attributes": attributes}), folder, chosen, pin=self._pins)
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"cannot prepare this machine: {error}", hint="check space and permissions, or use another --cache_dir"
+            ) from error
+        except BenchmarkUnsupported as error:  # the CPUs were there when the platform was made
+            raise EnvironmentProblem(error.message, hint=error.hint) from error
+
+    @property
+    def _pins(self) -> bool:
+        return self._cpus != () and placement.can_pin()

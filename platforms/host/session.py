@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from collections.abc import Mapping
-from dataclasses import replace
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness import shell
@@ -13,12 +13,13 @@ from harness.core.command import Command, Completed
 from harness.core.device import Device, DeviceState
 from harness.core.errors import EnvironmentProblem
 from harness.core.protocols import Staged
-from platforms.host.placement import Placement, checked
+from platforms.host.copies import Copies
+from platforms.host.placement import Placement, can_pin, checked, pinned
 from platforms.host.state import StateReader
 
 
 class HostSession:
-    """A session on this machine.
+    """A session on this machine (`Session` and `Live` of `harness.core.protocols`).
 
     Args:
         device: This machine.
@@ -34,26 +35,45 @@ class HostSession:
         self._placement = placement
         self._pin = pin
         self._state = StateReader()
+        self._copies = Copies(folder / "files")
 
     def stage(self, files: Mapping[str, Path], programs: Mapping[str, Path]) -> Staged:
-        """Nothing is copied that can be used where it is: data are linked, programs too unless they lack their bit."""
+        """Data are linked to copies of this session (see `Copies`); programs are used where they are, if they can be.
+
+        Raises:
+            BenchmarkFailed: An earlier program changed a file of the cache.
+            EnvironmentProblem: A file cannot be read, or not be copied.
+        """
         folder = self._folder / str(self._staged)
         self._staged += 1
-        folder.mkdir()
-        return Staged(
-            str(folder),
-            {name: _linked(folder / name, path) for name, path in files.items()},
-            {name: str(_executable(path, folder / "programs")) for name, path in programs.items()},
-        )
+        try:
+            folder.mkdir()
+            for name, path in files.items():
+                self._copies.link(folder / name, path)
+            started = {name: str(_executable(path, folder / "programs")) for name, path in programs.items()}
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"cannot stage {error.filename or folder}: {error.strerror}", hint="check space and permissions there"
+            ) from error
+        return Staged(str(folder), {name: str(folder / name) for name in files}, started)
 
     def run(self, command: Command) -> Completed:
-        """Run pinned, in a process group of its own, which dies with the harness."""
+        """Run pinned, in a process group of its own, which dies with the harness.
+
+        Raises:
+            BenchmarkFailed: A staged file was changed.
+            BenchmarkUnsupported: It cannot be pinned to its CPUs.
+            EnvironmentProblem: It cannot be started.
+        """
         cpus = self._cpus(command)
-        cwd = command.cwd or self._folder
-        _check_program(command.argv[0], cwd)
-        argv = (*_follow_parent(), *_pinned(cpus), *command.argv)
-        completed = shell.run(replace(command, argv=argv, cwd=cwd))
-        return replace(completed, cpus=cpus or None)
+        return self._ended(shell.run(self._prefixed(command, cpus)), cpus)
+
+    @contextlib.contextmanager
+    def start(self, command: Command) -> Iterator[_Live]:
+        """Start as `run` does, to talk with. Its errors are those of `run`."""
+        cpus = self._cpus(command)
+        with shell.start(self._prefixed(command, cpus)) as running:
+            yield _Live(running, lambda completed: self._ended(completed, cpus))
 
     def pull(self, remote: str, local: Path) -> None:
         """Move, whole or not at all."""
@@ -67,18 +87,41 @@ class HostSession:
         """The machine's state now."""
         return self._state.read()
 
+    def _prefixed(self, command: Command, cpus: tuple[int, ...]) -> Command:
+        placed = replace(command, cwd=command.cwd or self._folder)
+        started = shell.dying_with_us(placed)  # looks for the program itself, and not for what pins it
+        if not cpus:
+            return started
+        prefix = started.argv[: -len(placed.argv)]
+        return started.replace_argv((*prefix, *pinned(cpus), *placed.argv))
+
+    def _ended(self, completed: Completed, cpus: tuple[int, ...]) -> Completed:
+        self._copies.check(f"it {completed.describe()}" if not completed.ok else "it ended well")
+        return replace(completed, cpus=cpus or None)
+
     def _cpus(self, command: Command) -> tuple[int, ...]:
         if command.cpus is not None:
             return checked(command.cpus)
-        if self._pin and command.threads is not None:
+        if self._pin and can_pin() and command.threads is not None:
             return self._placement.choose(command.threads)
         return ()
 
 
-def _linked(place: Path, path: Path) -> str:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.symlink_to(path)
-    return str(place)
+@dataclass(frozen=True, slots=True)
+class _Live:
+    """A live process, and what is to be done at its end."""
+
+    running: shell.Running
+    ended: Callable[[Completed], Completed]
+
+    def tell(self, line: str) -> None:
+        self.running.tell(line)
+
+    def hear(self, line: str) -> bool:
+        return self.running.hear(line)
+
+    def finish(self) -> Completed:
+        return self.ended(self.running.finish())
 
 
 def _executable(path: Path, folder: Path) -> Path:
@@ -91,26 +134,3 @@ def _executable(path: Path, folder: Path) -> Path:
     shutil.copyfile(path, copy)
     copy.chmod(0o755)
     return copy
-
-
-def _check_program(program: str, cwd: Path) -> None:
-    """Say what is missing ourselves: behind a prefix it would look like a failure of the prefix."""
-    if shutil.which(program if "/" not in program else cwd / program) is None:
-        raise EnvironmentProblem(f"cannot start {program}: no such program", hint="check the path, or install it")
-
-
-@cache
-def _follow_parent() -> tuple[str, ...]:
-    """A prefix by which Linux ends the program when the harness is killed: a killed run disturbs no later one."""
-    setpriv = shutil.which("setpriv")
-    return (setpriv, "--pdeathsig", "KILL") if setpriv else ()
-
-
-def _pinned(cpus: tuple[int, ...]) -> tuple[str, ...]:
-    taskset = _taskset()
-    return (taskset, "-c", ",".join(map(str, cpus))) if taskset and cpus else ()
-
-
-@cache
-def _taskset() -> str | None:
-    return shutil.which("taskset")

@@ -27,6 +27,7 @@ class StateReader:
             time=time.time(),
             load=os.getloadavg()[0],
             busy=self._busy(),
+            cpus=psutil.cpu_count(),
             frequency_mhz=_frequencies(),
             temperature_c=_temperature(),
             throttle_count=_throttle_count(),

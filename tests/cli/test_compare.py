@@ -237,3 +237,41 @@ def test_a_journal_that_cannot_be_written_costs_no_result(project: Project, spec
     assert done.code == 1, done.stderr
     notes = done.read()[0]["comparison"]["notes"]
     assert [note["code"] for note in notes] == ["journal"]
+
+
+def test_a_treatment_that_crashes_often_is_a_failure_and_its_samples_do_not_count(project: Project, spec: Path) -> None:
+    count = project.folder / "count"
+    crash = f"""
+counter = {str(count)!r}
+number = len(open(counter).read()) if __import__("os").path.exists(counter) else 0
+open(counter, "a").write("x")
+if number % 3:
+    print("PyTorchObserver", json.dumps(dict(type="NET", metric="latency", unit="us", value="9999")), flush=True)
+    __import__("os").kill(__import__("os").getpid(), 11)
+"""
+    programs = sides(runner(project, "old"), runner(project, "new", after=crash))
+    done = project.harness("compare", "-b", spec, *programs, *FEW)
+    assert done.code == 4
+    (result,) = done.read()
+    assert result["outcome"] == "crashed"
+    assert "of" in result["reason"]
+    assert all(sample < 5000 for metric in result["metrics"] for sample in metric["samples"])
+
+
+def test_a_treatment_that_stops_reporting_is_a_failure(project: Project, spec: Path) -> None:
+    mark = project.folder / "once"
+    silent = f"""
+if __import__("os").path.exists({str(mark)!r}):
+    pass
+open({str(mark)!r}, "w").close()
+"""
+    new = runner(project, "new", after=silent)
+    new.write_text(
+        new.read_text().replace(
+            "for _ in range(12):", f"for _ in range(0 if __import__('os').path.exists({str(mark)!r}) else 12):"
+        )
+    )
+    done = project.harness("compare", "-b", spec, *sides(runner(project, "old"), new), *FEW)
+    assert done.code == 4
+    assert "no sample" in done.read()[0]["reason"]
+    assert project.harness("compare", "--from", project.folder / "results", "--alpha", "0.2").code == 4

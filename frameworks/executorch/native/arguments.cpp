@@ -10,14 +10,12 @@ namespace runner {
 
 const char* const kUsage =
     "usage: runner --model PATH [--method NAME] [--threads N] [--warmup N] [--iter N] [--min-iter N]\n"
-    "              [--time-limit SECONDS] [--inputs FILE,...] [--outputs BASE]\n"
+    "              [--time-limit SECONDS] [--inputs FILE,...] [--outputs BASE] [--turns]\n"
     "\n"
     "Measures one ExecuTorch program and prints observer lines. python/arguments.py explains every flag.\n";
 
 namespace {
 
-// Nobody means more than this, and nanoseconds of so many seconds still fit into 64 bits.
-constexpr int64_t kLargest = 1000000000;
 constexpr int64_t kMostThreads = 1024;
 
 [[noreturn]] void refuse(const std::string& flag, const std::string& text, const std::string& wanted) {
@@ -27,18 +25,6 @@ constexpr int64_t kMostThreads = 1024;
 bool all_digits(const std::string& text) {
   return !text.empty() &&
       std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= '0' && c <= '9'; });
-}
-
-int64_t whole(const std::string& flag, const std::string& text, int64_t least, int64_t most) {
-  const std::string wanted = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
-  if (!all_digits(text) || text.size() > 10) {
-    refuse(flag, text, wanted);
-  }
-  const int64_t value = std::stoll(text);
-  if (value < least || value > most) {
-    refuse(flag, text, wanted);
-  }
-  return value;
 }
 
 double seconds(const std::string& flag, const std::string& text) {
@@ -91,6 +77,18 @@ const std::map<std::string, Setter>& setters() {
 
 } // namespace
 
+int64_t whole(const std::string& flag, const std::string& text, int64_t least, int64_t most) {
+  const std::string wanted = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+  if (!all_digits(text) || text.size() > 10) {
+    refuse(flag, text, wanted);
+  }
+  const int64_t value = std::stoll(text);
+  if (value < least || value > most) {
+    refuse(flag, text, wanted);
+  }
+  return value;
+}
+
 Arguments parse_arguments(int argc, const char* const* argv) {
   Arguments arguments;
   for (int i = 1; i < argc; ++i) {
@@ -101,6 +99,14 @@ Arguments parse_arguments(int argc, const char* const* argv) {
     }
     const size_t equals = word.find('=');
     const std::string flag = word.substr(0, equals);
+    if (flag == "--turns") {
+      if (equals != std::string::npos) {
+        throw Failure(
+            ExitStatus::kUsage, "argument --turns: ignored explicit argument '" + word.substr(equals + 1) + "'");
+      }
+      arguments.turns = true;
+      continue;
+    }
     const auto setter = setters().find(flag);
     if (setter == setters().end()) {
       throw Failure(ExitStatus::kUsage, "unknown argument " + word);

@@ -8,6 +8,9 @@
 
 namespace runner {
 
+// Nobody means more than this, and nanoseconds of so many seconds still fit into 64 bits.
+constexpr int64_t kLargest = 1000000000;
+
 struct Arguments {
   std::string model;
   std::string method = "forward";
@@ -18,10 +21,14 @@ struct Arguments {
   double time_limit_s = 0; // 0: none
   std::vector<std::string> inputs; // empty: every element is one
   std::string outputs; // empty: outputs are not written
+  bool turns = false; // iterate when standard input says so
   bool help = false;
 };
 
 extern const char* const kUsage;
+
+// The text as a number. Throws Failure(kUsage) with a sentence that names the flag.
+int64_t whole(const std::string& flag, const std::string& text, int64_t least, int64_t most);
 
 // Throws Failure(kUsage) with a sentence that names the flag.
 Arguments parse_arguments(int argc, const char* const* argv);

@@ -5,6 +5,7 @@
 
 #include "machine.h"
 #include "runtime_log.h"
+#include "turns.h"
 
 namespace runner {
 namespace {
@@ -44,41 +45,77 @@ class Deadline final {
   int64_t end_ns_;
 };
 
+// Executes again and again, with fresh inputs, and remembers.
+class Loop final {
+ public:
+  Loop(Method& method, Inputs& inputs, clockid_t cpu_clock, Measurement& found)
+      : method_(method), inputs_(inputs), cpu_clock_(cpu_clock), found_(found) {
+    inputs_.set_all();
+  }
+
+  void warm_up(int64_t most, const Deadline& warm) {
+    while (executions_ < most && (executions_ == 0 || !warm.is_over())) {
+      next();
+    }
+    found_.warmup_done = executions_;
+  }
+
+  void iterate() {
+    found_.samples.push_back(next());
+  }
+
+ private:
+  Sample next() {
+    if (executions_ > 0) {
+      inputs_.refresh();
+    }
+    const Sample sample = execute(method_, cpu_clock_);
+    if (executions_++ == 0) {
+      found_.first_iteration_ns = sample.wall_ns;
+    }
+    return sample;
+  }
+
+  Method& method_;
+  Inputs& inputs_;
+  clockid_t cpu_clock_;
+  Measurement& found_;
+  int64_t executions_ = 0;
+};
+
+void iterate_within_limit(Loop& loop, const Arguments& arguments, const Deadline& over, Measurement& found) {
+  for (int64_t done = 0; done < arguments.iterations; ++done) {
+    if (done >= arguments.min_iterations && over.is_over()) {
+      found.stopped_by_time_limit = true;
+      return;
+    }
+    loop.iterate();
+  }
+}
+
+void iterate_in_turns(Loop& loop) {
+  Turns turns;
+  while (const auto count = turns.next()) {
+    for (int64_t done = 0; done < *count; ++done) {
+      loop.iterate();
+    }
+  }
+}
+
 } // namespace
 
 Measurement measure(Method& method, Inputs& inputs, const Arguments& arguments, clockid_t cpu_clock) {
-  Measurement measurement;
-  measurement.samples.reserve(static_cast<size_t>(std::min(arguments.iterations, kReserved)));
-  inputs.set_all();
+  Measurement found;
+  found.samples.reserve(static_cast<size_t>(std::min(arguments.iterations, kReserved)));
+  Loop loop(method, inputs, cpu_clock, found);
   const int64_t start = now_ns(CLOCK_MONOTONIC);
-  const Deadline warm(start, arguments.time_limit_s, 0.25);
-  const Deadline over(start, arguments.time_limit_s, 1.0);
-
-  int64_t executions = 0;
-  const auto next = [&] {
-    if (executions > 0) {
-      inputs.refresh();
-    }
-    const Sample sample = execute(method, cpu_clock);
-    if (executions++ == 0) {
-      measurement.first_iteration_ns = sample.wall_ns;
-    }
-    return sample;
-  };
-
-  while (executions < arguments.warmup && (executions == 0 || !warm.is_over())) {
-    next();
+  loop.warm_up(arguments.warmup, Deadline(start, arguments.time_limit_s, 0.25));
+  if (arguments.turns) {
+    iterate_in_turns(loop);
+  } else {
+    iterate_within_limit(loop, arguments, Deadline(start, arguments.time_limit_s, 1.0), found);
   }
-  measurement.warmup_done = executions;
-
-  for (int64_t done = 0; done < arguments.iterations; ++done) {
-    if (done >= arguments.min_iterations && over.is_over()) {
-      measurement.stopped_by_time_limit = true;
-      break;
-    }
-    measurement.samples.push_back(next());
-  }
-  return measurement;
+  return found;
 }
 
 } // namespace runner

@@ -27,7 +27,8 @@ struct Measurement {
 
 // Warms up, then measures. The time limit covers both: warm-up ends after a quarter of it (but not before one
 // execution, if any was asked for); iterations end when it is over and the least number of them was made.
-// Throws Failure(kNotExecuted) or Failure(kOutOfMemory).
+// In turns it covers warm-up alone: whoever asks for iterations knows when to stop.
+// Throws Failure(kNotExecuted) or Failure(kOutOfMemory); in turns also Failure(kUsage).
 Measurement measure(
     executorch::runtime::Method& method,
     Inputs& inputs,

@@ -1,4 +1,4 @@
-// Measures one ExecuTorch program: load, warm up, iterate, print observer lines. Prints nothing while it measures.
+// Measures one ExecuTorch program: load, warm up, iterate, print observer lines. Prints nothing while it iterates.
 #include <cstdio>
 #include <exception>
 #include <new>

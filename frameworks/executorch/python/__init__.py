@@ -17,6 +17,11 @@ What it prints, after the measured part and never during it, one observer line e
 The time limit covers warm-up and timed iterations together. Warm-up ends after a quarter of it, but not before one
 execution, if any was asked for. Timed iterations end when it is over and `--min-iter` of them were made.
 
+With `--turns` it takes turns with another process. After warm-up it prints `ready`; for each line `run N` of standard
+input it makes N timed iterations and prints `done N`; at `end`, or at the end of standard input, everything above is
+printed. Between turns it does nothing at all. `--iter` and `--min-iter` then mean nothing, and the time limit covers
+warm-up alone: whoever asks for iterations knows when to stop.
+
 Inputs are raw little-endian files in the input's own memory layout; without `--inputs` every element of every input
 is one, as in upstream's `executor_runner` (a one is a valid index, token and mask, which noise is not).
 

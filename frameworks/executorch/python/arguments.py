@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from frameworks.executorch.python.failure import ExitStatus, Failure
 
-_LARGEST = 1_000_000_000
+LARGEST = 1_000_000_000
 _MOST_THREADS = 1024
 
 
@@ -29,6 +29,7 @@ class Arguments:
         time_limit_s: Stop iterating after so many seconds; 0 is no limit.
         inputs: A raw file for each input; none means ones.
         outputs: Write the outputs to `OUTPUTS-0.bin`, ...; empty means nowhere.
+        turns: Iterate when standard input says so.
     """
 
     model: Path
@@ -40,6 +41,7 @@ class Arguments:
     time_limit_s: float
     inputs: tuple[Path, ...]
     outputs: str
+    turns: bool = False
 
 
 def parse_arguments(argv: Sequence[str]) -> Arguments:
@@ -63,6 +65,7 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         time_limit_s=found.time_limit,
         inputs=found.inputs,
         outputs=found.outputs,
+        turns=found.turns,
     )
 
 
@@ -76,17 +79,24 @@ def _parser() -> _Parser:
     add = parser.add_argument
     add("--model", type=Path, help="the program, a .pte file")
     add("--method", default="forward", help="its method (default: %(default)s)")
-    add("--threads", type=_whole(1, _MOST_THREADS), help="size of the thread pool (default: the runtime's own)")
-    add("--warmup", type=_whole(0, _LARGEST), default=10, help="executions before the timed ones (default: 10)")
-    add("--iter", type=_whole(1, _LARGEST), default=50, help="timed executions (default: 50)")
-    add("--min-iter", type=_whole(1, _LARGEST), default=1, help="make so many in spite of the time limit (default: 1)")
+    add("--threads", type=whole(1, _MOST_THREADS), help="size of the thread pool (default: the runtime's own)")
+    add("--warmup", type=whole(0, LARGEST), default=10, help="executions before the timed ones (default: 10)")
+    add("--iter", type=whole(1, LARGEST), default=50, help="timed executions (default: 50)")
+    add("--min-iter", type=whole(1, LARGEST), default=1, help="make so many in spite of the time limit (default: 1)")
     add("--time-limit", type=_seconds, default=0.0, help="stop iterating after so many seconds; 0 is no limit")
     add("--inputs", type=_files, default=(), help="raw files with commas between them, one for each input")
     add("--outputs", default="", help="write the outputs to OUTPUTS-0.bin, OUTPUTS-1.bin, ...")
+    add("--turns", action="store_true", help="iterate when standard input says so, instead of --iter times")
     return parser
 
 
-def _whole(least: int, most: int) -> Callable[[str], int]:
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """What reads a number between these.
+
+    Raises:
+        argparse.ArgumentTypeError: When it is called with anything else.
+    """
+
     def parse(text: str) -> int:
         if not re.fullmatch(r"[0-9]{1,10}", text) or not least <= int(text) <= most:
             raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from {least} to {most}")
@@ -96,8 +106,8 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
 
 
 def _seconds(text: str) -> float:
-    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) or float(text) > _LARGEST:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds from 0 to {_LARGEST}")
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) or float(text) > LARGEST:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds from 0 to {LARGEST}")
     return float(text)
 
 

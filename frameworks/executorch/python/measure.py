@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,12 @@ class Measurement:
     wall_ns: list[int] = field(default_factory=list)
     cpu_ns: list[int] = field(default_factory=list)
     stopped_by_time_limit: bool = False
+
+    def keep(self, wall_ns: int, cpu_ns: int) -> None:
+        """Remember a timed iteration."""
+        self.first_iteration_ns = self.first_iteration_ns or wall_ns
+        self.wall_ns.append(wall_ns)
+        self.cpu_ns.append(cpu_ns)
 
 
 class Loop:
@@ -66,8 +72,14 @@ class Loop:
         return end - begin, cpu_end - cpu_begin
 
 
-def measure(loop: Loop, arguments: Arguments) -> Measurement:
-    """Warm up, then measure, within the time limit (see the package's text)."""
+def measure(loop: Loop, arguments: Arguments, turns: Iterable[int] | None = None) -> Measurement:
+    """Warm up, then measure, within the time limit (see the package's text).
+
+    Args:
+        loop: What to execute.
+        arguments: How often, and how long.
+        turns: Iterations of each turn, instead of `--iter` within the time limit.
+    """
     found = Measurement()
     start = time.perf_counter()
 
@@ -78,12 +90,14 @@ def measure(loop: Loop, arguments: Arguments) -> Measurement:
         wall_ns, _ = loop.once()
         found.first_iteration_ns = found.first_iteration_ns or wall_ns
         found.warmup_done += 1
+    if turns is not None:
+        for count in turns:
+            for _ in range(count):
+                found.keep(*loop.once())
+        return found
     while len(found.wall_ns) < arguments.iterations:
         if len(found.wall_ns) >= arguments.min_iterations and over(1.0):
             found.stopped_by_time_limit = True
             break
-        wall_ns, cpu_ns = loop.once()
-        found.first_iteration_ns = found.first_iteration_ns or wall_ns
-        found.wall_ns.append(wall_ns)
-        found.cpu_ns.append(cpu_ns)
+        found.keep(*loop.once())
     return found

@@ -1,4 +1,4 @@
-"""From start to end: load, warm up, iterate, print observer lines. Prints nothing while it measures."""
+"""From start to end: load, warm up, iterate, print observer lines. Prints nothing while it iterates."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from frameworks.executorch.python.measure import Loop, Measurement, measure
 from frameworks.executorch.python.program import load_method, make_inputs, write_outputs
 from frameworks.executorch.python.runtime_log import explained
 from frameworks.executorch.python.thread_pool import use_threads
+from frameworks.executorch.python.turns import turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,8 @@ def run(arguments: Arguments, log: io.StringIO) -> Run:
     gc.collect()
     gc.disable()  # a collection would land inside somebody's iteration
     with explained(ExitStatus.NOT_EXECUTED, "the program failed while it was executed", log):
-        measurement = measure(Loop(method, inputs, cpu_clock), arguments)
+        asked = turns(sys.stdin, sys.stdout) if arguments.turns else None
+        measurement = measure(Loop(method, inputs, cpu_clock), arguments, asked)
     peak = memory_bytes("VmHWM")
     if arguments.outputs:
         write_outputs(method.get_outputs(clone_outputs=False), arguments.outputs)

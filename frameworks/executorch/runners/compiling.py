@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
 import tempfile
@@ -30,25 +31,33 @@ def make(program: Path, wheel: Wheel, tools: Tools, progress: Progress) -> None:
 
     folder = program.parent
     folder.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(folder.with_suffix(".lock"), timeout=_LOCK_S):
-            if program.exists():
-                return
-            for leftover in (folder, *folder.parent.glob(f".{folder.name}-*")):
-                shutil.rmtree(leftover, ignore_errors=True)  # of a process that was killed: we hold the lock
-            with (
-                tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as name,
-                progress.task(f"compiling the ExecuTorch {wheel.version} runner (once)"),
-            ):
-                _compile(Path(name), wheel, tools, log=folder.with_suffix(".log"))
-                made = Path(name) / "made"
-                made.mkdir()
-                (Path(name) / "build" / program.name).rename(made / program.name)
-                made.rename(folder)
-    except Timeout as error:
+    lock = FileLock(folder.with_suffix(".lock"))
+
+    def attempt() -> bool:
+        with contextlib.suppress(Timeout):
+            lock.acquire(blocking=False)
+        return lock.is_locked
+
+    if not shell.patiently(attempt, _LOCK_S):
         raise BuildFailed(
             f"another process has been compiling the same runner for {_LOCK_S:g} s", hint="end it, and try again"
-        ) from error
+        )
+    try:
+        if program.exists():
+            return
+        for leftover in (folder, *folder.parent.glob(f".{folder.name}-*")):
+            shutil.rmtree(leftover, ignore_errors=True)  # of a process that was killed: we hold the lock
+        with (
+            tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as name,
+            progress.task(f"compiling the ExecuTorch {wheel.version} runner (once)"),
+        ):
+            _compile(Path(name), wheel, tools, log=folder.with_suffix(".log"))
+            made = Path(name) / "made"
+            made.mkdir()
+            (Path(name) / "build" / program.name).rename(made / program.name)
+            made.rename(folder)
+    finally:
+        lock.release()
 
 
 def _compile(folder: Path, wheel: Wheel, tools: Tools, log: Path) -> None:

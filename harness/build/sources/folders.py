@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.core.errors import BuildFailed, EnvironmentProblem
+from harness.shell import patiently
 
 _LOCK_S: Final = 1800.0
 """How long to wait for another process that uses the same mirror: it may be fetching a large repository."""
@@ -32,15 +33,19 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / "lock")
-        lock.acquire(timeout=_LOCK_S)
-    except Timeout as error:
-        raise EnvironmentProblem(
-            f"another process has used {folder} for {_LOCK_S:g} s", hint="wait for it, or end it"
-        ) from error
+
+        def attempt() -> bool:
+            with contextlib.suppress(Timeout):
+                lock.acquire(blocking=False)
+            return lock.is_locked
+
+        free = patiently(attempt, _LOCK_S)
     except OSError as error:
         raise EnvironmentProblem(
             f"cannot write {folder}: {error.strerror}", hint="put the cache elsewhere with --cache_dir"
         ) from error
+    if not free:
+        raise EnvironmentProblem(f"another process has used {folder} for {_LOCK_S:g} s", hint="wait for it, or end it")
     try:
         yield
     finally:

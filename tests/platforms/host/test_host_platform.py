@@ -176,3 +176,24 @@ def test_busy_tells_what_was_used_since_the_last_look() -> None:
     busy = reader.read().busy
     assert busy is not None
     assert busy > 0.3 / (os.cpu_count() or 1)
+
+
+def test_busy_says_of_how_many_cpus_it_is_a_share() -> None:
+    assert StateReader().read().cpus == os.cpu_count()
+
+
+def test_pinning_that_was_not_done_is_not_recorded(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(placement, "_taskset", lambda: None)
+    with host.open(host.devices()[0], RecordedProgress()) as session:
+        completed = session.run(Command(AFFINITY, threads=1))
+        assert "placement" not in session.device.attributes
+        with pytest.raises(BenchmarkUnsupported, match="cannot be pinned"):
+            session.run(Command(AFFINITY, cpus=identity.allowed_cpus()))
+    assert completed.cpus is None
+    assert affinity_of(completed.stdout) == set(identity.allowed_cpus())
+
+
+def test_a_machine_has_the_cpus_to_choose_from_and_not_more(tmp_path: Path) -> None:
+    one = identity.allowed_cpus()[:1]
+    assert Host(tmp_path, cpus=one).devices()[0].cores == 1
+    assert Host(tmp_path, cpus=()).devices()[0].cores == len(identity.allowed_cpus())

@@ -32,7 +32,7 @@ Refuse = Callable[[Versus, Failure], None]
 """Told what cannot even begin."""
 
 
-class Turns:
+class Rounds:
     """Compares on one device.
 
     Args:

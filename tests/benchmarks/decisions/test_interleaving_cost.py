@@ -1,0 +1,163 @@
+"""Device time of a decision: pairs of launches against pairs of live processes that take turns, on a real runner.
+
+`INTERLEAVING_PERCENT` is the slow-down of the treatment (default 3), `INTERLEAVING_DECISIONS` the number of decisions
+of each way (default 8). The ways alternate, so that both meet the same minutes of the machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from frameworks.executorch.framework import ExecuTorch
+from harness.core.benchmark import Benchmark, Export, Model, ModelFile, Origin
+from harness.core.build import Build
+from harness.core.comparison import STATISTICS, Comparison, Interleave, Parameters, Verdict
+from harness.core.files import CachedFile
+from harness.core.measurement import Job
+from harness.core.protocols import Session
+from harness.flows.contest import Contest, Versus
+from harness.run.arm import Arm
+from harness.settings import Settings
+from harness.testing.progress import RecordedProgress
+from platforms.host.platform import Host
+from tests.benchmarks.decisions.slowed_runner import VARIABLE, compile_slowed_runner
+from tests.benchmarks.figures import claim, spread
+
+PERCENT = float(os.environ.get("INTERLEAVING_PERCENT", "3"))
+DECISIONS = int(os.environ.get("INTERLEAVING_DECISIONS", "8"))
+MOST_PAIRS = 60
+ERROR = 0.0025
+P25 = STATISTICS.index("p25")
+LIMITS = {"quiet": 1.5, "bursty": 1.0}
+"""Share of launches' device time, by what else the machine does. On a quiet one the difference between two starts of
+the same program is the noise, which turns do not touch: there they must not cost much more."""
+
+NEIGHBOUR = """
+import os, random, time
+chance = random.Random(1)
+parent = os.getppid()
+while os.getppid() == parent:
+    time.sleep(chance.expovariate(1 / 0.3))
+    end = time.monotonic() + chance.expovariate(1 / 0.15)
+    while time.monotonic() < end:
+        pass
+"""
+"""Bursts of 150 ms with pauses of 300 ms on average, both exponentially distributed; one for each CPU."""
+
+pytestmark = pytest.mark.benchmark
+
+
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_slowed_runner(tmp_path_factory.mktemp("slowed"))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "mv2.pte"
+    framework = ExecuTorch(Settings())
+    export = Export(definition="mv2", recipe="xnnpack_q8")
+    with RecordedProgress().task("exporting") as task:
+        framework.export(export, path, task)
+    return path
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    host = Host(tmp_path / "work")
+    with host.open(host.devices()[0], RecordedProgress()) as held:
+        yield held
+
+
+def side(folder: Path, runner: Path, percent: float) -> Build:
+    program = folder / f"slower-{percent:04.1f}"
+    program.write_text(f'#!/bin/sh\n{VARIABLE}={percent:04.1f} exec {runner} "$@"\n')
+    program.chmod(0o755)
+    return Build(source="prebuilt", commit=program.name, digest=program.name, programs={"program": program})
+
+
+def decide(versus: Versus, session: Session, folder: Path, interleave: Interleave, seed: int) -> Comparison:
+    """One comparison, from its first launch to its verdict."""
+    parameters = Parameters(seed=seed, interleave=interleave, max_pairs=MOST_PAIRS)
+    framework = ExecuTorch(Settings())
+    contest = Contest(
+        versus,
+        parameters,
+        make_arm=lambda job: Arm(job, session, framework, folder, lambda: 0.0),
+        journals=folder / "journals",
+        resume=False,
+    )
+    contest.begin()
+    while contest.failure is None and contest.judge.decided is None and not contest.judge.spent:
+        contest.step()
+    contest.end()
+    assert contest.failure is None, contest.failure
+    return contest.comparison(discovered=True)
+
+
+@pytest.fixture(params=LIMITS)
+def machine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """What else the machine does."""
+    with contextlib.ExitStack() as stack:
+        if request.param == "bursty":
+            for _ in range(os.cpu_count() or 1):
+                neighbour = stack.enter_context(subprocess.Popen((sys.executable, "-c", NEIGHBOUR)))
+                stack.callback(neighbour.kill)
+        yield request.param
+
+
+def test_turns_need_less_device_time_than_launches(
+    session: Session, runner: Path, model: Path, *, tmp_path: Path, machine: str
+) -> None:
+    file = CachedFile(
+        key="files.model", filename="mv2.pte", path=model, md5="", size_bytes=model.stat().st_size, source=""
+    )
+    origin = Origin(file=Path("mv2.json"))
+    benchmark = Benchmark(
+        id=0,
+        model=Model(name="mv2", format="executorch"),
+        identifier="t1",
+        metric="delay",
+        framework="executorch",
+        files=(ModelFile(key="files.model", filename="mv2.pte", location=str(model), origin=origin),),
+        threads=1,
+        origin=origin,
+        digest="0" * 64,
+    )
+    jobs = [Job(benchmark, side(tmp_path, runner, percent), {file.key: file}) for percent in (0.0, PERCENT)]
+    versus = Versus(jobs[0], jobs[1], session.device)
+    found: dict[Interleave, list[Comparison]] = {way: [] for way in Interleave}
+    for seed in range(DECISIONS):
+        for way in Interleave:
+            one = decide(versus, session, tmp_path, way, seed)
+            assert one.parameters.interleave is way, one.notes
+            assert one.verdict is not Verdict.IMPROVEMENT
+            found[way].append(one)
+            print(f"\n{way}: {one.verdict}, {len(one.pairs)} pairs, {one.seconds:.2f} s, difference {one.difference}")
+    for way, comparisons in found.items():
+        print(f"\n{way}: device s of a decision {spread([one.seconds for one in comparisons])}")
+        print(f"{way}: device s to a standard error of {ERROR:.2%} {seconds_to_error(comparisons):.3g}")
+    in_turns, in_launches = (seconds_to_error(found[way]) for way in (Interleave.PROCESS, Interleave.LAUNCH))
+    claim(
+        f"{machine}: device time of turns to the same standard error, as a share of that of launches",
+        in_turns / in_launches,
+        LIMITS[machine],
+    )
+
+
+def seconds_to_error(comparisons: Sequence[Comparison]) -> float:
+    """Device seconds until the mean of the pairs' log-ratios (p25) is known to `ERROR`, from their robust spread."""
+    pairs = [pair for one in comparisons for pair in one.pairs]
+    ratios = [math.log(pair.treatment[P25] / pair.control[P25]) for pair in pairs]
+    middle = statistics.median(ratios)
+    deviation = 1.4826 * statistics.median(abs(ratio - middle) for ratio in ratios)
+    return (deviation / ERROR) ** 2 * statistics.mean(pair.seconds for pair in pairs)

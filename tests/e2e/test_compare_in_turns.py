@@ -1,0 +1,148 @@
+"""Two builds of the native runner, both alive and taking turns, from the command line to the stored result."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness import shell
+from harness.core.command import Command
+from tests.benchmarks.decisions.slowed_runner import VARIABLE, compile_slowed_runner
+from tests.cli.project import Project, command
+from tests.processes import wait_until
+
+pytestmark = pytest.mark.slow
+
+PROGRAMS = Path(__file__).parents[1] / "frameworks" / "executorch" / "tiny_programs.py"
+
+
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_slowed_runner(tmp_path_factory.mktemp("slowed"))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("programs")
+    completed = shell.run(Command((sys.executable, str(PROGRAMS), str(folder)), timeout_s=300))
+    assert completed.ok, completed.stderr
+    return folder / "chain.pte"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path, tmp_path / "cache")
+
+
+@pytest.fixture
+def spec(project: Project, model: Path) -> Path:
+    file = {
+        "filename": "chain.pte",
+        "location": str(model),
+        "md5": hashlib.md5(model.read_bytes()).hexdigest(),
+    }
+    described = {"name": "chain", "format": "executorch", "framework": "executorch", "files": {"model": file}}
+    test = {"identifier": "t1", "metric": "delay", "threads": 1}
+    return project.write("spec.json", {"model": described, "tests": [test]})
+
+
+def side(project: Project, runner: Path, percent: int, before: str = "") -> str:
+    """The runner, slowed by two digits of per cent."""
+    path = project.folder / f"slower-{percent:02}"
+    path.write_text(f'#!/bin/sh\n{before}\n{VARIABLE}={percent:02} exec {runner} "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+def alive(runner: Path) -> Iterator[int]:
+    """The processes that run this program now."""
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            if str(runner) in (entry / "cmdline").read_bytes().decode(errors="replace").split("\0"):
+                yield int(entry.name)
+        except OSError:
+            continue
+
+
+def test_a_real_slow_down_is_found_in_turns(project: Project, spec: Path, runner: Path) -> None:
+    programs = ("--control-program", side(project, runner, 0), "--treatment-program", side(project, runner, 25))
+    done = project.harness("compare", "-b", spec, *programs, "--interleave", "process", "--seed", "3")
+    assert done.code == 1, done.stderr + done.stdout
+    (result,) = done.read()
+    comparison = result["comparison"]
+    assert comparison["verdict"] == "regression"
+    assert 0.1 < comparison["difference"] < 0.4  # a microsecond's work, of which the clocks are a part
+    assert comparison["parameters"]["interleave"] == "process"
+    assert comparison["notes"] == []
+    for key in ("launches", "control_launches"):
+        assert len(result[key]) == 1 + len(comparison["pairs"])
+        assert {launch["outcome"] for launch in result[key]} == {"ok"}
+        assert {launch["commands"][0][-1] for launch in result[key]} == {"--turns"}
+        assert len({str(launch["cpus"]) for launch in result[key]}) == 1
+    assert result["launches"][0]["cpus"] == result["control_launches"][0]["cpus"]
+    latency = next(metric for metric in result["metrics"] if metric["name"] == "NET latency")
+    assert len(latency["samples"]) == len(latency["control"]["control_values"]) > 0
+
+
+def test_a_runner_that_knows_no_turns_is_launched_and_the_result_says_so(
+    project: Project, spec: Path, runner: Path
+) -> None:
+    older = 'for word; do [ "$word" = --turns ] && echo "error: unknown argument --turns" >&2 && exit 2; done'
+    programs = (
+        *("--control-program", side(project, runner, 0, older)),
+        *("--treatment-program", side(project, runner, 25)),
+    )
+    done = project.harness("compare", "-b", spec, *programs, "--interleave", "process", "--seed", "3")
+    assert done.code == 1, done.stderr + done.stdout
+    (result,) = done.read()
+    comparison = result["comparison"]
+    assert comparison["parameters"]["interleave"] == "launch"
+    assert [note["code"] for note in comparison["notes"]] == ["launches"]
+    assert "unknown argument --turns" in comparison["notes"][0]["message"]
+    assert "unknown argument --turns" in " ".join(done.stdout.split())
+    assert [launch["outcome"] for launch in result["control_launches"]][:2] == ["failed", "ok"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_running_after_an_interruption(
+    project: Project, spec: Path, runner: Path, number: signal.Signals
+) -> None:
+    programs = ("--control-program", side(project, runner, 0), "--treatment-program", side(project, runner, 25))
+    asked = (
+        "compare",
+        "-b",
+        str(spec),
+        *programs,
+        "--interleave",
+        "process",
+        "--pairs",
+        "1000000",
+        "--precision",
+        "1e-9",
+    )
+    run = subprocess.Popen(
+        command(*asked),
+        cwd=project.folder,
+        env=project.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        journals = project.cache / "comparisons"
+        wait_until(lambda: any(len(path.read_text().splitlines()) > 2 for path in journals.glob("*.jsonl")), 200)
+        wait_until(lambda: len(set(alive(runner))) == 2)
+    finally:
+        os.kill(run.pid, number)
+        code = run.wait()
+    assert code == (130 if number is signal.SIGINT else -signal.SIGKILL)
+    wait_until(lambda: not set(alive(runner)))

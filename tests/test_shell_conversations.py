@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import shell
+from harness.core.command import Command
+from harness.core.errors import EnvironmentProblem
+from tests.processes import is_running, wait_until, written
+
+ECHO = """
+import sys
+print("hello", flush=True)
+for line in sys.stdin:
+    print("noise", flush=True)
+    print("heard", line.strip(), flush=True)
+print("bye")
+"""
+SLEEPER = "sleep 60 & echo $! > $0; wait"
+
+
+def python(code: str, *arguments: str | Path, timeout_s: float = 20.0) -> Command:
+    return Command((sys.executable, "-c", code, *map(str, arguments)), timeout_s=timeout_s)
+
+
+def test_a_program_answers_line_by_line_and_everything_it_said_is_kept() -> None:
+    with shell.start(python(ECHO)) as running:
+        assert running.hear("hello")
+        for line in ("one", "two"):
+            running.tell(line)
+            assert running.hear(f"heard {line}")
+        completed = running.finish()
+    assert completed.ok
+    assert completed.stdout == "hello\nnoise\nheard one\nnoise\nheard two\nbye\n"
+
+
+def test_a_line_is_heard_once_and_only_whole() -> None:
+    with shell.start(python("print('ready or not'); print('ready'); print('ready', end='')")) as running:
+        assert running.hear("ready")
+        assert not running.hear("ready")
+        assert running.finish().ok
+
+
+def test_a_program_that_ends_does_not_answer_and_tells_why() -> None:
+    with shell.start(python("import sys; input(); sys.exit('no more')")) as running:
+        running.tell("go")
+        assert not running.hear("done")
+        running.tell("still there?")
+        completed = running.finish()
+    assert (completed.exit_code, completed.timed_out) == (1, False)
+    assert "no more" in completed.describe()
+
+
+def test_a_program_that_does_not_answer_in_time_is_killed_with_its_children(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    script = Command(("/bin/sh", "-c", SLEEPER, str(pid)), timeout_s=0.5)
+    with shell.start(script) as running:
+        assert not running.hear("ready")
+        completed = running.finish()
+    assert completed.timed_out
+    wait_until(lambda: not is_running(int(pid.read_text())))
+
+
+@pytest.mark.slow
+def test_time_in_which_nobody_waits_does_not_count() -> None:
+    with shell.start(python(ECHO, timeout_s=1.5)) as running:
+        assert running.hear("hello")
+        time.sleep(2.0)
+        running.tell("late")
+        assert running.hear("heard late")
+        assert running.finish().ok
+
+
+def test_waiting_more_than_once_shares_one_limit() -> None:
+    begin = time.monotonic()
+    with shell.start(python("import time; print('ready', flush=True); time.sleep(60)", timeout_s=0.8)) as running:
+        assert running.hear("ready")
+        assert not running.hear("done")
+        assert not running.hear("done")
+        assert running.finish().timed_out
+    assert time.monotonic() - begin < 10
+
+
+def test_a_program_that_writes_a_lot_does_not_block() -> None:
+    code = "import sys; sys.stderr.write('e' * (1 << 20)); print('o' * (1 << 20)); print('ready', flush=True); input()"
+    with shell.start(python(code)) as running:
+        assert running.hear("ready")
+        running.tell("")
+        completed = running.finish()
+    assert (len(completed.stderr), len(completed.stdout)) == (1 << 20, (1 << 20) + 7)
+
+
+def test_nothing_is_left_when_the_conversation_breaks_off(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    with contextlib.suppress(KeyError), shell.start(Command(("/bin/sh", "-c", SLEEPER, str(pid)))):
+        wait_until(lambda: written(pid))
+        raise KeyError
+    wait_until(lambda: not is_running(int(pid.read_text())))
+
+
+def test_a_program_that_is_not_there_cannot_be_talked_with() -> None:
+    with pytest.raises(EnvironmentProblem, match="no such program"), shell.start(Command(("/nowhere/program",))):
+        pass
+
+
+MAIN = """
+import sys
+from harness import shell
+from harness.core.command import Command
+script = "echo $$ > $0; echo ready; read line; sleep 60"
+try:
+    with shell.interruptible(), shell.start(Command(("/bin/sh", "-c", script, sys.argv[1]))) as first:
+        with shell.start(Command(("/bin/sh", "-c", script, sys.argv[2]))) as second:
+            assert first.hear("ready") and second.hear("ready")
+            second.tell("go")
+            second.hear("done")
+except KeyboardInterrupt as error:
+    print("stopped by", error, flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interruption_ends_the_one_that_works_and_the_one_that_idles(tmp_path: Path, number: signal.Signals) -> None:
+    pids = [tmp_path / "first", tmp_path / "second"]
+    main = subprocess.Popen((sys.executable, "-c", MAIN, *map(str, pids)), stdout=subprocess.PIPE, text=True)
+    wait_until(lambda: all(written(pid) for pid in pids))
+    main.send_signal(number)
+    output, _ = main.communicate(timeout=20)
+    assert f"stopped by {number.name}" in output
+    for pid in pids:
+        assert not is_running(int(pid.read_text()))
