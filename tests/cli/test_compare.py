@@ -14,6 +14,8 @@ from tests.processes import wait_until
 
 LATENCY = """#!{python}
 import json, random, sys
+
+pytestmark = pytest.mark.slow
 generator = random.Random(hash((open(__file__).read(), __import__("os").getpid())))
 for _ in range(12):
     value = {scale} * (1000 + generator.gauss(0, {noise}))

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.cli.project import Project, generic, observe, one_test
+
+pytestmark = pytest.mark.slow
 
 
 def test_what_takes_turns_is_stored_with_the_comparison(project: Project) -> None:

@@ -12,6 +12,8 @@ import pytest
 from tests.cli.project import Project, command, generic, observe, one_test
 from tests.processes import is_running, wait_until, written
 
+pytestmark = pytest.mark.slow
+
 GOOD = observe(1, 2, 3, 4, 5, 6)
 
 

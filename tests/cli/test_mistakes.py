@@ -10,6 +10,8 @@ import pytest
 
 from tests.cli.project import Project, command, generic, observe, one_test
 
+pytestmark = pytest.mark.slow
+
 GOOD = observe(5, 6, 7)
 
 

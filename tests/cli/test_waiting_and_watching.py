@@ -14,6 +14,8 @@ import pytest
 from tests.cli.project import Project, command, generic, observe, one_test
 from tests.processes import wait_until
 
+pytestmark = pytest.mark.slow
+
 GOOD = observe(1, 2, 3)
 
 

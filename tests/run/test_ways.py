@@ -125,7 +125,7 @@ def test_a_side_that_keeps_dying_is_the_finding(session: Session, journal: Path,
     arms = Arms(tmp_path, session, TurnTakingPlayers(journal), "good", "dies", test=benchmark(iterations=10))
     arms.pairs.begin()
     assert arms.pairs.next_pair() is arms.pairs.next_pair() is None
-    with pytest.raises(Spoilt, match=r"the treatment failed 3 times in a row: .*SIGKILL") as caught:
+    with pytest.raises(Spoilt, match=r"the treatment failed in 3 of 3 launches: .*SIGKILL") as caught:
         arms.pairs.next_pair()
     assert caught.value.outcome is Outcome.CRASHED
 
