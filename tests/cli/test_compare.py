@@ -12,10 +12,10 @@ import pytest
 from tests.cli.project import Project, command, generic, one_test
 from tests.processes import wait_until
 
+pytestmark = pytest.mark.slow
+
 LATENCY = """#!{python}
 import json, random, sys
-
-pytestmark = pytest.mark.slow
 generator = random.Random(hash((open(__file__).read(), __import__("os").getpid())))
 for _ in range(12):
     value = {scale} * (1000 + generator.gauss(0, {noise}))
