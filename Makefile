@@ -15,7 +15,7 @@ mv2: $(VENV)/.run ## Set up, then measure MobileNetV2 on this machine
 	$(BIN)/harness -b specifications/models/mv2.json
 
 test: system $(VENV)/.dev ## Set up, then run every test
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not benchmark"
 
 check: $(VENV)/.dev ## Format, lint, types, layers and the fast tests: less than a minute
 	$(BIN)/ruff format --check -q .
