@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from harness import plugins
 from harness.analysis.compare.exact import exact_differences
 from harness.analysis.compare.fai_pep import control_summary, diff_summary
-from harness.analysis.conclude import build_info, conclude, without_numbers
+from harness.analysis.conclude import build_info, conclude
 from harness.analysis.summary import summarise
 from harness.core.comparison import Comparison, Parameters, Verdict
 from harness.core.errors import ExitCode
@@ -21,7 +20,7 @@ from harness.core.protocols import Display
 from harness.core.result import Outcome, Report
 from harness.flows import self_check
 from harness.flows.contest import Contest, Versus
-from harness.flows.jobs import job_of, meta_of
+from harness.flows.jobs import job_of, meta_of, not_run
 from harness.flows.plan import Assignment, Builds, Failure, Files, Plan
 from harness.flows.reporting import Reporting
 from harness.flows.rounds import Rounds
@@ -163,19 +162,8 @@ class _Comparison:
     def _refuse(self, versus: Versus, failure: Failure) -> None:
         self._report(self._without(Assignment(versus.treatment.benchmark, versus.device), failure))
 
-    def _without(self, pair: Assignment, failure: Failure) -> Report:
-        result = without_numbers(
-            pair.benchmark,
-            pair.device,
-            None,
-            outcome=failure.outcome,
-            reason=failure.reason,
-            hint=failure.hint,
-            now=time.time(),
-            run_type=self._settings.run_type,
-            meta=meta_of(self._settings),
-        )
-        return Report(result=result)
+    def _without(self, assignment: Assignment, failure: Failure) -> Report:
+        return not_run(assignment.benchmark, assignment.device, failure, self._settings)
 
     def _identical(self, versus: Versus) -> Report:
         """Runners of equal bytes cannot differ: nothing is measured."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import time
+
 from pydantic import JsonValue
 
+from harness.analysis.conclude import without_numbers
+from harness.core.benchmark import Benchmark
+from harness.core.build import Build
+from harness.core.device import Device
 from harness.core.files import CachedFile
 from harness.core.measurement import Job
-from harness.core.result import Outcome
+from harness.core.result import Outcome, Report
 from harness.flows.plan import Assignment, Builds, Failure, Files, file_key
 from harness.settings import Settings
 
@@ -31,3 +37,21 @@ def meta_of(settings: Settings) -> dict[str, JsonValue]:
     """Who ran it, as far as they said."""
     given: dict[str, JsonValue] = {"user": settings.user, "user_identifier": settings.user_identifier}
     return {**settings.meta, **{key: value for key, value in given.items() if value is not None}}
+
+
+def not_run(
+    benchmark: Benchmark, device: Device, failure: Failure, settings: Settings, *, build: Build | None = None
+) -> Report:
+    """The result of a benchmark that could not be measured."""
+    result = without_numbers(
+        benchmark,
+        device,
+        build,
+        outcome=failure.outcome,
+        reason=failure.reason,
+        hint=failure.hint,
+        now=time.time(),
+        run_type=settings.run_type,
+        meta=meta_of(settings),
+    )
+    return Report(result=result)

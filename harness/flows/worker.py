@@ -7,15 +7,13 @@ import time
 import traceback
 from pathlib import Path
 
-from harness.analysis.conclude import conclude, without_numbers
-from harness.core.benchmark import Benchmark
-from harness.core.build import Build
+from harness.analysis.conclude import conclude
 from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.core.measurement import Job
 from harness.core.protocols import Progress, Session
 from harness.core.result import Outcome, RawLog, Report
-from harness.flows.jobs import job_of, meta_of
+from harness.flows.jobs import job_of, meta_of, not_run
 from harness.flows.plan import Builds, Failure, Files, Plan
 from harness.flows.reporting import Reporting
 from harness.run.measure import measure
@@ -65,7 +63,7 @@ class Worker:
             if isinstance(job, Job):
                 jobs.append(job)
             else:
-                self._reporting.report(self._not_run(one.benchmark, job))
+                self._reporting.report(not_run(one.benchmark, self._device, job, self._settings))
         if jobs:
             self._measure_all(jobs)
 
@@ -86,7 +84,7 @@ class Worker:
             self._progress.say(f"✗ {self._device.name}: {error}")
             for job in left:
                 failure = Failure(Outcome.DEVICE_LOST, error.message, error.hint, environment=True)
-                self._reporting.report(self._not_run(job.benchmark, failure))
+                self._reporting.report(not_run(job.benchmark, self._device, failure, self._settings))
 
     def _measured(self, job: Job, session: Session) -> Report:
         """One benchmark, isolated: whatever goes wrong in it, the others go on."""
@@ -116,18 +114,6 @@ class Worker:
                 "a defect of the harness: please report it with the log beside this result",
             )
             log = RawLog(name="traceback", text=traceback.format_exc())
-            return self._not_run(job.benchmark, failure, job.build).model_copy(update={"logs": (log,)})
-
-    def _not_run(self, benchmark: Benchmark, failure: Failure, build: Build | None = None) -> Report:
-        result = without_numbers(
-            benchmark,
-            self._device,
-            build,
-            outcome=failure.outcome,
-            reason=failure.reason,
-            hint=failure.hint,
-            now=time.time(),
-            run_type=self._settings.run_type,
-            meta=meta_of(self._settings),
-        )
-        return Report(result=result)
+            return not_run(job.benchmark, self._device, failure, self._settings, build=job.build).model_copy(
+                update={"logs": (log,)}
+            )
