@@ -17,7 +17,7 @@ from harness.core.errors import ExitCode
 from harness.core.metric import ControlSide, Metric, convert
 from harness.core.note import Note
 from harness.core.protocols import Display
-from harness.core.result import Outcome, Report
+from harness.core.result import Outcome, Report, Result
 from harness.flows import self_check
 from harness.flows.contest import Contest, Versus
 from harness.flows.jobs import job_of, meta_of, not_run
@@ -142,13 +142,18 @@ class _Comparison:
             conclude(job, versus.device, measurement, run_type=self._settings.run_type, meta=meta)
             for job, measurement in ((versus.control, control_side), (versus.treatment, treatment_side))
         )
+        failure = _failure_of(control, treatment)
         comparison = contest.comparison(discovered=discovered)
+        if failure or not treatment.ok:
+            reason = str(failure.get("reason", treatment.reason))
+            comparison = comparison.model_copy(update={"verdict": Verdict.UNDECIDED, "reason": reason})
         result = treatment.model_copy(
             update={
                 "metrics": tuple(_beside(metric, control.metric(metric.name)) for metric in treatment.metrics),
                 "comparison": comparison.model_copy(update={"exact": exact_differences(control, treatment)}),
                 "control_launches": control.launches,
-                "notes": _for_comparison(treatment.notes),
+                "notes": (*_for_comparison(treatment.notes), *_of_control(control.notes)),
+                **failure,
             }
         )
         logs = (
@@ -209,6 +214,22 @@ def _for_comparison(notes: Sequence[Note]) -> tuple[Note, ...]:
     told = (note for note in notes if note.code != "stopped_early")
     modelled = {"trust": True, "hint": None}
     return tuple(note.model_copy(update=modelled) if note.code in _MODELLED else note for note in told)
+
+
+def _of_control(notes: Sequence[Note]) -> tuple[Note, ...]:
+    """What speaks against the control speaks against the comparison; noise is modelled, and told of the treatment."""
+    doubts = (note for note in notes if not note.trust and note.code not in _MODELLED)
+    return tuple(
+        note.model_copy(update={"code": f"control_{note.code}", "message": f"the control: {note.message}"})
+        for note in doubts
+    )
+
+
+def _failure_of(control: Result, treatment: Result) -> dict[str, object]:
+    """A control without sound numbers leaves nothing to hold the treatment against."""
+    if control.ok or not treatment.ok:
+        return {}
+    return {"outcome": control.outcome, "reason": f"the control: {control.reason}", "hint": control.hint}
 
 
 _MODELLED = frozenset({"noisy", "busy", "disturbed", "few_samples"})

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from harness import plugins
 from harness.core.benchmark import Benchmark, ModelFile
 from harness.core.build import Build
-from harness.core.errors import BenchmarkFailed, ExitCode
+from harness.core.errors import BenchmarkFailed, EnvironmentProblem, ExitCode
 from harness.core.files import CachedFile
 from harness.core.protocols import Exporter, Progress
 from harness.core.result import Outcome
@@ -88,7 +88,7 @@ def fetch(plan: Plan, settings: Settings, progress: Progress) -> Files:
             cached = cache.fetch(
                 file, model=benchmark.model, exporter=exporter, progress=progress, force=settings.force_export
             )
-        except BenchmarkFailed as error:
+        except (BenchmarkFailed, EnvironmentProblem) as error:
             progress.say(f"✗ {file.filename}: {error}")
             return Failure(Outcome.FAILED, error.message, error.hint)
         progress.say(describe(cached))

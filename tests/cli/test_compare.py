@@ -277,3 +277,22 @@ open({str(mark)!r}, "w").close()
     assert done.code == 4
     assert "no sample" in done.read()[0]["reason"]
     assert project.harness("compare", "--from", project.folder / "results", "--alpha", "0.2").code == 4
+
+
+def test_what_speaks_against_the_control_is_told(project: Project, spec: Path) -> None:
+    doubtful = runner(project, "old", after="print('PyTorchObserver {broken')")
+    done = project.harness("compare", "-b", spec, *sides(doubtful, runner(project, "new")), *FEW)
+    (result,) = done.read()
+    (note,) = [note for note in result["notes"] if note["code"] == "control_bad_lines"]
+    assert not note["trust"]
+    assert note["message"].startswith("the control: ")
+
+
+def test_a_control_that_loses_a_metric_leaves_nothing_to_compare_with(project: Project, spec: Path) -> None:
+    lost = "print('PyTorchObserver', json.dumps(dict(type='NET', metric='memory', unit='bytes', value='nan')))"
+    slower = runner(project, "new", scale=1.2)
+    done = project.harness("compare", "-b", spec, *sides(runner(project, "old", after=lost), slower), *FEW)
+    assert done.code == 4
+    (result,) = done.read()
+    assert (result["outcome"], result["comparison"]["verdict"]) == ("failed", "undecided")
+    assert result["reason"].startswith("the control: ")
