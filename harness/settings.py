@@ -59,6 +59,16 @@ class Settings:
         command_args: Text appended to each command that starts the runner.
         cpus: CPUs to pin to; None lets the platform choose, `()` forbids pinning.
         lock_timeout: How long to wait for a device that another job holds, seconds.
+        android_dir: Folder on Android devices under which ours is made.
+        reboot: Restart devices before they are measured on, where that can be done.
+        set_freq: Fix the clocks of rooted devices: `max`, `mid`, `min`, or a frequency in kHz.
+        wipe_cache: Drop the page cache of rooted devices before each launch.
+        airplane: Turn radios off while measuring, where the device is not reached through them.
+        screen: What the screen does while measuring: `keep`, `on` or `off`.
+        return_timeout: How long to wait for a device that went away, seconds.
+        cool_timeout: How long to wait for a device that is too warm, seconds.
+        adb_server: `HOST:PORT` of the adb server; None takes adb's own default.
+        spread: Measure each benchmark once, on whichever device is free, and not on every device.
         runner: `auto`, `native` or `python`.
         force_export: Export again even when the cache has the program.
         only: Keep benchmarks whose title matches one of these patterns (fnmatch).
@@ -97,6 +107,16 @@ class Settings:
     command_args: str = ""
     cpus: tuple[int, ...] | None = None
     lock_timeout: float = 600.0
+    android_dir: str = "/data/local/tmp"
+    reboot: bool = False
+    set_freq: str | None = None
+    wipe_cache: bool = False
+    airplane: bool = False
+    screen: str = "keep"
+    return_timeout: float = 300.0
+    cool_timeout: float = 900.0
+    adb_server: str | None = None
+    spread: bool = False
     runner: str = "auto"
     force_export: bool = False
     only: tuple[str, ...] = ()

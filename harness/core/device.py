@@ -43,7 +43,12 @@ class DeviceState(Value):
         temperature_c: Hottest sensor.
         throttle_count: Thermal throttling events since boot.
         memory_available_bytes: Memory that programs could still get.
+        thermal_status: How far the system holds the device back because of heat: 0 not at all, to 6 shutting down
+            (Android's `THERMAL_STATUS_*`).
+        residency_ms: Milliseconds spent at each frequency (kHz) since boot, by clock domain.
         battery_percent: Charge.
+        battery_charge_uah: Charge left in the battery, microampere hours.
+        battery_voltage_mv: Voltage of the battery.
         plugged: Whether external power is connected.
     """
 
@@ -55,5 +60,9 @@ class DeviceState(Value):
     temperature_c: float | None = None
     throttle_count: int | None = None
     memory_available_bytes: int | None = None
+    thermal_status: int | None = None
+    residency_ms: dict[str, dict[int, int]] = {}
     battery_percent: float | None = None
+    battery_charge_uah: int | None = None
+    battery_voltage_mv: int | None = None
     plugged: bool | None = None

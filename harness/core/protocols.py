@@ -127,6 +127,31 @@ class Live(Session, Protocol):
         """
 
 
+@runtime_checkable
+class Gated(Session, Protocol):
+    """A session on a device that is not always fit to be measured on."""
+
+    def settle(self) -> None:
+        """Wait until it is: cool, charged enough. Called before each launch; returns at once where nothing is wrong.
+
+        Raises:
+            EnvironmentProblem: It does not become so in time; says what is wrong, and what helps.
+            DeviceLost: The device went away.
+        """
+
+
+@runtime_checkable
+class Returning(Session, Protocol):
+    """A session on a device that can go away and come back."""
+
+    def regain(self) -> None:
+        """After `DeviceLost`: wait for it, and prepare it as `Platform.open` did. What was staged is staged anew.
+
+        Raises:
+            DeviceLost: It does not come back in time.
+        """
+
+
 class Platform(Protocol):
     """A kind of device."""
 

@@ -71,10 +71,10 @@ class Launch(Value):
 
     @property
     def throttled(self) -> bool:
-        """Whether the device lowered its clock because of heat meanwhile."""
-        before = self.before.throttle_count if self.before else None
-        after = self.after.throttle_count if self.after else None
-        return before is not None and after is not None and after > before
+        """Whether the device lowered its clock because of heat meanwhile, or was held back at either end."""
+        states = [state for state in (self.before, self.after) if state is not None]
+        counts = [state.throttle_count for state in states if state.throttle_count is not None]
+        return any(state.thermal_status for state in states) or (len(counts) == 2 and counts[1] > counts[0])
 
 
 class BenchmarkInfo(Value):

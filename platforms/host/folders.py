@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from harness import shell
-from platforms.host.lock import take
+from platforms.lock import take
 
 _LOCK: Final = ".lock"
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from harness.core.device import Device
 from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
 from harness.core.protocols import Finding, Progress
-from platforms.host import checkup, identity, lock, placement
+from platforms import lock
+from platforms.host import checkup, identity, placement
 from platforms.host.folders import session_folder
 from platforms.host.session import HostSession
 
@@ -43,7 +44,7 @@ class Host:
         self._cpus = cpus
         self._lock_timeout_s = lock_timeout_s
         self._keep = keep
-        self._lock_path = lock_path or lock.default_path()
+        self._lock_path = lock_path or lock.lock_path("host")
 
     def devices(self) -> Sequence[Device]:
         """This machine, always. It has the CPUs to choose from, and not more."""

@@ -12,10 +12,11 @@ import pytest
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.settings import Settings
 from harness.testing.progress import RecordedProgress
-from platforms.host import create, lock, placement
+from platforms import lock
+from platforms.host import create, placement
 from platforms.host.platform import Host
 
-ASK = "from platforms.host import lock; print(lock.default_path())"
+ASK = "from platforms import lock; print(lock.lock_path('host'))"
 
 
 def _take(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""One measurement at a time on this machine, whoever starts it."""
+"""One measurement at a time on each device, whoever starts it on this machine."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ _OPEN: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 """A link is not followed, and a pipe is not waited for: in these folders anybody may lay down anything."""
 
 
-def default_path() -> Path:
-    """The same file for every user and every environment of the machine: `TMPDIR` has no say."""
+def lock_path(device: str) -> Path:
+    """The same file for every user and every environment of the machine: `TMPDIR` has no say.
+
+    Args:
+        device: What is held: letters, digits, `-`, `_` and `.`.
+    """
     folders = _FOLDERS if sys.platform == "linux" else _FOLDERS[-1:]
-    return shared_folder(folders) / "edge-harness-host.lock"
+    return shared_folder(folders) / f"edge-harness-{device}.lock"
 
 
 def shared_folder(folders: Sequence[Path]) -> Path:
@@ -33,10 +37,16 @@ def shared_folder(folders: Sequence[Path]) -> Path:
 
 
 @contextlib.contextmanager
-def held(path: Path, timeout_s: float, progress: Progress) -> Iterator[None]:
-    """Hold the machine. The kernel gives the lock back when the holder ends, however it ends.
+def held(path: Path, timeout_s: float, progress: Progress, device: str = "this machine") -> Iterator[None]:
+    """Hold a device. The kernel gives the lock back when the holder ends, however it ends.
 
     `flock` by hand and not by a library, because it must also work on a lock file of another user, read-only.
+
+    Args:
+        path: The lock file (`lock_path`).
+        timeout_s: How long to wait for another job.
+        progress: Told that it waits.
+        device: What a person calls the device.
 
     Raises:
         EnvironmentProblem: Another job measures for longer than `timeout_s`, or there can be no lock.
@@ -44,7 +54,7 @@ def held(path: Path, timeout_s: float, progress: Progress) -> Iterator[None]:
     """
     descriptor = _open(path)
     try:
-        _wait(descriptor, timeout_s, progress)
+        _wait(descriptor, timeout_s, progress, device)
         with contextlib.suppress(OSError):  # a lock file of another user cannot be written; the lock holds all the same
             os.truncate(descriptor, 0)
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)
@@ -75,7 +85,7 @@ def _open(path: Path) -> int:
         descriptor = _open_or_make(path)
     except OSError as error:
         raise EnvironmentProblem(
-            f"cannot open the lock of this machine, {path}: {error.strerror}",
+            f"cannot open the lock file {path}: {error.strerror}",
             hint="remove it, if it is not a lock file of the harness",
         ) from error
     found = os.fstat(descriptor)
@@ -101,12 +111,12 @@ def _open_or_make(path: Path) -> int:
         return os.open(path, os.O_RDONLY | _OPEN)
 
 
-def _wait(descriptor: int, timeout_s: float, progress: Progress) -> None:
+def _wait(descriptor: int, timeout_s: float, progress: Progress, device: str) -> None:
     if take(descriptor):
         return
     holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
     started = time.monotonic()
-    with progress.task(f"another harness (process {holder}) measures on this machine: waiting", timeout_s) as task:
+    with progress.task(f"another harness (process {holder}) measures on {device}: waiting", timeout_s) as task:
 
         def attempt() -> bool:
             task.update(completed=time.monotonic() - started)
@@ -114,6 +124,6 @@ def _wait(descriptor: int, timeout_s: float, progress: Progress) -> None:
 
         if not shell.patiently(attempt, timeout_s):
             raise EnvironmentProblem(
-                f"another harness (process {holder}) has been measuring on this machine for {timeout_s:.0f} s",
+                f"another harness (process {holder}) has been measuring on {device} for {timeout_s:.0f} s",
                 hint="two measurements at once disturb each other: wait for it, or give more time (--lock_timeout)",
             )
