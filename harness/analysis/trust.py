@@ -54,7 +54,8 @@ def judge(metrics: Sequence[Metric], launches: Sequence[Launch], cores: int) -> 
         cores: CPUs of the device, for states that do not say of how many their `busy` is a share.
 
     Returns:
-        Notes `few_samples`, `noisy`, `warming_up`, `slowing_down`, `throttled`, `frequency`, `hot` and `busy`.
+        Notes `few_samples`, `noisy`, `warming_up`, `slowing_down`, `throttled`, `frequency`, `hot`, `busy` and
+        `spoilt_by_heat`.
     """
     main = main_metric(metrics)
     if main is None or not main.timed:
@@ -63,7 +64,8 @@ def judge(metrics: Sequence[Metric], launches: Sequence[Launch], cores: int) -> 
         over="ignore", invalid="ignore"
     ):  # `harness.analysis.noise` knows what leaves the range of doubles
         about_samples = (*_few_samples(main), *_noisy(main), *_trending(main))
-    return (*about_samples, *_heated(launches), *_busy(launches, cores))
+    counting = [launch for launch in launches if launch.discarded is None]
+    return (*about_samples, *_heated(counting), *_busy(counting, cores), *_spoilt(launches))
 
 
 def _few_samples(metric: Metric) -> Iterator[Note]:
@@ -108,6 +110,17 @@ def _trending(metric: Metric) -> Iterator[Note]:
             code="slowing_down",
             message=f"{metric.name} is {-change:.1%} faster in the first third of a launch than in the last",
             hint="the device may be heating up: raise `cooldown`, or measure more launches with fewer iterations",
+        )
+
+
+def _spoilt(launches: Sequence[Launch]) -> Iterator[Note]:
+    """Told, though the numbers are sound: somebody who waits wonders why it took so long."""
+    discarded = [launch.index for launch in launches if launch.discarded is not None and launch.throttled]
+    if discarded:
+        yield Note(
+            code="spoilt_by_heat",
+            message=f"{_in_launches(discarded, launches)} did not count, because heat held the device back",
+            hint="give it pauses (`cooldown`), take it out of its case",
         )
 
 

@@ -53,6 +53,7 @@ class Launch(Value):
         peak_memory_bytes: Peak resident memory of the process, as the platform saw it.
         before: Device state before it.
         after: Device state after it.
+        discarded: Why what it said does not count, although it went well: it warmed up, or heat spoilt it.
     """
 
     index: int
@@ -68,6 +69,7 @@ class Launch(Value):
     peak_memory_bytes: int | None = None
     before: DeviceState | None = None
     after: DeviceState | None = None
+    discarded: str | None = None
 
     @property
     def throttled(self) -> bool:

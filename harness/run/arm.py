@@ -133,9 +133,19 @@ class Arm:
             self._observations[-1] += self._parsed(after) if after else ()
         return Seen(fetched.launch, self._observations[-1])
 
-    def discard(self) -> None:
-        """Let the last launch stand in the record, but not what it said: it only warmed up, or its pair was lost."""
+    @property
+    def launches(self) -> int:
+        """How many were kept so far."""
+        return len(self._launches)
+
+    def discard(self, why: str) -> None:
+        """Let the last launch stand in the record, but not what it said."""
         self._observations[-1] = ()
+        self._launches[-1] = self._launches[-1].model_copy(update={"discarded": why})
+
+    def stage_again(self) -> None:
+        """Trust nothing that was staged: the device was away."""
+        self._staged = None
 
     def note(self, note: Note) -> None:
         """Keep something that a reader of the numbers must know."""

@@ -11,7 +11,7 @@ from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.device import DeviceState
 from harness.core.errors import BenchmarkFailed
-from harness.core.protocols import Clock, Framework, Session, Staged
+from harness.core.protocols import Clock, Framework, Gated, Session, Staged
 from harness.core.result import Launch, Outcome, RawLog
 from harness.core.values import masked
 from harness.run.names import Names, fetched
@@ -56,7 +56,13 @@ def commands_of(
 
 
 def launch(index: int, commands: Sequence[Command], session: Session, clock: Clock) -> Launched:
-    """Run the commands in order until one fails, with the device's state before and after."""
+    """Run the commands in order until one fails, with the device's state before and after.
+
+    Raises:
+        EnvironmentProblem: The device does not become fit to be measured on.
+        DeviceLost: It went away.
+    """
+    settle(session)
     before = session.state()
     started = clock()
     completed: list[Completed] = []
@@ -65,6 +71,17 @@ def launch(index: int, commands: Sequence[Command], session: Session, clock: Clo
         if not completed[-1].ok:
             break
     return launched(index, completed, started=started, before=before, after=session.state())
+
+
+def settle(session: Session) -> None:
+    """Wait until the device is fit to be measured on, where that is not always so.
+
+    Raises:
+        EnvironmentProblem: It does not become so in time.
+        DeviceLost: It went away.
+    """
+    if isinstance(session, Gated):
+        session.settle()
 
 
 def launched(

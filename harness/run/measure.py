@@ -10,6 +10,7 @@ from harness.core.measurement import Job, Measurement
 from harness.core.note import Note
 from harness.core.protocols import Clock, Framework, Progress, Session, Task
 from harness.core.result import Outcome
+from harness.run.again import Returns, steady_launch
 from harness.run.arm import Arm
 from harness.run.launch import left_for
 
@@ -19,7 +20,8 @@ def measure(
 ) -> Measurement:
     """Run every launch of a job. A failure of any kind becomes the measurement's outcome, with what was seen before it.
 
-    A failing program is never started again: what fails now and then is a finding, not an inconvenience.
+    A failing program is never started again: what fails now and then is a finding, not an inconvenience. What heat or a
+    lost device spoilt is (`harness.run.again`).
 
     Args:
         job: What to measure.
@@ -48,6 +50,7 @@ def measure(
 def _launch_all(arm: Arm, task: Task) -> tuple[Outcome, str | None]:
     """Launch until all launches are done, one fails, or the time is over."""
     benchmark = arm.job.benchmark
+    returns = Returns([arm])
     arm.begin()
     began = time.monotonic()
     for index in range(benchmark.launches):
@@ -55,7 +58,7 @@ def _launch_all(arm: Arm, task: Task) -> tuple[Outcome, str | None]:
         if index and benchmark.time_limit_s is not None and spent >= benchmark.time_limit_s:
             arm.note(_out_of_time(index, benchmark.launches, benchmark.time_limit_s))
             break
-        launched, _ = arm.launch(left_for(benchmark, spent, index))
+        launched, _ = steady_launch(arm, left_for(benchmark, spent, index), returns)
         if launched.outcome is not Outcome.OK:
             return launched.outcome, launched.reason
         task.update(completed=index + 1)

@@ -10,14 +10,15 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from harness.core.benchmark import Benchmark
 from harness.core.comparison import Pair
-from harness.core.errors import BenchmarkFailed
+from harness.core.errors import BenchmarkFailed, DeviceLost
 from harness.core.metric import LATENCY, Observation, convert
 from harness.core.result import Launch, Outcome
-from harness.run.arm import Arm
+from harness.run.again import SPOILT, Returns
+from harness.run.arm import Arm, Seen
 from harness.run.ways import Way
 
 _WARMUP = 10
@@ -93,6 +94,7 @@ class PairedLaunches:
         first: int = 0,
     ) -> None:
         self._arms = {"control": control, "treatment": treatment}
+        self._returns = Returns([control, treatment])
         self._seed = seed
         self._key = key
         self._statistics = statistics
@@ -114,36 +116,49 @@ class PairedLaunches:
         """
         for side, arm in self._arms.items():
             arm.begin()
-            launch, observations = self.way.alone(arm, self._launch_as)
+            launch, observations = self._alone(arm)
             if launch.outcome is not Outcome.OK:
                 raise BenchmarkFailed(f"the {side} cannot be measured: {launch.reason}")
             chosen = self._chosen(observations)
             if chosen is None:
                 wanted = f"no samples of {self.metric}" if self.metric else "no samples of any metric"
                 raise BenchmarkFailed(f"the {side} reports {wanted}", hint="--metric names what to compare")
-            arm.discard()
+            arm.discard("it warmed up")
             self.metric, self.unit = chosen.name, self.unit or chosen.unit
             tuned = _tuned(arm.job.benchmark, launch, chosen)
         self._launch_as = tuned
+
+    def _alone(self, arm: Arm) -> Seen:
+        while True:
+            try:
+                return self.way.alone(arm, self._launch_as)
+            except DeviceLost as loss:
+                self._returns.after(loss)
 
     def next_pair(self) -> Pair | None:
         """The next pair, or None when one of its launches failed; the coin is tossed anew for the one after it.
 
         Raises:
             Spoilt: One side keeps failing.
-            DeviceLost: The device went away.
+            DeviceLost: The device went away for good.
         """
         index, self.next_index = self.next_index, self.next_index + 1
         control_first = control_goes_first(self._seed, self._key, index)
         first, second = ("control", "treatment") if control_first else ("treatment", "control")
-        measured = self.way.pair(self._arms[first], self._arms[second], self._launch_as)
+        made = {side: arm.launches for side, arm in self._arms.items()}
+        try:
+            measured = self.way.pair(self._arms[first], self._arms[second], self._launch_as)
+        except DeviceLost as loss:
+            self._returns.after(loss)
+            self._forget_since(made)
+            return None
         seen = dict(zip((first, second), measured.seen, strict=False))
         figures: dict[str, tuple[float, ...]] = {}
         for side, one in sorted(seen.items(), key=lambda item: item[1].launch.outcome is Outcome.OK):
             found = self._figures(one.observations) if one.counts else None
             if found is None:
                 for started in seen:
-                    self._arms[started].discard()
+                    self._arms[started].discard(_why(one.launch, side))
                 self._void(side, one.launch)
                 return None
             figures[side] = found
@@ -166,6 +181,13 @@ class PairedLaunches:
         """
         for arm in self._arms.values():
             arm.end()
+
+    def _forget_since(self, made: Mapping[str, int]) -> None:
+        """Void a pair that a lost device cut short."""
+        self.voided += 1
+        for side, arm in self._arms.items():
+            if arm.launches > made[side]:
+                arm.discard("the device went away during its pair")
 
     def _void(self, side: str, launch: Launch) -> None:
         self.voided += 1
@@ -196,6 +218,10 @@ class PairedLaunches:
         if factor is None or min(chosen.samples) <= 0:
             return None
         return self._statistics([sample * factor for sample in chosen.samples])
+
+
+def _why(launch: Launch, side: str) -> str:
+    return SPOILT if launch.outcome is Outcome.OK and launch.throttled else f"the {side} of its pair has no numbers"
 
 
 def _tuned(benchmark: Benchmark, launch: Launch, chosen: Observation) -> Benchmark:

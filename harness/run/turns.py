@@ -15,7 +15,7 @@ from harness.core.command import Command, Completed
 from harness.core.device import DeviceState
 from harness.core.protocols import Clock, Live, LiveProcess
 from harness.core.result import Outcome
-from harness.run.launch import Launched, launched
+from harness.run.launch import Launched, launched, settle
 
 FEWEST = 5
 """Iterations of a turn. After each change the caches hold the other program: with one iteration a turn a MobileNetV2
@@ -75,6 +75,7 @@ def take_turns(starts: Sequence[tuple[int, Command]], plan: Plan, session: Live,
         EnvironmentProblem: A program cannot be started at all.
         DeviceLost: The device went away.
     """
+    settle(session)
     before, began = session.state(), time.monotonic()
     with contextlib.ExitStack() as stack:
         players: list[_Player] = []

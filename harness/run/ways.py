@@ -95,7 +95,7 @@ class InTurns:
         took, (seen,) = _session([player], benchmark)
         if took.ready or seen.launch.outcome not in (Outcome.OK, Outcome.FAILED):
             return seen
-        arm.discard()
+        arm.discard("it showed that its runner cannot take turns")
         reason = f"the runner of {arm.job.build.commit} cannot take turns: {seen.launch.reason}"
         self._obstacle = _instead(reason, "build it again: its sources are older than turns")
         return arm.launch(benchmark)
@@ -108,7 +108,7 @@ class InTurns:
         took, seen = _session([self._players[arm] for arm in arms], benchmark)
         if any(one.launch.outcome is not Outcome.OK for one in seen):
             for arm in arms[: len(seen)]:
-                arm.discard()
+                arm.discard("the other launch of its pair failed")
         return Measured(seen, took.seconds)
 
 
