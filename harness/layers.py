@@ -236,7 +236,8 @@ def _bounded(found: Settings) -> Settings:
     """
     if found.timeout is not None and not 0 < found.timeout < math.inf:
         raise UsageError(f"--timeout {found.timeout:g}: a limit is more than 0 seconds and finite")
-    for flag, seconds in (("cooldown", found.cooldown), ("lock_timeout", found.lock_timeout)):
+    pauses = {name: getattr(found, name) for name in ("cooldown", "lock_timeout", "return_timeout", "cool_timeout")}
+    for flag, seconds in pauses.items():
         if seconds is not None and not 0 <= seconds < math.inf:
             raise UsageError(f"--{flag} {seconds:g}: a pause is 0 seconds or more, and finite")
     return found

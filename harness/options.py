@@ -10,11 +10,12 @@ from cyclopts import Group, Parameter
 
 WHAT = Group("What to measure", sort_key=1)
 WHERE = Group("Where to measure", sort_key=2)
-HOW = Group("How to measure", sort_key=3)
-REPORT = Group("Where results go", sort_key=4)
-FILES = Group("Files and configuration", sort_key=5)
-SIDES = Group("What to compare with what", sort_key=6)
-DECIDE = Group("How to decide", sort_key=7)
+ANDROID = Group("On Android phones", sort_key=3)
+HOW = Group("How to measure", sort_key=4)
+REPORT = Group("Where results go", sort_key=5)
+FILES = Group("Files and configuration", sort_key=6)
+SIDES = Group("What to compare with what", sort_key=7)
+DECIDE = Group("How to decide", sort_key=8)
 
 Paths = Annotated[tuple[Path, ...] | None, Parameter(consume_multiple=True, negative="")]
 Words = Annotated[tuple[str, ...] | None, Parameter(consume_multiple=True, negative="")]
@@ -49,13 +50,16 @@ class RunOptions:
     """Show the plan and stop."""
 
     platform: Annotated[str | None, Parameter(name=["-p", "--platform"], group=WHERE)] = None
-    """Kind of device: `host` is this machine."""
+    """Kind of device: `host` is this machine, `android` the phones that adb sees."""
 
     devices: Annotated[Words, Parameter(name=["-d", "--devices", "--device"], group=WHERE)] = None
-    """Devices by identity or name, separated by commas; one that is absent is an error."""
+    """Devices by identity or name, separated by commas, or `all`; one that is absent is an error."""
 
     excluded_devices: Annotated[Words, Parameter(group=WHERE)] = None
     """Devices never to use."""
+
+    spread: Annotated[bool | None, Parameter(group=WHERE, negative="")] = None
+    """Measure each benchmark once, on whichever device is free, and not on every device."""
 
     platform_sig: Annotated[str | None, Parameter(group=WHERE)] = None
     """Name to report for this machine."""
@@ -65,6 +69,33 @@ class RunOptions:
 
     lock_timeout: Annotated[float | None, Parameter(group=WHERE)] = None
     """Seconds to wait while another job holds the device."""
+
+    return_timeout: Annotated[float | None, Parameter(group=WHERE)] = None
+    """Seconds to wait for a device that went away."""
+
+    cool_timeout: Annotated[float | None, Parameter(group=WHERE)] = None
+    """Seconds to wait for a device that is too warm."""
+
+    android_dir: Annotated[str | None, Parameter(group=ANDROID)] = None
+    """Folder on the phone under which ours is made; nothing beside it is touched."""
+
+    adb_server: Annotated[str | None, Parameter(group=ANDROID)] = None
+    """`HOST:PORT` of the adb server, where it is not adb's own default."""
+
+    reboot: Annotated[bool | None, Parameter(group=ANDROID, negative="")] = None
+    """Restart each phone before it is measured on."""
+
+    set_freq: Annotated[str | None, Parameter(group=ANDROID)] = None
+    """Fix the clocks of a rooted phone: `max`, `mid`, `min`, or a frequency in kHz; restored afterwards."""
+
+    wipe_cache: Annotated[bool | None, Parameter(group=ANDROID, negative="")] = None
+    """Drop the page cache of a rooted phone before each launch."""
+
+    airplane: Annotated[bool | None, Parameter(group=ANDROID, negative="")] = None
+    """Turn radios off while measuring; never on a phone that is reached through them."""
+
+    screen: Annotated[Literal["keep", "on", "off"] | None, Parameter(group=ANDROID)] = None
+    """What the screen does while measuring."""
 
     runner: Annotated[Literal["auto", "native", "python"] | None, Parameter(group=HOW)] = None
     """ExecuTorch runner: native where a compiler is there, else Python."""
@@ -268,15 +299,11 @@ FAI_PEP_ELSEWHERE = {
     "status-file": "the continuous mode is not supported yet",
     "step": "the continuous mode is not supported yet",
     "platforms": "one platform a run: use --platform",
-    "android-dir": "Android is not supported yet",
     "ios-dir": "iOS is not supported yet",
-    "reboot": "Android is not supported yet",
-    "set-freq": "Android is not supported yet",
-    "wipe-cache": "Android is not supported yet",
     "monsoon-map": "power measurement is not supported yet",
     "hash-platform-mapping": "name this machine with --platform_sig",
     "device-name-mapping": "name this machine with --platform_sig",
-    "shared-libs": "link the runner with what it needs, or set LD_LIBRARY_PATH with --env",
+    "shared-libs": "give them as further programs, which lie beside the runner: --program PATH libx.so=PATH",
     "lab": "the device lab is not supported yet",
     "remote": "the device lab is not supported yet",
     "server-addr": "the device lab is not supported yet",

@@ -20,8 +20,9 @@ from harness.core.protocols import Display
 from harness.core.result import Outcome, Report, Result
 from harness.flows import self_check
 from harness.flows.contest import Contest, Versus
+from harness.flows.discoveries import Discoveries
 from harness.flows.jobs import job_of, meta_of, not_run
-from harness.flows.plan import Assignment, Builds, Failure, Files, Plan
+from harness.flows.plan import Assignment, Builds, Failure, Files, Plan, dealt
 from harness.flows.reporting import Reporting
 from harness.flows.rounds import Rounds
 from harness.flows.run import environment_of, fetch, make_plan
@@ -92,10 +93,14 @@ class _Comparison:
 
     def run(self, control: Builds, treatment: Builds) -> None:
         """Report at once what needs no measuring; compare the rest, on every device at the same time."""
-        subjects = [subject for pair in self._plan.assignments if (subject := self._subject(pair, control, treatment))]
+        pairs = dealt(self._plan.assignments) if self._plan.spread else self._plan.assignments
+        subjects = [subject for pair in pairs if (subject := self._subject(pair, control, treatment))]
         devices = {subject.device.identity: subject.device for subject in subjects}
         if not devices:
             return
+        discoveries: Discoveries[Contest] = Discoveries(
+            len(subjects), self._request.parameters.fdr, self._told
+        )
         with ThreadPoolExecutor(len(devices)) as pool:
             workers = [
                 pool.submit(
@@ -106,8 +111,8 @@ class _Comparison:
                         parameters=self._request.parameters,
                         journals=self._settings.cache_dir / "comparisons",
                         resume=self._request.resume,
-                        total=len(subjects),
-                        tell=self._tell,
+                        discoveries=discoveries,
+                        tell=lambda contest: self._tell(contest, discoveries),
                         refuse=self._refuse,
                         display=self._display,
                     ).run,
@@ -117,6 +122,7 @@ class _Comparison:
             ]
             for worker in workers:
                 worker.result()
+        discoveries.close()
 
     def _subject(self, pair: Assignment, control: Builds, treatment: Builds) -> Versus | None:
         """What will be measured; None, and a result, where nothing can or need be."""
@@ -134,7 +140,22 @@ class _Comparison:
             return None
         return versus
 
-    def _tell(self, contest: Contest, discovered: bool) -> None:
+    def _tell(self, contest: Contest, discoveries: Discoveries[Contest]) -> None:
+        """Report at once; but a regression only when it is known whether it survives."""
+        report = self._concluded(contest)
+        comparison = report.result.comparison
+        if comparison is not None and comparison.verdict is Verdict.REGRESSION:
+            discoveries.leave(contest, comparison, report)
+        else:
+            self._told(contest, report)
+
+    def _told(self, contest: Contest, report: Report) -> None:
+        self._report(report)
+        if contest.failure is None:
+            contest.told()
+
+    def _concluded(self, contest: Contest) -> Report:
+        """What came of a comparison; whether its regression survives is not known yet."""
         versus = contest.versus
         control_side, treatment_side = contest.measurements()
         meta = meta_of(self._settings)
@@ -143,7 +164,7 @@ class _Comparison:
             for job, measurement in ((versus.control, control_side), (versus.treatment, treatment_side))
         )
         failure = _failure_of(control, treatment)
-        comparison = contest.comparison(discovered=discovered)
+        comparison = contest.comparison(discovered=False)
         if failure or not treatment.ok:
             reason = str(failure.get("reason", treatment.reason))
             comparison = comparison.model_copy(update={"verdict": Verdict.UNDECIDED, "reason": reason})
@@ -160,9 +181,7 @@ class _Comparison:
             *(log.model_copy(update={"name": f"control-{log.name}"}) for log in control_side.logs),
             *treatment_side.logs,
         )
-        self._report(Report(result=result, logs=logs))
-        if contest.failure is None:
-            contest.told()
+        return Report(result=result, logs=logs)
 
     def _refuse(self, versus: Versus, failure: Failure) -> None:
         self._report(self._without(Assignment(versus.treatment.benchmark, versus.device), failure))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.analysis.compare.decision import Judge
 from harness.analysis.compare.recompute import conclude
-from harness.analysis.compare.statistics import launch_statistics
+from harness.analysis.compare.statistics import launch_statistics, statistics_of
 from harness.analysis.conclude import build_info
 from harness.core.comparison import Comparison, Pair, Parameters, Verdict
 from harness.core.device import Device
@@ -83,7 +83,7 @@ class Contest:
             *self._arms,
             seed=seed,
             key=versus.key,
-            statistics=launch_statistics,
+            statistics=self._figures,
             way=WAYS[parameters.interleave](),
             metric=versus.metric,
             first=remembered.next_index if remembered else 0,
@@ -104,8 +104,10 @@ class Contest:
         if self.failure is not None:
             return
         self.judge = Judge(self._parameters, self._higher_is_better())
+        if self._earlier is not None and self._earlier.statistics != self._statistics():
+            self._earlier = None  # other figures of the same launches: those pairs say nothing here
         if self._earlier is None:
-            self._journal.begin(self._parameters.seed)
+            self._journal.begin(self._parameters.seed, self._statistics())
             return
         for pair in self._earlier.pairs:
             self._learn(pair)
@@ -142,6 +144,7 @@ class Contest:
             metric=self._launches.metric or self.versus.metric or "",
             unit=self._launches.unit,
             higher_is_better=self._higher_is_better(),
+            statistics=self._statistics(),
             parameters=self._parameters.model_copy(update={"interleave": self._launches.way.interleave}),
             pairs=tuple(self._pairs),
             voided=self._launches.voided + (self._earlier.voided if self._earlier else 0),
@@ -173,6 +176,12 @@ class Contest:
     def _learn(self, pair: Pair) -> None:
         self._pairs.append(pair)
         self.judge.add(pair)
+
+    def _figures(self, samples: Sequence[float]) -> tuple[float, ...]:
+        return launch_statistics(samples, higher_is_better=self._higher_is_better())
+
+    def _statistics(self) -> tuple[str, ...]:
+        return statistics_of(higher_is_better=self._higher_is_better())
 
     def _higher_is_better(self) -> bool:
         stated = self.versus.treatment.benchmark.direction

@@ -14,14 +14,15 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from harness.core.build import Build
-from harness.core.comparison import Pair
+from harness.core.comparison import STATISTICS, Pair
 from harness.core.values import Value
 
 
 class _Line(Value):
-    """One line: the seed (first), a pair, or the index of a voided one."""
+    """One line: the seed with the names of the figures of a pair (first), a pair, or the index of a voided one."""
 
     seed: int | None = None
+    statistics: tuple[str, ...] | None = None
     pair: Pair | None = None
     voided: int | None = None
 
@@ -32,12 +33,14 @@ class Remembered:
 
     Attributes:
         seed: Of its coin.
+        statistics: What the figures of its pairs are.
         pairs: Its valid pairs.
         voided: How many were lost.
         next_index: Index of the pair that comes next.
     """
 
     seed: int
+    statistics: tuple[str, ...]
     pairs: tuple[Pair, ...]
     voided: int
     next_index: int
@@ -74,11 +77,12 @@ class Journal:
         pairs = tuple(line.pair.model_copy(update=unlaunched) for line in lines if line.pair is not None)
         voided = [line.voided for line in lines if line.voided is not None]
         used = [pair.index for pair in pairs] + voided
-        return Remembered(lines[0].seed, pairs, len(voided), max(used, default=-1) + 1)
+        figures = lines[0].statistics or STATISTICS
+        return Remembered(lines[0].seed, figures, pairs, len(voided), max(used, default=-1) + 1)
 
-    def begin(self, seed: int) -> None:
+    def begin(self, seed: int, statistics: tuple[str, ...]) -> None:
         """Start anew."""
-        self._write("w", _text(_Line(seed=seed)))
+        self._write("w", _text(_Line(seed=seed, statistics=statistics)))
 
     def add(self, pair: Pair) -> None:
         """Keep one more pair."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Final
 
 from harness.core.benchmark import Benchmark, ModelFile
 from harness.core.build import Build
@@ -38,11 +39,13 @@ class Plan:
         platform: The kind of device.
         assignments: Every benchmark on every device.
         frameworks: The frameworks that are needed, by name.
+        spread: Whether each benchmark is measured once, on whichever of its devices is free, and not on all of them.
     """
 
     platform: Platform
     assignments: tuple[Assignment, ...]
     frameworks: Mapping[str, Framework]
+    spread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,9 @@ class Failure:
     hint: str | None = None
     environment: bool = False
 
+
+ALL: Final = "all"
+"""In place of a device's name."""
 
 Files = Mapping[str, CachedFile | Failure]
 """By `file_key`."""
@@ -95,12 +101,22 @@ def select(benchmarks: Sequence[Benchmark], only: Sequence[str], skip: Sequence[
     return kept
 
 
-def choose(found: Sequence[Device], wanted: Sequence[str], excluded: Sequence[str]) -> tuple[Device, ...]:
-    """The devices that were asked for; the first one when none was named.
+def choose(
+    found: Sequence[Device], wanted: Sequence[str], excluded: Sequence[str], *, every: bool = False
+) -> tuple[Device, ...]:
+    """The devices that were asked for; when none was named the first one, or every one.
+
+    Args:
+        found: What there is.
+        wanted: Identities or names; `all` means every one.
+        excluded: Identities or names that are not to be used.
+        every: Whether to use every one when none was named.
 
     Raises:
         EnvironmentProblem: A device that was named is not there, or none is left.
     """
+    if ALL in wanted:
+        wanted, every = (), True
     for name in wanted:
         if not any(name in {device.identity, device.name} for device in found):
             there = ", ".join(f"{device.name} ({device.identity})" for device in found) or "none"
@@ -113,7 +129,7 @@ def choose(found: Sequence[Device], wanted: Sequence[str], excluded: Sequence[st
     )
     if not left:
         raise EnvironmentProblem("no device to measure on", hint="`harness devices` lists what can be reached")
-    return left if wanted else left[:1]
+    return left if wanted or every else left[:1]
 
 
 def assign(benchmarks: Sequence[Benchmark], devices: Sequence[Device]) -> tuple[Assignment, ...]:
@@ -121,6 +137,21 @@ def assign(benchmarks: Sequence[Benchmark], devices: Sequence[Device]) -> tuple[
     return tuple(
         Assignment(benchmark, device, _obstacle(benchmark, device)) for device in devices for benchmark in benchmarks
     )
+
+
+def dealt(assignments: Sequence[Assignment]) -> tuple[Assignment, ...]:
+    """Each benchmark on one device, dealt out in turn among those that can take it.
+
+    Pairs of launches belong together, so that a comparison stays on the device where it began.
+    """
+    by_benchmark: dict[int, list[Assignment]] = {}
+    for one in assignments:
+        by_benchmark.setdefault(id(one.benchmark), []).append(one)
+    dealt_out: list[Assignment] = []
+    for number, places in enumerate(by_benchmark.values()):
+        fit = [place for place in places if place.obstacle is None] or places
+        dealt_out.append(fit[number % len(fit)])
+    return tuple(dealt_out)
 
 
 def _obstacle(benchmark: Benchmark, device: Device) -> str | None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from harness.analysis.compare.discovery import discoveries, wanting
+from harness.analysis.compare.discovery import regressions, wanting
 from harness.core.comparison import Parameters
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem
@@ -19,13 +19,14 @@ from harness.core.measurement import Job
 from harness.core.protocols import Board, Display, Framework, Platform, Session
 from harness.core.result import Outcome
 from harness.flows.contest import Contest, Versus
+from harness.flows.discoveries import Discoveries
 from harness.flows.plan import Failure
 from harness.flows.standings import HEADER, standing
 from harness.run.arm import Arm
 from harness.shell import Interrupted, pause
 
-Tell = Callable[[Contest, bool], None]
-"""Told each comparison when it leaves, and whether its regression survives the control of false discoveries."""
+Tell = Callable[[Contest], None]
+"""Told each comparison when it leaves."""
 
 
 Refuse = Callable[[Versus, Failure], None]
@@ -42,7 +43,7 @@ class Rounds:
         parameters: How comparisons are decided.
         journals: Folder of journals.
         resume: Whether to go on where an interrupted comparison was.
-        total: Comparisons in all, on all devices: what false discoveries are controlled over.
+        discoveries: Knows the regressions that left, on all devices.
         tell: Told each comparison when it leaves.
         refuse: Told each comparison that cannot begin.
         display: Shown the standings.
@@ -57,7 +58,7 @@ class Rounds:
         parameters: Parameters,
         journals: Path,
         resume: bool,
-        total: int,
+        discoveries: Discoveries[Contest],
         tell: Tell,
         refuse: Refuse,
         display: Display,
@@ -68,7 +69,7 @@ class Rounds:
         self._parameters = parameters
         self._journals = journals
         self._resume = resume
-        self._total = total
+        self._discoveries = discoveries
         self._tell = tell
         self._refuse = refuse
         self._display = display
@@ -88,54 +89,53 @@ class Rounds:
             self._take_turns(contests, board)
 
     def _take_turns(self, contests: Sequence[Contest], board: Board) -> None:
-        live = dict(enumerate(contests))
-        for number, contest in enumerate(contests):
+        live = list(contests)
+        for contest in contests:
             contest.begin()
-            board.show([standing(one) for one in contests])
-            self._leave_failed(live, number)
+            self._show(contests, board)
+            self._leave_failed(live, contest)
         while live:
-            judges = {number: one.judge for number, one in enumerate(contests) if one.failure is None}
-            wanted = wanting(judges, self._total, self._parameters.fdr)
-            found = self._discovered(contests)
-            for number in [number for number in live if number not in wanted]:
-                self._leave(live, number, discovered=number in found)
-            for number in list(live):
-                if number not in live:
+            self._leave_done(live)
+            self._show(contests, board)
+            for contest in list(live):
+                if contest not in live:
                     continue  # it left with a lost device
-                live[number].step()
-                board.show([standing(one) for one in contests])
-                pause(live[number].versus.treatment.benchmark.cooldown_s)
-                self._leave_failed(live, number)
+                contest.step()
+                self._show(contests, board)
+                pause(contest.versus.treatment.benchmark.cooldown_s)
+                self._leave_failed(live, contest)
 
-    def _discovered(self, contests: Sequence[Contest]) -> frozenset[int]:
-        evidence = {
-            number: contest.judge.evidence().regression
-            for number, contest in enumerate(contests)
-            if contest.failure is None
-        }
-        return discoveries(evidence, self._total, self._parameters.fdr)
+    def _show(self, contests: Sequence[Contest], board: Board) -> None:
+        settled = self._discoveries.settled()
+        board.show([standing(contest, discovered=contest in settled) for contest in contests])
 
-    def _leave(self, live: dict[int, Contest], number: int, *, discovered: bool) -> None:
-        contest = live.pop(number)
+    def _leave_done(self, live: list[Contest]) -> None:
+        """Those that want no more pairs leave, all at once: regressions may need each other to be discovered."""
+        judges = {contest: contest.judge for contest in live}
+        wanted = wanting(judges, self._discoveries.if_these_left(regressions(judges)))
+        for contest in [contest for contest in live if contest not in wanted]:
+            self._leave(live, contest)
+
+    def _leave(self, live: list[Contest], contest: Contest) -> None:
+        live.remove(contest)
         contest.end()
         try:
-            self._tell(contest, discovered)
+            self._tell(contest)
         except Interrupted:
             raise
         except Exception as error:  # noqa: BLE001 - isolation of one benchmark
             reason = f"the harness itself failed: {type(error).__name__}: {error}"
             self._refuse(contest.versus, Failure(Outcome.FAILED, reason, "a defect of the harness: please report it"))
 
-    def _leave_failed(self, live: dict[int, Contest], number: int) -> None:
+    def _leave_failed(self, live: list[Contest], contest: Contest) -> None:
         """A failed comparison leaves; a lost device takes all others along, whose pairs stay in their journals."""
-        failure = live[number].failure if number in live else None
-        if failure is None:
+        if contest.failure is None or contest not in live:
             return
-        self._leave(live, number, discovered=False)
-        if failure[0] is Outcome.DEVICE_LOST:
+        self._leave(live, contest)
+        if contest.failure[0] is Outcome.DEVICE_LOST:
             for other in list(live):
-                live[other].failure = failure
-                self._leave(live, other, discovered=False)
+                other.failure = contest.failure
+                self._leave(live, other)
 
     def _contest(self, versus: Versus, session: Session, stack: contextlib.ExitStack) -> Contest:
         def make_arm(job: Job) -> Arm:

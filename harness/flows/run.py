@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from harness import plugins
@@ -9,11 +10,14 @@ from harness.core.benchmark import Benchmark, ModelFile
 from harness.core.build import Build
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem, ExitCode
 from harness.core.files import CachedFile
+from harness.core.measurement import Job
 from harness.core.protocols import Exporter, Progress
 from harness.core.result import Outcome
+from harness.flows.jobs import job_of, not_run
 from harness.flows.lowering import describe
-from harness.flows.plan import Builds, Failure, Files, Plan, assign, choose, file_key, select
+from harness.flows.plan import Assignment, Builds, Failure, Files, Plan, assign, choose, file_key, select
 from harness.flows.reporting import Reporting
+from harness.flows.shares import Own, Pool
 from harness.flows.sides import build_side, installed
 from harness.flows.worker import Worker
 from harness.models.cache import ModelCache
@@ -48,9 +52,9 @@ def make_plan(settings: Settings) -> Plan:
     """
     benchmarks = select(load_benchmarks(settings), settings.only, settings.skip)
     platform = plugins.platform(settings.platform, settings)
-    devices = choose(platform.devices(), settings.devices, settings.excluded_devices)
+    devices = choose(platform.devices(), settings.devices, settings.excluded_devices, every=settings.spread)
     frameworks = {name: plugins.framework(name, settings) for name in {one.framework for one in benchmarks}}
-    return Plan(platform, assign(benchmarks, devices), frameworks)
+    return Plan(platform, assign(benchmarks, devices), frameworks, settings.spread)
 
 
 def load_benchmarks(settings: Settings) -> tuple[Benchmark, ...]:
@@ -108,24 +112,42 @@ def measure_all(
     plan: Plan, *, files: Files, builds: Builds, settings: Settings, reporting: Reporting, progress: Progress
 ) -> None:
     """Measure on every device at once, on each of them one benchmark after the other."""
+    jobs, refused = _jobs(plan, files, builds)
+    for one, failure in refused:
+        reporting.report(not_run(one.benchmark, one.device, failure, settings))
+    shared = Pool(jobs) if plan.spread else None
     devices = {one.device.identity: one.device for one in plan.assignments}
+    shares = {name: shared.of(name) if shared else Own(its.values()) for name, its in jobs.items()}
     with ThreadPoolExecutor(len(devices)) as pool:
         workers = [
             pool.submit(
-                Worker(
-                    device,
-                    plan,
-                    files=files,
-                    builds=builds,
-                    settings=settings,
-                    reporting=reporting,
-                    progress=progress,
-                ).run
+                Worker(device, shares[name], plan, settings=settings, reporting=reporting, progress=progress).run
             )
-            for device in devices.values()
+            for name, device in devices.items()
         ]
         for worker in workers:
             worker.result()
+
+
+def _jobs(
+    plan: Plan, files: Files, builds: Builds
+) -> tuple[dict[str, dict[int, Job]], Sequence[tuple[Assignment, Failure]]]:
+    """What each device can do, by benchmark; and what cannot be done, where each benchmark is done once: nowhere."""
+    jobs: dict[str, dict[int, Job]] = {one.device.identity: {} for one in plan.assignments}
+    number = {benchmark: place for place, benchmark in enumerate({id(one.benchmark): 0 for one in plan.assignments})}
+    refused: list[tuple[Assignment, Failure]] = []
+    for one in plan.assignments:
+        job = job_of(one, builds, files)
+        if isinstance(job, Job):
+            jobs[one.device.identity][number[id(one.benchmark)]] = job
+        else:
+            refused.append((one, job))
+    if plan.spread:
+        possible = {place for its in jobs.values() for place in its}
+        told = ((number[id(one.benchmark)], one, failure) for one, failure in refused)
+        hopeless = {place: (one, failure) for place, one, failure in told if place not in possible}
+        refused = list(hopeless.values())
+    return jobs, refused
 
 
 def _named(made: Build, settings: Settings) -> Build:

@@ -10,6 +10,7 @@ from harness.flows.contest import Contest
 from reporters.comparisons.shares import signed, span
 
 HEADER: Final = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verdict")
+SUSPECTED: Final = "worse?"
 _BAR: Final = 8
 """Characters of the evidence bar: each is an eighth of the way, and what is behind it as well."""
 _DIFFERENCE: Final = 8
@@ -18,8 +19,11 @@ _INTERVAL: Final = 16
 _MARKS: Final = {Verdict.REGRESSION: "▼", Verdict.IMPROVEMENT: "▲", Verdict.NO_CHANGE: "="}
 
 
-def standing(contest: Contest) -> tuple[str, ...]:
+def standing(contest: Contest, *, discovered: bool) -> tuple[str, ...]:
     """One row: pairs so far, estimated difference with its interval, evidence bar, verdict.
+
+    What its own pairs call a regression may not survive among many benchmarks: until it is known that it does, it is a
+    suspicion, and ends in a question mark, as nothing else does.
 
     The bar is drawn with a mark and blocks and has no letter or digit, so that a log can leave it out.
     """
@@ -33,7 +37,7 @@ def standing(contest: Contest) -> tuple[str, ...]:
         f"{signed(judge.difference()):>{_DIFFERENCE}}",
         f"{span(*judge.interval()):>{_INTERVAL}}",
         _bar(contest),
-        verdict.value if verdict else "",
+        SUSPECTED if verdict is Verdict.REGRESSION and not discovered else verdict.value if verdict else "",
     )
 
 

@@ -1,4 +1,4 @@
-"""One device's share of a plan: what cannot run is reported at once, the rest is measured one after the other."""
+"""One device's share of a plan, measured one after the other."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.core.measurement import Job
 from harness.core.protocols import Progress, Session
 from harness.core.result import Outcome, RawLog, Report
-from harness.flows.jobs import job_of, meta_of, not_run
-from harness.flows.plan import Builds, Failure, Files, Plan
+from harness.flows.jobs import meta_of, not_run
+from harness.flows.plan import Failure, Plan
 from harness.flows.reporting import Reporting
+from harness.flows.shares import Share
 from harness.run.measure import measure
 from harness.settings import Settings
 from harness.shell import Interrupted, pause
@@ -26,9 +27,8 @@ class Worker:
 
     Args:
         device: Where.
-        plan: What, for all devices.
-        files: Every file, or why it is not there.
-        builds: Every runner, or why it is not there.
+        share: What.
+        plan: How to reach the device, and the frameworks.
         settings: How.
         reporting: Told each result as soon as it exists.
         progress: Told what happens.
@@ -37,54 +37,40 @@ class Worker:
     def __init__(
         self,
         device: Device,
+        share: Share,
         plan: Plan,
         *,
-        files: Files,
-        builds: Builds,
         settings: Settings,
         reporting: Reporting,
         progress: Progress,
     ) -> None:
         self._device = device
+        self._share = share
         self._plan = plan
-        self._files = files
-        self._builds = builds
         self._settings = settings
         self._reporting = reporting
         self._progress = progress
 
     def run(self) -> None:
-        """Every benchmark of the plan on this device ends as a result."""
-        jobs: list[Job] = []
-        for one in self._plan.assignments:
-            if one.device.identity != self._device.identity:
-                continue
-            job = job_of(one, self._builds, self._files)
-            if isinstance(job, Job):
-                jobs.append(job)
-            else:
-                self._reporting.report(not_run(one.benchmark, self._device, job, self._settings))
-        if jobs:
-            self._measure_all(jobs)
-
-    def _measure_all(self, jobs: list[Job]) -> None:
-        """Hold the device for all jobs; when it is lost, those that are left end as lost."""
-        left = list(jobs)
+        """Hold the device for all jobs of its share; when it is lost, those that nobody else does end as lost."""
+        if not self._share.left:
+            return
         try:
             with self._plan.platform.open(self._device, self._progress) as session:
-                while left:
-                    report = self._measured(left[0], session)
-                    done = left.pop(0)
-                    self._reporting.report(report)
+                while (job := self._share.take()) is not None:
+                    report = self._measured(job, session)
                     if report.result.outcome is Outcome.DEVICE_LOST:
-                        raise DeviceLost(report.result.reason or "the device was lost", hint=report.result.hint)
-                    if left:
-                        pause(done.benchmark.cooldown_s)
+                        raise _Lost(job, report)
+                    self._reporting.report(report)
+                    self._share.done()
+                    if self._share.left:
+                        pause(job.benchmark.cooldown_s)
         except EnvironmentProblem as error:
             self._progress.say(f"✗ {self._device.name}: {error}")
-            for job in left:
-                failure = Failure(Outcome.DEVICE_LOST, error.message, error.hint, environment=True)
-                self._reporting.report(not_run(job.benchmark, self._device, failure, self._settings))
+            failure = Failure(Outcome.DEVICE_LOST, error.message, error.hint, environment=True)
+            for job in self._share.abandon():
+                measured = error.report if isinstance(error, _Lost) and job is error.job else None
+                self._reporting.report(measured or not_run(job.benchmark, self._device, failure, self._settings))
 
     def _measured(self, job: Job, session: Session) -> Report:
         """One benchmark, isolated: whatever goes wrong in it, the others go on."""
@@ -117,3 +103,17 @@ class Worker:
             return not_run(job.benchmark, self._device, failure, self._settings, build=job.build).model_copy(
                 update={"logs": (log,)}
             )
+
+
+class _Lost(DeviceLost):
+    """The device went away for good while a job was measured.
+
+    Args:
+        job: That job.
+        report: What is known of it.
+    """
+
+    def __init__(self, job: Job, report: Report) -> None:
+        super().__init__(report.result.reason or "the device was lost", hint=report.result.hint)
+        self.job = job
+        self.report = report
