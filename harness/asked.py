@@ -38,6 +38,10 @@ _SIDES = (
 )
 """Flags that say what to compare."""
 
+_OF_A_COMMIT = frozenset({"treatment", "source", "repo_dir", "branch"})
+_OF_BUILDS = frozenset({"repo", "remote_repository", "frameworks_dir", "exec_dir"})
+"""Flags that name one commit, and how to get and build it."""
+
 
 def with_command(tokens: Sequence[str]) -> list[str]:
     """FAI-PEP's way to start, without a command, means `run`."""
@@ -122,6 +126,12 @@ def specified(found: Settings) -> Settings:
             "no specification", hint="harness -b specifications/models/mv2.json; `harness --help` has more"
         )
     return found
+
+
+def for_one_commit(sides: CompareOptions) -> bool:
+    """Whether a commit is named, or where commits come from, and nothing to compare it with: FAI-PEP's plain run."""
+    said = {field.name for field in dataclasses.fields(sides) if getattr(sides, field.name) is not None}
+    return bool(said & _OF_A_COMMIT) and said <= {*_OF_A_COMMIT, *_OF_BUILDS}
 
 
 def for_comparison(options: RunOptions) -> bool:

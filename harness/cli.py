@@ -40,17 +40,22 @@ _ANYWHERE = PlaceOptions()
 
 @app.command(sort_key=0)
 def run(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING) -> int:
-    """Measure the benchmarks of one or more specifications."""
-    if sides != _NOTHING or asked.for_comparison(options):
+    """Measure the benchmarks of one or more specifications, with the installed runner or that of one commit."""
+    one_commit = asked.for_one_commit(sides)
+    if (sides != _NOTHING and not one_commit) or asked.for_comparison(options):
         return compare(options=options, sides=sides)
     settings = asked.specified(asked.settings(options))
     from harness import display, shell
+    from harness.flows import requests
     from harness.flows import run as flow
 
     if settings.dry_run:
         return _plan(settings)
     with shell.interruptible(), display.display() as shown:
-        return flow.run(settings, shown)
+        if not one_commit:
+            return flow.run(settings, shown)
+        wishes = requests.treatments_of(asked.wish(options, sides))
+        return gravest([flow.run(settings, shown, requests.side_of(one, settings, shown)) for one in wishes])
 
 
 @app.command(sort_key=1)

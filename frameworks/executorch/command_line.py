@@ -29,8 +29,8 @@ def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
         raise BenchmarkFailed("the build has no runner", hint="name one: --program program=PATH")
     argv = [
         files["program"],
-        *("--model", files[_model_key(benchmark)]),
-        *("--warmup", str(_DEFAULT_WARMUP if benchmark.warmup < 0 else benchmark.warmup)),
+        *("--model", files[model_key(benchmark)]),
+        *("--warmup", str(wanted_warmup(benchmark))),
         *("--iter", str(wanted_iterations(benchmark))),
         *("--min-iter", str(max(1, benchmark.min_iterations))),
     ]
@@ -42,12 +42,14 @@ def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
     if benchmark.input_files:
         argv += ["--inputs", ",".join(files[file.key] for file in benchmark.input_files)]
     if benchmark.output_files:
-        argv += ["--outputs", _outputs_base(benchmark, files)]
+        argv += ["--outputs", outputs_base(benchmark, files)]
+    if benchmark.operators:
+        argv.append("--operators")
     if "method" in benchmark.variables:
         argv += ["--method", benchmark.variables["method"]]
     return Command(
-        argv=(*argv, *_arguments(benchmark, files)),
-        env=_environment(benchmark),
+        argv=(*argv, *further_arguments(benchmark, files)),
+        env=environment(benchmark),
         timeout_s=benchmark.timeout_s,
         threads=benchmark.threads,
         cpus=benchmark.cpus,
@@ -64,7 +66,17 @@ def wanted_iterations(benchmark: Benchmark) -> int:
     return _DEFAULT_ITERATIONS if benchmark.iterations < 0 else benchmark.iterations
 
 
-def _model_key(benchmark: Benchmark) -> str:
+def wanted_warmup(benchmark: Benchmark) -> int:
+    """Untimed iterations of a launch, where the benchmark leaves it to us too."""
+    return _DEFAULT_WARMUP if benchmark.warmup < 0 else benchmark.warmup
+
+
+def model_key(benchmark: Benchmark) -> str:
+    """Which of its files is the model.
+
+    Raises:
+        BenchmarkFailed: It does not say.
+    """
     keys = [file.key for file in benchmark.files]
     if "files.model" in keys:
         return "files.model"
@@ -76,8 +88,12 @@ def _model_key(benchmark: Benchmark) -> str:
     return keys[0]
 
 
-def _outputs_base(benchmark: Benchmark, files: Mapping[str, str]) -> str:
-    """The runner writes BASE-0.bin, BASE-1.bin, ...; the first output file says what BASE is."""
+def outputs_base(benchmark: Benchmark, files: Mapping[str, str]) -> str:
+    """The runner writes BASE-0.bin, BASE-1.bin, ...; the first output file says what BASE is.
+
+    Raises:
+        BenchmarkFailed: It says something else.
+    """
     first = benchmark.output_files[0]
     path = files.get(first.key, first.location)
     if not path.endswith(_FIRST_OUTPUT):
@@ -88,7 +104,12 @@ def _outputs_base(benchmark: Benchmark, files: Mapping[str, str]) -> str:
     return path.removesuffix(_FIRST_OUTPUT)
 
 
-def _arguments(benchmark: Benchmark, files: Mapping[str, str]) -> list[str]:
+def further_arguments(benchmark: Benchmark, files: Mapping[str, str]) -> list[str]:
+    """The words of `command_args`.
+
+    Raises:
+        BenchmarkFailed: They cannot be taken apart, or name something that has no value.
+    """
     try:
         words = shlex.split(benchmark.arguments)
         return [substitute(word, {**benchmark.variables, **files}) for word in words]
@@ -96,7 +117,8 @@ def _arguments(benchmark: Benchmark, files: Mapping[str, str]) -> list[str]:
         raise BenchmarkFailed(f"`command_args` of {benchmark.title} cannot be used: {error}") from error
 
 
-def _environment(benchmark: Benchmark) -> Mapping[str, str]:
+def environment(benchmark: Benchmark) -> Mapping[str, str]:
+    """Variables of a launch."""
     # Some kernels of the Python runner use OpenMP besides the runtime's own pool.
     threads = {} if benchmark.threads is None else {"OMP_NUM_THREADS": str(benchmark.threads)}
     return {**threads, **benchmark.env}

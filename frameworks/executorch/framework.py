@@ -35,15 +35,18 @@ class ExecuTorch:
         """The runner of the installed wheel, made on first use; or the programs that the user gave."""
         if device.platform != "host" and not self._settings.program:
             raise BuildFailed(
-                f"there is no ExecuTorch runner for {device.platform} devices yet",
-                hint="run on the host, or give a program made for the device with --program and `commands`",
+                f"the installed package has no runner for {device.platform} devices ({device.abi})",
+                hint="build one from a checkout (--repo_dir ~/executorch --commit v1.5.1), "
+                "or give one that was made for the device (--program PATH)",
             )
         if self._build is None:
             self._build = choice.installed_build(self._settings, progress)
         return self._build
 
-    def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:  # noqa: ARG002 - any build
-        """The runner's command line, the same for every runner."""
+    def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
+        """The command line of our runners, or of upstream's `executor_runner` as it is at the build's commit."""
+        if executor_runner.flags_of(build):
+            return executor_runner.compose(benchmark, build, files)
         return command_line.compose(benchmark, files)
 
     def turns(self, command: Command) -> Command:
@@ -57,7 +60,7 @@ class ExecuTorch:
         text = "\n".join(said for one in completed for said in (one.stdout, one.stderr))
         observations, notes = parse_lines(text)
         if find(observations, "NET latency") is None:
-            observations += executor_runner.parse_log(text)
+            observations += executor_runner.parse_log(text, executor_runner.warming_up(benchmark))
         found, problems = parse_files(completed, benchmark)
         observations += found
         return observations, (*notes, *problems, *judge(observations, benchmark))

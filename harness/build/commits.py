@@ -20,6 +20,7 @@ def build_commit(
     recipe: Recipe,
     *,
     platform: str,
+    abi: str = "",
     cache: BuildCache,
     progress: Progress,
     toolchain: Toolchain | None = None,
@@ -37,6 +38,7 @@ def build_commit(
         commit: Which one.
         recipe: How to build it.
         platform: For which kind of device.
+        abi: For which machine architecture, where that is not this machine's.
         cache: Where builds are kept; it must stay open as long as the runner is used.
         progress: Told what happens.
         toolchain: What this machine builds with; found out unless given.
@@ -57,7 +59,7 @@ def build_commit(
         platform=platform,
         machine=tools.machine,
         toolchain=tools.digest,
-        options=dict(options or {}),
+        options={**(options or {}), **({"abi": abi} if abi else {})},
     )
 
     def make(workshop: Workshop) -> None:
@@ -65,7 +67,7 @@ def build_commit(
         repository.mkdir()
         source.materialise(commit, repository)
         what = f"{recipe.framework} {commit.short}"
-        run_recipe(recipe, repository, workshop, what=what, jobs=jobs, time_limit_s=time_limit_s)
+        run_recipe(recipe, repository, workshop, what=what, abi=abi, jobs=jobs, time_limit_s=time_limit_s)
 
     flags = {"recipe_sha256": recipe.digest, **tools.flags, **key.options}
     return cache.get_or_build(key, make, progress=progress, flags=flags, commit_time=commit.time, force=force)

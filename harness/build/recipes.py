@@ -7,6 +7,7 @@ need; and `meta.json`, whose entries become flags of the build. It finds in its 
     HARNESS_PYTHON         the interpreter of the harness
     HARNESS_JOBS           how many compilers may run at once
     HARNESS_BUILD_DIR      an empty folder for intermediate files
+    HARNESS_ABI            the machine architecture of the device, such as `arm64-v8a`; empty for this machine's
     HARNESS_RUNNER_SOURCE  folder of our own runner's sources, for recipes that name this variable
 """
 
@@ -108,6 +109,7 @@ def run_recipe(
     workshop: Workshop,
     *,
     what: str,
+    abi: str = "",
     jobs: int | None = None,
     time_limit_s: float = TIME_LIMIT_S,
 ) -> None:
@@ -118,6 +120,7 @@ def run_recipe(
         repository: From what.
         workshop: Where: the runner is written to its `program`.
         what: What is built, for messages.
+        abi: For which machine architecture, where that is not this machine's.
         jobs: How many compilers may run at once; one for each CPU unless given.
         time_limit_s: Seconds after which it is ended.
 
@@ -129,7 +132,7 @@ def run_recipe(
             *("sh", "-c", _INTO_LOG, "sh", str(workshop.log)),
             *("sh", str(recipe.script), str(repository), str(workshop.program)),
         ),
-        env=_environment(recipe, workshop, jobs or os.cpu_count() or 1),
+        env=_environment(recipe, workshop, abi, jobs or os.cpu_count() or 1),
         timeout_s=time_limit_s,
         cwd=workshop.build,
     )
@@ -154,10 +157,11 @@ def last_lines(log: Path, count: int = _QUOTED_LINES) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if line.strip()][-count:]
 
 
-def _environment(recipe: Recipe, workshop: Workshop, jobs: int) -> dict[str, str]:
+def _environment(recipe: Recipe, workshop: Workshop, abi: str, jobs: int) -> dict[str, str]:
     environment = {
         "HARNESS_PYTHON": sys.executable,
         "HARNESS_JOBS": str(jobs),
+        "HARNESS_ABI": abi,
         "HARNESS_BUILD_DIR": str(workshop.build),
         "TMPDIR": str(workshop.temporary),
     }

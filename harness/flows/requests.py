@@ -99,6 +99,23 @@ def request_of(wish: Wish, settings: Settings, progress: Progress) -> Request:
     return Request(control, treatment, parameters, wish.metric, wish.resume, wish.self_check)
 
 
+def side_of(wish: Wish, settings: Settings, progress: Progress) -> Side:
+    """The runner of one commit, to be measured alone.
+
+    Raises:
+        UsageError: It is not said where commits come from, or a name means nothing.
+        EnvironmentProblem: The source cannot be reached.
+    """
+    named, _, name = _named(wish)
+    kind, _, place = named.partition(":")
+    source = open_source(kind, place, cache_dir=settings.cache_dir, remote=wish.remote)
+    with progress.task(f"looking for commits in {source.name}"):
+        source.fetch()
+        commit = source.resolve(name or wish.branch or _newest(source))
+    progress.say(f"commit: {commit.short} {commit.subject}".rstrip())
+    return Built(source, commit, kind == "releases", _cache(wish, settings), wish.recipes)
+
+
 def decided_by(values: Mapping[str, object]) -> Parameters:
     """The parameters of a comparison.
 
@@ -154,7 +171,7 @@ def _named(wish: Wish) -> tuple[str, str | None, str | None]:
 def _sides(wish: Wish, settings: Settings, progress: Progress) -> tuple[Side, Side]:
     if wish.self_check:
         return installed, installed
-    cache = BuildCache(wish.builds or settings.cache_dir / "builds")
+    cache = _cache(wish, settings)
     if isinstance(wish.control, Programs) and isinstance(wish.treatment, Programs):
         return _given(wish.control, cache), _given(wish.treatment, cache)
     named, control_name, treatment_name = _named(wish)
@@ -171,7 +188,7 @@ def _commits(control: str | None, treatment: str | None, source: Source, progres
     """The commits of both sides, with the defaults of a repository."""
     with progress.task(f"looking for commits in {source.name}"):
         source.fetch()
-        newer = source.resolve(treatment or ("HEAD" if isinstance(source, Branching) else "latest"))
+        newer = source.resolve(treatment or _newest(source))
         if control is not None:
             older = source.resolve(control)
         elif isinstance(source, Branching):
@@ -181,6 +198,14 @@ def _commits(control: str | None, treatment: str | None, source: Source, progres
     for side, commit in (("control", older), ("treatment", newer)):
         progress.say(f"{side}: {commit.short} {commit.subject}".rstrip())
     return older, newer
+
+
+def _cache(wish: Wish, settings: Settings) -> BuildCache:
+    return BuildCache(wish.builds or settings.cache_dir / "builds")
+
+
+def _newest(source: Source) -> str:
+    return "HEAD" if isinstance(source, Branching) else "latest"
 
 
 def _given(programs: Programs, cache: BuildCache) -> Given:

@@ -18,7 +18,7 @@ from harness.flows.lowering import describe
 from harness.flows.plan import Assignment, Builds, Failure, Files, Plan, assign, choose, file_key, select
 from harness.flows.reporting import Reporting
 from harness.flows.shares import Own, Pool
-from harness.flows.sides import build_side, installed
+from harness.flows.sides import Side, build_side, installed
 from harness.flows.worker import Worker
 from harness.models.cache import ModelCache
 from harness.settings import Settings
@@ -29,13 +29,19 @@ _FETCHES = 2
 """Files that are fetched at once; an export needs a core and up to a gigabyte for itself."""
 
 
-def run(settings: Settings, progress: Progress) -> ExitCode:
-    """The main job: measure every benchmark of the specifications once, and report."""
+def run(settings: Settings, progress: Progress, side: Side = installed) -> ExitCode:
+    """The main job: measure every benchmark of the specifications once, and report.
+
+    Args:
+        settings: What, where and how.
+        progress: Told what happens.
+        side: Where the runner comes from.
+    """
     plan = make_plan(settings)
     reporting = Reporting(plugins.reporters(settings), progress)
     try:
         files = fetch(plan, settings, progress)
-        builds = build(plan, settings, progress)
+        builds = build(plan, settings, progress, side)
         measure_all(plan, files=files, builds=builds, settings=settings, reporting=reporting, progress=progress)
     finally:
         reporting.close()
@@ -72,6 +78,7 @@ def load_benchmarks(settings: Settings) -> tuple[Benchmark, ...]:
         cooldown_s=settings.cooldown,
         command_args=settings.command_args,
         meta=settings.meta,
+        operators=settings.operators,
         programs=frozenset({*settings.program, *settings.later}),
     )
     return load(settings.benchmark_file, options).benchmarks
@@ -102,9 +109,9 @@ def fetch(plan: Plan, settings: Settings, progress: Progress) -> Files:
         return dict(zip(wanted, pool.map(lambda pair: one(*pair), wanted.values()), strict=True))
 
 
-def build(plan: Plan, settings: Settings, progress: Progress) -> Builds:
+def build(plan: Plan, settings: Settings, progress: Progress, side: Side) -> Builds:
     """Bring the runner of every framework for every device."""
-    builds = build_side(plan, installed, progress)
+    builds = build_side(plan, side, progress)
     return {key: made if isinstance(made, Failure) else _named(made, settings) for key, made in builds.items()}
 
 

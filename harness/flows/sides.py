@@ -90,6 +90,7 @@ class Built:
             self.commit,
             recipe,
             platform=device.platform,
+            abi="" if device.platform == "host" else device.abi,
             cache=self.cache,
             progress=progress,
             options=self.source.choices if isinstance(self.source, Choosing) else {},

@@ -43,12 +43,13 @@ class Stage:
         self.words = folder / "words"
         write_program(folder / "bin/cmake", CMAKE.format(log=self.words))
 
-    def build(self, platform: str) -> Build:
+    def build(self, platform: str, abi: str = "") -> Build:
         return build_commit(
             Folder(self.checkout),
             Commit(source="git:x", id="a" * 40),
             find_recipe("executorch", platform, [OURS]),
             platform=platform,
+            abi=abi,
             cache=BuildCache(self.folder / "the cache"),
             progress=RecordedProgress(),
             toolchain=TOOLS,
@@ -94,6 +95,23 @@ def test_the_runner_of_the_host_is_upstreams_with_logging_and_without_tracer(sta
     ):
         assert option in told
     assert told[-4:] == ["--target", "executor_runner", "--parallel", "5"]
+
+
+@pytest.mark.parametrize("platform", ["host", "android"])
+@pytest.mark.usefixtures("ndk")
+def test_the_flags_that_the_commits_runner_has_are_recorded(stage: Stage, platform: str) -> None:
+    source = stage.checkout / "examples/portable/executor_runner/executor_runner.cpp"
+    source.write_text(
+        'DEFINE_string(\n    model_path,\n    "model.pte",\n    "x");\nDEFINE_uint32(num_executions, 1, "n");\n'
+    )
+    build = stage.build(platform)
+    assert build.flags["runner_flags"].split() == ["model_path", "num_executions"]
+
+
+def test_the_runner_is_made_for_the_machine_of_the_device(stage: Stage, ndk: Path) -> None:
+    assert stage.build("android", "x86_64").flags["abi"] == "x86_64"
+    assert "-DANDROID_ABI=x86_64" in stage.told()
+    assert stage.build("android", "arm64-v8a").digest != stage.build("android", "x86_64").digest
 
 
 def test_further_words_for_cmake_come_last_and_so_win(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

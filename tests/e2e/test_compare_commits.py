@@ -54,6 +54,16 @@ def test_a_commit_that_made_it_slower_is_found(project: Project, spec: Path, git
     assert snapshot(git) == before, "the user's clone was changed"
 
 
+def test_one_commit_is_measured_alone_when_there_is_nothing_to_compare_it_with(
+    project: Project, spec: Path, git: Repository
+) -> None:
+    done = project.harness("-b", spec, "--repo_dir", git.folder, "--commit", git.commits["slower"])
+    assert done.code == 0, done.stderr
+    (result,) = done.read()
+    assert result["build"]["commit"] == git.commits["slower"]
+    assert result["comparison"] is None
+
+
 def test_fai_peps_flags_ask_for_the_same(project: Project, spec: Path, git: Repository) -> None:
     done = project.harness(
         "-b",

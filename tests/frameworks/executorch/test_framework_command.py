@@ -15,7 +15,7 @@ from frameworks.executorch.runners import choice
 from harness.core.benchmark import Benchmark, ModelFile, Origin, OutputFile
 from harness.core.build import Build
 from harness.core.device import Device
-from harness.core.errors import BenchmarkFailed, BuildFailed
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, BuildFailed
 from harness.core.protocols import Diagnosable, Exporter, Progress
 from harness.settings import Settings
 
@@ -173,9 +173,42 @@ def test_the_runners_understand_every_command(
     assert (understood.time_limit_s > 0) == (time_limit_s is not None)
 
 
+def test_upstreams_runner_is_started_with_its_own_flags_and_warms_up_by_executions(
+    framework: ExecuTorch, benchmark_of_add: Benchmark
+) -> None:
+    upstream = NATIVE.model_copy(update={"flags": {"runner": "executor_runner"}})
+    changed = benchmark_of_add.model_copy(update={"files": (file("files.model"),), "warmup": 3, "iterations": 20})
+    assert framework.command(changed, upstream, FILES).argv == (
+        *("/d/runner", "--model_path=/d/add.pte", "--num_executions=23", "--cpu_threads=1"),
+    )
+
+
+def test_a_flag_that_a_commits_runner_does_not_have_is_told_before_anything_runs(
+    framework: ExecuTorch, benchmark_of_add: Benchmark
+) -> None:
+    flags = {"runner": "executor_runner", "runner_flags": "model_path num_executions cpu_threads"}
+    asked = {"files": (file("files.model"),), "variables": {"method": "decode"}}
+    with pytest.raises(BenchmarkUnsupported, match="has no --method_name"):
+        framework.command(benchmark_of_add.model_copy(update=asked), NATIVE.model_copy(update={"flags": flags}), FILES)
+
+
+@pytest.mark.parametrize(
+    ("content", "first"),
+    [(b"\0model_path\0num_executions\0cpu_threads\0", "--model_path=/d/add.pte"), (b"x", "--model")],
+)
+def test_a_given_program_is_known_by_the_flags_in_it(
+    framework: ExecuTorch, benchmark_of_add: Benchmark, tmp_path: Path, content: bytes, first: str
+) -> None:
+    program = tmp_path / "runner"
+    program.write_bytes(content)
+    given = Build(source="prebuilt", commit="x", programs={"program": program})
+    asked = benchmark_of_add.model_copy(update={"files": (file("files.model"),)})
+    assert framework.command(asked, given, FILES).argv[1] == first
+
+
 @pytest.mark.parametrize("platform", ["android", "ios"])
 def test_other_platforms_have_no_runner_yet(framework: ExecuTorch, progress: Progress, platform: str) -> None:
-    with pytest.raises(BuildFailed, match=f"no ExecuTorch runner for {platform} devices") as caught:
+    with pytest.raises(BuildFailed, match=f"no runner for {platform} devices") as caught:
         framework.build(Device(platform=platform, identity="x", name="x"), progress)
     assert "--program" in (caught.value.hint or "")
 

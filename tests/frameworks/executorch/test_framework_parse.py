@@ -64,12 +64,18 @@ def test_the_native_runner_is_understood(benchmark_of_add: Benchmark) -> None:
 
 
 def test_upstream_s_runner_is_understood_from_its_log(benchmark_of_add: Benchmark) -> None:
-    found, notes = parse(benchmark_of_add, stderr=recorded("executor_runner"))
+    found, notes = parse(benchmark_of_add.model_copy(update={"warmup": 1}), stderr=recorded("executor_runner"))
     assert not notes
     assert found == {
-        "NET latency": Observation(type="NET", metric="latency", unit="ms", samples=(5.91303, 1.732249, 1.734012)),
+        "NET latency": Observation(type="NET", metric="latency", unit="ms", samples=(1.732249, 1.734012)),
         "RUN load_time": Observation(type="RUN", metric="load_time", unit="ms", samples=(16.371022,)),
     }
+
+
+def test_executions_of_somebodys_own_commands_all_count(benchmark_of_add: Benchmark) -> None:
+    own = benchmark_of_add.model_copy(update={"commands": ("{program} --num_executions=3",)})
+    found, _ = parse(own, stderr=recorded("executor_runner"))
+    assert found["NET latency"].samples == (5.91303, 1.732249, 1.734012)
 
 
 def test_a_total_alone_becomes_a_mean() -> None:

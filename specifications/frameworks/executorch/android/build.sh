@@ -4,7 +4,7 @@
 #
 #   sh build.sh REPO_DIR DESTINATION
 #
-# The NDK is the folder named by ANDROID_NDK or ANDROID_NDK_HOME. ANDROID_ABI (arm64-v8a) and ANDROID_PLATFORM
+# The NDK is the folder named by ANDROID_NDK or ANDROID_NDK_HOME. HARNESS_ABI (arm64-v8a) and ANDROID_PLATFORM
 # (android-26) can be given too. C++'s library is linked in, so that the runner is one file.
 # EXECUTORCH_CMAKE_ARGS can hold further words for CMake.
 set -eu
@@ -14,6 +14,7 @@ destination=$2
 python=${HARNESS_PYTHON:-python3}
 build=${HARNESS_BUILD_DIR:-$(mktemp -d)}
 ndk=${ANDROID_NDK:-${ANDROID_NDK_HOME:-}}
+abi=${HARNESS_ABI:-arm64-v8a}
 
 fail() {
   echo "error: $1" >&2
@@ -34,7 +35,7 @@ command -v cmake > /dev/null || fail "no cmake: apt install cmake, or pip instal
 set -- \
   -S "$repository" -B "$build" \
   -DCMAKE_TOOLCHAIN_FILE="$ndk/build/cmake/android.toolchain.cmake" \
-  -DANDROID_ABI="${ANDROID_ABI:-arm64-v8a}" \
+  -DANDROID_ABI="$abi" \
   -DANDROID_PLATFORM="${ANDROID_PLATFORM:-android-26}" \
   -DANDROID_STL=c++_static \
   -DCMAKE_BUILD_TYPE=Release \
@@ -61,8 +62,11 @@ fi
 cmake "$@" ${EXECUTORCH_CMAKE_ARGS:-}
 cmake --build "$build" --target executor_runner --parallel "${HARNESS_JOBS:-1}"
 cp "$build/executor_runner" "$destination"
+# A flag that a commit's runner does not have ends it, so tell which it has.
+flags=$(tr '\n' ' ' < "$repository/examples/portable/executor_runner/executor_runner.cpp" |
+  grep -o 'DEFINE_[a-z0-9]*( *[a-z0-9_]*' | sed 's/.*( *//' | tr '\n' ' ')
 for strip in "$ndk"/toolchains/llvm/prebuilt/*/bin/llvm-strip; do
   [ ! -x "$strip" ] || "$strip" "$destination" # smaller, so faster to bring to a phone
 done
-printf '{"runner": "executor_runner", "build_type": "Release", "abi": "%s", "android_platform": "%s"}\n' \
-  "${ANDROID_ABI:-arm64-v8a}" "${ANDROID_PLATFORM:-android-26}" > "$(dirname "$destination")/meta.json"
+printf '{"runner": "executor_runner", "runner_flags": "%s", "build_type": "Release", "abi": "%s", "android_platform": "%s"}\n' \
+  "$flags" "$abi" "${ANDROID_PLATFORM:-android-26}" > "$(dirname "$destination")/meta.json"

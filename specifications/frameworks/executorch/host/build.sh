@@ -53,5 +53,9 @@ fi
 cmake "$@" ${EXECUTORCH_CMAKE_ARGS:-}
 cmake --build "$build" --target executor_runner --parallel "${HARNESS_JOBS:-1}"
 cp "$build/executor_runner" "$destination"
+# A flag that a commit's runner does not have ends it, so tell which it has.
+flags=$(tr '\n' ' ' < "$repository/examples/portable/executor_runner/executor_runner.cpp" |
+  grep -o 'DEFINE_[a-z0-9]*( *[a-z0-9_]*' | sed 's/.*( *//' | tr '\n' ' ')
 strip "$destination" 2> /dev/null || true # only its size
-printf '{"runner": "executor_runner", "build_type": "Release"}\n' > "$(dirname "$destination")/meta.json"
+printf '{"runner": "executor_runner", "runner_flags": "%s", "build_type": "Release"}\n' "$flags" \
+  > "$(dirname "$destination")/meta.json"
