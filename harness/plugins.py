@@ -42,7 +42,7 @@ def platform(name: str, settings: Settings) -> Platform:
         UsageError: There is none.
         EnvironmentProblem: It is there and cannot be imported.
     """
-    return cast("Platform", _create("platform", _platform_name(name), settings))
+    return cast("Platform", _create("platform", platform_name(name), settings))
 
 
 def reporters(settings: Settings) -> tuple[Reporter, ...]:
@@ -62,7 +62,8 @@ def reporters(settings: Settings) -> tuple[Reporter, ...]:
     return tuple(reporter for reporter in made if reporter is not None)
 
 
-def _platform_name(name: str) -> str:
+def platform_name(name: str) -> str:
+    """The platform that a name means, which may go on behind it: FAI-PEP's `android-30` is `android`."""
     known = names("platform")
     if name in known:
         return name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from frameworks.executorch import command_line, diagnosis, executor_runner
+from frameworks.executorch import command_line, diagnosis, executor_runner, minibench
 from frameworks.executorch.judgement import find, judge
 from frameworks.executorch.runners import choice
 from frameworks.observer import parse_lines
@@ -44,7 +44,9 @@ class ExecuTorch:
         return self._build
 
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
-        """The command line of our runners, or of upstream's `executor_runner` as it is at the build's commit."""
+        """The command line of our runners, of upstream's `executor_runner` as it is at the build's commit, or the app."""
+        if benchmark.app is not None:
+            return minibench.compose(benchmark, benchmark.app, files)
         if executor_runner.flags_of(build):
             return executor_runner.compose(benchmark, build, files)
         return command_line.compose(benchmark, files)
@@ -57,6 +59,8 @@ class ExecuTorch:
         self, completed: Sequence[Completed], benchmark: Benchmark
     ) -> tuple[Sequence[Observation], Sequence[Note]]:
         """Observer lines, or the log of upstream's `executor_runner`; then output files that have a converter."""
+        if benchmark.app is not None and not benchmark.commands:
+            return minibench.parse(completed[-1].stdout) if completed and completed[-1].ok else ((), ())
         text = "\n".join(said for one in completed for said in (one.stdout, one.stderr))
         observations, notes = parse_lines(text)
         if find(observations, "NET latency") is None:

@@ -7,18 +7,37 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from harness.core.values import Value
+
+
+class App(Value):
+    """An installed application that is started in place of a program.
+
+    Attributes:
+        package: Its name, for example `org.pytorch.minibench`.
+        activity: What of it is started, for example `.BenchmarkActivity`.
+        result: File in its own folder that it writes at its end, and that then counts as its standard output; empty for
+            an app that says `BENCHMARK_DONE` in the system's log, whose lines there count (FAI-PEP's protocol).
+    """
+
+    package: str
+    activity: str
+    result: str = ""
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
     """One program start. Never a shell line: arguments arrive as they are.
 
     Attributes:
-        argv: Program and arguments, as paths on the device where it runs.
+        argv: Program and arguments, as paths on the device where it runs. For an app its extras, as name and value in
+            turn: whole numbers, decimal numbers, `true` and `false` are given as such.
         env: Variables added to the environment of this one start.
         timeout_s: Wall-clock limit; the whole process group is ended on expiry.
         threads: How many CPUs it may use; None leaves placement alone.
         cpus: The CPUs to pin it to; None leaves the choice to the session, `()` forbids pinning.
         cwd: Working directory; None inherits.
+        app: The application to start instead of a program.
     """
 
     argv: tuple[str, ...]
@@ -27,6 +46,7 @@ class Command:
     threads: int | None = None
     cpus: tuple[int, ...] | None = None
     cwd: Path | None = None
+    app: App | None = None
 
     def replace_argv(self, argv: tuple[str, ...]) -> Command:
         """The same start with other words."""

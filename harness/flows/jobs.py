@@ -12,7 +12,7 @@ from harness.core.build import Build
 from harness.core.device import Device
 from harness.core.files import CachedFile
 from harness.core.measurement import Job
-from harness.core.result import Outcome, Report
+from harness.core.result import Outcome, Report, Result
 from harness.flows.plan import Assignment, Builds, Failure, Files, file_key
 from harness.settings import Settings
 
@@ -21,7 +21,7 @@ def job_of(pair: Assignment, builds: Builds, files: Files) -> Job | Failure:
     """The job, when its runner and all its files are there."""
     if pair.obstacle is not None:
         return Failure(Outcome.SKIPPED, pair.obstacle)
-    made = builds[pair.benchmark.framework, pair.device.identity]
+    made = build_of(pair, builds)
     if isinstance(made, Failure):
         return made
     found: dict[str, CachedFile] = {}
@@ -33,10 +33,37 @@ def job_of(pair: Assignment, builds: Builds, files: Files) -> Job | Failure:
     return Job(pair.benchmark, made, found)
 
 
+def build_of(pair: Assignment, builds: Builds) -> Build | Failure:
+    """The runner; an app that nobody gave is on the device already."""
+    made = builds.get((pair.benchmark.framework, pair.device.identity))
+    if made is not None:
+        return made
+    app = pair.benchmark.app
+    return Build(source="app", commit="installed" if app is None else app.package)
+
+
 def meta_of(settings: Settings) -> dict[str, JsonValue]:
     """Who ran it, as far as they said."""
-    given: dict[str, JsonValue] = {"user": settings.user, "user_identifier": settings.user_identifier}
+    given: dict[str, JsonValue] = {
+        "user": settings.user,
+        "user_identifier": settings.user_identifier,
+        "regressed_types": list(settings.regressed_types) or None,
+    }
     return {**settings.meta, **{key: value for key, value in given.items() if value is not None}}
+
+
+def marked(result: Result, settings: Settings) -> Result:
+    """The result with FAI-PEP's mark on what an earlier run called regressed.
+
+    FAI-PEP held types such as `NET` against names such as `NET latency`, and never found one. Here both are found.
+    """
+    names = frozenset(settings.regressed_types)
+    if not names:
+        return result
+    metrics = (
+        metric.model_copy(update={"regressed": bool(names & {metric.type, metric.name})}) for metric in result.metrics
+    )
+    return result.model_copy(update={"metrics": tuple(metrics)})
 
 
 def not_run(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
+from harness import plugins
 from harness.core.benchmark import Benchmark, ModelFile
 from harness.core.build import Build
 from harness.core.device import Device
@@ -155,6 +156,8 @@ def dealt(assignments: Sequence[Assignment]) -> tuple[Assignment, ...]:
 
 
 def _obstacle(benchmark: Benchmark, device: Device) -> str | None:
+    if benchmark.platform is not None and plugins.platform_name(benchmark.platform) != device.platform:
+        return f"needs a device of platform {benchmark.platform}, and {device.name} is of platform {device.platform}"
     if benchmark.threads is not None and benchmark.threads > device.cores:
         return f"needs {benchmark.threads} threads, and {device.name} has {device.cores} CPUs"
     return None

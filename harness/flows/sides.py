@@ -109,7 +109,8 @@ def build_side(plan: Plan, side: Side, progress: Progress) -> Builds:
     builds: dict[tuple[str, str], Build | Failure] = {}
     for pair in plan.assignments:
         key = (pair.benchmark.framework, pair.device.identity)
-        if key in builds or pair.obstacle is not None:
+        on_device = side is installed and pair.benchmark.app is not None
+        if key in builds or pair.obstacle is not None or on_device:
             continue
         try:
             builds[key] = side(plan.frameworks[pair.benchmark.framework], pair.device, progress)

@@ -37,11 +37,14 @@ def commands_of(
     """
     if benchmark.commands:
         lines = [_with_arguments(line, benchmark.arguments) for line in benchmark.commands]
-        commands = [Command(names.words(line), threads=benchmark.threads) for line in lines]
+        words = [names.words(line) for line in lines]
+        if benchmark.app is not None:
+            words = [_extras(line, one) for line, one in zip(lines, words, strict=True)]
+        commands = [Command(one, threads=benchmark.threads, app=benchmark.app) for one in words]
     else:
         outputs = {output.key: names.text(output.location) for output in benchmark.output_files}
         commands = [framework.command(benchmark, build, {**staged.files, **staged.programs, **outputs})]
-    if not any(command.argv for command in commands):
+    if not any(command.argv or command.app for command in commands):
         raise BenchmarkFailed("every command of this benchmark is empty", hint="write the program into `commands`")
     return tuple(
         replace(
@@ -51,7 +54,7 @@ def commands_of(
             cpus=benchmark.cpus if benchmark.cpus is not None else command.cpus,
         )
         for command in commands
-        if command.argv
+        if command.argv or command.app
     )
 
 
@@ -143,6 +146,14 @@ def left_for(benchmark: Benchmark, spent_s: float, index: int) -> Benchmark:
 
 def _with_arguments(line: str, arguments: str) -> str:
     return f"{line} {arguments}" if arguments and "{program}" in line else line
+
+
+def _extras(line: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """What an app is given: `--name value` pairs, as FAI-PEP writes them, without the dashes."""
+    names = words[::2]
+    if len(words) % 2 or not all(name.startswith("--") and len(name) > 2 for name in names):
+        raise BenchmarkFailed(f"`{line}` is no list of `--name value` pairs", hint="an app is given nothing else")
+    return tuple(word.removeprefix("--") if place % 2 == 0 else word for place, word in enumerate(words))
 
 
 def _judge(last: Completed) -> tuple[Outcome, str | None]:

@@ -25,7 +25,7 @@ from harness.spec.problems import Findings
 from harness.spec.salvage import Path, salvaged
 
 _UNSUPPORTED: Mapping[type[Section], Mapping[str, str]] = {
-    ModelSection: dict.fromkeys(("platform", "app"), "Android app mode is"),
+    ModelSection: {},
     Test: {
         "profiler": "profilers are",
         "degrade": "degrading a device is",

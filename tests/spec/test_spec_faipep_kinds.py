@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from harness.core.benchmark import Benchmark
+from harness.core.command import App
 from harness.core.errors import SpecificationError
 from harness.core.placeholders import names_in, substitute
 from harness.spec.load import LoadOptions, load
 
 EXAMPLES = Path(__file__).parent / "examples" / "faipep"
-REFUSED = {"android_app", "power", "by_framework", "profiled"}
+REFUSED = {"power", "by_framework", "profiled"}
 OPTIONS = LoadOptions(
     string_map={"MODEL_DIR": "/models", "IMAGENET_DIR": "/imagenet"},
     root_model_dir=Path("/zoo"),
@@ -55,6 +56,13 @@ def test_a_delay_test_of_caffe2_starts_its_program() -> None:
         "--input_dims 1,3,224,224 --input_type float"
     )
     assert words(second.commands[0], second)[-2:] == ["--run_individual", "true"]
+
+
+def test_an_app_of_android_is_started_in_place_of_a_program() -> None:
+    (one,) = loaded("android_app")
+    assert one.app == App(package="org.example.speed", activity=".MainActivity")
+    assert one.platform == "android"
+    assert words(one.commands[0], one) == ["--model", "/t/net.pt", "--iter", "5"]
 
 
 def test_a_test_of_pytorch_takes_its_model_from_the_root_and_is_pinned() -> None:
@@ -111,7 +119,6 @@ def test_what_a_list_says_counts_for_every_model_in_it() -> None:
 @pytest.mark.parametrize(
     ("name", "keys"),
     [
-        ("android_app", {"/model/app", "/model/platform"}),
         (
             "power",
             {

@@ -1,0 +1,68 @@
+"""ExecuTorch's own Android app: what it is given, and what it says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from frameworks.executorch import create, minibench
+from harness.core.benchmark import Benchmark, ModelFile, Origin
+from harness.core.build import Build
+from harness.core.command import App, Command, Completed
+from harness.core.errors import BenchmarkUnsupported
+from harness.settings import Settings
+
+APP = App(package="org.pytorch.minibench", activity=".BenchmarkActivity")
+BUILD = Build(source="app", commit=APP.package)
+
+
+def entry(metric: str, value: object) -> dict[str, object]:
+    model = {"name": "mv2", "backend": "xnnpack", "quantization": "q8"}
+    device = {"device": "Pixel 8", "arch": "arm64-v8a", "os": "Android 15", "totalMem": 8, "availMem": 4}
+    return {"benchmarkModel": model, "metric": metric, "actualValue": value, "targetValue": 0, "deviceInfo": device}
+
+
+@pytest.fixture
+def benchmark_of_app(benchmark_of_add: Benchmark) -> Benchmark:
+    model = ModelFile(key="files.model", filename="add.pte", location="/x", origin=Origin(file=Path("add.json")))
+    return benchmark_of_add.model_copy(update={"app": APP, "files": (model,), "iterations": 7, "warmup": 2})
+
+
+def test_the_app_is_given_the_folder_of_the_model_and_its_counts(benchmark_of_app: Benchmark) -> None:
+    command = create(Settings()).command(benchmark_of_app, BUILD, {"files.model": "/data/a b/add.pte"})
+    assert command.argv == ("model_dir", "/data/a b", "num_iter", "7", "num_warm_up_iter", "2")
+    assert command.app == APP.model_copy(update={"result": "files/benchmark_results.json"})
+
+
+def test_what_the_app_cannot_be_told_is_unsupported_and_not_ignored(benchmark_of_app: Benchmark) -> None:
+    with pytest.raises(BenchmarkUnsupported, match="a number of threads"):
+        minibench.compose(benchmark_of_app.model_copy(update={"threads": 2}), APP, {"files.model": "/d/add.pte"})
+
+
+def test_its_averages_become_metrics_with_their_units(benchmark_of_app: Benchmark) -> None:
+    said = [entry("avg_inference_latency(ms)", 1.5), entry("model_load_time(ms)", 20), entry("load_status", 0)]
+    completed = Completed(Command(("model_dir", "/d"), app=APP), 0, stdout=json.dumps(said))
+    found, notes = create(Settings()).parse([completed], benchmark_of_app)
+    assert {one.name: (one.unit, one.summary) for one in found} == {
+        "NET latency": ("ms", {"mean": 1.5}),
+        "RUN load_time": ("ms", {"mean": 20.0}),
+        "NET load_status": ("", {"mean": 0.0}),
+    }
+    assert not notes
+
+
+def test_a_model_that_was_not_loaded_is_told() -> None:
+    found, (note,) = minibench.parse(json.dumps([entry("load_status", 34)]))
+    assert not found
+    assert "the model was not loaded: load_status 34" in note.message
+
+
+@given(st.text() | st.recursive(st.none() | st.floats() | st.text(), st.lists).map(json.dumps))
+def test_whatever_it_writes_is_survived_and_never_silent(text: str) -> None:
+    found, notes = minibench.parse(text)
+    assert not found
+    assert notes or text.strip() == "[]"
