@@ -112,10 +112,9 @@ def validate(*files: Path, options: PlaceOptions = _ANYWHERE) -> int:
 @app.command
 def devices(options: PlaceOptions = _ANYWHERE) -> int:
     """List every device that can be reached."""
-    from harness.flows import checks
+    from harness.flows import devices as flow
 
-    checks.show_devices(asked.settings(options), _console())
-    return ExitCode.OK
+    return flow.show(asked.settings(options), _console())
 
 
 @app.command

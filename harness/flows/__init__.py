@@ -6,8 +6,8 @@
       sides       where both runners come from        journal     its pairs on disk
       standings   what a person watches               recomputed  stored verdicts again
       self_check  a runner against itself
-    exports, checks, reports, builds, doctor, first_run           the other commands
-    plan, jobs, lowering, reporting                               what flows share
+    exports, checks, devices, reports, builds, doctor, first_run  the other commands
+    plan, shares, jobs, lowering, reporting                       what flows share
 
 Threads: `run` and `compare` start one for each device; its measurements, and what is told of them, happen in it.
 Exceptions: what concerns one benchmark (`BenchmarkFailed`, a defect) becomes its result; what concerns a device

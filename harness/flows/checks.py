@@ -1,4 +1,4 @@
-"""`validate`, `--dry-run` and `devices`: everything that looks and touches nothing."""
+"""`validate` and `--dry-run`: what looks and touches nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from rich.text import Text
 
 from harness import plugins
 from harness.core.benchmark import Benchmark, ModelFile, Origin
-from harness.core.device import Device
 from harness.core.errors import (
     BenchmarkFailed,
     EnvironmentProblem,
@@ -125,13 +124,6 @@ def show_benchmarks(benchmarks: Sequence[Benchmark], console: Console) -> None:
     _show(_table(("id", "benchmark", "metric", "framework", "matrix", "inputs"), rows), console)
 
 
-def show_devices(settings: Settings, console: Console) -> None:
-    """Every device that any platform can reach."""
-    for name in plugins.names("platform"):
-        for device in plugins.platform(name, settings).devices():
-            _show(_device_table(device), console)
-
-
 def _framework(name: str, settings: Settings) -> Framework | HarnessError:
     """The framework, or why there is none."""
     try:
@@ -192,21 +184,6 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str | No
     for name in header:
         table.add_column(name)
     for row in rows:
-        table.add_row(*map(_cell, row))
-    return table
-
-
-def _device_table(device: Device) -> Table:
-    title = _cell(f"{device.platform}: {device.name}")
-    table = Table(title=title, title_justify="left", show_header=False, pad_edge=False)
-    rows = {
-        "identity": device.identity,
-        "processor": device.kind,
-        "system": f"{device.os}, {device.abi}",
-        "CPUs": str(device.cores),
-        "memory": f"{device.memory_bytes / 2**30:.1f} GiB",
-    }
-    for row in (*rows.items(), *device.attributes.items()):
         table.add_row(*map(_cell, row))
     return table
 
