@@ -75,8 +75,7 @@ def compare(
     settings = asked.settings(options)
     wish = asked.wish(options, sides)
     from harness import display, shell
-    from harness.flows import compare as flow
-    from harness.flows import recomputed, requests
+    from harness.flows import recomputed, requests, series
 
     if from_ is not None:
         if wish.metric is not None:
@@ -86,9 +85,7 @@ def compare(
     if settings.dry_run:
         return _plan(settings, requests.described(wish))
     with shell.interruptible(), display.display() as shown:
-        wishes = requests.treatments_of(wish)
-        codes = [flow.compare(requests.request_of(one, settings, shown), settings, shown) for one in wishes]
-    return gravest(codes)
+        return series.compare_each(requests.treatments_of(wish), settings, shown)
 
 
 @app.command

@@ -6,6 +6,7 @@
       sides       where both runners come from        journal     its pairs on disk
       standings   what a person watches               recomputed  stored verdicts again
       self_check  a runner against itself
+      series      several commits, one after the other
     exports, checks, devices, reports, builds, doctor, first_run  the other commands
     plan, shares, jobs, lowering, reporting                       what flows share
 

@@ -154,13 +154,15 @@ def test_mercurial_commits_are_compared_too(project: Project, spec: Path) -> Non
     assert done.read()[0]["comparison"]["verdict"] == "regression"
 
 
+@pytest.mark.parametrize("ahead", ["--same_host", "--no-same-host"])
 def test_a_file_of_commits_is_compared_one_by_one_and_a_broken_one_stops_no_other(
-    project: Project, spec: Path, git: Repository
+    project: Project, spec: Path, git: Repository, ahead: str
 ) -> None:
     listed = project.folder / "commits.txt"
     listed.write_text(f"{git.commits['broken']}  # does not build\n\n{git.commits['reverted']}\n")
     done = project.harness(
-        "compare", "-b", spec, "--repo_dir", git.folder, "--control", git.commits["base"], "--commit", listed
+        *("compare", "-b", spec, "--repo_dir", git.folder, "--control", git.commits["base"], "--commit", listed),
+        ahead,
     )
     assert done.code == 3
     assert sorted(result["outcome"] for result in done.read()) == ["failed", "skipped"]
