@@ -30,15 +30,16 @@ _ALIASES = {
 _OTHER_VARIABLES = frozenset(
     {
         *("HARNESS_CONFIG_DIR", "HARNESS_REMOTE_TOKEN", "HARNESS_REMOTE_TOKEN_FILE", "HARNESS_IOS_TEAM"),
-        *("HARNESS_PYTHON", "HARNESS_JOBS", "HARNESS_BUILD_DIR", "HARNESS_RUNNER_SOURCE"),
+        *("HARNESS_PYTHON", "HARNESS_JOBS", "HARNESS_BUILD_DIR", "HARNESS_ABI", "HARNESS_RUNNER_SOURCE"),
+        *("HARNESS_HOOK_SECRET", "HARNESS_ALARM_FILE", "HARNESS_ALARM_KEY"),
     }
 )
-"""Variables that are no settings: of the remote reporter, and those that recipes are given."""
+"""Variables that are no settings: secrets, and those that recipes and commands of the user's are given."""
 
 _PATHS = ("model_cache", "cache_dir", "root_model_dir", "local_reporter", "simple_local_reporter")
 
 _FIELDS = frozenset(field.name for field in fields(Settings))
-_UNSAVED = frozenset({"benchmark_file", "devices", "dry_run", "meta", "commit", "commit_time"})
+_UNSAVED = frozenset({"benchmark_file", "devices", "dry_run", "meta", "commit", "commit_time", "regressed_types"})
 """What belongs to one run; FAI-PEP saved the flags of the first run along with the answers."""
 
 Layer = Mapping[str, object]
@@ -162,14 +163,34 @@ class Side(Value, extra="ignore"):
         return mapped if isinstance(mapped, dict) else {}
 
 
+class Earlier(Value, extra="ignore"):
+    """A commit that FAI-PEP would have looked for a regression in."""
+
+    commit: str
+    commit_time: int | None = None
+
+
 class Info(Value, extra="ignore"):
-    """FAI-PEP's info JSON."""
+    """FAI-PEP's info JSON.
+
+    Attributes:
+        treatment: The side that is measured, or judged.
+        control: What to hold it against, if anything.
+        meta: Free values, reported.
+        run_type: Reported.
+        user: Reported.
+        regressed_types: Metrics that an earlier run called regressed; marked in the results.
+        regression_commits: Earlier commits, newest first; reported. They are held against the treatment nowhere: that
+            is what a control is for.
+    """
 
     treatment: Side
     control: Side | None = None
     meta: dict[str, JsonValue] = {}
     run_type: str | None = None
     user: str | None = None
+    regressed_types: tuple[str, ...] | None = None
+    regression_commits: tuple[Earlier, ...] = ()
 
 
 def read_info(given: str) -> Info:
@@ -193,15 +214,21 @@ def from_info(info: Info) -> Layer:
     side = info.treatment
     found: dict[str, object] = {
         "program": side.paths(),
-        "meta": info.meta,
+        "meta": {**info.meta, **_earlier(info)},
         "run_type": info.run_type,
         "user": info.user,
+        "regressed_types": info.regressed_types,
     }
     if info.control is not None:
         found["later"] = tuple(sorted({*side.texts(), *info.control.texts()}))
     else:
         found |= {"string_map": side.variables(), "commit": side.commit, "commit_time": side.commit_time}
     return {key: value for key, value in found.items() if value is not None}
+
+
+def _earlier(info: Info) -> dict[str, object]:
+    commits = [one.model_dump(exclude_none=True) for one in info.regression_commits]
+    return {"regression_commits": commits} if commits else {}
 
 
 def _normal(source: str, layer: Layer) -> dict[str, object]:
@@ -315,6 +342,25 @@ def programs_of(items: Sequence[str]) -> dict[str, Path]:
     return {name: Path(path).expanduser().absolute() for name, path in named}
 
 
+def _types(value: object) -> object:
+    """Names of metrics, which may hold blanks: words, or FAI-PEP's JSON list."""
+    words = _shell_words(value) if not (isinstance(value, str) and value.lstrip().startswith("[")) else (value,)
+    if not isinstance(words, (tuple, list)):
+        return words
+    found: list[str] = []
+    for word in map(str, words):
+        found += _json_list(word, "regressed_types") if word.lstrip().startswith("[") else [word]
+    return tuple(found)
+
+
+def _json_list(text: str, name: str) -> list[str]:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}", hint='a JSON list, as in ["NET"]') from error
+    return [str(item) for item in found]  # what begins with a bracket and is JSON is a list
+
+
 def _named_reporters(value: object) -> object:
     items = _shell_words(value)
     if not isinstance(items, (tuple, list)):
@@ -363,6 +409,7 @@ _TAKE_APART: Mapping[str, Callable[[object], object]] = {
     "excluded_devices": _words,
     "env": _pairs,
     "program": _programs,
+    "regressed_types": _types,
     "reporters": _named_reporters,
     "string_map": _json_object,
     "cpus": _cpus,

@@ -29,7 +29,7 @@ _LOOK_S = 0.2
 _TRY_S = 0.1
 """How often it looks whether a lock is free."""
 
-_SECRET = frozenset({"HARNESS_REMOTE_TOKEN", "HARNESS_REMOTE_TOKEN_FILE"})
+_SECRET = frozenset({"HARNESS_REMOTE_TOKEN", "HARNESS_REMOTE_TOKEN_FILE", "HARNESS_HOOK_SECRET"})
 
 _stopping = threading.Event()
 """Set by a signal; the only state of this module, because a signal concerns the whole process."""

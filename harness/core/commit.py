@@ -18,6 +18,7 @@ class Commit(Value):
         time: Unix seconds; None where the source does not know.
         author: Who made it.
         subject: First line of its message.
+        merge: Whether it joins two lines of development.
     """
 
     source: str
@@ -25,6 +26,7 @@ class Commit(Value):
     time: int | None = None
     author: str = ""
     subject: str = ""
+    merge: bool = False
 
     @property
     def short(self) -> str:

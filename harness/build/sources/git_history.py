@@ -126,6 +126,7 @@ class History:
             time=commit.committed_date,
             author=commit.author.name or "",
             subject=subject if isinstance(subject, str) else subject.decode(errors="replace"),
+            merge=len(commit.parents) > 1,
         )
 
     def _settings(self, pattern: str) -> Sequence[tuple[str, str]]:

@@ -170,6 +170,7 @@ class HgSource:
             time=int(change.date[0]),
             author=change.user.partition("<")[0].strip() or change.user,
             subject=change.desc.partition("\n")[0],
+            merge=bool(change.p2node.strip("0")),
         )
 
     def _copy_once(self) -> None:

@@ -38,12 +38,14 @@ class Change(Value):
         user: Name and address of the author.
         date: Unix seconds, and the offset of the time zone.
         desc: The message.
+        p2node: Its second parent; all zeros where there is none.
     """
 
     node: str
     user: str = ""
     date: tuple[float, int] = (0.0, 0)
     desc: str = ""
+    p2node: str = ""
 
 
 class Named(Value):
@@ -96,7 +98,7 @@ def changes(revset: str, *, at: Path) -> list[Change]:
     Raises:
         HgFailed: There is no such changeset.
     """
-    template = "{dict(node, user, date, desc)|json},"
+    template = "{dict(node, user, date, desc, p2node=p2.node)|json},"
     return _CHANGES.validate_json(_listed(hg("log", "--rev", revset, "--template", template, at=at)))
 
 

@@ -1,0 +1,201 @@
+"""A watcher is killed wherever it can be, and started again: nothing is lost, nothing is counted twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.core.commit import Commit
+from harness.watch.commit_file import read_commit
+from harness.watch.database import Database
+from harness.watch.loop import watch
+from harness.watch.records import Alarm, Compared, Fate, Judgement, News, Progress, Series, Sign, Stage
+from harness.watch.state import look_at, open_state
+from harness.watch.work import Confirmation, Work
+from tests.e2e.repositories import need, run
+from tests.processes import wait_until
+from tests.watch.watching import Clock, Line, orders, point
+
+COMMITS = ["c0", "c1", "c2", "c3"]
+"""The first is the control; the second is slower, and so are the others."""
+
+
+class _Postman:
+    name = "hook"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def deliver(self, news: News) -> str:
+        with (self._folder / "delivered").open("a") as file:
+            file.write(f"{news.key}\n")
+        return "taken"
+
+
+def _suspects(series: Series) -> Judgement:
+    found = Sign(identity="step", benchmark=series.benchmark, device=series.device, kind="step", first="c0", last="c1")
+    return Judgement(signs=(found,))
+
+
+def _watch_everything(folder: Path) -> None:
+    """What a watcher does with four commits; each comparison leaves a trace before its result counts."""
+
+    def compare(control: Commit, treatment: Commit) -> Compared:
+        with (folder / "compared").open("a") as file:
+            file.write(f"{treatment.id}\n")
+        return Compared(points=(point(control.id, 0.05),))
+
+    def confirm(alarm: Alarm) -> Confirmation:
+        return Confirmation(confirmed=True)
+
+    work = Work(compare, _suspects, confirm, lambda *_: {"culprit": "c1"})
+    asked = orders(Line(COMMITS), base="c0", begin="c0", commit_file=folder / "commit")
+    with open_state(folder / "state") as state:
+        watch(asked, work, state, couriers=(_Postman(folder),), timing=Clock().timing)
+
+
+def _in_a_child(work: Callable[[], None]) -> int:
+    """Exit status of a copy of this process that does the work; -9 when it was killed."""
+    child = os.fork()
+    if child == 0:
+        status = 3
+        try:
+            work()
+            status = 0
+        except Exception:  # noqa: BLE001 - a child has nobody else to tell
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _killed_at(number: int, folder: Path, *, after: bool) -> int:
+    """Watch, and die before or after so many changes of the database."""
+
+    def work() -> None:
+        count, change = 0, Database.change
+
+        def deadly(self: Database, statement: str, *values: str | float | None) -> int:
+            nonlocal count
+            count += 1
+            if count == number and not after:
+                os.kill(os.getpid(), signal.SIGKILL)
+            changed = change(self, statement, *values)
+            if count == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return changed
+
+        setattr(Database, "change", deadly)  # noqa: B010 - a method is replaced, in a process of its own
+        _watch_everything(folder)
+
+    return _in_a_child(work)
+
+
+def _check(folder: Path) -> None:
+    with look_at(folder / "state") as state:
+        assert state.commits.counts() == {Progress.DONE: 3}
+        (series,) = state.points.every_series()
+        assert [placed.commit for placed in series.points] == COMMITS[1:]
+        (alarm,) = state.alarms.those(*Stage)
+        assert alarm.stage is Stage.TOLD
+        letters = [letter.news.key for letter in state.letters.those(Fate.DELIVERED)]
+    assert len(letters) == 2
+    assert set((folder / "delivered").read_text().split()) == set(letters)
+    compared = (folder / "compared").read_text().split()
+    assert list(dict.fromkeys(compared)) == COMMITS[1:]
+    assert len(compared) <= len(COMMITS), "at most the one that was killed is done again"
+    assert read_commit(folder / "commit") == COMMITS[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [False, True])
+def test_a_watcher_killed_at_any_change_loses_and_repeats_nothing(tmp_path: Path, after: bool) -> None:
+    statement, killed = 0, -signal.SIGKILL
+    while killed == -signal.SIGKILL:
+        statement += 1
+        folder = tmp_path / str(statement)
+        folder.mkdir()
+        killed = _killed_at(statement, folder, after=after)
+        assert _in_a_child(lambda folder=folder: _watch_everything(folder)) == 0  # type: ignore[misc]
+        _check(folder)
+    assert killed == 0
+    assert statement > 60, "it was killed in many places"
+
+
+def _wait_for(commit_file: Path, newest: str) -> None:
+    wait_until(lambda: read_commit(commit_file) == newest)
+
+
+DRIVER = """
+import pathlib, sys, time
+from harness.build.sources.git import GitSource
+from harness.watch.backlog import Choice
+from harness.watch.controls import Controls
+from harness.watch.following import Branch
+from harness.watch.loop import Orders, watch
+from harness.watch.records import Compared
+from harness.watch.state import open_state
+from harness.watch.work import Work
+from tests.watch.watching import point
+
+folder, base = pathlib.Path(sys.argv[1]), sys.argv[2]
+source = GitSource(folder / "user", cache_dir=folder / "cache")
+
+def compare(control, treatment):
+    with (folder / "compared").open("a") as file:
+        file.write(treatment.id + "\\n")
+    time.sleep(0.02)
+    return Compared(points=(point(control.id),))
+
+branch = Branch(source, ("main",), Choice(), base)
+orders = Orders(branch, Controls(source, source.resolve(base)), 0.05, commit_file=folder / "commit")
+with open_state(folder / "state") as state:
+    watch(orders, Work(compare), state)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_watcher_of_a_growing_repository_killed_at_random_measures_each_commit_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    need("git")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    chance, user = random.Random(seed), tmp_path / "user"
+    user.mkdir()
+    run(user, "git", "init", "--quiet", "--initial-branch=main")
+
+    def commit() -> str:
+        run(user, "git", "commit", "--quiet", "--allow-empty", "-m", "more")
+        return run(user, "git", "rev-parse", "HEAD")
+
+    base = commit()
+    commits = list[str]()
+    for last in (False, False, False, False, True):
+        commits += [commit() for _ in range(3)]
+        with subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path), base]) as watcher:
+            try:
+                if last:
+                    _wait_for(tmp_path / "commit", commits[-1])
+                else:
+                    wait_until((tmp_path / "state.holder").exists)
+                    time.sleep(chance.uniform(0.0, 0.5))
+            finally:
+                watcher.send_signal(signal.SIGKILL)
+    with look_at(tmp_path / "state") as state:
+        (series,) = state.points.every_series()
+        assert [placed.commit for placed in series.points] == commits
+        assert state.commits.counts() == {Progress.DONE: len(commits)}
+    compared = (tmp_path / "compared").read_text().split()
+    assert list(dict.fromkeys(compared)) == commits
+    assert len(compared) <= len(commits) + 4, "at most one a kill is done again"

@@ -1,0 +1,282 @@
+"""Telling alarms: a command of the user's, a web hook, and what happens when they do not work."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from harness.core.errors import UsageError
+from harness.watch.command_courier import CommandCourier, command_courier
+from harness.watch.couriers import Courier, DeliveryFailed
+from harness.watch.hook_courier import HookCourier, hook_courier
+from harness.watch.outbox import MOST_ATTEMPTS, Outbox
+from harness.watch.patience import Patience
+from harness.watch.records import Alarm, Event, Fate, News, Sign, Stage
+from harness.watch.state import State
+from tests.watch.watching import Clock
+
+SIGN = Sign(identity="grüße\n", benchmark="mv2", device="board", kind="step", first="c0", last="c1")
+ALARM = Alarm(sign=SIGN, stage=Stage.CONFIRMED, opened=1.0, changed=2.0, document={"size": 0.05})
+NEWS = News(key="ab" * 16, event=Event.CONFIRMED, time=3.0, alarm=ALARM)
+
+
+@dataclass
+class Postman:
+    """A courier of tests."""
+
+    name: str = "hook"
+    problems: list[DeliveryFailed] = field(default_factory=list)
+    delivered: list[str] = field(default_factory=list)
+
+    def deliver(self, news: News) -> str:
+        if self.problems:
+            raise self.problems.pop(0)
+        self.delivered.append(news.key)
+        return "taken"
+
+
+@dataclass
+class Hook:
+    """What a web hook received, and what it answers."""
+
+    url: str = ""
+    answers: list[int] = field(default_factory=list)
+    requests: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+
+
+@pytest.fixture
+def hook() -> Iterator[Hook]:
+    received = Hook()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            received.requests.append((dict(self.headers.items()), body))
+            self.send_response(received.answers.pop(0) if received.answers else 204)
+            self.send_header("Location", "/elsewhere")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name upstream
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        received.url = f"http://127.0.0.1:{server.server_port}/services/T0/secret-path?token=hidden"
+        try:
+            yield received
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def outbox(state: State, clock: Clock, *couriers: Courier) -> Outbox:
+    patience = Patience(clock.timing, lambda: False, lambda _: None)
+    return Outbox(state, couriers, clock.timing, patience, lambda _: None)
+
+
+def queue(state: State, *couriers: str, identity: str = "x") -> None:
+    sign = SIGN.model_copy(update={"identity": identity})
+    state.alarms.open(sign, 1.0)
+    alarm = state.alarms.find(identity)
+    assert alarm is not None
+    state.letters.queue(alarm, Event.CONFIRMED, couriers, 1.0)
+
+
+def python(tmp_path: Path, code: str) -> CommandCourier:
+    return CommandCourier((sys.executable, "-c", code), tmp_path / "alarms", timeout_s=60)
+
+
+def test_a_command_reads_the_document_from_its_input_and_from_a_file(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code = (
+        "import os, pathlib, sys\n"
+        "told, kept = sys.stdin.read(), pathlib.Path(os.environ['HARNESS_ALARM_FILE']).read_text()\n"
+        f"assert told == kept; pathlib.Path({str(out)!r}).write_text(os.environ['HARNESS_ALARM_KEY'] + told)"
+    )
+    assert python(tmp_path, code).deliver(NEWS) == "exit status 0"
+    told = out.read_text()
+    assert told.startswith(NEWS.key)
+    assert News.model_validate_json(told.removeprefix(NEWS.key)) == NEWS
+
+
+def test_a_document_longer_than_a_pipe_is_in_the_file_and_holds_up_nobody(tmp_path: Path) -> None:
+    long = NEWS.model_copy(update={"alarm": ALARM.model_copy(update={"document": {"text": "x" * 200_000}})})
+    code = (
+        "import os, pathlib, sys\n"
+        "assert sys.stdin.read() == ''; assert len(pathlib.Path(os.environ['HARNESS_ALARM_FILE']).read_text()) > 200000"
+    )
+    assert python(tmp_path, code).deliver(long) == "exit status 0"
+
+
+def test_a_command_that_reads_nothing_is_fine(tmp_path: Path) -> None:
+    assert python(tmp_path, "pass").deliver(NEWS) == "exit status 0"
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        ((sys.executable, "-c", "import sys; sys.exit('no printer')"), "exit status 1: no printer"),
+        ((sys.executable, "-c", "import time; time.sleep(60)"), "did not end within"),
+        (("/nowhere/at/all",), "cannot start"),
+    ],
+)
+def test_a_command_that_fails_has_delivered_nothing(tmp_path: Path, argv: tuple[str, ...], said: str) -> None:
+    with pytest.raises(DeliveryFailed, match=said) as caught:
+        CommandCourier(argv, tmp_path, timeout_s=0.5 if "sleep" in argv[-1] else 60).deliver(NEWS)
+    assert not caught.value.final
+
+
+def test_a_command_does_not_see_the_secret_of_the_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_HOOK_SECRET", "hush")
+    code = "import os, sys; sys.exit('hush' in os.environ.values())"
+    assert python(tmp_path, code).deliver(NEWS) == "exit status 0"
+    assert os.environ["HARNESS_HOOK_SECRET"] == "hush"
+
+
+def test_a_command_is_split_like_a_shell_would_and_never_given_to_one(tmp_path: Path) -> None:
+    assert command_courier("notify 'two words' $HOME", tmp_path).argv == ("notify", "two words", "$HOME")
+    for wrong in ("", "notify 'open"):
+        with pytest.raises(UsageError, match="--on-alarm"):
+            command_courier(wrong, tmp_path)
+
+
+def test_a_hook_gets_a_signed_document_with_its_key(hook: Hook) -> None:
+    courier = hook_courier(hook.url, {"HARNESS_HOOK_SECRET": "hush"})
+    assert courier.deliver(NEWS) == "http://127.0.0.1 answered 204 No Content"
+    ((headers, body),) = hook.requests
+    assert News.model_validate_json(body) == NEWS
+    signature = hmac.new(b"hush", body, hashlib.sha256).hexdigest()
+    assert headers["X-Harness-Signature-256"] == f"sha256={signature}"
+    assert headers["Idempotency-Key"] == NEWS.key
+    assert headers["X-Harness-Event"] == "confirmed"
+
+
+def test_without_a_secret_there_is_no_signature(hook: Hook) -> None:
+    hook_courier(hook.url, {}).deliver(NEWS)
+    assert "X-Harness-Signature-256" not in hook.requests[0][0]
+
+
+@pytest.mark.parametrize(
+    ("status", "final"), [(302, False), (400, True), (401, False), (404, True), (429, False), (500, False)]
+)
+def test_answers_of_a_hook_tell_whether_to_try_again(hook: Hook, status: int, final: bool) -> None:
+    hook.answers = [status]
+    with pytest.raises(DeliveryFailed, match=str(status)) as caught:
+        HookCourier(hook.url).deliver(NEWS)
+    assert caught.value.final is final
+    assert len(hook.requests) == 1, "redirects are not followed"
+
+
+def test_nothing_secret_of_a_hook_is_ever_said(hook: Hook) -> None:
+    hook.answers = [500]
+    said = []
+    for url in (hook.url, "http://127.0.0.1:1/secret-path?token=hidden", "http://user:hidden@127.0.0.1:1/x"):
+        with pytest.raises(DeliveryFailed) as caught:
+            HookCourier(url).deliver(NEWS)
+        said.append(str(caught.value))
+    assert "hidden" not in " ".join(said)
+    assert "/secret-path" not in " ".join(said)
+
+
+def test_a_login_in_the_url_of_a_hook_is_used(hook: Hook) -> None:
+    HookCourier(hook.url.replace("//", "//user:word@")).deliver(NEWS)
+    assert hook.requests[0][0]["Authorization"] == "Basic dXNlcjp3b3Jk"
+
+
+@pytest.mark.parametrize("url", ["", "ftp://x/y", "http://", "http://x:99999/", "https://x/\n"])
+def test_a_hook_that_is_no_url_is_refused_without_being_shown(url: str) -> None:
+    with pytest.raises(UsageError, match=r"no http\(s\) URL"):
+        hook_courier(url, {})
+
+
+def test_each_courier_gets_each_letter_once(state: State, clock: Clock) -> None:
+    hook, command = Postman("hook"), Postman("command")
+    box = outbox(state, clock, hook, command)
+    queue(state, "hook", "command")
+    while box.deliver():
+        pass
+    assert len(hook.delivered) == len(command.delivered) == 1
+    assert state.letters.counts() == {Fate.DELIVERED: 2}
+
+
+def test_a_courier_that_fails_is_left_alone_for_longer_and_longer(state: State, clock: Clock) -> None:
+    postman = Postman(problems=[DeliveryFailed("no line")] * 3)
+    box = outbox(state, clock, postman)
+    queue(state, "hook")
+    pauses = []
+    for _ in range(3):
+        assert box.deliver()
+        assert not box.deliver()
+        pauses.append(box.next - clock.monotonic)
+        clock.monotonic = box.next
+    assert pauses == pytest.approx([60.0, 120.0, 240.0])
+    (letter,) = state.letters.those(Fate.WAITING)
+    assert (letter.attempts, letter.said) == (3, "no line")
+    assert box.deliver()
+    (letter,) = state.letters.those(Fate.DELIVERED)
+    assert (letter.attempts, letter.said, letter.delivered) == (4, "taken", clock.wall)
+
+
+def test_a_broken_courier_does_not_hold_up_the_others(state: State, clock: Clock) -> None:
+    broken, sound = Postman("command", [DeliveryFailed("no")] * 9), Postman("hook")
+    box = outbox(state, clock, broken, sound)
+    queue(state, "command", "hook")
+    while box.deliver():
+        pass
+    assert len(sound.delivered) == 1
+
+
+def test_a_letter_that_is_never_taken_does_not_hold_up_the_next(state: State, clock: Clock) -> None:
+    postman = Postman(problems=[DeliveryFailed("no")])
+    box = outbox(state, clock, postman)
+    queue(state, "hook", identity="one")
+    queue(state, "hook", identity="other")
+    box.deliver()
+    clock.monotonic = box.next
+    box.deliver()
+    (waiting,) = state.letters.those(Fate.WAITING)
+    assert waiting.attempts == 1, "the other one went first"
+
+
+def test_a_final_refusal_is_kept_and_not_tried_again(state: State, clock: Clock) -> None:
+    box = outbox(state, clock, Postman(problems=[DeliveryFailed("gone", final=True)]))
+    queue(state, "hook")
+    assert box.deliver()
+    assert not box.deliver()
+    assert [letter.said for letter in state.letters.those(Fate.REFUSED)] == ["gone"]
+
+
+def test_a_letter_is_given_up_after_a_week_of_attempts(state: State, clock: Clock) -> None:
+    box = outbox(state, clock, Postman(problems=[DeliveryFailed("no")] * MOST_ATTEMPTS))
+    queue(state, "hook")
+    begin = clock.monotonic
+    while state.letters.those(Fate.WAITING):
+        clock.monotonic = max(clock.monotonic, box.next)
+        box.deliver()
+    assert clock.monotonic - begin > 7 * 24 * 3600
+
+
+def test_letters_of_a_courier_that_is_not_there_wait_for_it(state: State, clock: Clock) -> None:
+    queue(state, "hook")
+    assert not outbox(state, clock).deliver()
+    assert outbox(state, clock, Postman("hook")).deliver()
+
+
+def test_the_key_of_a_letter_fits_a_header_and_a_file_name(state: State) -> None:
+    queue(state, "hook", identity="../grüße\n")
+    (letter,) = state.letters.those(Fate.WAITING)
+    assert letter.news.key.isalnum()
+    assert letter.news.key.isascii()
+    assert json.loads(letter.news.model_dump_json())["alarm"]["sign"]["identity"] == "../grüße\n"

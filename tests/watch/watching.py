@@ -1,0 +1,142 @@
+"""A clock that tests move, a history in memory, and a laboratory that measures nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.core.commit import Commit
+from harness.core.comparison import Verdict
+from harness.core.errors import UsageError
+from harness.watch.backlog import Choice
+from harness.watch.controls import Controls
+from harness.watch.database import Cell, Database
+from harness.watch.following import Branch
+from harness.watch.loop import Orders
+from harness.watch.polling import Timing
+from harness.watch.records import Compared, Point
+from harness.watch.state import State
+from harness.watch.switch import Switch
+
+WEEK_S = 7 * 24 * 3600
+MONDAY = 1_767_571_200
+"""2026-01-05 00:00 UTC."""
+
+
+@dataclass
+class Clock:
+    """Two clocks; waiting moves both, and may have consequences."""
+
+    wall: float = 1_000_000.0
+    monotonic: float = 500.0
+    waited: list[float] = field(default_factory=list)
+    meanwhile: Callable[[], None] = lambda: None
+
+    def pause(self, seconds: float) -> None:
+        self.wall += seconds
+        self.monotonic += seconds
+        self.waited.append(seconds)
+        self.meanwhile()
+
+    @property
+    def timing(self) -> Timing:
+        return Timing(lambda: self.wall, lambda: self.monotonic, self.pause, lambda: 0.5)
+
+
+@dataclass
+class Line:
+    """A history without branches, in memory: a source that can be rewritten and made unreachable."""
+
+    ids: list[str] = field(default_factory=list)
+    times: dict[str, int] = field(default_factory=dict)
+    problem: Exception | None = None
+    name: str = "line:"
+
+    def fetch(self) -> None:
+        if self.problem is not None:
+            raise self.problem
+
+    def resolve(self, name: str) -> Commit:
+        base, _, steps = name.partition("~")
+        if base == "main" and self.ids:
+            base = self.ids[-1]
+        if base not in self.ids or self.ids.index(base) < int(steps or 0):
+            raise UsageError(f"no {name}")
+        return self.commit(self.ids[self.ids.index(base) - int(steps or 0)])
+
+    def between(self, older: Commit, newer: Commit) -> Sequence[Commit]:
+        if older.id not in self.ids or self.ids.index(older.id) > self.ids.index(newer.id):
+            raise UsageError(f"{older.id} is not before {newer.id}")
+        return [self.commit(one) for one in self.ids[self.ids.index(older.id) + 1 : self.ids.index(newer.id) + 1]]
+
+    def materialise(self, commit: Commit, folder: Path) -> None:
+        raise NotImplementedError
+
+    def commit(self, identity: str) -> Commit:
+        return Commit(source=self.name, id=identity, time=self.times.get(identity), subject=f"Make {identity}")
+
+
+@dataclass
+class Laboratory:
+    """Compares nothing, and remembers what it was asked."""
+
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    answers: dict[str, Compared | Exception] = field(default_factory=dict)
+
+    def compare(self, control: Commit, treatment: Commit) -> Compared:
+        self.asked.append((control.id, treatment.id))
+        answer = self.answers.get(treatment.id, Compared(points=(point(control.id),)))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    @property
+    def treatments(self) -> list[str]:
+        return [treatment for _, treatment in self.asked]
+
+
+def point(control: str, log_ratio: float = 0.0, benchmark: str = "mv2") -> Point:
+    return Point(
+        benchmark=benchmark,
+        title=f"{benchmark}/xnnpack",
+        device="board",
+        control=control,
+        metric="NET latency",
+        verdict=Verdict.NO_CHANGE,
+        log_ratio=log_ratio,
+        pairs=10,
+        result="/results/1",
+    )
+
+
+def orders(
+    line: Line,
+    *,
+    step: int = 1,
+    begin: str | None = None,
+    interval_s: float | None = None,
+    switch: Path | None = None,
+    commit_file: Path | None = None,
+    base: str | None = None,
+) -> Orders:
+    pinned = line.commit(base) if base else None
+    return Orders(
+        Branch(line, ("main",), Choice(step), begin),
+        Controls(line, pinned),
+        interval_s,
+        Switch(switch),
+        commit_file,
+    )
+
+
+def limit_pages(state: State, pages: int) -> None:
+    """Leave the file no room beyond so many pages."""
+    database: Database = state._database
+    database.rows(f"PRAGMA max_page_count = {pages}")
+
+
+def page_count(state: State) -> int:
+    cell: Cell = state._database.rows("PRAGMA page_count")[0][0]
+    assert isinstance(cell, int)
+    return cell
