@@ -8,6 +8,7 @@ from typing import Final
 from harness.analysis.compare.estimate import CONFIDENCE_ALPHA, Interval, interval, relative
 from harness.analysis.compare.evidence import EProcess, Refutes
 from harness.analysis.compare.reasons import reason_for_more, reason_of
+from harness.analysis.compare.reserve import log_payment, with_reserve
 from harness.analysis.compare.scale import PredictableScale
 from harness.analysis.compare.statistics import log_ratios
 from harness.core.comparison import STATISTICS, Evidence, Pair, Parameters, Verdict
@@ -15,11 +16,11 @@ from harness.core.errors import UsageError
 
 _ALL: Final = range(len(STATISTICS))
 _BULK: Final = range(len(STATISTICS) - 1)
-"""Every statistic but p90, which has a margin of its own: it moves too much to be held within a narrow one."""
+"""Every statistic but the tail, which has a margin of its own: it moves too much to be held within a narrow one."""
 
 _TAIL: Final = STATISTICS.index("p90")
 _ESTIMATED: Final = STATISTICS.index("p25")
-"""The difference is estimated from the lower quartile: steadier than median and mean, less extreme than the minimum."""
+"""The difference is estimated from the better quartile: steadier than median and mean, less extreme than the best."""
 
 _LARGEST_LOG: Final = 700.0
 """Evidence beyond exp of this is told as exp of this: it has to be a finite number."""
@@ -29,7 +30,8 @@ class Judge:
     """Gathers pairs and says, after each, whether they have said enough. A verdict, once given, stays.
 
     A regression is always for the worse: of a metric whose larger values are better the log ratios are turned for the
-    hypotheses. Difference and interval are of treatment / control - 1 in any case.
+    hypotheses, and its pairs have the mirrored statistics (`GAIN_STATISTICS`) in the same places. Difference and
+    interval are of treatment / control - 1 in any case.
 
     Attributes:
         parameters: When it decides.
@@ -59,6 +61,7 @@ class Judge:
         self._scales = tuple(PredictableScale() for _ in STATISTICS)
         self._estimated: list[float] = []
         self._estimated_scales: list[float] = []
+        self._paid: dict[Refutes, float] = {}
         self.decided: Verdict | None = None
         self._decided_after = 0
         self._final = False
@@ -90,6 +93,8 @@ class Judge:
         self._estimated.append(ratios[_ESTIMATED])
         self._estimated_scales.append(scales[_ESTIMATED])
         self.seconds += pair.seconds
+        if self.spent and not self._paid:
+            self._make_last_bets()
         if self.decided is None:
             self.decided, self._decided_after = self._decide(), self.pairs
         self._final = self._final or (self.decided is not None and (self.spent or self._is_precise()))
@@ -107,15 +112,15 @@ class Judge:
     def evidence(self) -> Evidence:
         """The evidence after the last pair."""
         return Evidence(
-            regression=_bounded(self._regression.log_value),
-            improvement=_bounded(self._improvement.log_value),
+            regression=_bounded(self._log_regression),
+            improvement=_bounded(self._log_improvement),
             not_worse=_bounded(self._not_worse.log_largest),
             not_better=_bounded(self._not_better.log_largest),
             tail=_bounded(self._tail.log_largest),
         )
 
     def difference(self) -> float | None:
-        """Median of treatment / control - 1 of the lower quartiles of the launches; None without pairs."""
+        """Median of treatment / control - 1 of the better quartiles of the launches; None without pairs."""
         median = self._scales[_ESTIMATED].median()
         return None if median is None else relative(median)
 
@@ -125,13 +130,26 @@ class Judge:
 
     def _decide(self) -> Verdict | None:
         alpha = self.parameters.alpha
-        if _reaches(self._regression.log_value, alpha):
+        if _reaches(self._log_regression, alpha):
             return Verdict.REGRESSION
-        if not self.parameters.gate and _reaches(self._improvement.log_value, alpha):
+        if not self.parameters.gate and _reaches(self._log_improvement, alpha):
             return Verdict.IMPROVEMENT
         if self._is_equivalent():
             return Verdict.NO_CHANGE
         return Verdict.UNDECIDED if self.spent else None
+
+    @property
+    def _log_regression(self) -> float:
+        return with_reserve(self._regression.log_value, self._paid.get(Refutes.AT_MOST, -math.inf))
+
+    @property
+    def _log_improvement(self) -> float:
+        return with_reserve(self._improvement.log_value, self._paid.get(Refutes.AT_LEAST, -math.inf))
+
+    def _make_last_bets(self) -> None:
+        for refutes in Refutes:
+            turned = [refutes * self._worse * ratio for ratio in self._estimated]
+            self._paid[refutes] = log_payment(turned, self.parameters.alpha)
 
     def _is_equivalent(self) -> bool:
         beta = self.parameters.beta

@@ -3,11 +3,17 @@
 Of a hundred benchmarks that did not change, one is wrongly called slower at 1 % each. Adaptive e-BH (Wang and Ramdas,
 "False discovery rate control with e-values", JRSS B 84, 2022) keeps the expected share of false ones among the reported
 regressions below q, whatever the benchmarks have to do with each other and whenever each was stopped.
+
+Only benchmarks whose own pairs say regression bring evidence; that of all others counts as none, which leaves every
+e-value an e-value. So whatever is found is reported, and the share that is promised is that of the reported ones.
+
+A discovery is settled as soon as it is one by final evidence alone. Evidence is final when no pair can follow, and what
+others bring later only adds to what is found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Set
 from typing import TypeVar
 
 from harness.analysis.compare.decision import Judge
@@ -20,7 +26,7 @@ def discoveries(evidence: Mapping[Key, float], total: int, q: float) -> frozense
     """The benchmarks whose regression survives: the K with most evidence, the least of which has total / (q K).
 
     Args:
-        evidence: The evidence for a regression of each benchmark after its last pair (`Evidence.regression`).
+        evidence: The evidence for a regression (`Evidence.regression`) of each benchmark that is one.
         total: How many benchmarks there are, also those that have no pair yet or failed.
         q: Largest expected share of false ones among them.
 
@@ -36,16 +42,21 @@ def discoveries(evidence: Mapping[Key, float], total: int, q: float) -> frozense
     return frozenset(ranked[: max(enough, default=0)])
 
 
-def wanting(judges: Mapping[Key, Judge], total: int, q: float) -> frozenset[Key]:
+def regressions(judges: Mapping[Key, Judge]) -> dict[Key, float]:
+    """The evidence of those that would leave as regressions now: they want pairs for nothing but to be discovered."""
+    return {key: judge.evidence().regression for key, judge in judges.items() if judge.verdict() is Verdict.REGRESSION}
+
+
+def wanting(judges: Mapping[Key, Judge], found: Set[Key]) -> frozenset[Key]:
     """The benchmarks that should get another pair.
 
     A regression goes on being measured until it counts among the discoveries or its budget is spent: what convinces
     for a single benchmark is less than what many ask for.
 
-    Raises:
-        ValueError: As `discoveries`.
+    Args:
+        judges: Of benchmarks that are being measured.
+        found: Those of them that are discoveries, if all `regressions` among them leave now.
     """
-    found = discoveries({key: judge.evidence().regression for key, judge in judges.items()}, total, q)
     return frozenset(key for key, judge in judges.items() if _goes_on(judge, key in found))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from harness.analysis.compare.evidence import fewest_pairs
+from harness.analysis.compare.reserve import level_on_the_way
 from harness.core.comparison import Parameters, Verdict
 
 
@@ -17,7 +18,7 @@ def reason_of(verdict: Verdict, pairs: int, parameters: Parameters) -> str:
         case Verdict.NO_CHANGE:
             change = "worse" if parameters.gate else "worse or better"
             bulk = f"that it is {change} by {_percent(parameters.margin)}"
-            tail = f"its p90 worse by {_percent(parameters.tail_margin)}"
+            tail = f"its tail worse by {_percent(parameters.tail_margin)}"
             return f"{told} {_percent(parameters.beta)} {bulk}, or {tail}"
         case Verdict.UNDECIDED:
             return f"{_budget(pairs, parameters)} is spent{_in_vain(pairs, parameters)}"
@@ -35,7 +36,7 @@ def _budget(pairs: int, parameters: Parameters) -> str:
 
 
 def _in_vain(pairs: int, parameters: Parameters) -> str:
-    fewest = fewest_pairs(parameters.alpha)
+    fewest = fewest_pairs(level_on_the_way(parameters.alpha))
     if pairs < fewest:
         return f"; {_counted(fewest)} are the fewest that can show a change at {_percent(parameters.alpha)}"
     return f" and shows neither a change nor that there is none of {_percent(parameters.margin)} or more"

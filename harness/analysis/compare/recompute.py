@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.operators import heard, judged, restated
 from harness.core.comparison import Comparison, Evidence, Pair, Parameters, Verdict
 
 
@@ -70,7 +71,9 @@ def recompute(comparison: Comparison, parameters: Parameters | None = None) -> C
     if comparison.identical:
         return comparison
     chosen = parameters or comparison.parameters
-    found = conclude(replay(comparison.pairs, chosen, comparison.higher_is_better))
+    judge = replay(comparison.pairs, chosen, comparison.higher_is_better)
+    found, pairs = conclude(judge), {pair.index for pair in comparison.pairs[: judge.pairs]}
+    operators = judged(heard(comparison.operators, pairs), chosen)
     return comparison.model_copy(
         update={
             "parameters": chosen,
@@ -80,5 +83,7 @@ def recompute(comparison: Comparison, parameters: Parameters | None = None) -> C
             "low": found.low,
             "high": found.high,
             "evidence": found.evidence,
+            "operators": operators,
+            "notes": restated(comparison.notes, operators, found.verdict, chosen),
         }
     )

@@ -5,24 +5,32 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from harness.core.comparison import STATISTICS, Pair
+from harness.core.comparison import GAIN_STATISTICS, STATISTICS, Pair
 
 LaunchStatistics = tuple[float, float, float, float, float]
 """min, p25, median, mean and p90 of the iterations of a launch: `harness.core.comparison.STATISTICS`."""
 
 
-def launch_statistics(samples: Sequence[float]) -> LaunchStatistics:
+def statistics_of(*, higher_is_better: bool) -> tuple[str, ...]:
+    """What the figures of a launch are called."""
+    return GAIN_STATISTICS if higher_is_better else STATISTICS
+
+
+def launch_statistics(samples: Sequence[float], *, higher_is_better: bool = False) -> LaunchStatistics:
     """The five figures of a launch that evidence is gathered from.
 
     Several, because each is blind to something: `min` and `p25` hardly move with the noise, but do not see one
-    iteration in ten that takes longer; `mean` and `p90` see it, but move with the noise. Percentiles interpolate
-    linearly at position (n - 1) p / 100 of the sorted samples, as in `harness.analysis.summary`.
+    iteration in ten that takes longer; `mean` and `p90` see it, but move with the noise. What disturbs a machine makes
+    it slower and never faster; so of a rate it is the high end that is quiet, and the low end where the tail shows.
+    Percentiles interpolate linearly at position (n - 1) p / 100 of the sorted samples, as in
+    `harness.analysis.summary`.
 
     Args:
         samples: Iterations of one launch, at least one, in any order and unit.
+        higher_is_better: Whether they are gains, such as a throughput, and not costs.
 
     Returns:
-        min, p25, median, mean and p90, in the unit of the samples.
+        min, p25, median, mean and p90 of costs; max, p75, median, mean and p10 of gains. In the unit of the samples.
 
     Raises:
         ValueError: There is no sample, or one is not a finite number above zero: ratios of it would mean nothing.
@@ -34,12 +42,13 @@ def launch_statistics(samples: Sequence[float]) -> LaunchStatistics:
         if not 0 < sample < math.inf:
             raise ValueError(f"only finite samples above zero can be compared as ratios, not {sample}")
     mean = math.fsum(sample / len(ordered) for sample in ordered)  # divided first: a sum may leave the range of doubles
+    best, quartile, tail = (1.0, 0.75, 0.1) if higher_is_better else (0.0, 0.25, 0.9)
     return (
-        ordered[0],
-        _percentile(ordered, 0.25),
+        _percentile(ordered, best),
+        _percentile(ordered, quartile),
         _percentile(ordered, 0.5),
         min(max(mean, ordered[0]), ordered[-1]),
-        _percentile(ordered, 0.9),
+        _percentile(ordered, tail),
     )
 
 
@@ -50,12 +59,12 @@ def log_ratios(pair: Pair) -> LaunchStatistics:
         ValueError: The pair does not have five statistics on each side, or one is not a finite number above zero.
     """
     if not len(pair.control) == len(pair.treatment) == len(STATISTICS):
-        raise ValueError(f"pair {pair.index} does not have the statistics {', '.join(STATISTICS)} on both sides")
+        raise ValueError(f"pair {pair.index} does not have {len(STATISTICS)} statistics on both sides")
     for value in (*pair.control, *pair.treatment):
         if not 0 < value < math.inf:
             raise ValueError(f"pair {pair.index} has a statistic that is not a finite number above zero: {value}")
-    lowest, quartile, median, mean, p90 = map(_log_ratio, pair.treatment, pair.control)
-    return lowest, quartile, median, mean, p90
+    best, quartile, median, mean, tail = map(_log_ratio, pair.treatment, pair.control)
+    return best, quartile, median, mean, tail
 
 
 def _log_ratio(treatment: float, control: float) -> float:

@@ -36,6 +36,7 @@ class Trace(Value):
         made_by: The module that recorded it.
         machine: What it was recorded on.
         load_before_and_after: Load average of one minute.
+        beside: What else the machine did.
         model: The program that was executed, with one thread.
         warmup: Warm-up iterations of each launch.
         iterations: Timed iterations of each launch.
@@ -47,6 +48,7 @@ class Trace(Value):
     made_by: str
     machine: str
     load_before_and_after: tuple[float, float]
+    beside: str = ""
     model: str
     warmup: int
     iterations: int
@@ -67,6 +69,13 @@ class Trace(Value):
         return pairs_of(self.figures(), self.treatment())
 
 
-def recorded(slower_percent: float) -> Trace:
-    """The recording of a treatment that was really slower by so much."""
-    return Trace.model_validate_json((FOLDER / f"mv2-xnnpack_q8-slower-{slower_percent:g}.json").read_text())
+def recorded(slower_percent: float, noise: str = "") -> Trace:
+    """The recording of a treatment that was really slower by so much.
+
+    Args:
+        slower_percent: 0, 1, 2 or 5.
+        noise: What disturbed it: nothing in particular, `busy` (longer recordings, beside tests and compilers) or
+            `bursty` (a neighbour on the same CPU; 0 and 1 only).
+    """
+    file = FOLDER / noise / f"mv2-xnnpack_q8-slower-{slower_percent:g}.json"
+    return Trace.model_validate_json(file.read_text())

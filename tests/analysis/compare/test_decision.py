@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.reserve import RESERVE
 from harness.core.comparison import STATISTICS, Pair, Parameters, Verdict
 from harness.core.errors import UsageError
 from tests.analysis.compare.made_pairs import PARAMETERS, flat, heard, pair, swapped
@@ -59,14 +60,14 @@ def test_the_evidence_is_its_definition() -> None:
     def mean(columns: list[np.ndarray[tuple[int], np.dtype[np.float64]]], sign: int, effect: float) -> list[float]:
         return [statistics.fmean(values) for values in zip(*(capital(c, sign, effect) for c in columns), strict=True)]
 
-    assert told.regression == pytest.approx(mean(every, 1, 0.0)[-1])
-    assert told.improvement == pytest.approx(mean(every, -1, 0.0)[-1])
+    assert told.regression == pytest.approx((1 - RESERVE) * mean(every, 1, 0.0)[-1])
+    assert told.improvement == pytest.approx((1 - RESERVE) * mean(every, -1, 0.0)[-1])
     assert told.not_worse == pytest.approx(max(1.0, *mean(every[:4], -1, margin)))
     assert told.not_better == pytest.approx(max(1.0, *mean(every[:4], 1, -margin)))
     assert told.tail == pytest.approx(max(1.0, *mean(every[4:], -1, math.log(1.05))))
 
 
-@pytest.mark.parametrize(("alpha", "pairs"), [(0.05, 5), (0.01, 8)])
+@pytest.mark.parametrize(("alpha", "pairs"), [(0.05, 6), (0.01, 8)])
 @pytest.mark.parametrize(("effect", "verdict"), [(0.5, Verdict.REGRESSION), (-0.5, Verdict.IMPROVEMENT)])
 def test_a_clear_change_takes_the_fewest_possible_pairs(
     alpha: float, pairs: int, effect: float, verdict: Verdict
@@ -79,7 +80,7 @@ def test_a_clear_change_takes_the_fewest_possible_pairs(
 def test_nothing_is_said_before_there_are_pairs() -> None:
     judge = Judge(PARAMETERS, higher_is_better=False)
     assert (judge.verdict(), judge.difference(), judge.interval()) == (None, None, (None, None))
-    assert judge.evidence().regression == 1.0
+    assert judge.evidence().regression == pytest.approx(1 - RESERVE)
 
 
 def test_equal_builds_show_no_change() -> None:
@@ -199,6 +200,27 @@ def test_where_higher_is_better_more_is_an_improvement(pairs: list[Pair]) -> Non
     assert rate.evidence().model_dump() == pytest.approx(mirrored.evidence().model_dump())
     assert rate.difference() == heard(pairs).difference()
     assert rate.interval() == heard(pairs).interval()
+
+
+@some
+@given(measured, effects)
+def test_the_reciprocals_of_costs_are_judged_as_their_mirror(pairs: list[Pair], effect: float) -> None:
+    moved = [
+        one.model_copy(update={"treatment": tuple(figure * math.exp(effect) for figure in one.treatment)})
+        for one in pairs
+    ]
+    mirrored = [
+        one.model_copy(
+            update={
+                "control": tuple(1 / figure for figure in one.control),
+                "treatment": tuple(1 / figure for figure in one.treatment),
+            }
+        )
+        for one in moved
+    ]
+    cost, gain = heard(moved), heard(mirrored, higher_is_better=True)
+    assert gain.evidence().model_dump() == pytest.approx(cost.evidence().model_dump(), rel=1e-6)
+    assert gain.decided is cost.decided
 
 
 def test_a_lower_rate_is_a_regression_with_a_negative_difference() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import itertools
 
 import numpy as np
 import pytest
@@ -12,18 +12,19 @@ from harness.core.comparison import Parameters, Verdict
 from tests.analysis.compare.recorded_launches import recorded
 from tests.analysis.compare.simulated_launches import coin, pairs_of
 
-PAIRS = 50
-PARAMETERS = Parameters(seed=1, max_pairs=PAIRS)
+PARAMETERS = Parameters(seed=1)
+PAIRS = PARAMETERS.max_pairs
 
 
 @pytest.mark.slow
-def test_equal_builds_stay_silent_whatever_the_coin_says() -> None:
-    launches = recorded(0).figures()
+@pytest.mark.parametrize("noise", ["", "busy", "bursty"])
+def test_equal_builds_stay_silent_whatever_the_coin_says(noise: str) -> None:
+    launches = recorded(0, noise).figures()
     windows = [launches[start : start + 2 * PAIRS] for start in range(0, len(launches) - 2 * PAIRS + 1, 2 * PAIRS)]
     verdicts = [
         replay(pairs_of(window, coin(np.random.default_rng(seed), len(window))), PARAMETERS, False).decided
         for window in windows
-        for seed in range(40)
+        for seed in range(20)
     ]
     alarms = verdicts.count(Verdict.REGRESSION) + verdicts.count(Verdict.IMPROVEMENT)
     assert alarms <= 2 * PARAMETERS.alpha * len(verdicts) + 3 * (2 * PARAMETERS.alpha * len(verdicts)) ** 0.5
@@ -40,7 +41,8 @@ def test_a_build_that_is_really_slower_is_found(percent: int) -> None:
 
 
 def test_recorded_pairs_are_one_launch_of_each_build() -> None:
-    for percent in (0, 1, 2, 5):
-        sides = recorded(percent).treatment().tolist()
+    everything = (*itertools.product(("", "busy"), (0, 1, 2, 5)), *itertools.product(("bursty",), (0, 1)))
+    for noise, percent in everything:
+        sides = recorded(percent, noise).treatment().tolist()
         assert len(sides) % 2 == 0
-        assert all(one != other for one, other in list(pairwise(sides))[::2])
+        assert all(one != other for one, other in list(itertools.pairwise(sides))[::2])

@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.compare.decision import Judge
-from harness.analysis.compare.discovery import discoveries, wanting
+from harness.analysis.compare.discovery import discoveries, regressions, wanting
 from harness.core.comparison import Parameters, Verdict
 from tests.analysis.compare.made_pairs import PARAMETERS, flat, heard
 
+Q = 0.05
 evidences = st.dictionaries(st.integers(), st.floats(min_value=0, max_value=1e6), max_size=12)
 
 
@@ -56,11 +57,24 @@ def test_a_share_that_is_none_is_refused(q: float) -> None:
 def test_a_regression_goes_on_until_it_counts_among_many() -> None:
     judge = heard(flat([0.5] * 8))
     assert judge.verdict() is Verdict.REGRESSION
-    assert wanting({"a": judge}, 1, 0.05) == frozenset()
-    assert wanting({"a": judge}, 100, 0.05) == {"a"}
+    judges = {"a": judge}
+    assert wanting(judges, discoveries(regressions(judges), 1, Q)) == frozenset()
+    assert wanting(judges, discoveries(regressions(judges), 100, Q)) == {"a"}
     for pair in flat([0.5] * 5):
         judge.add(pair)
-    assert wanting({"a": judge}, 100, 0.05) == frozenset()
+    assert wanting(judges, discoveries(regressions(judges), 100, Q)) == frozenset()
+
+
+def test_only_regressions_that_want_nothing_else_bring_evidence() -> None:
+    precise = Parameters(seed=1, precision=1e-6)
+    judges = {
+        "worse": heard(flat([0.5] * 8)),
+        "measured for precision": heard(flat([0.5] * 8), precise),
+        "spent short of a verdict": heard(flat([0.5] * 7), Parameters(seed=1, max_pairs=7)),
+        "equal": heard(flat([0.0] * 20)),
+    }
+    assert judges["spent short of a verdict"].evidence().regression > 50
+    assert regressions(judges) == {"worse": judges["worse"].evidence().regression}
 
 
 def test_what_is_open_wants_pairs_and_what_is_decided_or_spent_does_not() -> None:
@@ -70,4 +84,4 @@ def test_what_is_open_wants_pairs_and_what_is_decided_or_spent_does_not() -> Non
         "faster": heard(flat([-0.5] * 8)),
         "spent": heard(flat([0.5] * 8), Parameters(seed=1, max_pairs=8)),
     }
-    assert wanting(judges, 100, 0.05) == {"new"}
+    assert wanting(judges, frozenset()) == {"new"}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.compare.statistics import launch_statistics, log_ratios
+from harness.analysis.compare.statistics import launch_statistics, log_ratios, statistics_of
 from harness.core.comparison import STATISTICS
 from tests.analysis.compare.made_pairs import flat, pair
 
@@ -16,6 +16,22 @@ positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 
 def test_the_figures_are_min_p25_median_mean_and_p90() -> None:
     assert launch_statistics([4.0, 1.0, 2.0, 3.0, 10.0]) == pytest.approx((1.0, 2.0, 3.0, 4.0, 7.6))
+
+
+def test_the_figures_of_a_gain_are_max_p75_median_mean_and_p10() -> None:
+    assert launch_statistics([4.0, 1.0, 2.0, 3.0, 10.0], higher_is_better=True) == pytest.approx(
+        (10.0, 4.0, 3.0, 4.0, 1.4)
+    )
+    assert statistics_of(higher_is_better=True) == ("max", "p75", "median", "mean", "p10")
+
+
+@given(st.lists(st.floats(min_value=1e-3, max_value=1e3), min_size=21, max_size=21))
+def test_the_percentiles_of_a_gain_mirror_those_of_the_cost(samples: list[float]) -> None:
+    """With 21 samples every percentile is one of them, and nothing is interpolated."""
+    costs = launch_statistics(samples)
+    gains = launch_statistics([1 / sample for sample in samples], higher_is_better=True)
+    mirrored = [1 / figure for figure in gains]
+    assert (*mirrored[:3], mirrored[4]) == pytest.approx((*costs[:3], costs[4]))
 
 
 def test_a_single_iteration_is_all_five_figures() -> None:

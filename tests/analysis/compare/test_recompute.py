@@ -4,7 +4,7 @@ import pytest
 
 from harness.analysis.compare.recompute import conclude, recompute, replay
 from harness.core.build import BuildInfo
-from harness.core.comparison import Comparison, Pair, Parameters, Verdict
+from harness.core.comparison import GAIN_STATISTICS, STATISTICS, Comparison, Pair, Parameters, Verdict
 from tests.analysis.compare.made_pairs import PARAMETERS, flat, heard
 from tests.analysis.compare.simulated_launches import QUIET, Change, simulated_pairs
 
@@ -56,6 +56,17 @@ def test_a_verdict_that_waits_for_precision_is_concluded() -> None:
 def test_the_direction_of_the_metric_is_kept(higher_is_better: bool) -> None:
     kept = stored(flat([0.5] * 8)).model_copy(update={"higher_is_better": higher_is_better})
     assert recompute(kept).verdict is (Verdict.IMPROVEMENT if higher_is_better else Verdict.REGRESSION)
+
+
+def test_pairs_of_a_gain_keep_the_names_of_their_figures() -> None:
+    gain = stored(flat([0.5] * 8)).model_copy(update={"higher_is_better": True, "statistics": GAIN_STATISTICS})
+    assert recompute(gain).statistics == GAIN_STATISTICS
+
+
+def test_what_was_stored_before_figures_had_names_is_read_as_it_was_meant() -> None:
+    text = stored(flat([-0.5] * 8)).model_copy(update={"higher_is_better": True}).model_dump(exclude={"statistics"})
+    older = recompute(Comparison.model_validate(text))
+    assert (older.statistics, older.verdict) == (STATISTICS, Verdict.REGRESSION)
 
 
 def test_identical_builds_have_nothing_to_compute() -> None:

@@ -4,7 +4,7 @@
 
 Pairs of launches of one binary, back to back, the treatment slowed by a share of its own execution time (0 records
 A/A), in an order that a seeded coin decides. What is kept of a launch: whose it was, its five statistics in ns, and its
-seconds.
+seconds. `--bursts` adds a bursty neighbour on the same CPU.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from frameworks.observer import parse_lines
 from harness.analysis.compare.statistics import launch_statistics
 from harness.core.metric import LATENCY
 from tests.analysis.compare.recorded_launches import RecordedLaunch, Trace
+from tests.benchmarks.decisions.neighbours import bursts
 from tests.benchmarks.decisions.slowed_runner import VARIABLE, compile_slowed_runner
 
 WARMUP, ITERATIONS = 10, 20
@@ -49,7 +50,7 @@ def launch(runner: Path, model: Path, cpu: int, slower_percent: float, *, treatm
     return RecordedLaunch(treatment=treatment, statistics_ns=figures, seconds=round(seconds, 4))
 
 
-def record(runner: Path, model: Path, *, seconds: float, slower_percent: float, seed: int) -> Trace:
+def record(runner: Path, model: Path, *, seconds: float, slower_percent: float, seed: int, beside: str) -> Trace:
     """Pairs until the time is over."""
     chance, cpu = random.Random(seed), max(os.sched_getaffinity(0))
     launches: list[RecordedLaunch] = []
@@ -63,6 +64,7 @@ def record(runner: Path, model: Path, *, seconds: float, slower_percent: float, 
         made_by="tests.benchmarks.decisions.record_traces",
         machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, virtual, pinned to CPU {cpu}",
         load_before_and_after=(round(before, 2), round(os.getloadavg()[0], 2)),
+        beside=beside,
         model=model.stem,
         warmup=WARMUP,
         iterations=ITERATIONS,
@@ -79,11 +81,21 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--seconds", type=float, default=100.0, help="of each trace")
     parser.add_argument("--slower", type=float, nargs="+", default=[0.0], help="percent, one trace each")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--beside", default="", help="what else the machine does")
+    parser.add_argument("--bursts", action="store_true", help="disturb it by a program that works every now and then")
     given = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder:
+    neighbours = [max(os.sched_getaffinity(0))] if given.bursts else []
+    with tempfile.TemporaryDirectory() as folder, bursts(neighbours):
         runner = compile_slowed_runner(Path(folder))
         for percent in given.slower:
-            trace = record(runner, given.model, seconds=given.seconds, slower_percent=percent, seed=given.seed)
+            trace = record(
+                runner,
+                given.model,
+                seconds=given.seconds,
+                slower_percent=percent,
+                seed=given.seed,
+                beside=given.beside,
+            )
             place = given.out / f"{trace.model}-slower-{percent:g}.json"
             place.write_text(trace.model_dump_json() + "\n")
             print(f"{place}: {len(trace.launches)} launches")

@@ -6,12 +6,9 @@ of each way (default 8). The ways alternate, so that both meet the same minutes 
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import statistics
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -29,6 +26,7 @@ from harness.run.arm import Arm
 from harness.settings import Settings
 from harness.testing.progress import RecordedProgress
 from platforms.host.platform import Host
+from tests.benchmarks.decisions.neighbours import bursts
 from tests.benchmarks.decisions.slowed_runner import VARIABLE, compile_slowed_runner
 from tests.benchmarks.figures import claim, spread
 
@@ -40,18 +38,6 @@ P25 = STATISTICS.index("p25")
 LIMITS = {"quiet": 1.5, "bursty": 1.0}
 """Share of launches' device time, by what else the machine does. On a quiet one the difference between two starts of
 the same program is the noise, which turns do not touch: there they must not cost much more."""
-
-NEIGHBOUR = """
-import os, random, time
-chance = random.Random(1)
-parent = os.getppid()
-while os.getppid() == parent:
-    time.sleep(chance.expovariate(1 / 0.3))
-    end = time.monotonic() + chance.expovariate(1 / 0.15)
-    while time.monotonic() < end:
-        pass
-"""
-"""Bursts of 150 ms with pauses of 300 ms on average, both exponentially distributed; one for each CPU."""
 
 pytestmark = pytest.mark.benchmark
 
@@ -107,11 +93,7 @@ def decide(versus: Versus, session: Session, folder: Path, interleave: Interleav
 @pytest.fixture(params=LIMITS)
 def machine(request: pytest.FixtureRequest) -> Iterator[str]:
     """What else the machine does."""
-    with contextlib.ExitStack() as stack:
-        if request.param == "bursty":
-            for _ in range(os.cpu_count() or 1):
-                neighbour = stack.enter_context(subprocess.Popen((sys.executable, "-c", NEIGHBOUR)))
-                stack.callback(neighbour.kill)
+    with bursts([None] * (os.cpu_count() or 1) if request.param == "bursty" else []):
         yield request.param
 
 
