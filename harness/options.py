@@ -97,6 +97,9 @@ class RunOptions:
     screen: Annotated[Literal["keep", "on", "off"] | None, Parameter(group=ANDROID)] = None
     """What the screen does while measuring."""
 
+    same_host: Annotated[bool | None, Parameter(group=HOW)] = None
+    """Build no further commit while one is measured; the default where this machine is what is measured."""
+
     runner: Annotated[Literal["auto", "native", "python"] | None, Parameter(group=HOW)] = None
     """ExecuTorch runner: native where a compiler is there, else Python."""
 
@@ -114,6 +117,9 @@ class RunOptions:
 
     command_args: Annotated[str | None, Parameter(group=HOW, allow_leading_hyphen=True)] = None
     """Text appended to each command that starts the program."""
+
+    operators: Annotated[bool | None, Parameter(group=HOW, negative="")] = None
+    """Time each operator too, and say which of them changed. Costs up to 3 % of the latency."""
 
     backend: Annotated[str | None, Parameter(group=HOW)] = None
     """FAI-PEP's: appends `--backend NAME` to each command that starts the program."""
@@ -144,6 +150,9 @@ class RunOptions:
 
     run_type: Annotated[Literal["benchmark", "verify", "regress"] | None, Parameter(group=REPORT)] = None
     """FAI-PEP's kind of run; reported."""
+
+    regressed_types: Annotated[Words, Parameter(group=REPORT)] = None
+    """Metrics that an earlier run called regressed, by type (`NET`) or name: marked in the results. Also as JSON."""
 
     model_cache: Annotated[Path | None, Parameter(group=FILES)] = None
     """Folder of downloaded and exported models."""
@@ -280,6 +289,9 @@ class PlaceOptions:
     cache_dir: Annotated[Path | None, Parameter(group=FILES)] = None
     """Folder of everything that can be made again."""
 
+    adb_server: Annotated[str | None, Parameter(group=ANDROID)] = None
+    """`HOST:PORT` of the adb server, where it is not adb's own default."""
+
     force_export: Annotated[bool | None, Parameter(group=FILES, negative="")] = None
     """Export again what the cache has."""
 
@@ -294,8 +306,6 @@ FAI_PEP_ELSEWHERE = {
     "commit-file": "the continuous mode is not supported yet",
     "interval": "the continuous mode is not supported yet",
     "regression": "the continuous mode is not supported yet",
-    "regressed-types": "the continuous mode is not supported yet",
-    "same-host": "both sides are always built before anything is measured",
     "status-file": "the continuous mode is not supported yet",
     "step": "the continuous mode is not supported yet",
     "platforms": "one platform a run: use --platform",

@@ -57,6 +57,7 @@ class Settings:
         env: Variables for every program.
         string_map: Placeholders given by the caller.
         command_args: Text appended to each command that starts the runner.
+        operators: Whether each operator is timed too.
         cpus: CPUs to pin to; None lets the platform choose, `()` forbids pinning.
         lock_timeout: How long to wait for a device that another job holds, seconds.
         android_dir: Folder on Android devices under which ours is made.
@@ -69,11 +70,14 @@ class Settings:
         cool_timeout: How long to wait for a device that is too warm, seconds.
         adb_server: `HOST:PORT` of the adb server; None takes adb's own default.
         spread: Measure each benchmark once, on whichever device is free, and not on every device.
+        same_host: Whether what is measured would notice a compiler on this machine, so that nothing is built meanwhile;
+            None: it does where this machine is measured.
         runner: `auto`, `native` or `python`.
         force_export: Export again even when the cache has the program.
         only: Keep benchmarks whose title matches one of these patterns (fnmatch).
         skip: Drop benchmarks whose title matches one of these patterns.
         run_type: FAI-PEP's run type, reported.
+        regressed_types: Types or whole names of metrics that an earlier run called regressed; marked in the results.
         user: Who ran it, reported.
         user_identifier: FAI-PEP's free identifier, reported.
         platform_sig: Name to report for this host instead of its own.
@@ -105,6 +109,7 @@ class Settings:
     env: dict[str, str] = field(default_factory=dict)
     string_map: dict[str, Scalar] = field(default_factory=dict)
     command_args: str = ""
+    operators: bool = False
     cpus: tuple[int, ...] | None = None
     lock_timeout: float = 600.0
     android_dir: str = "/data/local/tmp"
@@ -117,11 +122,13 @@ class Settings:
     cool_timeout: float = 900.0
     adb_server: str | None = None
     spread: bool = False
+    same_host: bool | None = None
     runner: str = "auto"
     force_export: bool = False
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     run_type: str = "benchmark"
+    regressed_types: tuple[str, ...] = ()
     user: str | None = None
     user_identifier: str | None = None
     platform_sig: str | None = None

@@ -14,6 +14,7 @@ HEADER = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verd
 EARLY = ("m/a", "  1/100", "         ", " " * 16, "  ░░░░░░░░", "")
 GOING = ("m/a", " 12/100", " +2.89 %", "+1.52 … +4.26 %", "▼ ███░░░░░", "")
 DONE = ("m/a", " 14/100", " +2.91 %", "+1.72 … +4.01 %", "▼ ████████", "regression")
+SUSPECTED = (*DONE[:-1], "worse?")
 CRASHED = ("m/b", "3", "", "", "", "crashed")
 
 
@@ -73,8 +74,8 @@ def test_rows_keep_their_places_when_they_are_decided() -> None:
 
 def test_the_line_below_counts_what_is_decided() -> None:
     screen = _Screen(100)
-    screen.show(GOING, CRASHED)
-    assert screen.task.figures == (1, 2, "1 of 2 decided")
+    screen.show(GOING, SUSPECTED, CRASHED)
+    assert screen.task.figures == (1, 3, "1 of 3 decided")
 
 
 def test_on_a_low_terminal_what_is_still_open_is_shown() -> None:
@@ -89,7 +90,9 @@ def test_names_are_texts_and_no_markup() -> None:
     assert _Screen(100).show(("[red]m/a", *GOING[1:]))[2].startswith("[red]m/a ")
 
 
-@pytest.mark.parametrize(("verdict", "colour"), [("regression", "31"), ("improvement", "32"), ("crashed", "31")])
+@pytest.mark.parametrize(
+    ("verdict", "colour"), [("regression", "31"), ("improvement", "32"), ("crashed", "31"), ("worse?", "33")]
+)
 def test_verdicts_are_coloured(verdict: str, colour: str) -> None:
     screen = _Screen(100)
     screen.console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system="standard")
@@ -123,7 +126,7 @@ class _Clock:
 def test_a_log_has_one_line_for_each_that_is_decided() -> None:
     stream = io.StringIO()
     board = PlainBoard(HEADER, stream, _Clock())
-    for rows in ([EARLY, CRASHED], [GOING, CRASHED], [DONE, CRASHED], [DONE, CRASHED]):
+    for rows in ([EARLY, CRASHED], [GOING, CRASHED], [SUSPECTED, CRASHED], [DONE, CRASHED], [DONE, CRASHED]):
         board.show(rows)
     assert stream.getvalue().splitlines() == [
         "m/b: crashed (pairs 3)",

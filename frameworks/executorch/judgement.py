@@ -23,6 +23,7 @@ def judge(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator
     yield from _judge_end(observations, benchmark)
     yield from _judge_threads(observations, benchmark)
     yield from _judge_cpu(observations, benchmark)
+    yield from _judge_operators(observations)
 
 
 def _judge_end(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
@@ -70,6 +71,16 @@ def _judge_cpu(observations: Sequence[Observation], benchmark: Benchmark) -> Ite
         hint="close other programs, or pin the runner to a CPU that nothing else uses",
         trust=False,
     )
+
+
+def _judge_operators(observations: Sequence[Observation]) -> Iterator[Note]:
+    told = find(observations, "RUN operators_unavailable")
+    if told is not None:
+        yield Note(
+            code="operators_unavailable",
+            message=f"operators could not be timed: {told.info}",
+            hint="take the native runner (--runner native) with executorch 1.5 or newer",
+        )
 
 
 def find(observations: Sequence[Observation], name: str) -> Observation | None:

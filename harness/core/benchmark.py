@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from harness.core.command import App
 from harness.core.metric import Direction
 from harness.core.placeholders import names_in
 from harness.core.values import Scalar, Value
@@ -152,8 +153,11 @@ class Benchmark(Value):
         arguments: Text appended to each command that starts the program (`command_args`).
         cpus: Explicit CPU list; `()` means no pinning; None leaves the choice to the platform.
         sleep_before_run_s: Pause on the device before each launch.
+        app: The application that is started in place of a program.
+        platform: The kind of device that it needs; None takes any.
         statistics: Names of further statistics, beside the standard ones.
         direction: Which way is better, for metrics whose names do not tell; by whole name or without the type.
+        operators: Whether each operator is timed too; that costs a little.
         variables: Every scalar of test, model and matrix that a placeholder may name, as text.
         meta: Free values of list files and command line, reported with the result.
     """
@@ -181,6 +185,8 @@ class Benchmark(Value):
     env: dict[str, str] = {}
     cpus: tuple[int, ...] | None = None
     sleep_before_run_s: float = 0.0
+    app: App | None = None
+    platform: str | None = None
     model_before: HostStep = HostStep()
     model_after: HostStep = HostStep()
     before: HostStep = HostStep()
@@ -190,6 +196,7 @@ class Benchmark(Value):
     converter: str | None = None
     converter_args: dict[str, JsonValue] = {}
     log_output: bool = False
+    operators: bool = False
     variables: dict[str, str] = {}
     meta: dict[str, JsonValue] = {}
     origin: Origin

@@ -12,7 +12,10 @@ from harness.core.note import Note
 from harness.core.values import Value
 
 STATISTICS: Final = ("min", "p25", "median", "mean", "p90")
-"""The five figures of a launch that evidence is gathered from, in this order everywhere."""
+"""The five figures of a launch that evidence is gathered from, in this order everywhere: from its best to its worst."""
+
+GAIN_STATISTICS: Final = ("max", "p75", "median", "mean", "p10")
+"""The same of a metric whose larger values are better: each stands where its mirror stands in `STATISTICS`."""
 
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -72,7 +75,7 @@ class Pair(Value):
     Attributes:
         index: 0-based; voided pairs keep their index.
         control_first: What the coin said.
-        control: The five statistics (`STATISTICS`) of the control's launch, in the metric's unit.
+        control: The five statistics (`Comparison.statistics`) of the control's launch, in the metric's unit.
         treatment: Those of the treatment's launch.
         control_launch: Index of the control's launch among its launches; None when it belongs to an interrupted run,
             whose samples are not kept.
@@ -93,11 +96,12 @@ class Evidence(Value):
     """Values of the e-processes after the last pair; 1 is no evidence, 100 refutes at 1 %.
 
     Attributes:
-        regression: Against "not slower".
-        improvement: Against "not faster".
+        regression: Against "not slower". It begins at 0.7: the rest is kept for one bet when the budget is spent.
+        improvement: Against "not faster"; the same.
         not_worse: Against "worse by the margin or more"; the largest so far.
         not_better: Against "better by the margin or more"; the largest so far.
-        tail: Against "p90 worse by the tail margin or more"; the largest so far.
+        tail: Against "the worst tenth (p90; p10 where higher is better) worse by the tail margin or more"; the largest
+            so far.
     """
 
     regression: float = 1.0
@@ -105,6 +109,56 @@ class Evidence(Value):
     not_worse: float = 1.0
     not_better: float = 1.0
     tail: float = 1.0
+
+
+class OperatorMedians(Value):
+    """What the two launches of one pair said about operators: the median of each, in microseconds.
+
+    Attributes:
+        pair: Index of the pair.
+        control: The control's, by operator.
+        treatment: The treatment's.
+    """
+
+    pair: int
+    control: dict[str, float] = {}
+    treatment: dict[str, float] = {}
+
+
+class OperatorComparison(Value):
+    """One operator of control and treatment, decided by the pairs in which both had it.
+
+    Attributes:
+        name: The operator.
+        unit: Of its medians.
+        pairs: Indices of the pairs that it rests on; without one side those in which the other had it.
+        control: The control's median in each of them; empty where only the treatment has the operator.
+        treatment: The treatment's; empty where only the control has it.
+        difference: Relative difference of treatment to control; None without both.
+        low: Lower end of its 95 % interval, valid at any stopping time; None where nothing is excluded.
+        high: Upper end.
+        evidence: The e-values behind the verdict; operators have no tail.
+        verdict: What its own pairs say.
+        discovered: Whether a change for the worse (or better) survives the control of false discoveries over all
+            operators of the benchmark.
+    """
+
+    name: str
+    unit: str = "us"
+    pairs: tuple[int, ...] = ()
+    control: tuple[float, ...] = ()
+    treatment: tuple[float, ...] = ()
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    evidence: Evidence = Evidence()
+    verdict: Verdict = Verdict.UNDECIDED
+    discovered: bool = False
+
+    @property
+    def shared(self) -> bool:
+        """Whether both sides have it."""
+        return bool(self.control and self.treatment)
 
 
 class Difference(Value):
@@ -133,6 +187,7 @@ class Comparison(Value):
         metric: Name of the metric that was compared, for example `NET latency`.
         unit: Its unit.
         higher_is_better: Whether larger values are better.
+        statistics: What the figures of each pair are: `STATISTICS`, or `GAIN_STATISTICS` where higher is better.
         parameters: How it was decided.
         pairs: Every valid pair, in measured order.
         voided: Pairs that were lost because a launch failed.
@@ -147,6 +202,7 @@ class Comparison(Value):
         discovered: Whether the regression survives the control of false discoveries over all benchmarks.
         seconds: Device time spent.
         exact: Deterministic metrics.
+        operators: The operators, in order of execution, where they were timed on both sides.
         notes: What a reader must know.
     """
 
@@ -154,6 +210,7 @@ class Comparison(Value):
     metric: str
     unit: str = ""
     higher_is_better: bool = False
+    statistics: tuple[str, ...] = STATISTICS
     parameters: Parameters
     pairs: tuple[Pair, ...] = ()
     voided: int = 0
@@ -167,6 +224,7 @@ class Comparison(Value):
     discovered: bool = True
     seconds: float = 0.0
     exact: tuple[Difference, ...] = ()
+    operators: tuple[OperatorComparison, ...] = ()
     notes: tuple[Note, ...] = ()
 
     @property

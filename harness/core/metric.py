@@ -46,6 +46,11 @@ class Observation(Value):
         """FAI-PEP's key, for example `NET latency`."""
         return f"{self.type} {self.metric}"
 
+    @property
+    def of_operator(self) -> bool:
+        """Whether it is the time of one operator."""
+        return _of_operator(self.type, self.metric, self.unit)
+
 
 class ControlSide(Value):
     """The control's half of a metric that was compared, in the metric's unit; the names are FAI-PEP's.
@@ -77,6 +82,8 @@ class Metric(Value):
         summary: Statistics by FAI-PEP's names (see `harness.analysis.summary`), in `unit`; `n` counts the samples.
         info: The text of a metric that is one.
         control: The same metric of the control, when the result is that of a treatment.
+        regressed: Whether an earlier run called it regressed (FAI-PEP's mark, see `--regressed_types`): what is thought
+            of it now, the comparison says.
     """
 
     name: str
@@ -89,6 +96,7 @@ class Metric(Value):
     summary: dict[str, float | None] = {}
     info: str | None = None
     control: ControlSide | None = None
+    regressed: bool = False
 
     @property
     def median(self) -> float | None:
@@ -99,6 +107,20 @@ class Metric(Value):
     def timed(self) -> bool:
         """Whether it is a time or a rate."""
         return convert(1.0, self.unit, "s") is not None or _RATE_UNIT.search(self.unit) is not None
+
+    @property
+    def of_operator(self) -> bool:
+        """Whether it is the time of one operator."""
+        return _of_operator(self.type, self.metric, self.unit)
+
+
+_WHOLES: Final = frozenset({"NET", "RUN", "LLM"})
+"""Types of metrics that are about more than one operator."""
+
+
+def _of_operator(type_: str, metric: str, unit: str) -> bool:
+    """FAI-PEP's form: the type is the operator's name, the metric its latency."""
+    return metric == "latency" and type_ not in _WHOLES and convert(1.0, unit, "s") is not None
 
 
 def main_metric(metrics: Sequence[Metric]) -> Metric | None:

@@ -19,7 +19,7 @@ from harness.core.metric import Metric
 from harness.core.note import Note
 from harness.core.values import Scalar, Value, well_formed
 
-SCHEMA_VERSION: Final = "1.0"
+SCHEMA_VERSION: Final = "1.1"
 """Raised in its first number when a reader of older results could be misled, else in its second."""
 
 
@@ -95,6 +95,7 @@ class BenchmarkInfo(Value):
         iterations: Timed iterations of each launch that were asked for; -1 leaves it to the program.
         time_limit_s: Limit of all launches together, in seconds.
         launches: Launches that were asked for.
+        operators: Whether each operator was to be timed too.
         category: The model's category.
         group: The model's group.
         specification: File name of the specification.
@@ -113,6 +114,7 @@ class BenchmarkInfo(Value):
     iterations: int = -1
     time_limit_s: float | None = None
     launches: int = 1
+    operators: bool = False
     category: str | None = None
     group: str | None = None
     specification: str
@@ -141,7 +143,7 @@ class Result(Value):
     """One benchmark on one device for one build.
 
     Attributes:
-        schema_version: Version of this format.
+        schema_version: Version of this format; older ones of its first number can be read.
         harness_version: Version of the harness that measured.
         uid: Unique, made once: the idempotency key of every transmission.
         started: Unix seconds.
@@ -162,7 +164,7 @@ class Result(Value):
         meta: Free values of specification lists and command line.
     """
 
-    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    schema_version: Literal["1.0", "1.1"] = SCHEMA_VERSION
     harness_version: str
     uid: str
     started: float

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.operators import compare_operators, remark
 from harness.analysis.compare.recompute import conclude
 from harness.analysis.compare.statistics import launch_statistics, statistics_of
 from harness.analysis.conclude import build_info
-from harness.core.comparison import Comparison, Pair, Parameters, Verdict
+from harness.core.comparison import Comparison, OperatorMedians, Pair, Parameters, Verdict
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
 from harness.core.measurement import Job, Measurement
@@ -90,6 +91,7 @@ class Contest:
         )
         self._earlier = remembered
         self._pairs: list[Pair] = []
+        self._operators: list[OperatorMedians] = []
         self.judge = Judge(self._parameters, False)
         self.failure: tuple[Outcome, str, str | None] | None = None
 
@@ -111,6 +113,7 @@ class Contest:
             return
         for pair in self._earlier.pairs:
             self._learn(pair)
+        self._operators.extend(self._earlier.operators)
 
     def step(self) -> None:
         """Measure one more pair."""
@@ -139,6 +142,7 @@ class Contest:
         """
         found = conclude(self.judge)
         reason = self.failure[1] if self.failure else found.reason
+        operators = compare_operators(self._operators, self._parameters)
         return Comparison(
             control=build_info(self.versus.control.build),
             metric=self._launches.metric or self.versus.metric or "",
@@ -156,7 +160,12 @@ class Contest:
             evidence=found.evidence,
             discovered=discovered or found.verdict is not Verdict.REGRESSION,
             seconds=self.judge.seconds,
-            notes=(*self._launches.way.notes, *self._journal_notes()),
+            operators=operators,
+            notes=(
+                *self._launches.way.notes,
+                *self._journal_notes(),
+                *remark(self._operators, operators, found.verdict, self._parameters),
+            ),
         )
 
     def _journal_notes(self) -> tuple[Note, ...]:
@@ -170,8 +179,10 @@ class Contest:
         if pair is None:
             self._journal.void(index)
             return
-        self._journal.add(pair)
+        operators = self._launches.operators
+        self._journal.add(pair, operators)
         self._learn(pair)
+        self._operators.extend([operators] if operators is not None else [])
 
     def _learn(self, pair: Pair) -> None:
         self._pairs.append(pair)

@@ -14,16 +14,17 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from harness.core.build import Build
-from harness.core.comparison import STATISTICS, Pair
+from harness.core.comparison import STATISTICS, OperatorMedians, Pair
 from harness.core.values import Value
 
 
 class _Line(Value):
-    """One line: the seed with the names of the figures of a pair (first), a pair, or the index of a voided one."""
+    """One line: the seed (first) with the names of a pair's figures, a pair with its operators, or a voided index."""
 
     seed: int | None = None
     statistics: tuple[str, ...] | None = None
     pair: Pair | None = None
+    operators: OperatorMedians | None = None
     voided: int | None = None
 
 
@@ -35,6 +36,7 @@ class Remembered:
         seed: Of its coin.
         statistics: What the figures of its pairs are.
         pairs: Its valid pairs.
+        operators: What the launches of those pairs said about operators, where they were timed.
         voided: How many were lost.
         next_index: Index of the pair that comes next.
     """
@@ -42,6 +44,7 @@ class Remembered:
     seed: int
     statistics: tuple[str, ...]
     pairs: tuple[Pair, ...]
+    operators: tuple[OperatorMedians, ...]
     voided: int
     next_index: int
 
@@ -76,17 +79,18 @@ class Journal:
         unlaunched = {"control_launch": None, "treatment_launch": None}
         pairs = tuple(line.pair.model_copy(update=unlaunched) for line in lines if line.pair is not None)
         voided = [line.voided for line in lines if line.voided is not None]
+        operators = tuple(line.operators for line in lines if line.operators is not None)
         used = [pair.index for pair in pairs] + voided
         figures = lines[0].statistics or STATISTICS
-        return Remembered(lines[0].seed, figures, pairs, len(voided), max(used, default=-1) + 1)
+        return Remembered(lines[0].seed, figures, pairs, operators, len(voided), max(used, default=-1) + 1)
 
     def begin(self, seed: int, statistics: tuple[str, ...]) -> None:
         """Start anew."""
         self._write("w", _text(_Line(seed=seed, statistics=statistics)))
 
-    def add(self, pair: Pair) -> None:
-        """Keep one more pair."""
-        self._write("a", _text(_Line(pair=pair)))
+    def add(self, pair: Pair, operators: OperatorMedians | None) -> None:
+        """Keep one more pair, with what its launches said about operators."""
+        self._write("a", _text(_Line(pair=pair, operators=operators)))
 
     def void(self, index: int) -> None:
         """Remember that the coin of this index was used up."""

@@ -13,12 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from harness.core.benchmark import Benchmark
-from harness.core.comparison import Pair
+from harness.core.comparison import OperatorMedians, Pair
 from harness.core.errors import BenchmarkFailed, DeviceLost
 from harness.core.metric import LATENCY, Observation, convert
 from harness.core.result import Launch, Outcome
 from harness.run.again import SPOILT, Returns
 from harness.run.arm import Arm, Seen
+from harness.run.operators import operator_medians
 from harness.run.ways import Way
 
 _WARMUP = 10
@@ -107,6 +108,8 @@ class PairedLaunches:
         self.metric = metric
         self.unit = ""
         self.voided = 0
+        self.operators: OperatorMedians | None = None
+        """Of the last pair, where they are timed."""
 
     def begin(self) -> None:
         """One launch of each side that does not count: it warms caches, and tells what a launch costs.
@@ -163,6 +166,9 @@ class PairedLaunches:
                 return None
             figures[side] = found
         self._hot_in_a_row = 0
+        if self._launch_as.operators:
+            medians = {side: operator_medians(one.observations) for side, one in seen.items()}
+            self.operators = OperatorMedians(pair=index, control=medians["control"], treatment=medians["treatment"])
         return Pair(
             index=index,
             control_first=control_first,
@@ -206,7 +212,7 @@ class PairedLaunches:
 
     def _chosen(self, observations: Sequence[Observation]) -> Observation | None:
         """The metric to compare, in what one launch said."""
-        sampled = [one for one in observations if one.samples and (self.metric is None or one.name == self.metric)]
+        sampled = [one for one in observations if values(one) and (self.metric is None or one.name == self.metric)]
         return next((one for one in sampled if one.name == LATENCY), sampled[0] if sampled else None)
 
     def _figures(self, observations: Sequence[Observation]) -> tuple[float, ...] | None:
@@ -215,9 +221,16 @@ class PairedLaunches:
         if chosen is None:
             return None
         factor = convert(1.0, chosen.unit, self.unit)
-        if factor is None or min(chosen.samples) <= 0:
+        if factor is None or min(values(chosen)) <= 0:
             return None
-        return self._statistics([sample * factor for sample in chosen.samples])
+        return self._statistics([value * factor for value in values(chosen)])
+
+
+def values(observation: Observation) -> tuple[float, ...]:
+    """What a launch says of a metric; of a runner that tells no samples, the figure that stands for them."""
+    summary = observation.summary or {}
+    stands = next((summary[name] for name in ("p50", "median", "mean") if name in summary), None)
+    return observation.samples or (() if stands is None else (stands,))
 
 
 def _why(launch: Launch, side: str) -> str:
@@ -226,7 +239,7 @@ def _why(launch: Launch, side: str) -> str:
 
 def _tuned(benchmark: Benchmark, launch: Launch, chosen: Observation) -> Benchmark:
     """The benchmark with as many iterations as a launch is worth, where the framework composes the command."""
-    if benchmark.commands:
+    if benchmark.commands or not chosen.samples:
         return benchmark
     spent = (convert(sum(chosen.samples), chosen.unit, "s") or 0.0) if chosen.samples else 0.0
     iteration = spent / len(chosen.samples) if chosen.samples else 0.0

@@ -13,6 +13,9 @@ from harness.core.placeholders import names_in
 _DESCRIPTIVE = frozenset(("ID", "category", "kind", "description", "group", "log_output", "timeout", "cooldown"))
 """Values that say something about a benchmark without changing what is measured."""
 
+_COUNTED_AS_FIELD = frozenset(("operators",))
+"""Values that a flag can give as well: whoever gives them, the benchmark is the same."""
+
 
 def digest_of(benchmark: Benchmark, given: frozenset[str] = frozenset()) -> str:
     """SHA-256 over what defines a benchmark.
@@ -31,6 +34,10 @@ def digest_of(benchmark: Benchmark, given: frozenset[str] = frozenset()) -> str:
                 ("id", "origin", "digest", "meta", "log_output", "statistics", "direction", "variables"), True
             ),
             **dict.fromkeys(("timeout_s", "cooldown_s"), True),
+            # series from before there were operators and apps go on
+            **({} if benchmark.operators else {"operators": True}),
+            **({} if benchmark.app else {"app": True}),
+            "platform": True,
             "model": {"category", "kind", "description", "group"},
         },
     )
@@ -39,7 +46,7 @@ def digest_of(benchmark: Benchmark, given: frozenset[str] = frozenset()) -> str:
     variables = {
         name: value
         for name, value in benchmark.variables.items()
-        if name not in _DESCRIPTIVE and (name in used or name not in given)
+        if name not in _DESCRIPTIVE | _COUNTED_AS_FIELD and (name in used or name not in given)
     }
     canonical += json.dumps(variables, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()

@@ -183,16 +183,18 @@ class Step(Section):
     platform_args: PlatformArgs | None = None
 
 
-class App(Section):
-    """An Android app. Not supported yet.
+class AppEntry(Section):
+    """An Android app that is started in place of a program.
 
     Attributes:
         package: Its package.
-        activity: Its activity.
+        activity: Its activity, for example ".MainActivity" or "org.example.speed/.MainActivity".
+        result: File in its own folder that it writes at its end; without one it says BENCHMARK_DONE in the log.
     """
 
     package: Name
     activity: Name
+    result: Name | None = None
 
 
 class ModelSection(Section):
@@ -217,8 +219,8 @@ class ModelSection(Section):
         postprocess: Runs on the host after the last launch.
         converter: What turns the program's output into metrics.
         log_output: Keep what programs write in the log.
-        platform: Not supported yet.
-        app: Not supported yet.
+        platform: The platform that its benchmarks need, for example "android".
+        app: An installed app that is started in place of a program.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -242,8 +244,8 @@ class ModelSection(Section):
     postprocess: Step | None = None
     converter: Converter | None = None
     log_output: Flag | None = None
-    platform: str | None = None
-    app: App | None = None
+    platform: Name | None = None
+    app: AppEntry | None = None
 
 
 class InputEntry(Section):
@@ -308,6 +310,7 @@ class Test(Section):
         log_output: Keep what the program writes in the log.
         statistics: Further statistics: "mean", "stdev", "MAD", "cv", "min", "max", "n", "p99.9".
         direction: "lower" or "higher", whichever is better, by metric: {"NET decode_rate": "higher"}.
+        operators: Time each operator too. Costs up to 3 % of the latency.
         cpu_list: CPUs to pin to: a number, "0,2" or "4-7"; 0 or less as a number forbids pinning.
         MKL_NUM_THREADS: That variable; 0 or less leaves it unset.
         OMP_NUM_THREADS: That variable; 0 or less leaves it unset.
@@ -346,6 +349,7 @@ class Test(Section):
     log_output: Flag | None = None
     statistics: Many[Name] = ()
     direction: dict[Name, Literal["lower", "higher"]] = {}
+    operators: bool = False
     cpu_list: int | Name | None = Field(None, alias="cpu-list")
     mkl_num_threads: int | None = Field(None, alias="MKL_NUM_THREADS")
     omp_num_threads: int | None = Field(None, alias="OMP_NUM_THREADS")

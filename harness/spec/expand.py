@@ -9,12 +9,13 @@ from functools import cached_property
 from pydantic import JsonValue
 
 from harness.core.benchmark import Benchmark, HostStep, Input, Model, ModelFile
+from harness.core.command import App
 from harness.core.metric import Direction
 from harness.core.placeholders import names_in
 from harness.core.values import text
 from harness.spec.check import Checked
 from harness.spec.digest import digest_of
-from harness.spec.document import ModelSection, Step, Test
+from harness.spec.document import AppEntry, ModelSection, Step, Test
 from harness.spec.files import FileReader, anchored, check_filenames, check_made, dtype_of
 from harness.spec.launching import Launching
 from harness.spec.matrix import Combination, combinations, with_axes
@@ -23,6 +24,8 @@ from harness.spec.options import LoadOptions
 from harness.spec.positions import join
 from harness.spec.problems import Findings
 from harness.spec.scope import BUILT_IN, Scope
+
+_ANDROID = "android"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +120,14 @@ class _Expansion:
             model_after=self._step(model.postprocess, "postprocess", "/model"),
             before=self._step(test.preprocess, "preprocess", self.pointer),
             after=self._step(test.postprocess, "postprocess", self.pointer),
+            app=None if model.app is None else _app(model.app),
+            platform=_ANDROID if model.app is not None else model.platform,
             statistics=launching.statistics(),
             direction={name: Direction(better) for name, better in test.direction.items()},
             converter=model.converter.name if model.converter else None,
             converter_args=model.converter.args if model.converter else {},
             log_output=launching.log_output(),
+            operators=test.operators or self.subject.options.operators,
             variables={**scope.values, "identifier": identifier},
             meta=dict(self.subject.meta),
             origin=self.subject.findings.document.place(self.pointer),
@@ -238,6 +244,12 @@ class _Expansion:
         extra = self._scope.values.get("pep_extra_args", "") if commands == 1 else ""
         pieces = (self._section.command_args, self.subject.options.command_args, extra)
         return self._scope.command(" ".join(piece for piece in pieces if piece), "/model/command_args")
+
+
+def _app(entry: AppEntry) -> App:
+    """The app; FAI-PEP's activities begin with the package."""
+    activity = entry.activity.removeprefix(f"{entry.package}/")
+    return App(package=entry.package, activity=activity, result=entry.result or "")
 
 
 def _anchored(benchmark: Benchmark, subject: Subject) -> Benchmark:

@@ -24,6 +24,7 @@ class LoadOptions:
         cooldown_s: Pause after a benchmark where the specification has none, seconds.
         command_args: Text appended to each command that starts the program, after the specification's own.
         meta: Defaults for every model (the `meta` of FAI-PEP's info JSON); the specification's own win.
+        operators: Whether every benchmark times its operators, also where its test does not ask for it.
         programs: Names of programs that are given beside `program`.
     """
 
@@ -35,4 +36,5 @@ class LoadOptions:
     cooldown_s: float | None = None
     command_args: str = ""
     meta: Mapping[str, JsonValue] = field(default_factory=dict)
+    operators: bool = False
     programs: frozenset[str] = frozenset()

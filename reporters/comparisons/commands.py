@@ -18,7 +18,8 @@ def again(result: Result) -> str:
         return ""
     metric = [] if comparison.metric in {"", LATENCY} else ["--metric", comparison.metric]
     platform = [] if result.device is None or result.device.platform == "host" else ["-p", result.device.platform]
-    words = ["-b", result.benchmark.specification, *platform, *_sides(comparison, result.build), *metric]
+    operators = ["--operators"] if result.benchmark.operators else []
+    words = ["-b", result.benchmark.specification, *platform, *_sides(comparison, result.build), *metric, *operators]
     return shlex.join(["harness", "compare", *words, *_decide(comparison.parameters)])
 
 

@@ -74,7 +74,7 @@ def false_discoveries(results: Sequence[Result]) -> str:
 def rules(parameters: Parameters) -> list[tuple[str, str]]:
     """How a comparison decides: what is asked, and the figure."""
     wrong = f"wrong with at most {percent(parameters.alpha)}"
-    alike = f"less than {percent(parameters.margin)}, and p90 less than {percent(parameters.tail_margin)} worse"
+    alike = f"less than {percent(parameters.margin)}, and the tail less than {percent(parameters.tail_margin)} worse"
     budget = [f"{parameters.max_pairs} pairs"]
     budget += [f"{parameters.max_seconds:g} s of device time"] if parameters.max_seconds is not None else []
     found = [
@@ -100,7 +100,7 @@ def weights(comparison: Comparison) -> list[tuple[str, str, str]]:
         ("it is not better", found.improvement, alpha),
         (f"it is worse by {margin} or more", found.not_worse, beta),
         (f"it is better by {margin} or more", found.not_better, beta),
-        (f"its p90 is worse by {tail} or more", found.tail, beta),
+        (f"its {comparison.statistics[-1]} is worse by {tail} or more", found.tail, beta),
     ]
     if parameters.gate:  # nobody asked about improvements
         rows = [rows[0], rows[2], rows[4]]

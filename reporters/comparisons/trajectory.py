@@ -11,8 +11,8 @@ from typing import Final
 
 from harness.core.comparison import STATISTICS, Comparison, Pair
 
-_P25: Final = STATISTICS.index("p25")
-"""What `Comparison.difference` is estimated from."""
+_QUARTILE: Final = STATISTICS.index("p25")
+"""What `Comparison.difference` is estimated from; the upper quartile has the same place where higher is better."""
 
 _LARGEST_LOG: Final = 700.0
 """exp of more leaves the range of doubles."""
@@ -23,7 +23,7 @@ class Point:
     """One pair.
 
     Attributes:
-        difference: Treatment / control - 1 of the lower quartiles of its two launches.
+        difference: Treatment / control - 1 of the better quartiles of its two launches.
         estimate: The median over this pair and all before it, as the comparison estimated it then.
         control_first: What the coin said.
     """
@@ -38,7 +38,7 @@ class Figure:
     """One statistic of the launches.
 
     Attributes:
-        name: `min`, `p25`, `median`, `mean` or `p90`.
+        name: `min`, `p25`, `median`, `mean` or `p90`; of a gain `max`, `p75`, `median`, `mean` or `p10`.
         control: Its median over the control's launches, in the unit of the metric.
         treatment: Its median over the treatment's launches.
         difference: Median of treatment / control - 1 over the pairs.
@@ -54,7 +54,7 @@ def trajectory(pairs: Sequence[Pair]) -> Iterator[Point]:
     """Every pair in measured order; a pair of which no ratio can be taken is left out."""
     ordered: list[float] = []
     for pair in pairs:
-        ratio = _log_ratio(pair, _P25)
+        ratio = _log_ratio(pair, _QUARTILE)
         if ratio is not None:
             insort(ordered, ratio)
             yield Point(_relative(ratio), _relative(median(ordered)), pair.control_first)
@@ -72,7 +72,7 @@ def figures(comparison: Comparison) -> tuple[Figure, ...]:
             treatment=median(pair.treatment[number] for pair in whole),
             difference=_relative(median(_log_ratio(pair, number) or 0.0 for pair in whole)),
         )
-        for number, name in enumerate(STATISTICS)
+        for number, name in zip(range(len(STATISTICS)), comparison.statistics, strict=False)
     )
 
 

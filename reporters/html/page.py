@@ -22,6 +22,7 @@ from reporters.html.style import STYLE
 from reporters.run_page import Run
 from reporters.screen.columns import Column
 from reporters.screen.contrasts import about, columns, lines
+from reporters.screen.operators import CHANGES, PROFILE, changes, covered, profiles
 from reporters.screen.page import legend, title
 from reporters.screen.remarks import remarks
 from reporters.screen.rows import further, overview
@@ -70,6 +71,7 @@ def _comparisons(results: Sequence[Result], run: Run) -> Iterator[str]:
     yield definitions([*about(results), ("where", where), ("when", _when(results))])
     yield _contrasts(results)
     yield listed([line.plain for line in lines(results)][1 if false_discoveries(results) else 0 :])
+    yield from _operators(CHANGES, changes(results))
     shown = [(number, one) for number, one in enumerate(results) if one.comparison and one.comparison.pairs]
     if shown:
         yield f'<h2>Pair by pair</h2>\n<p class="soft">{escape(_KEY)}</p>'
@@ -169,6 +171,14 @@ def _measured(results: Sequence[Result]) -> Iterator[str]:
     if more[0].cells:
         yield "<h2>Further metrics</h2>"
         yield _column_table(more)
+    yield from _operators(PROFILE, profiles(results))
+    yield from (f'<p class="soft">{escape(sentence)}</p>' for sentence in covered(results))
+
+
+def _operators(heading: str, found: Sequence[Column]) -> Iterator[str]:
+    if found[0].cells:
+        yield f"<h2>{escape(heading)}</h2>"
+        yield _column_table(found)
 
 
 def _column_table(found: Sequence[Column]) -> str:

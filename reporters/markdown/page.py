@@ -20,6 +20,7 @@ from reporters.markdown.text import escape, fenced, table
 from reporters.run_page import Run
 from reporters.screen.columns import Column
 from reporters.screen.contrasts import about, columns, lines
+from reporters.screen.operators import CHANGES, PROFILE, changes, covered, profiles
 from reporters.screen.page import legend, title
 from reporters.screen.remarks import remarks
 from reporters.screen.rows import further, overview
@@ -46,6 +47,7 @@ def _comparisons(results: Sequence[Result], run: Run) -> Iterator[str]:
     yield "\n".join(f"- **{name}** {escape(text)}" for name, text in told)
     yield _table(columns(results))
     yield _list([line.plain for line in lines(results)])
+    yield from _operators(CHANGES, changes(results))
     compared = len(measured(results))
     for result in results:
         if result.comparison is not None and result.comparison.pairs:
@@ -101,7 +103,15 @@ def _measured(results: Sequence[Result]) -> Iterator[str]:
     if more[0].cells:
         yield "## Further metrics"
         yield _table(more)
+    yield from _operators(PROFILE, profiles(results))
+    yield from map(escape, covered(results))
     yield _list([line.plain for line in (*verdicts(results), *remarks(results))])
+
+
+def _operators(heading: str, found: Sequence[Column]) -> Iterator[str]:
+    if found[0].cells:
+        yield f"## {heading}"
+        yield _table(found)
 
 
 def _table(found: Sequence[Column]) -> str:

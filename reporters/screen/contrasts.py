@@ -13,6 +13,7 @@ from reporters.comparisons.remarks import changes, false_discoveries, lost_pairs
 from reporters.comparisons.rows import Row, row
 from reporters.comparisons.standing import Standing, standing
 from reporters.screen.columns import Column, fitted, printable
+from reporters.screen.remarks import hints_below, names
 
 STYLES: Final = {
     Standing.REGRESSION: "bold red",
@@ -95,10 +96,10 @@ def lines(results: Sequence[Result]) -> Iterator[Text]:
     """What may be believed, why something is open or failed, what else changed, and what else to know."""
     if told := false_discoveries(results):
         yield Text(told, style="dim")
-    several = len({result.device.identity for result in results if result.device}) > 1
+    named = names(results)
+    own, shared = hints_below(list(zip(named, map(_hints, results), strict=True)))
     compared = len(measured(results))
-    for result in results:
-        name = _name(result, several)
+    for result, name, hints in zip(results, named, own, strict=True):
         how, comparison = standing(result), result.comparison
         if how in _EXPLAINED or (comparison and comparison.identical):
             yield _line(how.mark, STYLES[how], name, f"{row(result).verdict}: {why(result, compared)}")
@@ -108,27 +109,18 @@ def lines(results: Sequence[Result]) -> Iterator[Text]:
         notes += [lost] if comparison and (lost := lost_pairs(comparison)) else []
         if notes:
             yield _line("!" if result.ok and not result.trusted else "·", "dim", name, "; ".join(notes))
-    for hint in hints(results):
-        yield Text(f"  hint: {printable(hint)}", style="dim")
+        yield from hints
+    yield from shared
 
 
-def hints(results: Sequence[Result]) -> list[str]:
-    """What to do, each once."""
-    found: dict[str, None] = {}
-    for result in results:
-        notes = (*result.notes, *(result.comparison.notes if result.comparison else ()))
-        told = [result.hint if not result.ok else None, *(note.hint for note in notes)]
-        found.update((hint, None) for hint in told if hint)
-    return list(found)
+def _hints(result: Result) -> list[str]:
+    notes = (*result.notes, *(result.comparison.notes if result.comparison else ()))
+    told = [result.hint if not result.ok else None, *(note.hint for note in notes)]
+    return [hint for hint in told if hint]
 
 
 def _line(mark: str, style: str, name: str, text: str) -> Text:
     return Text.assemble((mark, style), " ", (printable(name), "bold"), f": {printable(text)}")
-
-
-def _name(result: Result, several: bool) -> str:
-    name = f"{result.benchmark.model}/{result.benchmark.identifier}"
-    return f"{name} on {result.device.name}" if several and result.device else name
 
 
 def _only(texts: Iterable[str]) -> str:

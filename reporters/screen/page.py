@@ -9,8 +9,9 @@ from rich.text import Text
 
 from harness.core.result import Result
 from reporters.comparisons.standing import separate
-from reporters.screen.columns import fitted, printable, widened
+from reporters.screen.columns import Column, fitted, printable, widened
 from reporters.screen.contrasts import show_contrasts
+from reporters.screen.operators import CHANGES, PROFILE, SHORT, changes, covered, profiles
 from reporters.screen.remarks import remarks
 from reporters.screen.rows import backend, device, further, overview, runner, threads
 from reporters.screen.speeds import verdicts
@@ -29,6 +30,7 @@ def show(results: Sequence[Result], console: Console) -> None:
         console.print()
         console.print(title(compared, with_runner=False), soft_wrap=True)
         show_contrasts(compared, console)
+        _show_operators(CHANGES, changes(compared, SHORT), console)
     if measured:
         console.print()
         _show_measured(measured, console)
@@ -48,8 +50,18 @@ def _show_measured(results: Sequence[Result], console: Console) -> None:
         console.print()
         console.print(Text("Further metrics", style="bold"))
         console.print(fitted(more, console))
+    _show_operators(PROFILE, profiles(results, SHORT), console)
+    for told_share in covered(results):
+        console.print(Text(told_share, style="dim"), soft_wrap=True)
     for line in remarks(results):
         console.print(line, soft_wrap=True)
+
+
+def _show_operators(heading: str, found: Sequence[Column], console: Console) -> None:
+    if found[0].cells:
+        console.print()
+        console.print(Text(heading, style="bold"))
+        console.print(fitted(found, console))
 
 
 def title(results: Sequence[Result], *, with_runner: bool = True) -> Text:

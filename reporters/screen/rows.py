@@ -124,6 +124,8 @@ def _further_rows(result: Result) -> Iterator[tuple[str, ...]]:
     main = main_metric(result.metrics)
     hidden = {LATENCY, "NET cpu_time", main.name if main else LATENCY}
     metrics = [one for one in result.metrics if one.summary and one.type != "RUN" and one.name not in hidden]
+    if result.benchmark.operators:  # they have a table of their own
+        metrics = [one for one in metrics if not one.of_operator]
     title = printable(f"{result.benchmark.model}/{result.benchmark.identifier}")
     for metric in metrics[:_AT_MOST]:
         p90 = quantity(metric.summary.get("p90"), metric.unit)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.cli import main
 from tests.cli.project import Project, command, generic, observe, one_test
 
 pytestmark = pytest.mark.slow
@@ -118,3 +119,21 @@ def test_a_lost_latency_is_no_success(project: Project, tmp_path: Path) -> None:
     done = project.harness("-b", project.write("spec.json", generic(one_test("a", f"cat {said}"))))
     assert done.code == 4
     assert done.outcomes() == {"a": "failed"}
+
+
+@pytest.mark.parametrize(
+    ("flag", "hint"),
+    [
+        ("--devics", "did you mean --devices?"),
+        ("--marign", "did you mean --margin?"),
+        ("--modelcache", "did you mean --model-cache?"),
+        *((flag, "`harness run --help` lists every flag") for flag in ("--foo", "--iter", "--verbose", "-x")),
+    ],
+)
+def test_a_misspelt_flag_is_told_what_it_resembles_or_where_flags_are_listed(
+    flag: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["-b", "spec.json", flag])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"harness: unknown option {flag}\n  hint: {hint}\n"

@@ -122,13 +122,13 @@ from pathlib import Path
 from acme.csv_reporter import CsvReporter
 from acme.emulator import Emulator, EmulatorSession
 from acme.timeit_framework import Timeit
-from harness.core.protocols import Framework, Platform, Reporter, Session
+from harness.core.protocols import Framework, Live, Platform, Reporter
 
 framework: Framework = Timeit()
 platform: Platform = Emulator((), Path())
 reporter: Reporter = CsvReporter(Path())
 
-def session(given: EmulatorSession) -> Session:
+def session(given: EmulatorSession) -> Live:
     return given
 """
 

@@ -16,7 +16,7 @@ from harness.core.errors import SpecificationError
 from harness.core.placeholders import names_in
 from harness.spec import check, document, launching, scope
 from harness.spec import load as load_module
-from harness.spec.document import App, Section, keys_of
+from harness.spec.document import Section, keys_of
 from harness.spec.files import DTYPES
 from harness.spec.load import LoadOptions, load
 from tests.docs.pages import ROOT, Block, blocks, codes, tables
@@ -27,9 +27,9 @@ KEYS = tables(PAGE, "keys")
 SECTIONS = {
     name: section
     for name, section in vars(document).items()
-    if isinstance(section, type) and issubclass(section, Section) and section not in (Section, App)
+    if isinstance(section, type) and issubclass(section, Section) and section is not Section
 }
-"""Every part of a document. `App` is refused as a whole, so the page has no table of its keys."""
+"""Every part of a document."""
 
 
 @pytest.fixture

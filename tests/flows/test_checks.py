@@ -13,8 +13,8 @@ import pytest
 from rich.console import Console
 
 from harness import plugins
-from harness.core.errors import SpecificationError
-from harness.flows import checks
+from harness.core.errors import ExitCode, SpecificationError
+from harness.flows import checks, devices
 from harness.flows.plan import Plan, assign
 from harness.flows.run import load_benchmarks
 from harness.settings import Settings
@@ -54,8 +54,8 @@ def validated(settings: Settings, to: Console | None = None) -> str:
     return to.file.getvalue()
 
 
-def planned(settings: Settings) -> str:
-    to = console()
+def planned(settings: Settings, to: Console | None = None) -> str:
+    to = to or console()
     benchmarks = load_benchmarks(settings)
     frameworks = {one.framework: plugins.framework(one.framework, settings) for one in benchmarks}
     checks.show_plan(Plan(Host(Path(os.devnull)), assign(benchmarks, [DEVICE]), frameworks), settings, to)
@@ -136,6 +136,29 @@ def test_a_plan_shows_files_and_remarks(write: Write) -> None:
     assert "remark: " in shown
 
 
+def test_a_plan_tells_once_what_is_the_same_for_all(write: Write) -> None:
+    same = planned(write({}, {**COMMAND, "threads": 1}, {**COMMAND, "threads": 1}))
+    assert f"Plan: framework generic, device {DEVICE.name}, threads 1, launches × iterations 1\n" in same
+    heading = same.splitlines()[1]
+    assert "benchmark" in heading
+    assert "threads" not in heading
+    other = planned(write({}, {**COMMAND, "threads": 1}, {**COMMAND, "threads": 2}))
+    assert "threads 1" not in other
+    assert "threads" in other.splitlines()[1]
+
+
+def test_a_plan_is_whole_on_eighty_columns(write: Write) -> None:
+    name = "mobilenet_v2_xnnpack_q8.pte"
+    files = {"model": {"filename": name, "location": f"https://models.example/{name}"}}
+    tests = [{**COMMAND, "identifier": f"xnnpack_q8-t{threads}", "threads": threads} for threads in (1, 2)]
+    narrow = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
+    lines = planned(write({"files": files}, *tests), narrow).splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    for test in tests:
+        (row,) = [line for line in lines if str(test["identifier"]) in line]
+        assert f"{name} (to fetch)" in row
+
+
 def test_names_are_shown_as_they_are_and_colour_nothing(write: Write) -> None:
     settings = write({"name": "[red]m[/red]"}, {**COMMAND, "identifier": "\x1b[31mx[/]"})
     for shown in (validated(settings), planned(settings)):
@@ -152,7 +175,6 @@ def test_a_reader_that_has_gone_changes_nothing(write: Write) -> None:
     os.close(reader)
     settings = write({"framework": "executorch", "files": {"model": exported("mlpp")}})
     with os.fdopen(writer, "w") as stream:
-        checks.show_devices(settings, Console(file=stream))
         checks.show_benchmarks(load_benchmarks(settings), Console(file=stream))
         with pytest.raises(SpecificationError):
             checks.validate(load_benchmarks(settings), settings, Console(file=stream))
@@ -170,3 +192,11 @@ def test_words_for_a_shell_are_remarked_on_once(write: Write, operator: str) -> 
 def test_words_in_quotes_are_no_shell_words(write: Write) -> None:
     settings = write({}, {**COMMAND, "command": "sh -c 'echo a | wc > b'"})
     assert checks.remarks(load_benchmarks(settings), settings) == ()
+
+
+def test_a_list_of_devices_whose_reader_has_gone_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "names", lambda kind: ("host",))
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stream:
+        assert devices.list_all(Settings(), Console(file=stream)) is ExitCode.OK

@@ -34,13 +34,18 @@ class _Contest:
 
 
 def _row(
-    change: float, count: int, *, parameters: Parameters = PARAMETERS, outcome: Outcome | None = None
+    change: float,
+    count: int,
+    *,
+    parameters: Parameters = PARAMETERS,
+    outcome: Outcome | None = None,
+    discovered: bool = True,
 ) -> list[str]:
     judge = Judge(parameters, higher_is_better=False)
     for pair in made_pairs(change, count):
         judge.add(pair)
     failure = None if outcome is None else (outcome, "why", None)
-    row = standing(cast("Contest", _Contest(judge, failure)))
+    row = standing(cast("Contest", _Contest(judge, failure)), discovered=discovered)
     assert len(row) == len(HEADER)
     return [cell.strip() for cell in row]
 
@@ -51,6 +56,12 @@ def test_before_the_first_pair_nothing_is_claimed() -> None:
 
 def test_a_row_has_pairs_difference_and_interval() -> None:
     assert _row(0.03, 20) == ["m/a", "20/100", "+3.00 %", "+2.77 … +3.25 %", "▼ ████████", "regression"]
+
+
+def test_a_regression_that_may_not_survive_among_many_is_a_suspicion() -> None:
+    assert _row(0.03, 20, discovered=False)[4:] == ["▼ ████████", "worse?"]
+    assert _row(-0.03, 20, discovered=False)[5] == "improvement"
+    assert _row(0.03, 2, discovered=False)[5] == ""
 
 
 @pytest.mark.parametrize(

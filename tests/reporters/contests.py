@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from harness.analysis.compare.recompute import recompute
 from harness.core.build import BuildInfo
-from harness.core.comparison import Comparison, Difference, Pair, Parameters, Verdict
+from harness.core.comparison import Comparison, Difference, OperatorComparison, Pair, Parameters, Verdict
 from harness.core.note import Note
 from harness.core.result import Outcome, Result
 from harness.testing.results import BUILD, failed_result, ok_result
@@ -39,6 +39,22 @@ def made_pairs(change: float, count: int, *, control_ms: float = 8.0, noise: flo
     )
 
 
+def made_operators(changes: Mapping[str, float | None], count: int) -> tuple[OperatorComparison, ...]:
+    """Operators that take so much longer, each half as long as the one before it; None stands for a new one."""
+    return tuple(
+        OperatorComparison(
+            name=name,
+            pairs=tuple(range(count)),
+            control=(4000 / 2**place,) * count if change is not None else (),
+            treatment=tuple(
+                4000 / 2**place * math.exp(math.log1p(change or 0.0) + NOISE[(index + place) % len(NOISE)] / 100)
+                for index in range(count)
+            ),
+        )
+        for place, (name, change) in enumerate(changes.items())
+    )
+
+
 def compared(
     identifier: str,
     pairs: Sequence[Pair],
@@ -51,6 +67,7 @@ def compared(
     higher_is_better: bool = False,
     treatment: BuildInfo = TREATMENT,
     notes: Sequence[Note] = (),
+    operators: Sequence[OperatorComparison] = (),
 ) -> Result:
     """What `harness compare` reports of such pairs."""
     comparison = Comparison(
@@ -65,6 +82,7 @@ def compared(
         discovered=discovered,
         seconds=sum(pair.seconds for pair in pairs),
         exact=tuple(exact),
+        operators=tuple(operators),
     )
     result = ok_result(uid=identifier, model=model, identifier=identifier, build=treatment, notes=notes)
     return result.model_copy(
@@ -112,6 +130,9 @@ LOST = Difference(metric="delegated operators", unit="", control=120, treatment=
 SAME = Difference(metric="NET top1", unit="", control=0.7, treatment=0.7, verdict=Verdict.NO_CHANGE)
 
 
+OPERATORS = {"Convolution #1": 0.2, "Add #1": 0.0, "Softmax #1": -0.1, "Convolution #2": 0.3, "Transpose #1": None}
+
+
 def every_kind() -> list[Result]:
     """One comparison of each kind, not in the order in which a reader wants them."""
     return [
@@ -122,6 +143,6 @@ def every_kind() -> list[Result]:
         compared("slower", made_pairs(0.02, 20), exact=[LOST], voided=1),
         compared("loud", made_pairs(0.004, 100, noise=8.0)),
         identical("untouched"),
-        compared("much-slower", made_pairs(0.12, 12)),
+        compared("much-slower", made_pairs(0.12, 12), operators=made_operators(OPERATORS, 12)),
         compared("alone", made_pairs(0.015, 12), discovered=False),
     ]

@@ -42,6 +42,14 @@ def test_the_local_tree_keeps_all_of_it(result: Result, tmp_path: Path) -> None:
     assert load(Path(LocalReporter(tmp_path).report(Report(result=result)))) == result
 
 
+def test_a_result_of_an_older_version_is_read(tmp_path: Path) -> None:
+    place = Path(LocalReporter(tmp_path).report(Report(result=RESULTS[0])))
+    written = json.loads((place / "result.json").read_text())
+    del written["comparison"]["statistics"]
+    (place / "result.json").write_text(json.dumps({**written, "schema_version": "1.0"}))
+    assert load(place) == RESULTS[0].model_copy(update={"schema_version": "1.0"})
+
+
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.uid)
 def test_the_simple_tree_keeps_all_of_it(result: Result, tmp_path: Path) -> None:
     assert load(Path(SimpleLocalReporter(tmp_path).report(Report(result=result)))) == result

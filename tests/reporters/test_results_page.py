@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.core.comparison import STATISTICS, Verdict
+from harness.core.comparison import GAIN_STATISTICS, STATISTICS, Verdict
 from harness.core.result import Outcome
 from harness.settings import Settings
 from harness.testing.reporters import CHECKS
@@ -55,6 +55,9 @@ def test_statistics_of_a_launch_are_in_their_order() -> None:
     told = re.search(r"five statistics of a launch are (.*?) of its iterations", TEXT)
     assert told is not None
     assert tuple(re.findall(r"`(\w+)`", told[1])) == STATISTICS
+    gains = re.search(r"where higher\nis better, these are (.*?)\. ", TEXT)
+    assert gains is not None
+    assert tuple(re.findall(r"`(\w+)`", gains[1])) == GAIN_STATISTICS
 
 
 def test_the_answers_of_a_server_mean_what_the_table_says() -> None:

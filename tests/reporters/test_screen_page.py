@@ -127,6 +127,13 @@ def test_only_equal_work_in_one_place_is_compared() -> None:
     assert {row[-5] for row in table(text)[1]} == {"1.00×"}
 
 
+def test_a_hint_for_all_names_none_and_a_hint_for_many_names_a_few() -> None:
+    doubtful = [measured(name, 1.0, notes=[DOUBT]) for name in "abcde"]
+    assert "  hint: close other programs" in piped(*doubtful).splitlines()
+    some = piped(*doubtful, measured("f", 1.0)).splitlines()
+    assert "  hint for mv2/a, mv2/b, mv2/c, 2 more: close other programs" in some
+
+
 def test_each_result_has_one_line_of_remarks_and_each_hint_stands_once() -> None:
     told = Note(code="stopped_early", message="the time limit ended it", hint="raise the limit")
     text = piped(
@@ -141,11 +148,14 @@ def test_each_result_has_one_line_of_remarks_and_each_hint_stands_once() -> None
     assert "! mv2/b: launches differ by 40%" in lines
     assert "· mv2/c: the time limit ended it" in lines
     assert "✗ mv2/d: crashed: two lines" in lines
-    assert [line for line in lines if "hint:" in line] == [
-        "  hint: raise the limit",
-        "  hint: close other programs",
+    assert [line for line in lines if "hint" in line] == [
         "  hint: run it again with --debug to see what the program writes",
+        "  hint for mv2/a, mv2/c: raise the limit",
+        "  hint for mv2/a, mv2/b: close other programs",
     ]
+    assert lines.index("✗ mv2/d: crashed: two lines") + 1 == lines.index(
+        "  hint: run it again with --debug to see what the program writes"
+    )
     assert not any("mv2/e:" in line for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""`operators`: asked for by a test, by an axis or by the caller, and always the same benchmark then."""
+"""`operators`: asked for by a test or by the caller, and always the same benchmark then."""
 
 from __future__ import annotations
 
@@ -24,10 +24,6 @@ def test_operators_are_not_timed_unless_somebody_asks(tmp_path: Path) -> None:
     assert [one.operators for one in benchmarks(tmp_path)] == [False]
     assert [one.operators for one in benchmarks(tmp_path, operators=True)] == [True]
     assert [one.operators for one in benchmarks(tmp_path, LoadOptions(operators=True))] == [True]
-
-
-def test_an_axis_can_ask(tmp_path: Path) -> None:
-    assert [one.operators for one in benchmarks(tmp_path, matrix={"operators": [True, False]})] == [True, False]
 
 
 def test_a_word_is_no_answer(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ namespace runner {
 
 const char* const kUsage =
     "usage: runner --model PATH [--method NAME] [--threads N] [--warmup N] [--iter N] [--min-iter N]\n"
-    "              [--time-limit SECONDS] [--inputs FILE,...] [--outputs BASE] [--turns]\n"
+    "              [--time-limit SECONDS] [--inputs FILE,...] [--outputs BASE] [--turns] [--operators]\n"
+    "              [--etdump FILE]\n"
     "\n"
     "Measures one ExecuTorch program and prints observer lines. python/arguments.py explains every flag.\n";
 
@@ -71,6 +72,15 @@ const std::map<std::string, Setter>& setters() {
       {"--time-limit", [](Arguments& a, auto& flag, auto& text) { a.time_limit_s = seconds(flag, text); }},
       {"--inputs", [](Arguments& a, auto& flag, auto& text) { a.inputs = file_list(flag, text); }},
       {"--outputs", [](Arguments& a, auto&, auto& text) { a.outputs = text; }},
+      {"--etdump", [](Arguments& a, auto&, auto& text) { a.etdump = text; }},
+  };
+  return table;
+}
+
+const std::map<std::string, bool Arguments::*>& switches() {
+  static const std::map<std::string, bool Arguments::*> table = {
+      {"--turns", &Arguments::turns},
+      {"--operators", &Arguments::operators},
   };
   return table;
 }
@@ -99,12 +109,12 @@ Arguments parse_arguments(int argc, const char* const* argv) {
     }
     const size_t equals = word.find('=');
     const std::string flag = word.substr(0, equals);
-    if (flag == "--turns") {
+    if (const auto found = switches().find(flag); found != switches().end()) {
       if (equals != std::string::npos) {
         throw Failure(
-            ExitStatus::kUsage, "argument --turns: ignored explicit argument '" + word.substr(equals + 1) + "'");
+            ExitStatus::kUsage, "argument " + flag + ": ignored explicit argument '" + word.substr(equals + 1) + "'");
       }
-      arguments.turns = true;
+      arguments.*found->second = true;
       continue;
     }
     const auto setter = setters().find(flag);

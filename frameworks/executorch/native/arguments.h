@@ -22,6 +22,8 @@ struct Arguments {
   std::vector<std::string> inputs; // empty: every element is one
   std::string outputs; // empty: outputs are not written
   bool turns = false; // iterate when standard input says so
+  bool operators = false; // time each operator too
+  std::string etdump; // empty: none is written
   bool help = false;
 };
 

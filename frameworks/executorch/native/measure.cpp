@@ -48,28 +48,34 @@ class Deadline final {
 // Executes again and again, with fresh inputs, and remembers.
 class Loop final {
  public:
-  Loop(Method& method, Inputs& inputs, clockid_t cpu_clock, Measurement& found)
-      : method_(method), inputs_(inputs), cpu_clock_(cpu_clock), found_(found) {
+  Loop(Method& method, Inputs& inputs, clockid_t cpu_clock, OperatorTimes* operators, Measurement& found)
+      : method_(method), inputs_(inputs), cpu_clock_(cpu_clock), operators_(operators), found_(found) {
     inputs_.set_all();
   }
 
   void warm_up(int64_t most, const Deadline& warm) {
     while (executions_ < most && (executions_ == 0 || !warm.is_over())) {
-      next();
+      next(false);
     }
     found_.warmup_done = executions_;
   }
 
   void iterate() {
-    found_.samples.push_back(next());
+    found_.samples.push_back(next(true));
   }
 
  private:
-  Sample next() {
+  Sample next(bool timed) {
     if (executions_ > 0) {
       inputs_.refresh();
     }
+    if (operators_ != nullptr) {
+      operators_->begin_iteration();
+    }
     const Sample sample = execute(method_, cpu_clock_);
+    if (operators_ != nullptr) {
+      operators_->end_iteration(timed);
+    }
     if (executions_++ == 0) {
       found_.first_iteration_ns = sample.wall_ns;
     }
@@ -79,6 +85,7 @@ class Loop final {
   Method& method_;
   Inputs& inputs_;
   clockid_t cpu_clock_;
+  OperatorTimes* operators_;
   Measurement& found_;
   int64_t executions_ = 0;
 };
@@ -104,10 +111,15 @@ void iterate_in_turns(Loop& loop) {
 
 } // namespace
 
-Measurement measure(Method& method, Inputs& inputs, const Arguments& arguments, clockid_t cpu_clock) {
+Measurement measure(
+    Method& method,
+    Inputs& inputs,
+    const Arguments& arguments,
+    clockid_t cpu_clock,
+    OperatorTimes* operators) {
   Measurement found;
   found.samples.reserve(static_cast<size_t>(std::min(arguments.iterations, kReserved)));
-  Loop loop(method, inputs, cpu_clock, found);
+  Loop loop(method, inputs, cpu_clock, operators, found);
   const int64_t start = now_ns(CLOCK_MONOTONIC);
   loop.warm_up(arguments.warmup, Deadline(start, arguments.time_limit_s, 0.25));
   if (arguments.turns) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "operators.h"
 #include "program.h"
 
 namespace runner {
@@ -28,11 +29,13 @@ struct Measurement {
 // Warms up, then measures. The time limit covers both: warm-up ends after a quarter of it (but not before one
 // execution, if any was asked for); iterations end when it is over and the least number of them was made.
 // In turns it covers warm-up alone: whoever asks for iterations knows when to stop.
+// `operators` is the tracer that the method was loaded with, or null.
 // Throws Failure(kNotExecuted) or Failure(kOutOfMemory); in turns also Failure(kUsage).
 Measurement measure(
     executorch::runtime::Method& method,
     Inputs& inputs,
     const Arguments& arguments,
-    clockid_t cpu_clock);
+    clockid_t cpu_clock,
+    OperatorTimes* operators);
 
 } // namespace runner

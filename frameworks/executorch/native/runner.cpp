@@ -2,11 +2,16 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "arguments.h"
+#include "etdump.h"
 #include "failure.h"
 #include "machine.h"
 #include "measure.h"
+#include "operators.h"
 #include "program.h"
 #include "runtime_log.h"
 #include "thread_pool.h"
@@ -45,21 +50,67 @@ void print_samples(const Measurement& measurement) {
   }
 }
 
+std::string quoted(const std::string& name) {
+  std::string text = "\"";
+  for (const char c : name) {
+    if (c == '"' || c == '\\') {
+      text += '\\';
+    }
+    text += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+  }
+  return text + '"';
+}
+
+// Microseconds with what is behind the point as far as it is not zero: delegates tell of whole ones.
+void print_microseconds(int64_t time_ns) {
+  std::printf("%lld", static_cast<long long>(time_ns / 1000));
+  if (int64_t rest = time_ns % 1000; rest != 0) {
+    int digits = 3;
+    for (; rest % 10 == 0; rest /= 10) {
+      --digits;
+    }
+    std::printf(".%0*lld", digits, static_cast<long long>(rest));
+  }
+}
+
+void print_operators(const std::vector<Operator>& operators) {
+  for (const Operator& one : operators) {
+    std::printf(
+        "PyTorchObserver {\"type\": %s, \"metric\": \"latency\", \"unit\": \"us\", \"values\": [",
+        quoted(one.name).c_str());
+    const char* before = "";
+    for (const int64_t time_ns : one.times_ns) {
+      std::fputs(before, stdout);
+      print_microseconds(time_ns);
+      before = ",";
+    }
+    std::fputs("]}\n", stdout);
+  }
+  if (operators.empty()) {
+    print_text("operators_unavailable", "this ExecuTorch library was built without its event tracer");
+  }
+}
+
 void run(const Arguments& arguments) {
+  OperatorTimes times;
+  OperatorTimes* const operators = arguments.operators ? &times : nullptr;
   const int64_t threads = use_threads(arguments.threads);
   const Memory before = memory();
   const int64_t begin = now_ns(CLOCK_MONOTONIC);
-  LoadedMethod loaded(arguments.model, arguments.method);
+  LoadedMethod loaded(arguments.model, arguments.method, operators);
   const int64_t end = now_ns(CLOCK_MONOTONIC);
   const Memory after = memory();
 
   Inputs inputs(loaded.method(), arguments.inputs);
   // With one thread everything happens on ours; with more, the work of the whole pool counts.
   const clockid_t cpu_clock = threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID;
-  const Measurement measurement = measure(loaded.method(), inputs, arguments, cpu_clock);
+  const Measurement measurement = measure(loaded.method(), inputs, arguments, cpu_clock, operators);
   const Memory finally = memory();
   if (!arguments.outputs.empty()) {
     write_outputs(loaded.method(), arguments.outputs);
+  }
+  if (!arguments.etdump.empty()) {
+    write_etdump(arguments);
   }
 
   print_samples(measurement);
@@ -74,6 +125,9 @@ void run(const Arguments& arguments) {
   print_text("runtime", "executorch " EXECUTORCH_VERSION " native");
   if (measurement.stopped_by_time_limit) {
     print_text("stopped_early", "time_limit");
+  }
+  if (operators != nullptr) {
+    print_operators(operators->operators());
   }
   if (std::fflush(stdout) != 0) {
     throw Failure(ExitStatus::kNotExecuted, "cannot write to standard output");

@@ -30,6 +30,7 @@ class Arguments:
         inputs: A raw file for each input; none means ones.
         outputs: Write the outputs to `OUTPUTS-0.bin`, ...; empty means nowhere.
         turns: Iterate when standard input says so.
+        operators: Time each operator too.
     """
 
     model: Path
@@ -42,6 +43,7 @@ class Arguments:
     inputs: tuple[Path, ...]
     outputs: str
     turns: bool = False
+    operators: bool = False
 
 
 def parse_arguments(argv: Sequence[str]) -> Arguments:
@@ -66,6 +68,7 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         inputs=found.inputs,
         outputs=found.outputs,
         turns=found.turns,
+        operators=found.operators,
     )
 
 
@@ -86,6 +89,7 @@ def _parser() -> _Parser:
     add("--time-limit", type=_seconds, default=0.0, help="stop iterating after so many seconds; 0 is no limit")
     add("--inputs", type=_files, default=(), help="raw files with commas between them, one for each input")
     add("--outputs", default="", help="write the outputs to OUTPUTS-0.bin, OUTPUTS-1.bin, ...")
+    add("--operators", action="store_true", help="time each operator too")
     add("--turns", action="store_true", help="iterate when standard input says so, instead of --iter times")
     return parser
 

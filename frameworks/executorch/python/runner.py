@@ -32,12 +32,14 @@ class Run:
         load_time_ns: From opening the file to a method with initialised delegates.
         memory: Resident bytes by metric, where the system tells them.
         measurement: The samples.
+        operators: Whether they were asked for.
     """
 
     threads: int
     load_time_ns: int
     memory: dict[str, int | None]
     measurement: Measurement
+    operators: bool = False
 
 
 def main(argv: Sequence[str]) -> ExitStatus:
@@ -88,7 +90,7 @@ def run(arguments: Arguments, log: io.StringIO) -> Run:
         write_outputs(method.get_outputs(clone_outputs=False), arguments.outputs)
     del method, program  # in this order
     memory = {"memory_before_load": before, "memory_after_load": after, "peak_memory": peak}
-    return Run(threads, load_time_ns, memory, measurement)
+    return Run(threads, load_time_ns, memory, measurement, arguments.operators)
 
 
 def observer_lines(found: Run) -> Iterator[str]:
@@ -109,6 +111,8 @@ def observer_lines(found: Run) -> Iterator[str]:
     yield _text("runtime", f"executorch {metadata.version('executorch')} python")
     if measurement.stopped_by_time_limit:
         yield _text("stopped_early", "time_limit")
+    if found.operators:
+        yield _text("operators_unavailable", "the Python runner does not hear of them")
 
 
 def _number(kind: str, metric: str, unit: str, value: int) -> str:

@@ -1,0 +1,94 @@
+"""Devices on which a launch takes no time: sessions that answer at once, with what a build would have printed."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from frameworks.generic.framework import Generic
+from harness.core.benchmark import Benchmark, Model, Origin
+from harness.core.build import Build
+from harness.core.command import Command, Completed
+from harness.core.device import Device, DeviceState
+from harness.core.protocols import Progress, Staged
+from harness.flows.plan import Builds, Plan, assign
+
+Watch = Callable[[str], None]
+
+
+class Instant:
+    """Several devices."""
+
+    name = "instant"
+
+    def __init__(self, names: Sequence[str], watch: Watch = lambda _: None) -> None:
+        self._names = names
+        self._watch = watch
+
+    def devices(self) -> Sequence[Device]:
+        return [Device(platform=self.name, identity=name, name=name, cores=4) for name in self._names]
+
+    @contextlib.contextmanager
+    def open(self, device: Device, progress: Progress) -> Iterator[InstantSession]:
+        yield InstantSession(device, self._watch)
+
+
+class InstantSession:
+    """Answers with twelve samples near a thousand.
+
+    The treatment takes 5 % longer where the name of the benchmark says so: `worse-on-A-B` on the devices A and B.
+    """
+
+    def __init__(self, device: Device, watch: Watch) -> None:
+        self.device = device
+        self._watch = watch
+        self._chance = random.Random(device.identity)
+        self._folders = itertools.count()
+
+    def stage(self, files: Mapping[str, Path], programs: Mapping[str, Path]) -> Staged:
+        return Staged(f"/{next(self._folders)}", {}, {name: str(path) for name, path in programs.items()})
+
+    def run(self, command: Command) -> Completed:
+        self._watch(f"{self.device.name} {command.argv[1]}")
+        slow = command.argv[0] == "/treatment" and self.device.name in command.argv[1].split("-on-")[-1].split("-")
+        factor = 1.05 if slow else 1.0
+        values = [factor * (1000 + self._chance.gauss(0, 1)) for _ in range(12)]
+        latency = {"type": "NET", "metric": "latency", "unit": "us"}
+        said = "\n".join(f"PyTorchObserver {json.dumps({**latency, 'value': str(value)})}" for value in values)
+        return Completed(command, 0, stdout=said, wall_s=0.1)
+
+    def pull(self, remote: str, local: Path) -> None:
+        raise FileNotFoundError(remote)
+
+    def state(self) -> DeviceState:
+        return DeviceState(time=0.0)
+
+
+def benchmark(name: str) -> Benchmark:
+    """A benchmark of that name."""
+    return Benchmark(
+        id=0,
+        model=Model(name="m", format="none"),
+        identifier=name,
+        metric="delay",
+        framework="generic",
+        commands=(f"{{program}} {name}",),
+        origin=Origin(file=Path("spec.json")),
+        digest=name,
+    )
+
+
+def plan(platform: Instant, names: Sequence[str]) -> Plan:
+    """Each benchmark on each device."""
+    assignments = assign([benchmark(name) for name in names], platform.devices())
+    return Plan(platform, assignments, {"generic": Generic({})})
+
+
+def builds(made: Plan, side: str) -> Builds:
+    """The runner of a side, for every device."""
+    build = Build(source="prebuilt", commit=side, digest=side, programs={"program": Path(f"/{side}")})
+    return {("generic", one.device.identity): build for one in made.assignments}

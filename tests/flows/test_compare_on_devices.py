@@ -1,0 +1,149 @@
+"""Comparisons on several devices: when each result is told, and what becomes of regressions among many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from harness.core.comparison import Parameters, Verdict
+from harness.core.errors import ExitCode
+from harness.core.result import Report, Result
+from harness.flows.compare import Request, _Comparison
+from harness.flows.reporting import Reporting
+from harness.flows.sides import installed
+from harness.settings import Settings
+from harness.shell import Interrupted
+from harness.testing.progress import RecordedProgress
+from tests.flows.instant import Instant, Watch, builds, plan
+
+FEWEST = Parameters(seed=3, max_pairs=8)
+"""Eight pairs give a clear regression evidence between 100 and 200: of ten benchmarks, two have to be regressions."""
+
+
+class Kept:
+    """A reporter that remembers results in the order in which they were told."""
+
+    name = "kept"
+
+    def __init__(self) -> None:
+        self.results: list[Result] = []
+
+    def report(self, report: Report) -> None:
+        self.results.append(report.result)
+
+    def close(self) -> None:
+        pass
+
+    def told(self) -> list[tuple[str, str, Verdict]]:
+        return [
+            (one.benchmark.identifier, one.device.name if one.device else "", one.comparison.told)
+            for one in self.results
+            if one.comparison
+        ]
+
+
+class Run:
+    """One comparison of several benchmarks on several devices."""
+
+    def __init__(self, folder: Path) -> None:
+        self.settings = Settings(cache_dir=folder)
+        self.journals = folder / "comparisons"
+        self.kept = Kept()
+        self.display = RecordedProgress()
+        self.reporting = Reporting((self.kept,), self.display)
+
+    def compare(
+        self,
+        devices: Sequence[str],
+        names: Sequence[str],
+        *,
+        parameters: Parameters = FEWEST,
+        resume: bool = False,
+        watch: Watch = lambda _: None,
+    ) -> list[tuple[str, str, Verdict]]:
+        made = plan(Instant(devices, watch), names)
+        request = Request(installed, installed, parameters, resume=resume)
+        flow = _Comparison(request, self.settings, made, files={}, reporting=self.reporting, display=self.display)
+        flow.run(builds(made, "control"), builds(made, "treatment"))
+        return self.kept.told()
+
+    def waiting(self) -> int:
+        return len(list(self.journals.glob("*.jsonl")))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run(tmp_path)
+
+
+SAME = [f"same-{number}" for number in range(4)]
+
+
+def test_regressions_on_two_devices_support_each_other(run: Run) -> None:
+    told = run.compare(["A", "B"], ["worse-on-A-B", *SAME])
+    assert len(told) == 10
+    assert {one for one in told if one[2] is Verdict.REGRESSION} == {
+        ("worse-on-A-B", "A", Verdict.REGRESSION),
+        ("worse-on-A-B", "B", Verdict.REGRESSION),
+    }
+    assert run.reporting.exit_code() is ExitCode.REGRESSION
+    assert run.waiting() == 0
+
+
+def test_one_regression_that_none_supports_is_told_last_and_as_undecided(run: Run) -> None:
+    told = run.compare(["A", "B"], ["worse-on-A", *SAME])
+    assert told[-1] == ("worse-on-A", "A", Verdict.UNDECIDED)
+    comparison = run.kept.results[-1].comparison
+    assert comparison is not None
+    assert (comparison.verdict, comparison.discovered) == (Verdict.REGRESSION, False)
+    assert 100 < comparison.evidence.regression < 200
+    assert run.waiting() == 0
+
+
+def test_a_regression_that_suffices_is_told_while_others_are_measured(run: Run) -> None:
+    slow_to_say_no_change = Parameters(seed=3, beta=1e-9, max_pairs=80)
+    told = run.compare(["A"], ["worse-on-A", *SAME], parameters=slow_to_say_no_change)
+    assert [verdict for _, _, verdict in told[1:]] == [Verdict.NO_CHANGE] * 4
+    assert told[0] == ("worse-on-A", "A", Verdict.REGRESSION)
+
+
+def test_with_budget_left_a_regression_is_measured_until_it_suffices(run: Run) -> None:
+    run.compare(["A", "B"], ["worse-on-A", *SAME], parameters=Parameters(seed=3, max_pairs=40))
+    found = {(one.benchmark.identifier, one.device.name): one.comparison for one in run.kept.results if one.device}[
+        "worse-on-A", "A"
+    ]
+    assert found is not None
+    assert found.told is Verdict.REGRESSION
+    assert found.evidence.regression >= 200
+    assert len(found.pairs) > 8
+
+
+def test_what_waits_to_be_told_is_not_lost_by_an_interruption(run: Run, tmp_path: Path) -> None:
+    """Device A ends with a regression that waits for one on B, where the run is interrupted."""
+    launches = 0
+
+    def interrupt(launch: str) -> None:
+        nonlocal launches
+        launches += launch.startswith("B")
+        if launches > 30:
+            raise Interrupted("now")
+
+    with pytest.raises(Interrupted):
+        run.compare(["A", "B"], ["worse-on-A-B", *SAME], watch=interrupt)
+    assert "worse-on-A-B" not in {name for name, _, _ in run.kept.told()}
+    again = Run(tmp_path)
+    told = again.compare(["A", "B"], ["worse-on-A-B", *SAME], resume=True)
+    regressions = {one for one in told if one[2] is Verdict.REGRESSION}
+    assert regressions == {("worse-on-A-B", name, Verdict.REGRESSION) for name in ("A", "B")}
+    assert again.waiting() == 0
+
+
+def test_the_board_says_regression_only_when_it_is_one(run: Run) -> None:
+    run.compare(["A", "B"], ["worse-on-A", *SAME])
+    rows = {(board.title, row[0]): row[-1] for board in run.display.boards for row in board.rows}
+    assert rows["comparing on A", "m/worse-on-A"] == "worse?"
+    other = Run(run.settings.cache_dir / "other")
+    other.compare(["A"], ["worse-on-A"])
+    assert other.display.boards[0].rows[0][-1] == "regression"

@@ -1,0 +1,133 @@
+"""Operators, timed by the real runners on real programs."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from frameworks.executorch import create
+from frameworks.observer import parse_lines
+from harness import shell
+from harness.core.benchmark import Export
+from harness.core.build import Build
+from harness.core.command import Command
+from harness.core.metric import Observation
+from harness.settings import Settings
+from harness.testing.progress import RecordedProgress
+
+pytestmark = pytest.mark.slow
+
+
+def measured(runner: Path, *words: str | Path) -> Mapping[str, Observation]:
+    completed = shell.run(Command((str(runner), *map(str, words), "--operators"), timeout_s=120))
+    assert completed.ok, completed.describe()
+    observations, notes = parse_lines(completed.stdout)
+    assert notes == ()
+    return {one.name: one for one in observations}
+
+
+def operators(found: Mapping[str, Observation]) -> dict[str, Observation]:
+    return {one.type: one for one in found.values() if one.of_operator}
+
+
+@pytest.fixture(scope="module")
+def mv2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("mv2") / "mv2.pte"
+    with RecordedProgress().task("exporting") as task:
+        create(Settings()).export(Export(definition="mv2", recipe="xnnpack_fp32"), place, task)
+    return place
+
+
+@pytest.fixture
+def native_runner(native: Build) -> Path:
+    return native.programs["program"]
+
+
+def test_kernels_are_named_and_numbered_in_order_of_execution(native_runner: Path, programs: Path) -> None:
+    found = operators(measured(native_runner, "--model", programs / "chain.pte", "--threads", "1", "--iter", "20"))
+    kernels = [name for name in found if not name.startswith("_to_dim_order_copy")]  # of the numbers in the program
+    assert kernels == ["mul.out #1", "add.out #1", "mul.out #2", "sub.out #1", "sum.IntList_out #1"]
+    assert {len(one.samples) for one in found.values()} == {20}
+    assert all(one.unit == "us" and min(one.samples) > 0 for one in found.values())
+
+
+def test_operators_inside_a_delegate_and_the_rest_of_its_call_are_told(native_runner: Path, programs: Path) -> None:
+    found = operators(measured(native_runner, "--model", programs / "linear.pte", "--iter", "3"))
+    assert list(found)[-1] == "delegate call (rest) #1"
+    inside = [name for name in found if not name.startswith("delegate")]
+    assert inside
+    assert all(name.count("#") == 1 for name in found), "a name has one number"
+
+
+def test_the_operators_of_a_network_add_up_to_its_latency(native_runner: Path, mv2: Path) -> None:
+    found = measured(native_runner, "--model", mv2, "--threads", "1", "--warmup", "5", "--iter", "30")
+    inside = operators(found)
+    assert len(inside) > 50
+    sums_us = [sum(times) for times in zip(*(one.samples for one in inside.values()), strict=True)]
+    # Iteration by iteration: a program that has the CPU meanwhile is in both.
+    shares = [1000 * told / latency for told, latency in zip(sums_us, found["NET latency"].samples, strict=True)]
+    assert 0.80 <= statistics.median(shares) <= 1.05
+
+
+def test_operators_are_timed_in_turns_too(native_runner: Path, programs: Path) -> None:
+    argv = (str(native_runner), "--model", str(programs / "chain.pte"), "--operators", "--turns")
+    with shell.start(Command(argv, timeout_s=60)) as process:
+        assert process.hear("ready")
+        for count in (4, 3):
+            process.tell(f"run {count}")
+            assert process.hear(f"done {count}")
+        said = process.finish().stdout
+    found = operators({one.name: one for one in parse_lines(said)[0]})
+    assert {len(one.samples) for one in found.values()} == {7}
+
+
+def test_without_the_flag_nothing_is_said_of_operators(native_runner: Path, programs: Path) -> None:
+    completed = shell.run(Command((str(native_runner), "--model", str(programs / "chain.pte"), "--iter", "2")))
+    assert "mul" not in completed.stdout
+    assert "operators" not in completed.stdout
+
+
+def test_the_python_runner_says_that_it_cannot(python: Build, programs: Path) -> None:
+    found = measured(python.programs["program"], "--model", programs / "chain.pte", "--iter", "2")
+    assert operators(found) == {}
+    assert found["RUN operators_unavailable"].info
+    assert len(found["NET latency"].samples) == 2
+
+
+def test_a_switch_takes_no_argument(native_runner: Path) -> None:
+    completed = shell.run(Command((str(native_runner), "--model", "a.pte", "--operators=yes")))
+    assert (completed.exit_code, completed.stderr) == (
+        2,
+        "error: argument --operators: ignored explicit argument 'yes'\n",
+    )
+
+
+def test_the_inspector_reads_the_trace(native_runner: Path, programs: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "chain.etdump"
+    plain = ("--model", str(programs / "chain.pte"), "--iter", "2", "--etdump", str(trace))
+    completed = shell.run(Command((str(native_runner), *plain)))
+    assert completed.ok, completed.describe()
+    reader = (
+        "import json, sys\n"
+        "from executorch.devtools import Inspector\n"
+        "blocks = Inspector(etdump_path=sys.argv[1]).event_blocks\n"
+        "print(json.dumps([[event.name, len(event.perf_data.raw)] for block in blocks for event in block.events]))\n"
+    )
+    read = shell.run(Command((sys.executable, "-W", "ignore", "-c", reader, str(trace)), timeout_s=120))
+    assert read.ok, read.describe()
+    events = dict(json.loads(read.stdout.splitlines()[-1]))
+    assert events["native_call_sum.IntList_out"] == 10
+
+
+def test_a_trace_that_cannot_be_written_is_an_error(native_runner: Path, programs: Path, tmp_path: Path) -> None:
+    nowhere = tmp_path / "missing" / "x.etdump"
+    argv = (str(native_runner), "--model", str(programs / "chain.pte"), "--iter", "2", "--etdump", str(nowhere))
+    completed = shell.run(Command(argv))
+    assert completed.exit_code == 2
+    assert completed.stderr.splitlines()[-1] == f"error: argument --etdump: cannot write {nowhere}"
+    assert "NET" not in completed.stdout

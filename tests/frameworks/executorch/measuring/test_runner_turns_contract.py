@@ -1,0 +1,27 @@
+"""Both runners keep the contract of runners that take turns, which comparisons rely on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from frameworks import executorch
+from harness.settings import Settings
+from harness.testing import frameworks as contract
+from harness.testing.frameworks import FrameworkCase, benchmark_of
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_runners_take_turns_as_comparisons_expect(runner: Path, programs: Path, tmp_path: Path) -> None:
+    model = {"files.model": str(programs / "linear.pte")}
+    case = FrameworkCase(
+        create=lambda: executorch.create(Settings(program={"program": runner}, cache_dir=tmp_path)),
+        benchmark=benchmark_of("executorch", model, threads=1, warmup=1, iterations=4),
+        said="",
+        observed={"NET latency": 4, "RUN load_time": 1},
+        runs=True,
+    )
+    contract.its_start_for_turns_is_the_same_start(case)
+    contract.its_runner_takes_turns(case)

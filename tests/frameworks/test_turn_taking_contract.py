@@ -1,0 +1,145 @@
+"""Frameworks whose runners take turns: the contract, kept by ours, and broken in every way that matters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from harness.core.benchmark import Benchmark
+from harness.core.build import Build
+from harness.core.command import Command, Completed
+from harness.core.device import Device
+from harness.core.metric import Observation
+from harness.core.note import Note
+from harness.core.protocols import Progress
+from harness.testing import frameworks as contract
+from harness.testing.contract import ContractBroken
+from harness.testing.frameworks import FrameworkCase, benchmark_of, check_framework
+
+RUNNER = """
+count=2; {before}
+if [ "$1" = --turns ]; then
+    count=0; {ready}
+    while read word n; do
+        [ "$word" = end ] && break
+        count={counted}
+        {done}
+    done
+fi
+i=0; while [ $i -lt $count ]; do echo took 5 ms; i=$((i+1)); done
+{after}
+"""
+GOOD = {
+    "before": ":",
+    "ready": "echo ready",
+    "counted": "$((count+n))",
+    "done": 'echo "done $n"',
+    "after": "exit 0",
+}
+
+
+class Turning:
+    """A framework that keeps the contract: the runner is a shell script that prints `took N ms` for each iteration."""
+
+    name = "turning"
+
+    def build(self, device: Device, progress: Progress) -> Build:
+        return Build(source="installed", commit="1", digest="d", programs={"program": Path("/bin/sh").resolve()})
+
+    def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
+        return Command((files["program"], files["files.text"]), env={"A": "1"}, threads=1)
+
+    def turns(self, command: Command) -> Command:
+        return command.replace_argv((*command.argv, "--turns"))
+
+    def parse(
+        self, completed: Sequence[Completed], benchmark: Benchmark
+    ) -> tuple[Sequence[Observation], Sequence[Note]]:
+        words = [line.split(" ") for one in completed for line in (one.stdout + "\n" + one.stderr).split("\n")]
+        samples = [
+            float(line[1])
+            for line in words
+            if len(line) == 3 and line[0] == "took" and line[1].isdecimal() and len(line[1]) < 9
+        ]
+        if not samples:
+            return (), ()
+        return (Observation(type="NET", metric="latency", unit="ms", samples=tuple(samples)),), ()
+
+
+def case_of(
+    folder: Path, runner: Mapping[str, str] = MappingProxyType({}), create: type[Turning] = Turning
+) -> FrameworkCase:
+    script = folder / "text"
+    script.write_text(RUNNER.format(**{**GOOD, **runner}))
+    return FrameworkCase(
+        create=create,
+        benchmark=benchmark_of("turning", {"files.text": str(script)}, iterations=2),
+        said="took 5 ms\ntook 6 ms\n",
+        observed={"NET latency": 2},
+        runs=True,
+    )
+
+
+def test_a_framework_that_keeps_the_contract_passes(tmp_path: Path) -> None:
+    check_framework(case_of(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("runner", "said"),
+    [
+        ({"ready": "exit 0"}, "did not say `ready`"),
+        ({"done": ":; exit 0"}, "did not say `done 3`"),
+        ({"done": "exit 1"}, "did not say `done 3`"),
+        ({"done": 'echo took 5 ms; echo "done $n"'}, "and nothing else"),
+        ({"before": "echo hello"}, "and nothing else"),
+        ({"counted": "$n"}, "made 5 iterations, and told 2"),
+        ({"after": "exit 3"}, "exit status 3"),
+        ({"counted": "0"}, "and not NET latency"),
+    ],
+    ids=lambda given: "" if isinstance(given, str) else next(iter(given.values())),
+)
+def test_a_runner_that_breaks_a_promise_is_caught(runner: Mapping[str, str], said: str, tmp_path: Path) -> None:
+    with pytest.raises(ContractBroken, match=said):
+        contract.its_runner_takes_turns(case_of(tmp_path, runner))
+
+
+def test_a_runner_that_cannot_take_turns_here_is_not_asked(tmp_path: Path) -> None:
+    contract.its_runner_takes_turns(replace(case_of(tmp_path, {"ready": "exit 0"}), takes_turns=False))
+
+
+class Elsewhere(Turning):
+    def turns(self, command: Command) -> Command:
+        return command.replace_argv(("/bin/false", *command.argv[1:]))
+
+
+class Careless(Turning):
+    def turns(self, command: Command) -> Command:
+        return replace(super().turns(command), env={})
+
+
+class Unpinned(Turning):
+    def turns(self, command: Command) -> Command:
+        return replace(super().turns(command), threads=None)
+
+
+class Modelless(Turning):
+    def turns(self, command: Command) -> Command:
+        return command.replace_argv((command.argv[0], "--turns"))
+
+
+class Counting(Turning):
+    count = 0
+
+    def turns(self, command: Command) -> Command:
+        Counting.count += 1
+        return command.replace_argv((*command.argv, str(Counting.count)))
+
+
+@pytest.mark.parametrize("broken", [Elsewhere, Careless, Unpinned, Modelless, Counting])
+def test_another_start_for_turns_is_caught(broken: type[Turning], tmp_path: Path) -> None:
+    with pytest.raises(ContractBroken):
+        contract.its_start_for_turns_is_the_same_start(case_of(tmp_path, create=broken))

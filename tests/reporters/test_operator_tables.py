@@ -1,0 +1,128 @@
+"""What a reader is shown of operators: where the time went, and which of them changed."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import pytest
+
+from harness.core.comparison import OperatorComparison
+from harness.core.result import Result
+from harness.testing.results import LATENCIES_MS, ok_result, timing
+from reporters.comparisons.commands import again
+from reporters.comparisons.operators import changed_operators
+from reporters.html.page import render as html_page
+from reporters.markdown.page import render as markdown_page
+from reporters.profile import profile
+from reporters.run_page import Run
+from tests.reporters.contests import OPERATORS, compared, made_operators, made_pairs
+from tests.reporters.screens import piped
+
+TIMES_US = {
+    "Convolution #1": 400.0,
+    "Convolution #2": 100.0,
+    "Add #1": 5.0,
+    "Softmax #1": 200.0,
+    "Mul #1": 50.0,
+    "Pad | <b> #1": 45.0,
+}
+
+
+def profiled(*, asked: bool = True) -> Result:
+    """A benchmark of 813 µs, 800 of them in operators."""
+    result = ok_result()
+    operators = [timing(name, "latency", "us", [time, time, time]) for name, time in TIMES_US.items()]
+    return result.model_copy(
+        update={
+            "metrics": (*result.metrics, *operators),
+            "benchmark": result.benchmark.model_copy(update={"operators": asked}),
+        }
+    )
+
+
+def contest(*operators: OperatorComparison) -> Result:
+    return compared("a", made_pairs(0.12, 12), operators=operators)
+
+
+def test_a_profile_is_the_longest_operator_first_with_its_share() -> None:
+    found = profile(profiled())
+    assert found is not None
+    assert [part.name for part in found.parts[:3]] == ["Convolution #1", "Softmax #1", "Convolution #2"]
+    assert found.parts[0].share == 0.5
+    assert found.covered is not None
+    assert found.covered == pytest.approx(800 / statistics.fmean(1000 * one for one in LATENCIES_MS))
+
+
+def test_nobody_who_did_not_ask_is_shown_a_profile() -> None:
+    assert profile(profiled(asked=False)) is None
+    text = piped(profiled(asked=False))
+    assert "Operators" not in text
+    assert "Convolution #1 latency" in text, "they are metrics like any other then"
+
+
+def test_the_screen_shows_five_operators_and_sums_up_the_rest() -> None:
+    text = piped(profiled())
+    _, _, table = text.partition("Operators")
+    assert "50.0 %" in table
+    assert "Mul #1" in table
+    assert "Add #1" not in table
+    assert "and 1 more" in table
+    assert "Convolution #1 latency" not in text, "they have a table of their own"
+    assert "6 operators take 93.1 % of the latency" in text
+
+
+def test_pages_show_every_operator() -> None:
+    run = Run([profiled()], Path("results"), finished=True)
+    html, markdown = html_page(run), markdown_page(run)
+    for name in ("Convolution #1", "Add #1"):
+        assert f"<td>{name}</td>" in html
+        assert f"| {name.replace('#', chr(92) + '#')} |" in markdown
+    assert "Pad | &lt;b&gt; #1" in html
+    assert "more" not in markdown.partition("## Operators")[2].partition("\n\n")[2].partition("\n\n")[0]
+
+
+def test_what_changed_most_of_the_whole_comes_first() -> None:
+    comparison = contest(*made_operators(OPERATORS, 12)).comparison
+    assert comparison is not None
+    rows = changed_operators(comparison)
+    assert [(row.change, row.name) for row in rows] == [
+        ("slower", "Convolution #1"),
+        ("new", "Transpose #1"),
+        ("slower", "Convolution #2"),
+        ("faster", "Softmax #1"),
+    ]
+    whole = 4000 + 2000 + 1000 + 500
+    assert [row.contribution * whole for row in rows] == pytest.approx([800, 250, 150, -100], abs=3)
+    assert rows[1].control == rows[1].difference == ""
+
+
+def test_an_operator_whose_change_is_not_discovered_is_not_told() -> None:
+    result = contest(*made_operators({"Convolution #1": 0.2, **{f"Add #{n}": 0.0 for n in range(200)}}, 9))
+    assert result.comparison is not None
+    assert result.comparison.operators[0].verdict == "regression"
+    assert "What changed" not in piped(result)
+    assert "which operator made the difference is not proven" in piped(result)
+
+
+def test_an_operator_that_is_gone_takes_its_time_along() -> None:
+    (gone,) = made_operators({"Copy #1": 0.0}, 12)
+    comparison = contest(gone.model_copy(update={"treatment": ()}), *made_operators({"Add #1": 0.0}, 12)).comparison
+    assert comparison is not None
+    (row,) = changed_operators(comparison)
+    assert (row.change, row.name, row.treatment) == ("gone", "Copy #1", "")
+    assert row.contribution == -0.5
+
+
+def test_the_screen_tells_the_largest_changes_and_what_the_others_add_up_to() -> None:
+    text = piped(contest(*made_operators({f"Conv #{n}": 0.2 for n in range(7)}, 24)))
+    _, _, table = text.partition("What changed")
+    assert table.count("slower") == 5
+    assert "and 2 more in its result.json" in table
+
+
+def test_the_command_that_measures_again_asks_for_operators_too() -> None:
+    result = contest(*made_operators(OPERATORS, 12))
+    asked = result.model_copy(update={"benchmark": result.benchmark.model_copy(update={"operators": True})})
+    assert "--operators" not in again(result)
+    assert "--operators" in again(asked)

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from harness.core.metric import Metric, Observation
+from harness.run.operators import operator_medians
+
+
+def observed(type_: str, *samples: float, metric: str = "latency", unit: str = "us") -> Observation:
+    return Observation(type=type_, metric=metric, unit=unit, samples=samples)
+
+
+def test_each_operator_has_the_median_of_its_samples_in_microseconds() -> None:
+    said = [
+        observed("conv #1", 3, 1, 2),
+        observed("add #1", 0.004, 0.006, unit="ms"),
+        observed("mul #1", 1500, unit="ns"),
+    ]
+    assert operator_medians(said) == {"conv #1": 2.0, "add #1": 5.0, "mul #1": 1.5}
+
+
+def test_what_is_no_time_of_an_operator_is_left_out() -> None:
+    said = [
+        observed("NET", 100.0),
+        observed("RUN", 5.0),
+        observed("LLM", 5.0),
+        observed("conv #1", 7.0, metric="memory", unit="bytes"),
+        observed("conv #1", 7.0, metric="latency", unit=""),
+        Observation(type="conv #1", metric="latency", info="unknown"),
+    ]
+    assert operator_medians(said) == {}
+
+
+def test_a_median_that_the_program_told_itself_counts() -> None:
+    said = [Observation(type="ID_0_Conv", metric="latency", unit="us", summary={"p50": 12.0, "mean": 14.0})]
+    assert operator_medians(said) == {"ID_0_Conv": 12.0}
+
+
+@pytest.mark.parametrize(("type_", "whole"), [("NET", False), ("Convolution (NHWC, F32) IGEMM #3", True)])
+def test_a_metric_is_of_an_operator_when_its_type_is_no_whole(type_: str, whole: bool) -> None:
+    metric = Metric(name=f"{type_} latency", type=type_, metric="latency", unit="us")
+    assert metric.of_operator is whole
