@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import difflib
 import os
 import sys
 from collections.abc import Sequence
@@ -13,10 +14,14 @@ from harness.core.errors import UsageError
 from harness.options import FAI_PEP_ELSEWHERE, CompareOptions, PlaceOptions, RunOptions
 
 if TYPE_CHECKING:
+    from cyclopts import UnknownOptionError
+
     from harness.flows.requests import Programs, Wish
     from harness.settings import Settings
 
 _OTHER_NAMES = ("pre-built-binary", "custom-binary", "user-string", "base-commit", "commit", "device")
+_ALIKE = 0.75
+"""Likeness from which on a flag may have been meant: `--marign` and `--margin` have 0.83, `--iter` and `--user` 0.5."""
 _DECIDE = {
     "alpha": "alpha",
     "beta": "beta",
@@ -68,6 +73,19 @@ def refuse_elsewhere(tokens: Sequence[str]) -> None:
         name = token.partition("=")[0]
         if name.startswith("--") and name[2:] in FAI_PEP_ELSEWHERE:
             raise UsageError(f"--{name[2:].replace('-', '_')}: {FAI_PEP_ELSEWHERE[name[2:]]}")
+
+
+def unknown_option(error: UnknownOptionError) -> UsageError:
+    """What a misspelt flag was meant to be, where one is close enough to be meant; else where all are listed.
+
+    Dashes are left out of the comparison: with them every short flag resembles every other.
+    """
+    word = error.token.keyword or error.token.value
+    known = {name.lstrip("-"): name for argument in error.argument_collection for name in argument.names}
+    name = word.partition("=")[0].lstrip("-").replace("_", "-")
+    close = difflib.get_close_matches(name, known, n=1, cutoff=_ALIKE)
+    listing = f"`harness {' '.join((*(error.command_chain or ()), '--help'))}` lists every flag"
+    return UsageError(f"unknown option {word}", hint=f"did you mean {known[close[0]]}?" if close else listing)
 
 
 def refuse_bare_file(tokens: Sequence[str]) -> None:

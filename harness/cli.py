@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 import harness
 from harness import asked
@@ -111,7 +111,7 @@ def devices(options: PlaceOptions = _ANYWHERE) -> int:
     """List every device that can be reached."""
     from harness.flows import devices as flow
 
-    return flow.show(asked.settings(options), _console())
+    return flow.list_all(asked.settings(options), _console())
 
 
 @app.command
@@ -243,6 +243,9 @@ def _told(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tuple[
     match error:
         case HarnessError():
             return str(error), error.exit_code
+        case UnknownOptionError():
+            unknown = asked.unknown_option(error)
+            return str(unknown), unknown.exit_code
         case CycloptsError():
             return str(error), ExitCode.USAGE
         case KeyboardInterrupt():

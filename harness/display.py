@@ -55,7 +55,8 @@ class LiveTask:
 class LiveBoard:
     """A table above the moving lines, and a line that says how many of its rows are decided.
 
-    A row is decided when its last cell says something. Columns never become narrower, and rows keep their places.
+    A row is decided when its last cell says something, and not as a question. Columns never become narrower, and rows
+    keep their places.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class LiveBoard:
         """Draw it anew."""
         for row in rows:
             self._widths = [max(width, cell_len(cell)) for width, cell in zip(self._widths, row, strict=True)]
-        decided = sum(bool(row[-1]) for row in rows)
+        decided = sum(map(_is_decided, rows))
         self._task.update(completed=decided, total=len(rows), text=f"{decided} of {len(rows)} decided")
         shown = _fitting(rows, self._console.height - _AROUND_BOARD)
         parts: list[RenderableType] = [Text(self._title, style="italic"), self._table(shown)]
@@ -96,15 +97,20 @@ class LiveBoard:
             justify: JustifyMethod = "left" if number in {0, last} else "right"
             table.add_column(name, justify=justify, width=width, no_wrap=True, overflow="ellipsis")
         for row in rows:
-            table.add_row(*map(Text, row[:-1]), Text(row[-1], style=_TONES.get(row[-1], "red")))
+            tone = _TONES.get(row[-1], "red" if _is_decided(row) else "yellow")
+            table.add_row(*map(Text, row[:-1]), Text(row[-1], style=tone))
         return table
+
+
+def _is_decided(row: Sequence[str]) -> bool:
+    return bool(row[-1]) and not row[-1].endswith("?")
 
 
 def _fitting(rows: Sequence[Sequence[str]], room: int) -> Sequence[Sequence[str]]:
     """As many rows as there is room for, in their order: the first of those that are not decided go first."""
     if len(rows) <= room:
         return rows
-    wanted = sorted(range(len(rows)), key=lambda number: bool(rows[number][-1]))[: max(room, 1)]
+    wanted = sorted(range(len(rows)), key=lambda number: _is_decided(rows[number]))[: max(room, 1)]
     return [rows[number] for number in sorted(wanted)]
 
 
@@ -195,7 +201,7 @@ class PlainTask:
 
 
 class PlainBoard:
-    """Says a row when its last cell says something new, that is when it is decided, and now and then how far it is.
+    """Says a row when it is decided (see `LiveBoard`), and now and then how far it is.
 
     Args:
         header: What the cells of a row are called.
@@ -213,12 +219,12 @@ class PlainBoard:
     def show(self, rows: Sequence[Sequence[str]]) -> None:
         """Tell what is new, or after a while what is not."""
         for number, row in enumerate(rows):
-            if row[-1] and self._known.get(number) != row[-1]:
+            if _is_decided(row) and self._known.get(number) != row[-1]:
                 self._known[number] = row[-1]
                 self._say(f"{row[0]}: {row[-1]} ({self._figures(row)})")
         if self._clock() - self._told >= _QUIET_S:
-            decided = sum(bool(row[-1]) for row in rows)
-            going = next((f"; {row[0]}: {self._figures(row)}" for row in rows if not row[-1]), "")
+            decided = sum(map(_is_decided, rows))
+            going = next((f"; {row[0]}: {self._figures(row)}" for row in rows if not _is_decided(row)), "")
             self._say(f"... {decided} of {len(rows)} decided{going}")
 
     def _figures(self, row: Sequence[str]) -> str:

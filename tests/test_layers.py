@@ -101,3 +101,20 @@ def test_a_backend_is_appended_to_arguments_from_elsewhere() -> None:
     assert resolved({"backend": "q"}, config={"command_args": "--fast"}).command_args == "--fast --backend q"
     both = resolved({"backend": "q", "command_args": "-v"}, environment={"HARNESS_BACKEND": "p"})
     assert both.command_args == "-v --backend q"
+
+
+@pytest.mark.parametrize(
+    "given", [("NET latency", "ID_0_Conv"), '["NET latency", "ID_0_Conv"]', ('["NET latency"]', "ID_0_Conv")]
+)
+def test_regressed_types_are_words_or_the_json_list_of_fai_pep(given: object) -> None:
+    assert resolved({"regressed_types": given}).regressed_types == ("NET latency", "ID_0_Conv")
+
+
+def test_regressed_types_of_the_environment_are_shell_words() -> None:
+    found = resolved(environment={"HARNESS_REGRESSED_TYPES": "'NET latency' NET"})
+    assert found.regressed_types == ("NET latency", "NET")
+
+
+def test_a_broken_list_of_regressed_types_is_an_error() -> None:
+    with pytest.raises(UsageError, match="regressed_types"):
+        resolved({"regressed_types": '["NET"'})

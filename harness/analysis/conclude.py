@@ -20,6 +20,7 @@ from harness.core.note import Note
 from harness.core.result import BenchmarkInfo, FileInfo, Outcome, Result
 
 _SILENT = "the program ended well but reported no number"
+_NO_OPERATORS = "operators_unavailable"
 _SILENT_HINT = (
     "a program reports with lines such as "
     'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": "123"}'
@@ -44,6 +45,7 @@ def conclude(
         elif (lost := _lost(metrics, notes)) is not None:
             outcome, reason, hint = Outcome.FAILED, lost.message, lost.hint
         else:
+            notes = (*notes, *_untimed(metrics, notes, job.benchmark))
             notes = (*notes, *judge(metrics, measurement.launches, device.cores))
     return _result(
         job.benchmark,
@@ -113,6 +115,21 @@ def _lost(metrics: Sequence[Metric], notes: Sequence[Note]) -> Note | None:
     return min(found, key=lambda note: note.code != "lost_metric", default=None)
 
 
+def _untimed(metrics: Sequence[Metric], notes: Sequence[Note], benchmark: Benchmark) -> tuple[Note, ...]:
+    """That operators were asked for and none was told, unless the framework said why."""
+    told = any(metric.of_operator for metric in metrics) or any(note.code == _NO_OPERATORS for note in notes)
+    if not benchmark.operators or told:
+        return ()
+    return (
+        Note(
+            code=_NO_OPERATORS,
+            message="the program reported no time of an operator",
+            hint="a program that is started by `commands` reports them itself: lines with the operator's name as "
+            "`type`, and `latency` as `metric`",
+        ),
+    )
+
+
 def _silence(notes: Sequence[Note]) -> str:
     bad = next((note.message for note in notes if note.code == "bad_lines"), None)
     return f"{_SILENT}: {bad}" if bad else _SILENT
@@ -167,6 +184,7 @@ def _benchmark_info(benchmark: Benchmark) -> BenchmarkInfo:
         iterations=benchmark.iterations,
         time_limit_s=benchmark.time_limit_s,
         launches=benchmark.launches,
+        operators=benchmark.operators,
         category=benchmark.model.category,
         group=benchmark.model.group,
         specification=benchmark.origin.file.name,

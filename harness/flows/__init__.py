@@ -8,7 +8,7 @@
       self_check  a runner against itself
       series      several commits, one after the other
     exports, checks, devices, reports, builds, doctor, first_run  the other commands
-    plan, shares, jobs, lowering, reporting                       what flows share
+    plan, shares, jobs, lowering, reporting, showing              what flows share
 
 Threads: `run` and `compare` start one for each device; its measurements, and what is told of them, happen in it.
 Exceptions: what concerns one benchmark (`BenchmarkFailed`, a defect) becomes its result; what concerns a device

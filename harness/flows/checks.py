@@ -24,10 +24,14 @@ from harness.core.errors import (
 from harness.core.placeholders import names_in
 from harness.core.protocols import Exporter, Framework
 from harness.flows.plan import Assignment, Plan
+from harness.flows.showing import cell, show
 from harness.models.cache import ModelCache
 from harness.settings import Settings
-from reporters.screen.columns import printable, widened
-from reporters.streams import forget
+from reporters.screen.columns import KEEP, Column, fitted, widened
+
+_PLAN = ("id", "benchmark", "framework", "device", "threads", "launches × iterations", "limit", "files")
+_ALIKE = frozenset(_PLAN[2:7])
+"""What benchmarks of a plan often have in common."""
 
 _OPERATORS = frozenset(("|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1", "&>"))
 """Words that only a shell understands."""
@@ -43,7 +47,7 @@ def validate(benchmarks: Sequence[Benchmark], settings: Settings, console: Conso
     refuse(benchmarks, settings)
     _remark(benchmarks, settings, console)
     read = f"{_counted(len(benchmarks), 'benchmark')} in {_counted(len(settings.benchmark_file), 'file')}"
-    _show(Text(f"{read}: nothing to complain about"), console)
+    show(Text(f"{read}: nothing to complain about"), console)
 
 
 def refuse(benchmarks: Sequence[Benchmark], settings: Settings) -> None:
@@ -100,15 +104,16 @@ def _for_a_shell(benchmark: Benchmark) -> Iterator[Problem]:
 
 
 def show_plan(plan: Plan, settings: Settings, console: Console) -> None:
-    """What a run would do: every benchmark, where, with which files.
+    """What a run would do: every benchmark, where, with which files. What is the same for all stands above the table.
 
     Raises:
         SpecificationError: Something that a benchmark names does not exist.
     """
     cache = ModelCache(settings.model_cache)
-    rows = [_row(one, plan, cache) for one in plan.assignments]
-    header = ("id", "benchmark", "framework", "device", "threads", "launches × iterations", "limit", "files")
-    _show(_table(header, rows, title="Plan"), console)
+    columns = _plan_columns([_row(one, plan, cache) for one in plan.assignments])
+    shared = [f"{one.name} {one.cells[0].plain}" for one in columns if not one.telling and one.cells[0].plain]
+    show(Text(f"Plan: {', '.join(shared)}".rstrip(": ")), console)
+    show(fitted(columns, widened(console)), console)
     benchmarks = tuple({id(one.benchmark): one.benchmark for one in plan.assignments}.values())
     refuse(benchmarks, settings)
     _remark(benchmarks, settings, console)
@@ -121,7 +126,7 @@ def show_benchmarks(benchmarks: Sequence[Benchmark], console: Console) -> None:
         axes = ", ".join(f"{name}={value}" for name, value in one.axes.items())
         inputs = ", ".join(f"{tensor.name} {'x'.join(map(str, tensor.shape))}" for tensor in one.inputs)
         rows.append((str(one.id), one.title, one.metric, one.framework, axes, inputs))
-    _show(_table(("id", "benchmark", "metric", "framework", "matrix", "inputs"), rows), console)
+    show(_table(("id", "benchmark", "metric", "framework", "matrix", "inputs"), rows), console)
 
 
 def _framework(name: str, settings: Settings) -> Framework | HarnessError:
@@ -168,33 +173,29 @@ def _problem(place: Origin, message: str, hint: str | None) -> Problem:
 
 def _remark(benchmarks: Sequence[Benchmark], settings: Settings, console: Console) -> None:
     for remark in remarks(benchmarks, settings):
-        _show(Text(f"remark: {remark}"), console)
+        show(Text(f"remark: {remark}"), console)
 
 
-def _show(shown: Table | Text, console: Console) -> None:
-    """Print. What nobody reads any more (`| head`) goes nowhere, and the exit status stays what it would have been."""
-    try:
-        widened(console).print(shown, soft_wrap=isinstance(shown, Text))
-    except BrokenPipeError:
-        forget(console.file)
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> Table:
-    table = Table(title=title, title_justify="left", header_style="bold", pad_edge=False)
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    table = Table(header_style="bold", pad_edge=False)
     for name in header:
         table.add_column(name)
     for row in rows:
-        table.add_row(*map(_cell, row))
+        table.add_row(*map(cell, row))
     return table
-
-
-def _cell(text: str) -> Text:
-    """Names come from anywhere: they colour nothing and move no cursor."""
-    return Text(printable(text))
 
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _plan_columns(rows: Sequence[Sequence[str]]) -> list[Column]:
+    """Of a narrow screen the number goes first: names tell benchmarks apart, too."""
+    cells = [[cell(text) for text in column] for column in zip(*rows, strict=True)]
+    return [
+        Column(name, cells[number], weight=10 if name == "id" else KEEP, distinguishing=name in _ALIKE)
+        for number, name in enumerate(_PLAN)
+    ]
 
 
 def _row(one: Assignment, plan: Plan, cache: ModelCache) -> tuple[str, ...]:

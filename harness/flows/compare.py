@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -16,12 +16,12 @@ from harness.core.comparison import Comparison, Parameters, Verdict
 from harness.core.errors import ExitCode
 from harness.core.metric import ControlSide, Metric, convert
 from harness.core.note import Note
-from harness.core.protocols import Display
+from harness.core.protocols import Display, Reporter
 from harness.core.result import Outcome, Report, Result
 from harness.flows import self_check
 from harness.flows.contest import Contest, Versus
 from harness.flows.discoveries import Discoveries
-from harness.flows.jobs import job_of, meta_of, not_run
+from harness.flows.jobs import job_of, marked, meta_of, not_run
 from harness.flows.plan import Assignment, Builds, Failure, Files, Plan, dealt
 from harness.flows.reporting import Reporting
 from harness.flows.rounds import Rounds
@@ -41,6 +41,7 @@ class Request:
         metric: What to compare; None takes the latency.
         resume: Whether to go on where an interrupted comparison was.
         self_check: Whether both sides are meant to be the same: then equal bytes are compared all the same.
+        check: Called before each pair; what it raises ends the comparison, whose pairs stay for `resume`.
     """
 
     control: Side
@@ -49,12 +50,42 @@ class Request:
     metric: str | None = None
     resume: bool = False
     self_check: bool = False
+    check: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A comparison of commits that ended.
+
+    Attributes:
+        code: What it amounts to.
+        control: The runners of the control, or why there are none.
+        treatment: Those of the treatment.
+        stored: Whether every result is safe.
+    """
+
+    code: ExitCode
+    control: Builds
+    treatment: Builds
+    stored: bool
 
 
 def compare(request: Request, settings: Settings, display: Display) -> ExitCode:
     """Compare every benchmark of the specifications, and report as each is decided."""
+    return hold(request, settings, display).code
+
+
+def hold(request: Request, settings: Settings, display: Display, listeners: Sequence[Reporter] = ()) -> Held:
+    """The same for somebody who goes on with the results.
+
+    Args:
+        request: What to compare.
+        settings: What to measure, where and how.
+        display: Shown what happens.
+        listeners: Told each result, beside the reporters of the settings.
+    """
     plan = make_plan(settings)
-    reporting = Reporting(plugins.reporters(settings), display)
+    reporting = Reporting((*plugins.reporters(settings), *listeners), display)
     try:
         files = fetch(plan, settings, display)
         control = build_side(plan, request.control, display)
@@ -67,7 +98,8 @@ def compare(request: Request, settings: Settings, display: Display) -> ExitCode:
             self_check.remember(settings, plan, reporting.verdicts)
         display.say(self_check.sentence(reporting.verdicts, reporting.failed))
     display.say(reporting.summary(settings.local_reporter))
-    return reporting.exit_code(environment_of(control), environment_of(treatment))
+    code = reporting.exit_code(environment_of(control), environment_of(treatment))
+    return Held(code, control, treatment, stored=reporting.stored)
 
 
 class _Comparison:
@@ -98,9 +130,7 @@ class _Comparison:
         devices = {subject.device.identity: subject.device for subject in subjects}
         if not devices:
             return
-        discoveries: Discoveries[Contest] = Discoveries(
-            len(subjects), self._request.parameters.fdr, self._told
-        )
+        discoveries: Discoveries[Contest] = Discoveries(len(subjects), self._request.parameters.fdr, self._told)
         with ThreadPoolExecutor(len(devices)) as pool:
             workers = [
                 pool.submit(
@@ -114,6 +144,7 @@ class _Comparison:
                         discoveries=discoveries,
                         tell=lambda contest: self._tell(contest, discoveries),
                         refuse=self._refuse,
+                        check=self._request.check,
                         display=self._display,
                     ).run,
                     [subject for subject in subjects if subject.device.identity == identity],
@@ -181,7 +212,7 @@ class _Comparison:
             *(log.model_copy(update={"name": f"control-{log.name}"}) for log in control_side.logs),
             *treatment_side.logs,
         )
-        return Report(result=result, logs=logs)
+        return Report(result=marked(result, self._settings), logs=logs)
 
     def _refuse(self, versus: Versus, failure: Failure) -> None:
         self._report(self._without(Assignment(versus.treatment.benchmark, versus.device), failure))

@@ -57,6 +57,11 @@ class Reporting:
         """Results that have no numbers although they should."""
         return sum(count for outcome, count in self._outcomes.items() if outcome not in {Outcome.OK, *_NOT_RUN})
 
+    @property
+    def stored(self) -> bool:
+        """Whether the reporter that stores was told everything."""
+        return not self._untold["local"]
+
     def summary(self, place: Path | None = None) -> str:
         """How many ended how, in a sentence, and where they are.
 

@@ -168,6 +168,16 @@ def _named(wish: Wish) -> tuple[str, str | None, str | None]:
     return wish.source, wish.control, wish.treatment
 
 
+def place_of(wish: Wish) -> tuple[str, str]:
+    """Kind and place of the source that commits come from.
+
+    Raises:
+        UsageError: It is not said.
+    """
+    kind, _, place = _named(wish)[0].partition(":")
+    return kind, place
+
+
 def _sides(wish: Wish, settings: Settings, progress: Progress) -> tuple[Side, Side]:
     if wish.self_check:
         return installed, installed

@@ -46,6 +46,7 @@ class Rounds:
         discoveries: Knows the regressions that left, on all devices.
         tell: Told each comparison when it leaves.
         refuse: Told each comparison that cannot begin.
+        check: Called before each pair; what it raises ends the rounds.
         display: Shown the standings.
     """
 
@@ -61,6 +62,7 @@ class Rounds:
         discoveries: Discoveries[Contest],
         tell: Tell,
         refuse: Refuse,
+        check: Callable[[], None],
         display: Display,
     ) -> None:
         self._device = device
@@ -72,6 +74,7 @@ class Rounds:
         self._discoveries = discoveries
         self._tell = tell
         self._refuse = refuse
+        self._check = check
         self._display = display
 
     def run(self, subjects: Sequence[Versus]) -> None:
@@ -80,7 +83,7 @@ class Rounds:
             try:
                 session = stack.enter_context(self._platform.open(self._device, self._display))
             except EnvironmentProblem as error:
-                self._display.say(f"✗ {self._device.name}: {error}")
+                self._display.say(f"✗ {self._device.name}: {error.message}")
                 for versus in subjects:
                     self._refuse(versus, Failure(Outcome.DEVICE_LOST, error.message, error.hint, environment=True))
                 return
@@ -100,6 +103,7 @@ class Rounds:
             for contest in list(live):
                 if contest not in live:
                     continue  # it left with a lost device
+                self._check()
                 contest.step()
                 self._show(contests, board)
                 pause(contest.versus.treatment.benchmark.cooldown_s)

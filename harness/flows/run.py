@@ -100,7 +100,7 @@ def fetch(plan: Plan, settings: Settings, progress: Progress) -> Files:
                 file, model=benchmark.model, exporter=exporter, progress=progress, force=settings.force_export
             )
         except (BenchmarkFailed, EnvironmentProblem) as error:
-            progress.say(f"✗ {file.filename}: {error}")
+            progress.say(f"✗ {file.filename}: {error.message}")
             return Failure(Outcome.FAILED, error.message, error.hint)
         progress.say(describe(cached))
         return cached

@@ -117,7 +117,7 @@ def build_side(plan: Plan, side: Side, progress: Progress) -> Builds:
         except BenchmarkFailed as error:
             builds[key] = Failure(Outcome.UNSUPPORTED, error.message, error.hint)
         except EnvironmentProblem as error:
-            progress.say(f"✗ {pair.benchmark.framework}: {error}")
+            progress.say(f"✗ {pair.benchmark.framework}: {error.message}")
             builds[key] = Failure(Outcome.FAILED, error.message, error.hint, environment=True)
     return builds
 

@@ -13,7 +13,7 @@ from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.core.measurement import Job
 from harness.core.protocols import Progress, Session
 from harness.core.result import Outcome, RawLog, Report
-from harness.flows.jobs import meta_of, not_run
+from harness.flows.jobs import marked, meta_of, not_run
 from harness.flows.plan import Failure, Plan
 from harness.flows.reporting import Reporting
 from harness.flows.shares import Share
@@ -66,7 +66,7 @@ class Worker:
                     if self._share.left:
                         pause(job.benchmark.cooldown_s)
         except EnvironmentProblem as error:
-            self._progress.say(f"✗ {self._device.name}: {error}")
+            self._progress.say(f"✗ {self._device.name}: {error.message}")
             failure = Failure(Outcome.DEVICE_LOST, error.message, error.hint, environment=True)
             for job in self._share.abandon():
                 measured = error.report if isinstance(error, _Lost) and job is error.job else None
@@ -90,7 +90,7 @@ class Worker:
             if self._settings.debug or job.benchmark.log_output:
                 for log in measurement.logs:
                     self._progress.say(f"--- {job.benchmark.title} {log.name}\n{log.text.rstrip()}")
-            return Report(result=result, logs=measurement.logs)
+            return Report(result=marked(result, self._settings), logs=measurement.logs)
         except Interrupted:
             raise
         except Exception as error:  # noqa: BLE001 - isolation of one benchmark

@@ -37,11 +37,12 @@ from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BuildFailed, ExportFailed
 from harness.core.metric import Observation, convert
 from harness.core.note import Note
-from harness.core.protocols import Exporter, Framework
+from harness.core.protocols import Exporter, Framework, TurnTaking
 from harness.testing.contract import ContractBroken, expect
 from harness.testing.noise import NOISE, damaged, distorted
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import DEVICE
+from harness.testing.turns import ITERATIONS, expect_same_start, take_turns
 
 HERE: Final = Origin(file=Path("contract.json"), pointer="/tests/0", line=1)
 
@@ -59,6 +60,7 @@ class FrameworkCase:
         composes: Whether it composes commands at all; if not, it must refuse `benchmark` too.
         builds: Whether a runner can be had here.
         runs: Whether that runner can be started here, with the files of `benchmark` at their locations.
+        takes_turns: Whether that runner can take turns; asked only of a framework that is `TurnTaking`.
         device: What runners are built for.
         export: Something that it can export; needed of a framework that is an `Exporter`. It is not exported.
     """
@@ -71,6 +73,7 @@ class FrameworkCase:
     composes: bool = True
     builds: bool = True
     runs: bool = False
+    takes_turns: bool = True
     device: Device = field(default=DEVICE)
     export: Export | None = None
 
@@ -255,14 +258,38 @@ def its_runner_can_be_started(case: FrameworkCase) -> None:
     """The command that it composes runs, and says what it reads."""
     if not (case.runs and case.composes):
         return
-    build = _build(case)
-    there = {file.key: file.location or "" for file in (*case.benchmark.files, *case.benchmark.input_files)}
-    files = {**there, **{key: str(path) for key, path in build.programs.items()}}
-    completed = shell.run(case.create().command(case.benchmark, build, files))
+    completed = shell.run(_start(case))
     expect(completed.ok, f"{completed.command.argv} {completed.describe()}")
     observations, _ = case.create().parse((completed,), case.benchmark)
     seen = {observation.name for observation in observations}
     expect(set(case.observed) <= seen, f"a launch was to tell {sorted(case.observed)}, and told {sorted(seen)}")
+
+
+def its_start_for_turns_is_the_same_start(case: FrameworkCase) -> None:
+    """The same runner with the same files: only that it waits to be told when to iterate."""
+    framework, other = case.create(), case.create()
+    if not isinstance(framework, TurnTaking) or not isinstance(other, TurnTaking) or not case.composes:
+        return
+    for folder in ("/one", "/a folder; with $letters"):
+        command = _command(case, case.benchmark, _placed(case.benchmark, folder))
+        start = expect_same_start(framework, other, command)
+        lost = {word for word in command.argv if folder in word} - set(start.argv)
+        expect(not lost, f"its start for turns lacks {sorted(lost)}")
+
+
+def its_runner_takes_turns(case: FrameworkCase) -> None:
+    """It iterates as often as it is told, idles between, and tells everything at the end."""
+    framework = case.create()
+    if not isinstance(framework, TurnTaking) or not (case.runs and case.composes and case.takes_turns):
+        return
+    for told_to_end in (True, False):
+        completed = take_turns(framework.turns(_start(case)), told_to_end=told_to_end)
+        counts = _counts(case.create().parse((completed,), case.benchmark)[0])
+        for name, wanted in case.observed.items():
+            expect(name in counts, f"after its turns it told {sorted(counts)}, and not {name}")
+            if wanted == case.benchmark.iterations:
+                made = sum(ITERATIONS)
+                expect(counts[name] == made, f"it made {made} iterations, and told {counts[name]} of {name}")
 
 
 def fingerprints_of_exports_are_stable(case: FrameworkCase) -> None:
@@ -310,6 +337,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     it_reads_the_same_twice,
     its_observations_are_sound,
     its_runner_can_be_started,
+    its_start_for_turns_is_the_same_start,
+    its_runner_takes_turns,
     fingerprints_of_exports_are_stable,
     unknown_exports_fail_with_a_remedy,
 )
@@ -330,6 +359,14 @@ def _placed(benchmark: Benchmark, folder: str) -> dict[str, str]:
 def _command(case: FrameworkCase, benchmark: Benchmark, files: Mapping[str, str]) -> Command:
     build = Build(source="contract", commit="1", digest="0" * 64, programs={"program": Path(files["program"])})
     return case.create().command(benchmark, build, files)
+
+
+def _start(case: FrameworkCase) -> Command:
+    """The start of its runner here."""
+    build = _build(case)
+    there = {file.key: file.location or "" for file in (*case.benchmark.files, *case.benchmark.input_files)}
+    files = {**there, **{key: str(path) for key, path in build.programs.items()}}
+    return case.create().command(case.benchmark, build, files)
 
 
 def _parse(case: FrameworkCase, stdout: str, stderr: str = "", ending: Completed = _ENDINGS[0]) -> Parsed:
@@ -361,11 +398,17 @@ class _Reading:
 
 
 def _expect_observed(case: FrameworkCase, observations: Sequence[Observation], where: str) -> None:
+    counts = _counts(observations)
+    for name, wanted in case.observed.items():
+        expect(counts.get(name) == wanted, f"in {where} it observed {counts.get(name)} samples of {name}, not {wanted}")
+
+
+def _counts(observations: Sequence[Observation]) -> dict[str, int]:
+    """How many samples each metric has."""
     counts: dict[str, int] = {}
     for observation in observations:
         counts[observation.name] = counts.get(observation.name, 0) + len(observation.samples)
-    for name, wanted in case.observed.items():
-        expect(counts.get(name) == wanted, f"in {where} it observed {counts.get(name)} samples of {name}, not {wanted}")
+    return counts
 
 
 def _expect_sound(observation: Observation, text: str) -> None:

@@ -6,7 +6,7 @@
     def test_my_platform_keeps_the_contract(check: Check, tmp_path: Path) -> None:
         check(CASE, tmp_path)
 
-A check passes silently or raises `ContractBroken`.
+A check passes silently or raises `ContractBroken`. Those of live programs concern only sessions that are `Live`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,15 @@ from pathlib import Path
 from typing import Final
 
 from harness.core.command import Command, Completed
-from harness.core.protocols import Platform, Session
+from harness.core.protocols import Live, Platform, Session
 from harness.testing.contract import ContractBroken, expect
+from harness.testing.live import (
+    expect_company,
+    expect_conversation,
+    expect_end_to_be_told,
+    expect_no_survivors,
+    expect_patience,
+)
 from harness.testing.progress import RecordedProgress
 
 
@@ -44,6 +51,12 @@ class PlatformCase:
         platform = self.create()
         with platform.open(platform.devices()[0], RecordedProgress()) as session:
             yield session
+
+    @contextmanager
+    def live(self) -> Iterator[Live | None]:
+        """The same, where it holds programs that live at the same time."""
+        with self.session() as session:
+            yield session if isinstance(session, Live) else None
 
     def script(self, text: str, *arguments: str, timeout_s: float = 20.0, **env: str) -> Command:
         """A command that runs a shell script with arguments."""
@@ -190,6 +203,41 @@ def the_state_of_the_device_is_read(case: PlatformCase, _folder: Path) -> None:
     expect(second.busy is None or 0 <= second.busy <= 1, f"busy is {second.busy}, not a share")
 
 
+def live_programs_are_talked_with(case: PlatformCase, _folder: Path) -> None:
+    """Line by line, in both directions, and their end comes back like that of any program."""
+    with case.live() as session:
+        if session is not None:
+            expect_conversation(session, case.script)
+
+
+def live_programs_live_at_the_same_time(case: PlatformCase, _folder: Path) -> None:
+    """Two of them answer in turns: what comparisons with `--interleave process` need."""
+    with case.live() as session:
+        if session is not None:
+            expect_company(session, case.script)
+
+
+def the_end_of_a_live_program_is_told(case: PlatformCase, _folder: Path) -> None:
+    """Nobody waits for what cannot come."""
+    with case.live() as session:
+        if session is not None:
+            expect_end_to_be_told(session, case.script)
+
+
+def a_live_program_may_idle(case: PlatformCase, _folder: Path) -> None:
+    """Only the time in which somebody waits for it counts; then its limit holds."""
+    with case.live() as session:
+        if session is not None:
+            expect_patience(session, case.script)
+
+
+def no_live_program_survives_its_context(case: PlatformCase, _folder: Path) -> None:
+    """Nor do its children."""
+    with case.live() as session:
+        if session is not None:
+            expect_no_survivors(session, case.script, lambda path: _size(case, session, path))
+
+
 def _size(case: PlatformCase, session: Session, path: str) -> int:
     """Bytes of a file on the device, -1 when there is none."""
     completed: Completed = session.run(case.script('[ -e "$1" ] && wc -c < "$1" || echo -1', path))
@@ -208,4 +256,9 @@ CHECKS: Final[tuple[Check, ...]] = (
     pulling_moves_whole_files,
     long_output_arrives_whole,
     the_state_of_the_device_is_read,
+    live_programs_are_talked_with,
+    live_programs_live_at_the_same_time,
+    the_end_of_a_live_program_is_told,
+    a_live_program_may_idle,
+    no_live_program_survives_its_context,
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from harness.core.errors import SpecificationError
@@ -145,6 +146,7 @@ def test_a_yaml_document_means_what_its_json_means(value: object) -> None:
 
 @given(VALUES)
 def test_block_style_yaml_gives_the_same_pointers(value: object) -> None:
+    assume(not re.search(r"\d[eE]\+?\d{3}", json.dumps(value)))  # as plain words those are numbers that are too large
     document, problems = yaml_of(yaml.safe_dump(value, allow_unicode=True))
     assert document is not None, [str(problem) for problem in problems.sorted()]
     assert set(document.places) == set(lines_of(value))
