@@ -190,8 +190,8 @@ def pulling_moves_whole_files(case: PlatformCase, folder: Path) -> None:
 def long_output_arrives_whole(case: PlatformCase, _folder: Path) -> None:
     """A megabyte of output on both streams neither blocks nor is cut."""
     with case.session() as session:
-        script = 'i=0; while [ $i -lt 8192 ]; do printf "%0127d\\n" $i; printf "%0127d\\n" $i >&2; i=$((i+1)); done'
-        completed = session.run(case.script(script, timeout_s=60.0))
+        script = 'i=0; while [ $i -lt 8192 ]; do echo "$1"; echo "$1" >&2; i=$((i+1)); done'
+        completed = session.run(case.script(script, "x" * 127, timeout_s=60.0))
     expect(len(completed.stdout) == len(completed.stderr) == 8192 * 128, "output was lost")
 
 

@@ -1,0 +1,116 @@
+"""Who a phone is and what it is made of, from one round trip."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from harness.core.device import Device
+from harness.core.errors import EnvironmentProblem
+from platforms.android.phone import Phone
+from platforms.android.state import STATE_SCRIPT, parse_state
+
+_SCRIPT: Final = (
+    r"""
+getprop
+echo '[more]'
+echo "id=$(id -u)"
+echo "su=$(command -v su)"
+echo "kernel=$(uname -r)"
+echo "cores=$(ls -d /sys/devices/system/cpu/cpu[0-9]* | grep -c .)"
+while read -r name kib rest; do [ "$name" = MemTotal: ] && echo "memory_kib=$kib"; done </proc/meminfo
+cd /sys/devices/system/cpu/cpufreq 2>/dev/null && for policy in policy*; do
+  for file in scaling_governor cpuinfo_max_freq related_cpus; do
+    [ -r "$policy/$file" ] && read -r value <"$policy/$file" && echo "$policy.$file=$value"
+  done
+done
+echo '[state]'
+"""
+    + STATE_SCRIPT
+)
+_PROPERTY = re.compile(r"^\[([^\]]+)\]: \[([^\]]*)\]$", re.MULTILINE)
+_NO_SERIAL: Final = frozenset({"", "unknown", "0123456789ABCDEF", "0"})
+"""What phones without a serial number of their own say."""
+
+
+def describe(phone: Phone) -> Device:
+    """A phone as a device.
+
+    Raises:
+        DeviceLost: It went away, or does not answer.
+        EnvironmentProblem: It is too old, or does not let us in.
+    """
+    phone.check_features()
+    said = phone.sh(_SCRIPT)
+    if "[state]" not in said.stdout:
+        raise EnvironmentProblem(f"{phone.name} does not tell what it is: {said.stderr.strip()[:200]}")
+    return parse(phone.serial, said.stdout, time.time())
+
+
+def parse(serial: str, text: str, now: float) -> Device:
+    """From what the script printed.
+
+    Args:
+        serial: How the adb server calls the phone.
+        text: What was printed.
+        now: Unix seconds.
+    """
+    properties_text, _, rest = text.partition("[more]\n")
+    more_text, _, state_text = rest.partition("[state]\n")
+    properties = dict(_PROPERTY.findall(properties_text))
+    more = dict(line.split("=", 1) for line in more_text.splitlines() if "=" in line)
+    release, api = properties.get("ro.build.version.release", "?"), properties.get("ro.build.version.sdk", "?")
+    model = f"{properties.get('ro.product.manufacturer', '')} {properties.get('ro.product.model', '')}".strip()
+    return Device(
+        platform="android",
+        identity=_identity(properties, serial),
+        name=serial,
+        kind=model,
+        os=f"Android {release} (API {api})",
+        abi=properties.get("ro.product.cpu.abi", ""),
+        cores=max(1, _number(more.get("cores"))),
+        memory_bytes=1024 * _number(more.get("memory_kib")),
+        attributes={key: value for key, value in _attributes(properties, more, state_text, now).items() if value},
+    )
+
+
+def serialno(device: Device) -> str:
+    """`ro.serialno` of a device that `parse` made; empty where it has none."""
+    return device.attributes.get("serialno", "")
+
+
+def _identity(properties: Mapping[str, str], serial: str) -> str:
+    """The phone's own serial number, which no cable, port or network address changes; else what adb calls it."""
+    found = (properties.get(name, "") for name in ("ro.serialno", "ro.boot.serialno"))
+    return next((number for number in found if number not in _NO_SERIAL), serial)
+
+
+def _attributes(
+    properties: Mapping[str, str], more: Mapping[str, str], state_text: str, now: float
+) -> dict[str, str | None]:
+    state = parse_state(state_text, now)
+    policies = sorted({key.partition(".")[0] for key in more if key.startswith("policy")})
+    maker, soc = properties.get("ro.soc.manufacturer", ""), properties.get("ro.soc.model", "")
+    hardware = properties.get("ro.board.platform") or properties.get("ro.hardware")
+    return {
+        "serialno": properties.get("ro.serialno"),
+        "soc": f"{maker} {soc}".strip() or hardware,
+        "fingerprint": properties.get("ro.build.fingerprint"),
+        "kernel": more.get("kernel"),
+        "root": "adbd" if more.get("id") == "0" else "su" if more.get("su") else "no",
+        "governor": ", ".join(dict.fromkeys(more.get(f"{name}.scaling_governor", "?") for name in policies)),
+        "clusters": "; ".join(_cluster(more, name) for name in policies),
+        "battery": None if state.battery_percent is None else f"{state.battery_percent:.0f} %",
+        "temperature": None if state.temperature_c is None else f"{state.temperature_c:.1f} °C",
+    }
+
+
+def _cluster(more: Mapping[str, str], name: str) -> str:
+    mhz = _number(more.get(f"{name}.cpuinfo_max_freq")) // 1000
+    return f"CPU {more.get(f'{name}.related_cpus', '?')} up to {mhz} MHz"
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.strip().isdigit() else 0

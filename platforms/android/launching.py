@@ -1,0 +1,194 @@
+"""How a program is started on a phone, and what the phone says about it: one line for its shell, one round trip.
+
+The shell that adb starts stays as the program's parent: it tells the state afterwards, ends the program's whole
+process group when its time is over, and also when the connection ends (adb's daemon then sends SIGHUP). Lines that
+begin with a random mark separate what the shell says from what the program writes.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from typing import Final
+
+from harness.core.command import Command
+from harness.core.errors import BenchmarkFailed
+from platforms.android.state import STATE_SCRIPT
+
+STAMP: Final = "%n %d %i %s %y %z"
+"""What `stat` tells of a file that was staged: a program that changes it, or puts another in its place, shows."""
+
+_SHELL: Final = r"""
+say() { echo; echo "$mark $1"; }
+stop() { [ -n "$pid" ] && kill -9 -"$pid" "$pid"; [ -n "$dog" ] && kill -9 -"$dog" "$dog"; }
+trap 'stop 2>/dev/null; exit 129' HUP INT TERM
+__WIPE__
+say "began $(date '+%m-%d %H:%M:%S.000')"
+times
+say "$EPOCHREALTIME"
+exec 3<__STDIN__
+__PIN__ setsid sh -c "$child" sh "$@" <&3 3<&- &
+pid=$!
+__WATCHDOG__
+wait $pid 2>/dev/null
+code=$?
+now=$EPOCHREALTIME
+say "ended $code $pid $now"
+times
+stop 2>/dev/null
+say after
+__STATE__
+say files
+[ -s "$watched" ] && xargs -0 stat -L -c "$stamp" <"$watched" 2>&1 | sha256sum
+say done
+"""
+_WATCHDOG: Final = r"""
+setsid sh -c 'sleep "$1"; kill -9 -"$2" "$2"' sh "$limit" "$pid" >/dev/null 2>&1 </dev/null &
+dog=$!
+"""
+_WIPE: Final = r"""
+sync; __ROOT__ 'echo 3 >/proc/sys/vm/drop_caches' 2>/dev/null || { say unwiped; exit 1; }
+"""
+_TAIL_BYTES: Final = 1 << 16
+"""Where the last words of the phone are looked for."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_BEGUN: Final = r"\n{mark} began (.*?)\n(.*?)\n{mark} ([0-9.]*)\n"
+_ENDED: Final = (
+    r"\n{mark} ended ([0-9]+) ([0-9]+) ([0-9.]*)\n(.*?)\n{mark} after\n(.*?)\n{mark} files\n(.*?)\n{mark} done\n"
+)
+_TIMES = re.compile(rb"([0-9]+)m([0-9.]+)s\s+([0-9]+)m([0-9.]+)s")
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What surrounds a program.
+
+    Attributes:
+        folder: Where it starts, unless its command says otherwise.
+        watched: The phone's list of files that it must leave alone.
+        cpus: What it is pinned to; nothing means nowhere.
+        wipe: How to run a script as root, to drop the page cache before; None leaves the cache alone.
+        talks: Whether it can read what we tell it, and has all the time that we give it.
+    """
+
+    folder: str
+    watched: str
+    cpus: tuple[int, ...] = ()
+    wipe: str | None = None
+    talks: bool = False
+
+    @property
+    def prefix(self) -> tuple[str, ...]:
+        """What pins it."""
+        return ("taskset", f"{sum(1 << cpu for cpu in self.cpus):x}") if self.cpus else ()
+
+
+def line(command: Command, around: Around, mark: str) -> str:
+    """What the phone's shell shall run.
+
+    Args:
+        command: The program. Its arguments and variables arrive as they are.
+        around: What surrounds it.
+        mark: A word that no program writes.
+
+    Raises:
+        BenchmarkFailed: A variable has a name that no shell takes.
+    """
+    odd = next((name for name in command.env if not _NAME.fullmatch(name)), None)
+    if odd is not None:
+        raise BenchmarkFailed(f"{odd!r} is no name for a variable", hint="letters, digits and _")
+    # Variables are set last, right before the program: an LD_LIBRARY_PATH is not for the tools that start it.
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in command.env.items()]
+    child = "\n".join((f"cd {shlex.quote(str(command.cwd or around.folder))} || exit 126", *exports, 'exec "$@"'))
+    values = {
+        "mark": mark,
+        "child": child,
+        "limit": f"{command.timeout_s:.3f}",
+        "watched": around.watched,
+        "stamp": STAMP,
+        "pid": "",
+        "dog": "",
+    }
+    assignments = (f"{name}={shlex.quote(value)}" for name, value in values.items())
+    script = (
+        _SHELL.replace("__WATCHDOG__", "" if around.talks else _WATCHDOG)
+        .replace("__STDIN__", "&0" if around.talks else "/dev/null")
+        .replace("__PIN__", shlex.join(around.prefix))
+        .replace("__WIPE__", _WIPE.replace("__ROOT__", around.wipe) if around.wipe else "")
+        .replace("__STATE__", STATE_SCRIPT)
+    )
+    return "\n".join((*assignments, f"set -- {shlex.join(command.argv)}", script))
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What the phone said around a program.
+
+    Attributes:
+        code: Its exit status as a shell tells it: 128+n for signal n.
+        pid: Its process, and the group of its children.
+        out: What it wrote to standard output.
+        began: When, in the phone's own time and logcat's format.
+        wall_s: Seconds from its start to its end, by the phone's clock; None where that has no microseconds.
+        cpu_s: CPU seconds of its process and of the children that it waited for, in steps of 10 ms.
+        state: What `STATE_SCRIPT` printed afterwards.
+        files: Digest of the stamps of the watched files; empty when there are none.
+    """
+
+    code: int
+    pid: int
+    out: bytes
+    began: str
+    wall_s: float | None
+    cpu_s: float | None
+    state: str
+    files: str
+
+
+def has_ended(out: bytearray, mark: str) -> bool:
+    """Whether the phone has said everything. A daemon that the program left may still write behind it."""
+    return f"\n{mark} done\n".encode() in out[-_TAIL_BYTES:]
+
+
+def ending(out: bytes, mark: str) -> Ending | None:
+    """What the phone said around a program; None when it did not say everything."""
+    begun = re.search(_BEGUN.format(mark=mark).encode(), out, re.DOTALL)
+    ended = re.search(_ENDED.format(mark=mark).encode(), out, re.DOTALL)
+    if begun is None or ended is None:
+        return None
+    return Ending(
+        code=int(ended[1]),
+        pid=int(ended[2]),
+        out=out[begun.end() : ended.start()],
+        began=begun[1].decode(errors="replace"),
+        wall_s=_difference(_seconds(begun[3]), _seconds(ended[3])),
+        cpu_s=_difference(_children_s(begun[2]), _children_s(ended[4])),
+        state=ended[5].decode(errors="replace"),
+        files=(ended[6].decode(errors="replace").split() or [""])[0],
+    )
+
+
+def written(out: bytes, mark: str) -> bytes:
+    """What the program wrote so far, when it has not ended."""
+    begun = re.search(_BEGUN.format(mark=mark).encode(), out, re.DOTALL)
+    return out[begun.end() :] if begun else b""
+
+
+def _seconds(text: bytes) -> float | None:
+    return float(text) if text.count(b".") == 1 and len(text) > 1 else None
+
+
+def _children_s(times: bytes) -> float | None:
+    """The second line that the shell's `times` prints: user and system time of the children it waited for."""
+    found = _TIMES.findall(times)
+    if len(found) != 2:
+        return None
+    minutes, seconds, more_minutes, more_seconds = found[1]
+    return 60 * int(minutes) + float(seconds) + 60 * int(more_minutes) + float(more_seconds)
+
+
+def _difference(before: float | None, after: float | None) -> float | None:
+    if before is None or after is None or after < before:
+        return None
+    return round(after - before, 6)

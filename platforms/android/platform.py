@@ -1,0 +1,129 @@
+"""The platform `android`: every phone that the adb server sees and that lets us in, each held by one job at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+from harness.core.device import Device
+from harness.core.errors import DeviceLost, EnvironmentProblem
+from harness.core.protocols import Finding, Progress
+from harness.settings import Settings
+from platforms import lock
+from platforms.android import checkup, devices, returning
+from platforms.android.adb import AdbServer
+from platforms.android.folders import own_folder, session_folder
+from platforms.android.gates import Gate, Limits
+from platforms.android.journals import Journals
+from platforms.android.phone import Phone
+from platforms.android.preparation import Preparation, Wishes
+from platforms.android.root import as_root
+from platforms.android.session import AndroidSession, Prepared
+
+_AT_ONCE: Final = 32
+"""Phones that are asked at the same time."""
+
+
+class Android:
+    """Phones behind one adb server.
+
+    Args:
+        settings: What the run was asked to do.
+        server: The adb server.
+        locks: Folder of lock files; None takes the machine's.
+
+    Raises:
+        UsageError: A setting that cannot be meant.
+    """
+
+    name = "android"
+
+    def __init__(self, settings: Settings, server: AdbServer, *, locks: Path | None = None) -> None:
+        self._settings = settings
+        self._server = server
+        self._locks = locks
+        self._own = own_folder(settings.android_dir)
+        self._wishes = Wishes.of(settings)
+
+    def devices(self) -> Sequence[Device]:
+        """All phones that can be used, by identity. Those that cannot are told by `diagnose`."""
+        usable = [listed.serial for listed in self._server.listed() if listed.state == "device"]
+        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+            found = [device for device in pool.map(self._described, usable) if device is not None]
+        return distinct(found)
+
+    def diagnose(self) -> Sequence[Finding]:
+        """What of adb is there, and of every phone whether it can be used."""
+        return checkup.findings(self._server)
+
+    @contextlib.contextmanager
+    def open(self, device: Device, progress: Progress) -> Iterator[AndroidSession]:
+        """Hold a phone, prepare it, and put everything back at the end."""
+        phone = Phone(self._server, device.name)
+        path = lock.lock_path(f"android-{re.sub(r'[^A-Za-z0-9_.-]', '-', device.identity)}")
+        path = path if self._locks is None else self._locks / path.name
+        with lock.held(path, self._settings.lock_timeout, progress, device.name), contextlib.ExitStack() as stack:
+            self._check(phone, device)
+            yield self._opened(phone, device, progress, stack)
+
+    def _opened(self, phone: Phone, device: Device, progress: Progress, stack: contextlib.ExitStack) -> AndroidSession:
+        """What is put on the stack is left in an order in which the phone is first no longer interrupted."""
+        settings = self._settings
+        journals = Journals.of(settings.cache_dir, device.identity, self._own)
+        preparation = Preparation(phone, self._wishes, journals, progress)
+        folder = stack.enter_context(contextlib.ExitStack())
+        stack.callback(preparation.restore)
+        stack.callback(phone.finish)
+
+        def begin() -> Prepared:
+            preparation.prepare()
+            folder.close()
+            entered = folder.enter_context(session_folder(phone, self._own))
+            wipe = _root(phone) if settings.wipe_cache else None
+            return Prepared(entered, preparation.attributes, wipe)
+
+        def again() -> Prepared:
+            returning.wait(phone, devices.serialno(device), settings.return_timeout, progress)
+            return begin()
+
+        if settings.reboot:
+            returning.restart(phone, devices.serialno(device), settings.return_timeout, progress)
+        gate = Gate(device.name, Limits(timeout_s=settings.cool_timeout), progress)
+        return AndroidSession(phone, device, begin(), again, gate, cpus=settings.cpus)
+
+    def _check(self, phone: Phone, device: Device) -> None:
+        """That the phone is there, and the one that was found."""
+        state = self._server.state(phone.serial)
+        if state != "device":
+            raise checkup.unusable(phone.serial, state)
+        found = devices.describe(phone)
+        if found.identity != device.identity:
+            raise DeviceLost(f"{phone.serial} is another phone now", hint="ask for the devices again")
+
+    def _described(self, serial: str) -> Device | None:
+        """None for one that does not answer: it is told by `diagnose`, and does not hold up the others."""
+        try:
+            return devices.describe(Phone(self._server, serial))
+        except EnvironmentProblem:
+            return None
+
+
+def distinct(found: Sequence[Device]) -> tuple[Device, ...]:
+    """Each phone once, by identity; by its cable where it is also reached over the network."""
+    by_identity: dict[str, Device] = {}
+    for device in sorted(found, key=lambda device: (":" in device.name, device.name)):
+        by_identity.setdefault(device.identity, device)
+    return tuple(by_identity[identity] for identity in sorted(by_identity))
+
+
+def _root(phone: Phone) -> str:
+    found = as_root(phone)
+    if found is None:
+        raise EnvironmentProblem(
+            f"the page cache of {phone.name} cannot be dropped: it is not rooted", hint="leave --wipe_cache out"
+        )
+    return found

@@ -1,0 +1,224 @@
+"""A phone while it is held: files, program starts, state."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from harness.core.command import App, Command, Completed
+from harness.core.device import Device, DeviceState
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
+from harness.core.protocols import Staged
+from platforms.android import app, launching, logcat, placement
+from platforms.android.conversation import Conversation
+from platforms.android.folders import SessionFolder
+from platforms.android.gates import Gate
+from platforms.android.launching import Around
+from platforms.android.phone import Phone
+from platforms.android.readings import Readings
+from platforms.android.store import Store, refused
+
+_PULLED: Final = 'rm -f "$1"'
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A phone that is ready.
+
+    Attributes:
+        folder: The session's folder.
+        attributes: What was fixed on the phone, and what could not be.
+        wipe: What to write before a script so that root runs it, to drop the page cache before each launch; None
+            leaves the cache alone.
+    """
+
+    folder: SessionFolder
+    attributes: Mapping[str, str]
+    wipe: str | None = None
+
+
+class AndroidSession:
+    """A session on a phone (`Session`, `Gated`, `Returning` and `Live` of `harness.core.protocols`).
+
+    Args:
+        phone: The phone, held.
+        device: The same as a value.
+        prepared: It is ready.
+        again: Waits for it after it was away, and makes it ready again.
+        gate: Says when it can be measured on.
+        cpus: CPUs to choose from; None means all, `()` forbids pinning.
+    """
+
+    def __init__(
+        self,
+        phone: Phone,
+        device: Device,
+        prepared: Prepared,
+        again: Callable[[], Prepared],
+        gate: Gate,
+        *,
+        cpus: tuple[int, ...] | None = None,
+    ) -> None:
+        self._phone = phone
+        self._asked = device
+        self._again = again
+        self._gate = gate
+        self._cpus = cpus
+        self._readings = Readings(phone)
+        self._begin(prepared)
+
+    def stage(self, files: Mapping[str, Path], programs: Mapping[str, Path]) -> Staged:
+        """Data are links into the store; programs lie together, so that they find what they load.
+
+        Raises:
+            BenchmarkFailed: Names that cannot be.
+            DeviceLost: The phone went away.
+            EnvironmentProblem: No space there, or a file here cannot be read.
+        """
+        folder = f"{self._folder.path}/{self._staged}"
+        self._staged += 1
+        try:
+            started, state = self._store.stage(files, programs, folder)
+        except OSError as error:
+            raise EnvironmentProblem(f"cannot read {error.filename}: {error.strerror}") from error
+        self._readings.keep(state)
+        self._apks[folder] = next((path for path in started.values() if path.endswith(".apk")), None)
+        return Staged(folder, {name: f"{folder}/{name}" for name in files}, started)
+
+    def run(self, command: Command) -> Completed:
+        """Run pinned, in a process group of its own, which dies with the connection. One round trip, unless it fails.
+
+        Its time and CPU seconds are the phone's own; peak memory is not known there.
+
+        Raises:
+            BenchmarkFailed: A staged file was changed.
+            BenchmarkUnsupported: It cannot be pinned to its CPUs, or is an app that cannot be run.
+            DeviceLost: The phone went away, or does not answer.
+            EnvironmentProblem: The phone does not let its page cache be dropped.
+        """
+        if command.app is not None:
+            return self._app(command, command.app)
+        with self._conversation(command, talks=False) as conversation:
+            return self._ended(conversation)
+
+    @contextlib.contextmanager
+    def start(self, command: Command) -> Iterator[_Live]:
+        """Start as `run` does, to talk with. Its errors are those of `run`.
+
+        Raises:
+            BenchmarkUnsupported: It is an app; nobody can talk with those.
+        """
+        if command.app is not None:
+            raise BenchmarkUnsupported(f"{command.app.package} is an app, and cannot be talked with")
+        with self._conversation(command, talks=True) as conversation:
+            yield _Live(conversation, self._ended)
+
+    def pull(self, remote: str, local: Path) -> None:
+        """Fetch, then remove there. Two round trips.
+
+        Raises:
+            FileNotFoundError: The phone has no such file.
+            DeviceLost: The phone went away.
+        """
+        self._phone.pull(remote, local)
+        said = self._phone.sh(_PULLED, remote)
+        if said.exit_code:
+            local.unlink(missing_ok=True)
+            raise refused(self._phone.name, remote, said)
+
+    def state(self) -> DeviceState:
+        """The phone's state now, or as it was a moment ago when something else was asked."""
+        return self._readings.now().state
+
+    def settle(self) -> None:
+        """Wait until it is cool and charged. See `gates`."""
+        self._gate.settle(self._readings.now)
+
+    def regain(self) -> None:
+        """Wait for its return, and prepare it anew."""
+        self._readings.forget()
+        self._begin(self._again())
+
+    def _begin(self, prepared: Prepared) -> None:
+        self._wipe = prepared.wipe
+        self._folder = prepared.folder
+        self._store = Store(self._phone, self._folder.own, self._folder.path, self._folder.kept)
+        self._staged = 0
+        self._apks: dict[str, str | None] = {}
+        self._opened: set[str] = set()
+        self.device = self._asked.model_copy(update={"attributes": {**self._asked.attributes, **prepared.attributes}})
+
+    def _app(self, command: Command, which: App) -> Completed:
+        folders = [folder for folder in self._apks if any(f"{word}/".startswith(f"{folder}/") for word in command.argv)]
+        packages = {self._apks[folder] for folder in folders or self._apks}
+        if len(packages) > 1:
+            raise BenchmarkFailed(
+                f"{which.package} comes in several builds, and its extras do not tell which is meant",
+                hint="let one of them name a file, or {TGTDIR}",
+            )
+        for folder in set(folders) - self._opened:
+            self._store.open_to_apps(folder)
+            self._opened.add(folder)
+        apk = next(iter(packages), None)
+        ended = app.run(self._phone, command, which, own=self._folder.own, apk=apk, mark=secrets.token_hex(12))
+        self._readings.keep(ended.state)
+        return ended.completed
+
+    @contextlib.contextmanager
+    def _conversation(self, command: Command, *, talks: bool) -> Iterator[Conversation]:
+        cpus = self._placed(command)
+        around = Around(self._folder.path, self._store.watched, cpus, wipe=self._wipe, talks=talks)
+        started = replace(command, env=self._environment(command))
+        mark = secrets.token_hex(12)
+        with self._phone.shell(launching.line(started, around, mark), "a program ran on it") as stream:
+            yield Conversation(self._phone, command, around, stream, mark)
+
+    def _ended(self, conversation: Conversation) -> Completed:
+        ending, completed = conversation.finish()
+        if ending is None:
+            return completed
+        self._readings.keep(ending.state)
+        fate = "it ended well" if completed.ok else f"it {completed.describe()}"
+        self._store.check(ending.files, fate)
+        if completed.ok:
+            return completed
+        # In front: what the program itself said last is the reason that people read first.
+        said = logcat.about(self._phone, ending.pid, ending.began)
+        return replace(completed, stderr=said + completed.stderr)
+
+    def _environment(self, command: Command) -> Mapping[str, str]:
+        """Programs find the libraries beside them, after those that the command names itself."""
+        beside = next((folder for word in command.argv if (folder := self._store.libraries_of(word))), None)
+        if beside is None:
+            return command.env
+        named = command.env.get("LD_LIBRARY_PATH")
+        return {**command.env, "LD_LIBRARY_PATH": f"{named}:{beside}" if named else beside}
+
+    def _placed(self, command: Command) -> tuple[int, ...]:
+        cores = self._folder.cores
+        if command.cpus is not None:
+            return placement.checked(cores, command.cpus)
+        if command.threads is None or self._cpus == ():
+            return ()
+        return placement.choose(cores, placement.checked(cores, self._cpus or ()), command.threads)
+
+
+@dataclass(frozen=True, slots=True)
+class _Live:
+    """A live process, and what is to be done at its end."""
+
+    conversation: Conversation
+    ended: Callable[[Conversation], Completed]
+
+    def tell(self, line: str) -> None:
+        self.conversation.tell(line)
+
+    def hear(self, line: str) -> bool:
+        return self.conversation.hear(line)
+
+    def finish(self) -> Completed:
+        return self.ended(self.conversation)

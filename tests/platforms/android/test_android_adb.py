@@ -1,0 +1,180 @@
+"""What the real adbd and the real adb server do, and what we make of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
+from harness.testing.android.lab import Lab
+from harness.testing.android.phone import StandIn
+from platforms.android import wire
+from platforms.android.adb import AdbServer
+from platforms.android.phone import Phone
+
+pytestmark = pytest.mark.slow
+
+TMP = "/data/local/tmp"
+
+
+@contextmanager
+def soon(act: object, after_s: float = 0.5) -> Iterator[None]:
+    assert callable(act)
+    timer = threading.Timer(after_s, act)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.join()
+
+
+@pytest.fixture
+def alone(broken_lab: Lab) -> tuple[Phone, StandIn]:
+    stand_in = broken_lab.phones[0]
+    return Phone(AdbServer(broken_lab.server), stand_in.serial), stand_in
+
+
+def test_exit_codes_and_streams_arrive_apart(phone: Phone) -> None:
+    said = phone.sh('echo "$1"; echo err >&2; exit 3 # a comment', "a 'b' $c\n;d")
+    assert (said.exit_code, said.stdout, said.stderr) == (3, "a 'b' $c\n;d\n", "err\n")
+
+
+def test_scripts_can_read_what_they_are_given(phone: Phone) -> None:
+    given = bytes(range(256)) * 1000
+    assert phone.sh("wc -c", stdin=given).stdout.strip() == str(len(given))
+
+
+def test_a_script_that_talks_all_the_time_is_ended_in_time(phone: Phone) -> None:
+    started = time.monotonic()
+    with pytest.raises(EnvironmentProblem, match="more than 1 s"):
+        phone.sh("while :; do echo x; sleep 0.01; done", timeout_s=1.0)
+    assert time.monotonic() - started < 8
+
+
+def test_a_command_that_adb_cannot_carry_is_refused(phone: Phone) -> None:
+    with pytest.raises(EnvironmentProblem, match="bytes cannot be sent"):
+        phone.sh("true", "x" * 70_000)
+
+
+def test_an_unplug_never_looks_like_short_output(alone: tuple[Phone, StandIn]) -> None:
+    phone, stand_in = alone
+    with soon(stand_in.unplug), pytest.raises(DeviceLost):
+        phone.sh("echo begun; sleep 20")
+
+
+def test_a_hung_phone_is_noticed(alone: tuple[Phone, StandIn], monkeypatch: pytest.MonkeyPatch) -> None:
+    phone, stand_in = alone
+    monkeypatch.setattr(wire, "ANSWER_S", 1.0)
+    stand_in.freeze()
+    started = time.monotonic()
+    with pytest.raises(DeviceLost, match="did not answer"):
+        phone.sh("echo hi")
+    assert time.monotonic() - started < 30
+
+
+def test_a_phone_that_does_not_trust_us_is_told_with_the_remedy(alone: tuple[Phone, StandIn]) -> None:
+    phone, stand_in = alone
+    stand_in.unauthorise()
+    deadline = time.monotonic() + 20
+    while phone.server.state(phone.serial) != "unauthorized" and time.monotonic() < deadline:
+        time.sleep(0.1)
+    with pytest.raises(EnvironmentProblem, match="trust") as caught:
+        phone.sh("echo hi")
+    assert "Allow USB debugging" in str(caught.value)
+
+
+def test_a_server_that_was_killed_is_started_again(broken_lab: Lab) -> None:
+    server = AdbServer(broken_lab.server)
+    phone = Phone(server, broken_lab.phones[0].serial)
+    with soon(broken_lab.kill_server), pytest.raises(DeviceLost):
+        phone.sh("sleep 20")
+    try:
+        assert server.listed() == ()
+        server.connect(phone.serial)
+        deadline = time.monotonic() + 20
+        while server.state(phone.serial) != "device" and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert phone.sh("echo back").stdout == "back\n"
+    finally:
+        broken_lab.kill_server()
+
+
+def test_a_server_elsewhere_is_not_started() -> None:
+    with pytest.raises(EnvironmentProblem, match="no adb server"):
+        AdbServer("127.0.0.2:1").listed()
+
+
+@pytest.mark.parametrize("address", ["", "nowhere", "host:", ":5037", "host:0", "host:99999", "host:x"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(UsageError, match="no address"):
+        AdbServer(address)
+
+
+def test_files_arrive_as_they_were_sent(phone: Phone, tmp_path: Path) -> None:
+    sent, got = tmp_path / "sent", tmp_path / "deep" / "got"
+    sent.write_bytes(bytes(range(256)) * 5000)
+    phone.push(sent, f"{TMP}/a file")
+    phone.pull(f"{TMP}/a file", got)
+    assert got.read_bytes() == sent.read_bytes()
+    phone.sh('rm "$1"', f"{TMP}/a file")
+
+
+def test_a_refused_push_tells_the_reason(phone: Phone, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(EnvironmentProblem, match="refuses"):
+        phone.push(tmp_path / "file", "/proc/no/file")
+
+
+def test_what_does_not_arrive_whole_is_noticed_by_its_hash(
+    phone: Phone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("x")
+    monkeypatch.setattr(phone, "send", lambda files: phone.sh('echo y >"$1"', files[0][1]))
+    with pytest.raises(EnvironmentProblem, match="as it was sent"):
+        phone.push(tmp_path / "file", f"{TMP}/other")
+    phone.sh('rm "$1"', f"{TMP}/other")
+
+
+@pytest.mark.parametrize("remote", [f"{TMP}/missing", TMP])
+def test_pulling_what_is_no_file_leaves_nothing(phone: Phone, tmp_path: Path, remote: str) -> None:
+    with pytest.raises(FileNotFoundError):
+        phone.pull(remote, tmp_path / "got")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cut_while_pulling_leaves_nothing(alone: tuple[Phone, StandIn], tmp_path: Path) -> None:
+    phone, stand_in = alone
+    phone.sh('head -c 3000000 /dev/zero >"$1"', f"{TMP}/zeros")
+    stand_in.cut_after(1_000_000)
+    with pytest.raises(DeviceLost):
+        phone.pull(f"{TMP}/zeros", tmp_path / "got")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cut_while_pushing_is_noticed(alone: tuple[Phone, StandIn], tmp_path: Path) -> None:
+    phone, stand_in = alone
+    (tmp_path / "zeros").write_bytes(bytes(3_000_000))
+    stand_in.cut_after(1_000_000)
+    with pytest.raises(DeviceLost):
+        phone.push(tmp_path / "zeros", f"{TMP}/zeros")
+
+
+def test_a_full_phone_is_told_with_the_remedy(alone: tuple[Phone, StandIn], tmp_path: Path) -> None:
+    phone, stand_in = alone
+    (tmp_path / "zeros").write_bytes(bytes(3_000_000))
+    stand_in.fill(1_000_000)
+    with pytest.raises(EnvironmentProblem, match="no space left") as caught:
+        phone.push(tmp_path / "zeros", f"{TMP}/zeros")
+    assert "--android_dir" in str(caught.value)
+
+
+def test_a_file_that_cannot_be_written_here_is_not_the_phone_s_fault(phone: Phone, tmp_path: Path) -> None:
+    (tmp_path / "got.part").mkdir()
+    with pytest.raises((EnvironmentProblem, OSError)) as caught:
+        phone.pull("/system/bin/sh", tmp_path / "got")
+    assert not isinstance(caught.value, DeviceLost)

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.core.command import Command
+from harness.core.device import Device
+from harness.core.errors import EnvironmentProblem, UsageError
+from harness.core.protocols import Diagnosable
+from harness.settings import Settings
+from harness.testing.android import phones
+from harness.testing.android.lab import Lab
+from harness.testing.progress import RecordedProgress
+from platforms.android import create
+from platforms.android.adb import AdbServer
+from platforms.android.devices import parse
+from platforms.android.folders import own_folder
+from platforms.android.phone import Phone
+from platforms.android.platform import distinct
+from tests.platforms.android.conftest import MakePlatform
+
+PIXEL = """\
+[ro.board.platform]: [gs201]
+[ro.build.fingerprint]: [google/cheetah/cheetah:14/UQ1A.240105.004/11206848:user/release-keys]
+[ro.build.version.release]: [14]
+[ro.build.version.sdk]: [34]
+[ro.product.cpu.abi]: [arm64-v8a]
+[ro.product.manufacturer]: [Google]
+[ro.product.model]: [Pixel 7 Pro]
+[ro.serialno]: [2A1B1FDH300PPA]
+[ro.soc.manufacturer]: [Google]
+[ro.soc.model]: [GS201]
+[more]
+id=2000
+su=
+kernel=5.10.157-android13-4
+cores=8
+memory_kib=11738376
+policy0.scaling_governor=sched_pixel
+policy0.cpuinfo_max_freq=1803000
+policy0.related_cpus=0 1 2 3
+policy6.scaling_governor=sched_pixel
+policy6.cpuinfo_max_freq=2850000
+policy6.related_cpus=6 7
+[state]
+[battery]
+  level: 83
+  temperature: 261
+[end]
+"""
+
+
+def device(identity: str, name: str) -> Device:
+    return Device(platform="android", identity=identity, name=name)
+
+
+def test_a_phone_is_described_by_what_it_says() -> None:
+    pixel = parse("adb-2A1B1FDH300PPA-x._adb-tls-connect._tcp", PIXEL, 0.0)
+    assert pixel.identity == "2A1B1FDH300PPA"
+    assert (pixel.kind, pixel.os, pixel.abi) == ("Google Pixel 7 Pro", "Android 14 (API 34)", "arm64-v8a")
+    assert (pixel.cores, pixel.memory_bytes) == (8, 11738376 * 1024)
+    assert pixel.attributes["soc"] == "Google GS201"
+    assert pixel.attributes["root"] == "no"
+    assert pixel.attributes["governor"] == "sched_pixel"
+    assert pixel.attributes["clusters"] == "CPU 0 1 2 3 up to 1803 MHz; CPU 6 7 up to 2850 MHz"
+    assert pixel.attributes["battery"] == "83 %"
+
+
+@pytest.mark.parametrize("number", ["", "unknown", "0123456789ABCDEF"])
+def test_a_phone_without_a_number_of_its_own_is_called_what_adb_calls_it(number: str) -> None:
+    assert parse("10.0.0.7:5555", PIXEL.replace("2A1B1FDH300PPA", number), 0.0).identity == "10.0.0.7:5555"
+
+
+@given(st.text())
+def test_whatever_a_phone_says_it_has_an_identity(text: str) -> None:
+    assert parse("serial", text, 0.0).identity
+    assert parse("serial", PIXEL[: len(text)] + text, 0.0).identity
+
+
+def test_a_phone_that_is_reached_twice_is_one_and_its_cable_wins() -> None:
+    found = distinct([device("B", "10.0.0.7:5555"), device("B", "B"), device("A", "10.0.0.8:5555")])
+    assert [(one.identity, one.name) for one in found] == [("A", "10.0.0.8:5555"), ("B", "B")]
+
+
+@pytest.mark.parametrize("folder", ["", "/", "sdcard", "/a\nb"])
+def test_what_is_no_folder_of_a_phone_is_refused(folder: str) -> None:
+    with pytest.raises(UsageError, match="--android_dir"):
+        own_folder(folder)
+    with pytest.raises(UsageError, match="--android_dir"):
+        create(Settings(android_dir=folder, adb_server="127.0.0.1:5037"))
+
+
+def test_without_a_server_nothing_is_there_and_the_checkup_says_so() -> None:
+    platform = create(Settings(adb_server="127.0.0.2:1"))
+    with pytest.raises(EnvironmentProblem, match="no adb server"):
+        platform.devices()
+    assert isinstance(platform, Diagnosable)
+    assert [finding.ok for finding in platform.diagnose() if finding.name == "adb server"] == [False]
+
+
+@pytest.mark.slow
+def test_a_phone_is_found_with_one_round_trip(lab: Lab, make_platform: MakePlatform) -> None:
+    platform = make_platform(lab)
+    lab.phones[0].round_trips = 0
+    (found,) = platform.devices()
+    assert lab.phones[0].round_trips == 1
+    assert found.name == lab.phones[0].serial
+    assert found.identity == lab.phones[0].read("/services/properties/ro.serialno").strip()
+    assert found.cores == 8
+    assert found.memory_bytes > 0
+
+
+@pytest.mark.slow
+def test_a_phone_that_does_not_let_us_in_is_told_by_the_checkup(broken_lab: Lab, make_platform: MakePlatform) -> None:
+    platform, stand_in = make_platform(broken_lab), broken_lab.phones[0]
+    (device_before,) = platform.devices()
+    stand_in.unauthorise()
+    deadline = time.monotonic() + 20
+    server = AdbServer(broken_lab.server)
+    while server.state(stand_in.serial) != "unauthorized" and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert platform.devices() == ()
+    (finding,) = (finding for finding in platform.diagnose() if finding.name == stand_in.serial)
+    assert (finding.ok, finding.found) == (False, "unauthorized")
+    assert "Allow USB debugging" in finding.remedy
+    with pytest.raises(EnvironmentProblem, match="unauthorized"), platform.open(device_before, RecordedProgress()):
+        pass
+
+
+@pytest.mark.slow
+def test_a_phone_is_held_by_one_session_at_a_time(lab: Lab, make_platform: MakePlatform) -> None:
+    first, second = make_platform(lab), make_platform(lab, lock_timeout=0.3)
+    (found,) = first.devices()
+    with (
+        first.open(found, RecordedProgress()),
+        pytest.raises(EnvironmentProblem, match="another harness"),
+        second.open(found, RecordedProgress()),
+    ):
+        pass
+
+
+@pytest.mark.slow
+def test_a_phone_is_restarted_before_it_is_measured_on_if_that_is_asked(
+    broken_lab: Lab, make_platform: MakePlatform
+) -> None:
+    platform = make_platform(broken_lab, reboot=True)
+    phone = Phone(AdbServer(broken_lab.server), broken_lab.phones[0].serial)
+    boot = "cat /proc/sys/kernel/random/boot_id"
+    before = phone.sh(boot).stdout
+    with platform.open(platform.devices()[0], RecordedProgress()) as session:
+        assert session.run(Command(("/system/bin/sh", "-c", "echo up"))).stdout == "up\n"
+    assert phone.sh(boot).stdout != before
+
+
+@pytest.mark.slow
+def test_what_is_left_on_the_way_out_is_put_back(lab: Lab, make_platform: MakePlatform) -> None:
+    platform = make_platform(lab)
+    (found,) = platform.devices()
+
+    def animations(text: str) -> Command:
+        return Command(("/system/bin/sh", "-c", text))
+
+    with platform.open(found, RecordedProgress()) as session:
+        read = animations("settings get global window_animation_scale")
+        during = session.run(read).stdout
+        assert "fixed_performance" in " ".join(session.device.attributes)
+    with platform.open(found, RecordedProgress()) as session:
+        assert session.run(read).stdout == during
+    assert during.strip() in {"0", "0.0"}
+
+
+@pytest.mark.slow
+def test_twenty_phones_are_used_at_once(make_platform: MakePlatform, lab: Lab, tmp_path: Path) -> None:
+    (tmp_path / "model").write_bytes(bytes(500_000))
+    with phones(20) as many:
+        platform = make_platform(many)
+        found = platform.devices()
+        assert len({device.identity for device in found}) == 20
+
+        def measure(device: Device) -> str:
+            with platform.open(device, RecordedProgress()) as session:
+                staged = session.stage({"model": tmp_path / "model"}, {})
+                script = 'wc -c <"$1"; getprop ro.serialno'
+                return session.run(Command(("/system/bin/sh", "-c", script, "sh", staged.files["model"]))).stdout
+
+        with ThreadPoolExecutor(max_workers=20) as pool:
+            said = list(pool.map(measure, found))
+    assert said == [f"500000\n{device.identity}\n" for device in found]

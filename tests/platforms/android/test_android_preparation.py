@@ -1,0 +1,375 @@
+"""Preparation against this machine's shell, with Android's commands as scripts over files (see `_SERVICES`)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from harness.core.errors import DeviceLost, EnvironmentProblem, HarnessError, UsageError
+from harness.settings import Settings
+from harness.shell import Interrupted
+from harness.testing.progress import RecordedProgress
+from platforms.android.journals import Journals
+from platforms.android.preparation import Preparation, Wishes
+
+pytestmark = pytest.mark.slow
+
+_SERVICES = """#!/bin/sh
+cd "$HERE" || exit 1
+name=${0##*/}
+[ -e "broken/$name" ] && { cat "broken/$name"; exit 255; }
+case "$name $*" in
+"getprop ro.build.version.sdk") cat api ;;
+"id -u") cat uid ;;
+"su 0 id -u") [ -e su_android ] && echo 0 ;;
+"su 0 sh -c "*) shift 3; echo 0 >uid; eval "$1" ;;
+"su -c id -u") [ -e su_magisk ] && echo 0 ;;
+"su -c "*) shift; echo 0 >uid; eval "$1" ;;
+"settings get "*) cat "settings/$2.$3" 2>/dev/null || echo null ;;
+"settings put "*) echo "$4" >"settings/$2.$3" ;;
+"settings delete "*) rm "settings/$2.$3" ;;
+"dumpsys power") cat power ;;
+"input keyevent KEYCODE_WAKEUP") echo '  mWakefulness=Awake' >power ;;
+"input keyevent KEYCODE_SLEEP") echo '  mWakefulness=Dozing' >power ;;
+"cmd power set-fixed-performance-mode-enabled "*) echo "$3" >fixed ;;
+"cmd connectivity airplane-mode enable") echo 1 >settings/global.airplane_mode_on ;;
+"cmd connectivity airplane-mode disable") echo 0 >settings/global.airplane_mode_on ;;
+*) echo "$name: inaccessible or not found" >&2; exit 127 ;;
+esac
+"""
+_COMMANDS = ("getprop", "id", "su", "settings", "dumpsys", "input", "cmd")
+
+
+@dataclass(frozen=True)
+class Said:
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+@dataclass
+class PhoneHere:
+    """Scripts run in this machine's shell, with a folder for the phone's state."""
+
+    here: Path
+    name: str = "Pixel"
+    over_network: bool = False
+    round_trips: int = 0
+    fails: list[HarnessError] = field(default_factory=list)
+
+    def sh(self, script: str, *arguments: str, timeout_s: float = 20.0, stdin: bytes = b"") -> Said:
+        self.round_trips += 1
+        if self.fails:
+            raise self.fails.pop(0)
+        moved = [text.replace("/sys/devices/system/cpu/cpufreq", str(self.here / "cpufreq")) for text in arguments]
+        environment = {"PATH": f"{self.here / 'bin'}:{os.environ['PATH']}", "HERE": str(self.here)}
+        argv = ["sh", "-c", script, "sh", *moved]
+        done = subprocess.run(argv, check=False, input=stdin, capture_output=True, env=environment, timeout=timeout_s)
+        return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def read(self, path: str) -> str | None:
+        file = self.here / path
+        return file.read_text().strip() if file.exists() else None
+
+    def write(self, path: str, text: str) -> None:
+        (self.here / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.here / path).write_text(f"{text}\n")
+
+    def everything(self) -> dict[str, str]:
+        """All of the phone's state that a person could see."""
+        seen = [file for name in ("settings", "cpufreq") for file in sorted((self.here / name).rglob("*"))]
+        states = {str(file.relative_to(self.here)): file.read_text() for file in seen if file.is_file()}
+        return states | {"power": self.read("power") or "", "fixed": self.read("fixed") or ""}
+
+
+@pytest.fixture
+def phone(tmp_path: Path) -> PhoneHere:
+    made = PhoneHere(tmp_path / "a phone")
+    for command in _COMMANDS:
+        made.write(f"bin/{command}", _SERVICES)
+        (made.here / "bin" / command).chmod(0o755)
+    states = {
+        "api": "34",
+        "uid": "2000",
+        "power": "  mWakefulness=Dozing",
+        "fixed": "false",
+        "settings/global.window_animation_scale": "1.0",
+        "settings/global.transition_animation_scale": "0.5",
+        "settings/global.airplane_mode_on": "0",
+        "settings/system.screen_off_timeout": "30000",
+        "cpufreq/policy0/scaling_governor": "schedutil",
+        "cpufreq/policy0/scaling_min_freq": "300000",
+        "cpufreq/policy0/scaling_max_freq": "1800000",
+        "cpufreq/policy0/scaling_available_frequencies": "300000 900000 1800000",
+        "cpufreq/policy0/scaling_available_governors": "schedutil performance",
+    }
+    for path, text in states.items():
+        made.write(path, text)
+    return made
+
+
+@pytest.fixture
+def journals(tmp_path: Path, phone: PhoneHere) -> Journals:
+    return Journals(tmp_path / "cache" / "ABC.json", str(phone.here / "own" / "changes"), "ABC")
+
+
+@pytest.fixture
+def progress() -> RecordedProgress:
+    return RecordedProgress()
+
+
+Prepare = Callable[..., Preparation]
+
+
+@pytest.fixture
+def prepared(phone: PhoneHere, journals: Journals, progress: RecordedProgress) -> Prepare:
+    def prepare(set_freq: str | None = None, screen: str = "keep", *, airplane: bool = False) -> Preparation:
+        return Preparation(phone, Wishes(set_freq, airplane, screen), journals, progress)
+
+    return prepare
+
+
+def nothing_written(phone: PhoneHere, journals: Journals) -> bool:
+    return not journals.host.exists() and not Path(journals.phone).exists()
+
+
+def test_a_phone_is_prepared_and_put_back_in_three_round_trips(
+    phone: PhoneHere, prepared: Prepare, journals: Journals, progress: RecordedProgress
+) -> None:
+    before = phone.everything()
+    with prepared(airplane=True, screen="on") as preparation:
+        assert phone.round_trips == 2
+        assert phone.read("fixed") == "true"
+        assert phone.read("power") == "mWakefulness=Awake"
+        assert phone.read("settings/global.airplane_mode_on") == "1"
+        assert phone.read("settings/global.window_animation_scale") == "0"
+        assert phone.read("settings/global.animator_duration_scale") == "0"
+        assert phone.read("settings/global.stay_on_while_plugged_in") == "7"
+        assert preparation.attributes == {
+            "fixed_performance": "on",
+            "animations": "off",
+            "screen": "on",
+            "airplane": "on",
+        }
+        assert journals.host.exists()
+        assert Path(journals.phone).exists()
+    assert phone.round_trips == 3
+    assert phone.everything() == before  # also: what was absent is absent again
+    assert nothing_written(phone, journals)
+    assert progress.lines == []
+
+
+def test_everything_is_put_back_after_a_failure_and_an_interruption(phone: PhoneHere, prepared: Prepare) -> None:
+    before = phone.everything()
+    for error in (EnvironmentProblem("it failed"), KeyboardInterrupt()):
+        with pytest.raises(type(error)), prepared():
+            raise error
+        assert phone.everything() == before
+
+
+def test_what_a_killed_run_changed_is_put_back_by_the_next(
+    phone: PhoneHere, prepared: Prepare, journals: Journals, progress: RecordedProgress
+) -> None:
+    before = phone.everything()
+    prepared(screen="on").__enter__()  # and never left
+    with prepared():
+        assert phone.read("power") == "mWakefulness=Dozing"
+        assert phone.read("settings/global.window_animation_scale") == "0"
+    assert phone.everything() == before
+    assert nothing_written(phone, journals)
+    assert "put back what an earlier run left behind" in progress.lines[0]
+
+
+@pytest.mark.parametrize("lost", ["host", "phone"])
+def test_either_journal_is_enough(phone: PhoneHere, prepared: Prepare, journals: Journals, lost: str) -> None:
+    before = phone.everything()
+    prepared(airplane=True).__enter__()
+    Path(getattr(journals, lost)).unlink()
+    with prepared():
+        assert phone.read("settings/global.airplane_mode_on") == "0"
+    assert phone.everything() == before
+
+
+def test_a_journal_is_written_before_anything_is_changed(phone: PhoneHere, prepared: Prepare) -> None:
+    phone.write("own", "a file where the folder should be")
+    before = phone.everything()
+    with pytest.raises(EnvironmentProblem, match="nothing was changed"):
+        prepared().__enter__()
+    assert phone.everything() == before
+
+
+def test_what_somebody_changes_meanwhile_is_respected(
+    phone: PhoneHere, prepared: Prepare, journals: Journals, progress: RecordedProgress
+) -> None:
+    with prepared():
+        phone.write("settings/global.window_animation_scale", "0.25")
+    assert phone.read("settings/global.window_animation_scale") == "0.25"
+    assert phone.read("settings/global.transition_animation_scale") == "0.5"
+    assert nothing_written(phone, journals)
+    assert "window_animation_scale was changed to 0.25 meanwhile" in progress.lines[0]
+
+
+def test_what_cannot_be_put_back_is_told_and_tried_again_by_the_next_run(
+    phone: PhoneHere, prepared: Prepare, journals: Journals, progress: RecordedProgress
+) -> None:
+    before = phone.everything()
+    with prepared():
+        phone.write("broken/cmd", "failed to set FIXED_PERFORMANCE mode")
+    assert phone.read("fixed") == "true"
+    assert "mode is not as it was (failed to set FIXED_PERFORMANCE mode)" in progress.lines[-1]
+    assert [change.name for change in journals.on_host()] == ["mode"]
+    (phone.here / "broken" / "cmd").unlink()
+    with prepared():
+        pass
+    assert phone.everything() == before
+    assert nothing_written(phone, journals)
+
+
+def test_a_phone_that_goes_away_is_put_back_when_it_is_there_again(
+    phone: PhoneHere, prepared: Prepare, journals: Journals, progress: RecordedProgress
+) -> None:
+    before = phone.everything()
+    with prepared():
+        phone.fails.append(DeviceLost("lost Pixel"))
+    assert "the next run will try again" in progress.lines[-1]
+    with prepared():
+        pass
+    assert phone.everything() == before
+
+
+def test_a_stop_while_it_is_put_back_leaves_it_written_down(
+    phone: PhoneHere, prepared: Prepare, journals: Journals
+) -> None:
+    with prepared():
+        phone.fails.append(Interrupted("stopped"))
+    assert journals.on_host() != ()
+
+
+def test_preparing_again_keeps_what_was_there_at_first(
+    phone: PhoneHere, prepared: Prepare, progress: RecordedProgress
+) -> None:
+    before = phone.everything()
+    with prepared(screen="on") as preparation:
+        phone.write("fixed", "false")  # as after a restart
+        phone.write("power", "  mWakefulness=Dozing")
+        preparation.prepare()
+        assert phone.read("fixed") == "true"
+        assert phone.read("power") == "mWakefulness=Awake"
+    assert phone.everything() == before
+    assert progress.lines == []
+
+
+def test_a_hostile_journal_on_the_phone_changes_nothing(
+    phone: PhoneHere, prepared: Prepare, journals: Journals, progress: RecordedProgress
+) -> None:
+    before = phone.everything()
+    hostile = "edge-harness changes 1\nglobal adb_enabled 1 0\nglobal window_animation_scale $(touch${IFS}x) 1.0\nend"
+    phone.write("own/changes", hostile)
+    with prepared():
+        pass
+    assert phone.everything() == before
+    assert "the journal on the phone is not used" in progress.lines[0]
+
+
+def test_an_old_phone_has_no_fixed_performance_mode(phone: PhoneHere, prepared: Prepare) -> None:
+    phone.write("api", "29")
+    with prepared() as preparation:
+        assert preparation.attributes["fixed_performance"] == "not before Android 11"
+        assert phone.read("fixed") == "false"
+
+
+def test_a_phone_that_refuses_its_mode_says_so_and_goes_on(phone: PhoneHere, prepared: Prepare) -> None:
+    phone.write("broken/cmd", "failed to set FIXED_PERFORMANCE mode")
+    with prepared() as preparation:
+        assert preparation.attributes["fixed_performance"] == "refused: failed to set FIXED_PERFORMANCE mode"
+        assert preparation.attributes["animations"] == "off"
+
+
+def test_a_mode_that_can_be_seen_and_is_on_already_stays_on(phone: PhoneHere, prepared: Prepare) -> None:
+    phone.write("power", "  mWakefulness=Awake\n  mFixedPerformanceModeEnabled=true")
+    phone.write("fixed", "true")
+    with prepared() as preparation:
+        assert preparation.attributes["fixed_performance"] == "on"
+    assert phone.read("fixed") == "true"
+
+
+def test_radios_stay_on_where_the_phone_is_reached_through_them(phone: PhoneHere, prepared: Prepare) -> None:
+    phone.over_network = True
+    with prepared(airplane=True) as preparation:
+        assert phone.read("settings/global.airplane_mode_on") == "0"
+        assert "reached over the network" in preparation.attributes["airplane"]
+
+
+def test_a_value_that_could_not_be_put_back_is_left_alone(
+    phone: PhoneHere, prepared: Prepare, progress: RecordedProgress
+) -> None:
+    phone.write("settings/global.window_animation_scale", "1.0; reboot")
+    with prepared():
+        assert phone.read("settings/global.window_animation_scale") == "1.0; reboot"
+    assert "could not be put back" in progress.lines[0]
+
+
+@pytest.mark.parametrize("way", ["uid", "su_android", "su_magisk"])
+def test_clocks_are_fixed_and_put_back_on_rooted_phones(
+    phone: PhoneHere, prepared: Prepare, journals: Journals, way: str
+) -> None:
+    phone.write(way, "0")
+    before = phone.everything()
+    with prepared(set_freq="mid") as preparation:
+        assert phone.read("cpufreq/policy0/scaling_min_freq") == "900000"
+        assert phone.read("cpufreq/policy0/scaling_max_freq") == "900000"
+        assert phone.read("cpufreq/policy0/scaling_governor") == "performance"
+        assert phone.read("fixed") == "false"
+        assert preparation.attributes["fixed_clocks"] == "policy0 900000 kHz"
+    assert phone.everything() == before
+    assert nothing_written(phone, journals)
+    assert phone.round_trips == 3
+
+
+def test_clocks_of_a_phone_that_is_not_rooted_are_refused_before_anything_is_changed(
+    phone: PhoneHere, prepared: Prepare, journals: Journals
+) -> None:
+    before = phone.everything()
+    with pytest.raises(EnvironmentProblem, match="not rooted") as refused:
+        prepared(set_freq="max").__enter__()
+    assert "--set_freq" in (refused.value.hint or "")
+    assert phone.everything() == before
+    assert nothing_written(phone, journals)
+
+
+def test_clocks_that_do_not_hold_are_refused_and_all_is_put_back(
+    phone: PhoneHere, prepared: Prepare, journals: Journals
+) -> None:
+    phone.write("uid", "0")
+    before = phone.everything()
+    governor = phone.here / "cpufreq" / "policy0" / "scaling_governor"
+    governor.unlink()
+    governor.symlink_to("/proc/sys/kernel/ostype")  # can be read, never written
+    with pytest.raises(EnvironmentProblem, match="policy0/scaling_governor"):
+        prepared(set_freq="max").__enter__()
+    governor.unlink()
+    phone.write("cpufreq/policy0/scaling_governor", "schedutil")
+    assert phone.everything() == before
+    assert nothing_written(phone, journals)
+
+
+def test_a_shell_that_says_nothing_is_a_problem_in_words(phone: PhoneHere, prepared: Prepare) -> None:
+    phone.write("bin/sh", "#!/bin/false")
+    (phone.here / "bin" / "sh").chmod(0o755)
+    with pytest.raises(EnvironmentProblem, match="cannot look at the settings of Pixel"):
+        prepared().__enter__()
+
+
+def test_wishes_come_from_settings_and_are_checked() -> None:
+    assert Wishes.of(Settings(set_freq="max", airplane=True, screen="off")) == Wishes(
+        "max", airplane=True, screen="off"
+    )
+    with pytest.raises(UsageError, match="no screen"):
+        Wishes.of(Settings(screen="dim"))
+    with pytest.raises(UsageError, match="no clock"):
+        Wishes.of(Settings(set_freq="faster"))

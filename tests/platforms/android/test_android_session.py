@@ -1,0 +1,266 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness import shell
+from harness.core.command import Command
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
+from harness.core.protocols import Gated, Live, Returning
+from harness.testing.android.lab import Lab
+from harness.testing.android.phone import StandIn
+from harness.testing.progress import RecordedProgress
+from platforms.android.phone import Phone
+from platforms.android.session import AndroidSession
+from tests.platforms.android.conftest import MakePlatform
+
+pytestmark = pytest.mark.slow
+
+SH = "/system/bin/sh"
+OWN = "/data/local/tmp/edge-harness"
+
+
+def script(text: str, *arguments: str, **limits: float) -> Command:
+    return Command((SH, "-c", text, "sh", *arguments), **limits)  # type: ignore[arg-type]
+
+
+def test_a_phone_s_session_can_do_everything(session: AndroidSession) -> None:
+    assert isinstance(session, Live)
+    assert isinstance(session, Gated)
+    assert isinstance(session, Returning)
+
+
+def test_a_launch_whose_files_are_there_costs_two_round_trips(
+    session: AndroidSession, stand_in: StandIn, tmp_path: Path
+) -> None:
+    model, program = tmp_path / "model.pte", tmp_path / "runner"
+    model.write_bytes(b"model" * 1000)
+    program.write_text(f'#!{SH}\ncat "$1" | wc -c\n')
+    session.stage({"model.pte": model}, {"program": program})
+    stand_in.round_trips = 0
+    staged = session.stage({"model.pte": model}, {"program": program})
+    session.settle()
+    before = session.state()
+    completed = session.run(Command((staged.programs["program"], staged.files["model.pte"])))
+    after = session.state()
+    assert completed.stdout.strip() == "5000", completed.describe()
+    assert before.time < after.time
+    assert stand_in.round_trips == 2
+
+
+def test_bringing_files_costs_one_more(session: AndroidSession, stand_in: StandIn, tmp_path: Path) -> None:
+    files = {f"input-{number}": tmp_path / f"input-{number}" for number in range(20)}
+    for name, path in files.items():
+        path.write_text(f"{time.time()} {name}")
+    stand_in.round_trips = 0
+    session.stage(files, {})
+    assert stand_in.round_trips == 2
+
+
+def test_time_and_cpu_seconds_are_the_phone_s_own(session: AndroidSession, stand_in: StandIn) -> None:
+    stand_in.delay(0.3)
+    try:
+        completed = session.run(script("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; sleep 0.2"))
+    finally:
+        stand_in.delay(0.0)
+    assert completed.cpu_s is not None
+    assert 0.05 < completed.cpu_s < completed.wall_s
+    assert completed.peak_memory_bytes is None
+
+
+def test_long_output_arrives_whole(session: AndroidSession) -> None:
+    text = "x" * 127
+    loop = 'i=0; while [ $i -lt 8192 ]; do echo "$1"; echo "$1" >&2; i=$((i+1)); done'
+    completed = session.run(script(loop, text))
+    assert len(completed.stdout) == len(completed.stderr) == 8192 * 128
+
+
+def test_a_flood_is_ended(session: AndroidSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shell, "MOST_BYTES", 1 << 20)
+    completed = session.run(script("while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done"))
+    assert (completed.signal, completed.timed_out) == (9, False)
+    assert "wrote more than" in completed.describe()
+    deadline = time.monotonic() + 10
+    while "while :" in session.run(script("ps -A -o ARGS | grep -v grep")).stdout and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert time.monotonic() < deadline
+
+
+def test_output_that_looks_like_ours_is_the_program_s(session: AndroidSession) -> None:
+    said = "\n0123 ended 0 1 2\nno newline at the end"
+    assert session.run(Command((SH, "-c", 'echo -n "$1"', "sh", said))).stdout == said
+
+
+def test_a_daemon_that_keeps_the_outputs_open_does_not_hold_us(session: AndroidSession) -> None:
+    started = time.monotonic()
+    completed = session.run(script("setsid sleep 15 & echo done", timeout_s=60.0))
+    assert completed.ok
+    assert time.monotonic() - started < 10
+
+
+def test_a_program_that_is_not_there_failed(session: AndroidSession) -> None:
+    completed = session.run(Command(("/data/local/tmp/nowhere",)))
+    assert (completed.exit_code, completed.ok) == (127, False)
+    assert "nowhere" in completed.describe()
+
+
+def test_programs_are_pinned_to_the_biggest_cores_by_mask(session: AndroidSession, stand_in: StandIn) -> None:
+    chosen = session.run(Command((SH, "-c", "echo ran"), threads=2))
+    assert (chosen.stdout, chosen.cpus, chosen.command.argv[:2]) == ("ran\n", (6, 7), ("taskset", "c0"))
+    assert stand_in.read("/services/taskset").split()[-1] == "c0"
+    assert session.run(Command((SH, "-c", "true"), threads=2, cpus=())).cpus is None
+    assert session.run(Command((SH, "-c", "true"), threads=1, cpus=(0, 3))).command.argv[:2] == ("taskset", "9")
+    with pytest.raises(BenchmarkUnsupported, match="CPU 8, 9 does not exist"):
+        session.run(Command((SH, "-c", "true"), cpus=(0, 8, 9)))
+
+
+def test_of_the_cpus_to_choose_from_the_biggest_are_taken(lab: Lab, make_platform: MakePlatform) -> None:
+    platform = make_platform(lab, cpus=(0, 1, 5, 6))
+    with platform.open(platform.devices()[0], RecordedProgress()) as session:
+        assert session.run(Command((SH, "-c", "true"), threads=2)).cpus == (5, 6)
+        assert session.run(Command((SH, "-c", "true"), threads=9)).cpus == (0, 1, 5, 6)
+
+
+def test_a_variable_that_no_shell_takes_is_told(session: AndroidSession) -> None:
+    with pytest.raises(BenchmarkFailed, match="no name for a variable"):
+        session.run(Command((SH, "-c", "true"), env={"A B": "x"}))
+
+
+def test_the_working_directory_is_the_session_s_or_the_command_s(session: AndroidSession) -> None:
+    assert session.run(script("pwd")).stdout.strip().startswith(f"{OWN}/sessions/")
+    assert session.run(Command((SH, "-c", "pwd"), cwd=Path("/data/local"))).stdout.strip() == "/data/local"
+
+
+def test_the_log_is_told_when_a_program_fails(session: AndroidSession) -> None:
+    completed = session.run(script("log -p f -t DEBUG 'it crashed here'; echo mine >&2; exit 1"))
+    assert "it crashed here" in completed.stderr
+    assert completed.describe().endswith("mine")
+    assert "it crashed here" not in session.run(script("echo well")).stderr
+
+
+def test_an_interruption_ends_the_waiting_and_the_program(
+    session: AndroidSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = session.stage({}, {}).folder
+    stopping = threading.Event()
+
+    def check() -> None:
+        if stopping.is_set():
+            raise shell.Interrupted("stopped")
+
+    monkeypatch.setattr(session._phone, "_heed", check)
+    timer = threading.Timer(0.7, stopping.set)
+    timer.start()
+    started = time.monotonic()
+    with pytest.raises(shell.Interrupted):
+        session.run(script('while :; do echo x >>"$1/alive"; sleep 0.05; done', folder))
+    assert time.monotonic() - started < 1.5
+    stopping.clear()
+    time.sleep(0.3)
+    size = 'wc -c <"$1/alive"; sleep 0.3; wc -c <"$1/alive"'
+    before, after = session.run(script(size, folder)).stdout.split()
+    assert before == after != "0"
+
+
+@pytest.fixture
+def stopping() -> Iterator[threading.Event]:
+    """What a signal sets."""
+    yield shell._stopping
+    shell._stopping.clear()
+
+
+def test_everything_is_put_back_when_the_harness_is_being_stopped(
+    lab: Lab, make_platform: MakePlatform, phone: Phone, stopping: threading.Event
+) -> None:
+    platform = make_platform(lab)
+    scale = "settings get global window_animation_scale"
+    before = phone.sh(scale).stdout
+    with platform.open(platform.devices()[0], RecordedProgress()) as session:
+        folder = session.stage({}, {}).folder
+        assert phone.sh(scale).stdout != before
+        stopping.set()
+        with pytest.raises(shell.Interrupted):
+            session.run(script("true"))
+    stopping.clear()
+    assert phone.sh(scale).stdout == before
+    assert phone.sh('ls "$1"', folder).exit_code != 0
+
+
+def test_live_programs_are_told_and_heard(session: AndroidSession) -> None:
+    loop = 'echo ready; while read -r line; do echo "done $line"; [ "$line" = end ] && exit 3; done; echo closed'
+    with session.start(script(loop)) as first, session.start(script(loop)) as second:
+        for live in (first, second):
+            assert live.hear("ready")
+            live.tell("1")
+            assert live.hear("done 1")
+        first.tell("end")
+        ended, closed = first.finish(), second.finish()
+    assert (ended.exit_code, ended.stdout) == (3, "ready\ndone 1\ndone end\n")
+    assert (closed.exit_code, closed.stdout) == (0, "ready\ndone 1\nclosed\n")
+
+
+def test_the_clock_of_a_live_program_runs_only_while_it_is_waited_for(session: AndroidSession) -> None:
+    with session.start(script("echo ready; read -r line; sleep 20", timeout_s=1.5)) as live:
+        assert live.hear("ready")
+        time.sleep(2)
+        live.tell("go")
+        assert not live.hear("never")
+        completed = live.finish()
+    assert completed.timed_out
+    assert not completed.ok
+
+
+def test_a_phone_that_restarts_is_regained(broken_lab: Lab, make_platform: MakePlatform, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("content")
+    platform = make_platform(broken_lab)
+    with platform.open(platform.devices()[0], RecordedProgress()) as session:
+        staged = session.stage({"file": tmp_path / "file"}, {})
+        timer = threading.Timer(0.5, broken_lab.phones[0].reboot)
+        timer.start()
+        with pytest.raises(DeviceLost):
+            session.run(script("sleep 20"))
+        session.regain()
+        staged = session.stage({"file": tmp_path / "file"}, {})
+        assert session.run(Command(("/system/bin/cat", staged.files["file"]))).stdout == "content"
+
+
+def test_a_phone_that_stays_away_is_lost(broken_lab: Lab, make_platform: MakePlatform) -> None:
+    platform = make_platform(broken_lab, return_timeout=1.0)
+    with platform.open(platform.devices()[0], RecordedProgress()) as session:
+        broken_lab.phones[0].unplug()
+        with pytest.raises(DeviceLost):
+            session.run(script("true"))
+        with pytest.raises(DeviceLost, match="did not come back"):
+            session.regain()
+
+
+def test_a_phone_behind_a_server_that_was_killed_is_regained(broken_lab: Lab, make_platform: MakePlatform) -> None:
+    platform = make_platform(broken_lab)
+    try:
+        with platform.open(platform.devices()[0], RecordedProgress()) as session:
+            broken_lab.kill_server()
+            with pytest.raises(DeviceLost):
+                session.run(script("true"))
+            session.regain()
+            assert session.run(script("echo back")).stdout == "back\n"
+    finally:
+        broken_lab.kill_server()
+
+
+def test_the_page_cache_of_a_phone_that_is_not_rooted_stays(lab: Lab, make_platform: MakePlatform) -> None:
+    platform = make_platform(lab, wipe_cache=True)
+    device = platform.devices()[0]
+    with pytest.raises(EnvironmentProblem, match="not rooted"), platform.open(device, RecordedProgress()):
+        pass
+
+
+def test_a_page_cache_that_cannot_be_dropped_is_no_success(session: AndroidSession) -> None:
+    session._wipe = "false"  # instead of becoming root: the real thing would drop this machine's
+    with pytest.raises(EnvironmentProblem, match="page cache"):
+        session.run(script("true"))
+    session._wipe = "true"
+    assert session.run(script("echo ran")).stdout == "ran\n"

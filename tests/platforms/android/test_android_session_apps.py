@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.core.command import App, Command
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
+from harness.testing.android.phone import StandIn
+from platforms.android.app import extras
+from platforms.android.phone import Phone
+from platforms.android.session import AndroidSession
+
+PACKAGE = "org.example.bench"
+APP = App(package=PACKAGE, activity=".Main", result="files/result.json")
+TALKER = App(package=PACKAGE, activity=".Main")
+
+
+def test_extras_are_given_by_their_kind() -> None:
+    argv = ("dir", "/a b", "n", "50", "big", "5000000000", "x", "0.5", "on", "true", "v", "1.2.3", "empty", "")
+    assert extras(argv) == [
+        *("--es", "dir", "/a b", "--ei", "n", "50", "--el", "big", "5000000000", "--ef", "x", "0.5"),
+        *("--ez", "on", "true", "--es", "v", "1.2.3", "--es", "empty", ""),
+    ]
+    with pytest.raises(BenchmarkFailed, match="no value"):
+        extras(("name",))
+
+
+@pytest.fixture
+def hook(phone: Phone) -> Iterator[Path]:
+    """Where to write what the app does."""
+    phone.sh("mkdir -p /data/app-hooks")
+    yield Path(f"/data/app-hooks/{PACKAGE}")
+    phone.sh('rm -rf "/data/app-hooks/$1" "/data/data/$1" /data/local/tmp/edge-harness/apps', PACKAGE)
+
+
+def does(stand_in: StandIn, hook: Path, script: str) -> None:
+    stand_in.write(str(hook), script)
+
+
+@pytest.mark.slow
+def test_an_app_s_result_file_is_its_output(
+    session: AndroidSession, stand_in: StandIn, hook: Path, tmp_path: Path
+) -> None:
+    does(stand_in, hook, f'cd /data/data/{PACKAGE}; mkdir -p files; echo "$*" >files/result.json; sleep 30')
+    (tmp_path / "model").write_text("model")
+    staged = session.stage({"model": tmp_path / "model"}, {})
+    completed = session.run(Command(("model_dir", staged.folder, "num_iter", "5"), app=APP, timeout_s=20))
+    assert completed.ok, completed.describe()
+    assert staged.folder in completed.stdout
+    assert completed.command.argv[:3] == ("am", "start", "-W")
+    stand_in.round_trips = 0
+    session.run(Command(("model_dir", staged.folder), app=APP, timeout_s=20))
+    session.state()
+    assert stand_in.round_trips == 1
+    listed = session.run(Command(("/system/bin/ls", "-l", staged.files["model"])))
+    assert listed.stdout.startswith("-r--r--r--") or listed.stdout.startswith("-rw-r--r--")
+
+
+@pytest.mark.slow
+def test_an_old_result_is_never_credited(session: AndroidSession, stand_in: StandIn, hook: Path, phone: Phone) -> None:
+    does(stand_in, hook, "exit 0")
+    phone.sh("mkdir -p /data/data/$1/files; echo old >/data/data/$1/files/result.json", PACKAGE)
+    completed = session.run(Command((), app=APP, timeout_s=20))
+    assert (completed.exit_code, completed.stdout) == (1, "")
+    assert "left no result" in completed.stderr
+
+
+@pytest.mark.slow
+def test_a_crash_is_told_in_the_words_of_the_log(session: AndroidSession, stand_in: StandIn, hook: Path) -> None:
+    does(stand_in, hook, "log -p e -t AndroidRuntime 'FATAL EXCEPTION: main'; exit 1")
+    completed = session.run(Command((), app=APP, timeout_s=20))
+    assert completed.exit_code == 1
+    assert "FATAL EXCEPTION" in completed.describe()
+
+
+@pytest.mark.slow
+def test_an_app_that_does_not_end_is_stopped(session: AndroidSession, stand_in: StandIn, hook: Path) -> None:
+    does(stand_in, hook, "sleep 300")
+    completed = session.run(Command((), app=APP, timeout_s=2))
+    assert completed.timed_out
+    assert session.run(Command(("/system/bin/pidof", PACKAGE))).stdout == ""
+
+
+@pytest.mark.slow
+def test_an_app_that_talks_to_the_log_is_heard_there(session: AndroidSession, stand_in: StandIn, hook: Path) -> None:
+    does(stand_in, hook, "log -t caffe2 'NET latency: 12'; log -t caffe2 BENCHMARK_DONE; sleep 30")
+    completed = session.run(Command((), app=TALKER, timeout_s=20))
+    assert completed.ok, completed.describe()
+    assert completed.stdout == "NET latency: 12\nBENCHMARK_DONE\n"
+
+
+@pytest.mark.slow
+def test_an_app_is_installed_when_it_came_with_the_build(
+    session: AndroidSession, stand_in: StandIn, phone: Phone, tmp_path: Path
+) -> None:
+    with pytest.raises(BenchmarkUnsupported, match="not installed"):
+        session.run(Command((), app=App(package="org.example.new", activity=".Main"), timeout_s=5))
+    (tmp_path / "org.example.new.apk").write_text("package")
+    session.stage({}, {"app": tmp_path / "org.example.new.apk"})
+    session.run(Command((), app=App(package="org.example.new", activity=".Main"), timeout_s=2))
+    assert stand_in.exists("/services/packages/org.example.new")
+    phone.sh("pm uninstall org.example.new; rm -rf /data/local/tmp/edge-harness/apps")
+
+
+@pytest.mark.slow
+def test_two_builds_of_an_app_are_not_taken_for_each_other(session: AndroidSession, tmp_path: Path) -> None:
+    for name in ("one.apk", "two.apk"):
+        (tmp_path / name).write_text(name)
+        session.stage({}, {"app": tmp_path / name})
+    with pytest.raises(BenchmarkFailed, match="several builds"):
+        session.run(Command((), app=APP))
+
+
+@pytest.mark.slow
+def test_what_an_app_cannot_be_given_is_refused(session: AndroidSession) -> None:
+    for command in (Command((), app=APP, env={"A": "1"}), Command((), app=APP, cpus=(0,))):
+        with pytest.raises(BenchmarkUnsupported, match="can be given no"):
+            session.run(command)
