@@ -1,4 +1,4 @@
-"""Series of commits: one point for each commit that was compared, the changes they show, and the alarms that are told.
+"""Series of commits: one point for each commit that was compared, and the changes that they show.
 
 Sizes inside a series are log ratios, which add up over commits; what is told to people is relative.
 """
@@ -133,75 +133,3 @@ class Trend(Value):
     level: float | None = None
     changes: tuple[Change, ...] = ()
     suspicion: Suspicion | None = None
-
-
-class AlarmState(StrEnum):
-    """How far an alarm is."""
-
-    OPEN = "open"
-    CONFIRMED = "confirmed"
-    CLOSED = "closed"
-
-
-class Closing(StrEnum):
-    """Why an alarm was closed."""
-
-    RECOVERED = "recovered"
-    ACCEPTED = "accepted"
-    REFUTED = "refuted"
-
-
-class Confirmation(Value):
-    """What a comparison of the two builds around a change said.
-
-    Attributes:
-        alarm: Identity of the alarm.
-        verdict: For the later build.
-        difference: Relative difference of the later to the earlier; None without pairs.
-    """
-
-    alarm: str
-    verdict: Verdict
-    difference: float | None = None
-
-
-class Alarm(Value):
-    """A change for the worse that somebody should know of.
-
-    Attributes:
-        identity: That of its change.
-        key: The series.
-        change: As it is seen now.
-        state: Open until a comparison confirms it; closed when nobody needs to do anything any more.
-        closing: Why it is closed.
-        confirmation: What the comparison of the two builds said.
-    """
-
-    identity: str
-    key: SeriesKey
-    change: Change
-    state: AlarmState = AlarmState.OPEN
-    closing: Closing | None = None
-    confirmation: Confirmation | None = None
-
-
-class Tiding(StrEnum):
-    """What is told of an alarm, each once."""
-
-    OPENED = "opened"
-    CONFIRMED = "confirmed"
-    CLOSED = "closed"
-
-
-class News(Value):
-    """Something to tell.
-
-    Attributes:
-        identity: Unique for alarm and tiding: what makes telling it twice harmless.
-        tiding: What is new.
-        alarm: The alarm as it is now.
-    """
-
-    identity: str
-    tiding: Tiding
-    alarm: Alarm

@@ -1,0 +1,143 @@
+"""What a search asks for, hears and finds: values that can be stored."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from harness.core.values import Value
+
+
+class Purpose(StrEnum):
+    """Why pairs are measured."""
+
+    LOCATE = "locate"
+    CONFIRM = "confirm"
+
+
+class Query(Value):
+    """Pairs that the search wants next.
+
+    Attributes:
+        control: The commit that is held against.
+        treatment: The commit that is asked about.
+        pairs: How many pairs.
+        purpose: To find where a change is, or to prove one between neighbours.
+        price_s: What they cost, in seconds, with the builds that are missing.
+    """
+
+    control: str
+    treatment: str
+    pairs: int
+    purpose: Purpose
+    price_s: float
+
+
+class Heard(Value):
+    """Pairs that were measured.
+
+    Attributes:
+        control: The commit that was held against.
+        treatment: The commit that was asked about.
+        purpose: Why.
+        log_ratios: ln(treatment / control) of one statistic, pair by pair.
+    """
+
+    control: str
+    treatment: str
+    purpose: Purpose
+    log_ratios: tuple[float, ...]
+
+
+class Suspect(Value):
+    """One commit and the probability that it is the next to change the number."""
+
+    commit: str
+    probability: float
+
+
+class Posterior(Value):
+    """What is believed after the pairs so far.
+
+    Attributes:
+        after: The commit behind which is looked: the good one, or the last culprit that was found.
+        suspects: Every commit behind it, oldest first. Commits that do not build share evenly what is known of them
+            and of the next that builds.
+        unchanged: Probability that no commit behind `after` changed the number.
+        none: Probability that no commit at all did.
+        several: Probability that more than one did.
+    """
+
+    after: str
+    suspects: tuple[Suspect, ...]
+    unchanged: float
+    none: float
+    several: float
+
+    def likeliest(self, share: float = 0.95) -> tuple[Suspect, ...]:
+        """The fewest suspects that hold this share of the probability, the likeliest first."""
+        ranked = sorted(self.suspects, key=lambda suspect: -suspect.probability)
+        total, held = 0.0, 0
+        for suspect in ranked:
+            if total >= share:
+                break
+            total, held = total + suspect.probability, held + 1
+        return tuple(ranked[:held])
+
+
+class Culprit(Value):
+    """A commit that changed the number, or several of which one did.
+
+    Attributes:
+        commits: The commit; more than one, oldest first, where all but the last do not build.
+        before: The commit before them.
+        probability: That the change is here.
+        step: What it changed, relative: 0.02 is 2 % more.
+        low: Lower end of the 95 % interval of `step`, valid whenever it is looked at; None where nothing is excluded.
+        high: Upper end.
+        evidence: E-value of the fresh pairs against "no change in this direction"; 100 refutes it at 1 %.
+        confirmed: Whether that is enough.
+    """
+
+    commits: Annotated[tuple[str, ...], Field(min_length=1)]
+    before: str
+    probability: float
+    step: float
+    low: float | None
+    high: float | None
+    evidence: float
+    confirmed: bool
+
+
+class Ending(StrEnum):
+    """How a search ended. `NOTHING` speaks of changes of `Finding.smallest` or more, and of no smaller ones."""
+
+    FOUND = "found"
+    NOTHING = "nothing"
+    UNDECIDED = "undecided"
+
+
+class Finding(Value):
+    """What a search found.
+
+    Attributes:
+        ending: How it ended.
+        culprits: Oldest first.
+        whole: Relative difference of the bad commit to the good one, as measured.
+        rest: The part of it that no culprit explains.
+        more: Probability that a further commit changed it by `smallest` or more.
+        smallest: Relative change below which nothing was looked for: with so much noise, or beside so large a whole.
+        pairs: Pairs that were measured in all.
+        reason: The same in a sentence.
+    """
+
+    ending: Ending
+    culprits: tuple[Culprit, ...] = ()
+    whole: float | None = None
+    rest: float | None = None
+    more: float = 0.0
+    smallest: float
+    pairs: int = 0
+    reason: str

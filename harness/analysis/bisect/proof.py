@@ -1,0 +1,61 @@
+"""Proof that two neighbours differ: exact whatever the noise is, because a coin decided the order of each pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.analysis.compare.estimate import interval, relative
+from harness.analysis.compare.evidence import EProcess, Refutes
+from harness.analysis.compare.scale import PredictableScale
+
+_LARGEST_LOG = 700.0
+"""Evidence beyond exp of this is told as exp of this: it has to be a finite number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What fresh pairs of two neighbours say.
+
+    Attributes:
+        pairs: How many there are.
+        evidence: E-value against "no difference", the largest so far: the mean of those against "not more" and "not
+            less", so that nobody has to say beforehand which it will be.
+        step: Relative difference; None without pairs.
+        low: Lower end of its 95 % interval, valid whenever it is looked at; None where nothing is excluded.
+        high: Upper end.
+    """
+
+    pairs: int
+    evidence: float
+    step: float | None
+    low: float | None
+    high: float | None
+
+
+def prove(log_ratios: Sequence[float]) -> Proof:
+    """What fresh pairs of two neighbours prove, heard one after the other.
+
+    Args:
+        log_ratios: ln(treatment / control) of one statistic, in the order of measurement.
+    """
+    more, less = EProcess(Refutes.AT_MOST, 0.0, [0]), EProcess(Refutes.AT_LEAST, 0.0, [0])
+    scale, scales, largest = PredictableScale(), [], 0.0
+    for ratio in log_ratios:
+        scales.append(scale.next())
+        for side in (more, less):
+            side.add([ratio], scales[-1:])
+        scale.add(ratio)
+        largest = max(largest, float(np.logaddexp(more.log_value, less.log_value)) - math.log(2))
+    low, high = interval(log_ratios, scales)
+    median = scale.median()
+    return Proof(
+        pairs=len(log_ratios),
+        evidence=math.exp(min(largest, _LARGEST_LOG)),
+        step=None if median is None else relative(median),
+        low=low,
+        high=high,
+    )

@@ -1,0 +1,59 @@
+"""A history whose commits stand at known levels, measured with noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from harness.analysis.bisect.answers import Finding, Query
+from harness.analysis.bisect.search import Search
+from tests.analysis.compare.simulated_launches import Array
+from tests.analysis.trend.made_series import tossed
+
+
+class NoisyHistory:
+    """Commits `c0`, `c1`, ... and what pairs of them would say.
+
+    Args:
+        levels: ln(commit / c0) of each.
+        noise: Log ratios of pairs of equal builds, in the order of time.
+        seed: Of the places in the noise, and of the coins.
+        broken: Numbers of commits that do not build.
+    """
+
+    def __init__(self, levels: Sequence[float], noise: Array, seed: int, broken: Sequence[int] = ()) -> None:
+        self.levels = levels
+        self.commits = tuple(f"c{number}" for number in range(len(levels)))
+        self._noise = noise
+        self._chance = np.random.default_rng(seed)
+        self._broken = {f"c{number}" for number in broken}
+
+    def pairs(self, control: str, treatment: str, pairs: int) -> list[float]:
+        """What so many pairs say: log ratios."""
+        step = self.levels[self.commits.index(treatment)] - self.levels[self.commits.index(control)]
+        return [step + float(noise) for noise in tossed(self._noise, self._chance, pairs)]
+
+    def step(self, search: Search, query: Query) -> Search:
+        """What the search knows with the answer to its question."""
+        for commit in (query.treatment, query.control):
+            if commit in self._broken:
+                return search.skip(commit)
+        said = self.pairs(query.control, query.treatment, query.pairs)
+        return search.learn(query.control, query.treatment, said, query.purpose)
+
+    def searched(self, search: Search) -> tuple[Finding, Search]:
+        """What the search finds in the end."""
+        wanted = search.next()
+        while isinstance(wanted, Query):
+            search = self.step(search, wanted)
+            wanted = search.next()
+        return wanted, search
+
+
+def stepped(commits: int, *steps: tuple[int, float]) -> list[float]:
+    """Levels of commits 0 to `commits`, where some changed the number by so much, as log ratios."""
+    levels = np.zeros(commits + 1)
+    for commit, size in steps:
+        levels[commit:] += size
+    return [float(level) for level in levels]

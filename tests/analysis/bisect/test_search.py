@@ -1,0 +1,241 @@
+"""The search asks, hears and finds."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from harness.analysis.bisect.aims import Aims, Costs
+from harness.analysis.bisect.answers import Ending, Finding, Posterior, Purpose, Query
+from harness.analysis.bisect.search import Search
+from tests.analysis.bisect.noisy_history import NoisyHistory, stepped
+from tests.analysis.trend.made_series import recorded_noise
+
+NOISE = np.random.default_rng(11).standard_t(4, 4000) * 0.008
+COMMITS = tuple(f"c{number}" for number in range(33))
+
+
+def searched(history: NoisyHistory, aims: Aims | None = None, costs: Costs | None = None) -> tuple[Finding, Search]:
+    return history.searched(Search.begin(history.commits, aims=aims, costs=costs))
+
+
+def test_a_culprit_is_found_and_proven() -> None:
+    found, search = searched(NoisyHistory(stepped(32, (21, 0.03)), NOISE, seed=1))
+    (culprit,) = found.culprits
+    assert found.ending is Ending.FOUND
+    assert (culprit.before, culprit.commits) == ("c20", ("c21",))
+    assert culprit.confirmed
+    assert culprit.low is not None
+    assert 0 < culprit.low <= culprit.step
+    assert culprit.step == pytest.approx(0.03, abs=0.01)
+    assert found.pairs == search.pairs
+    assert found.reason == f"c21 changed it by {culprit.step:+.2%}"
+
+
+@pytest.mark.parametrize("culprit", [1, 2, 31, 32])
+def test_a_culprit_next_to_an_end_is_found(culprit: int) -> None:
+    found, _ = searched(NoisyHistory(stepped(32, (culprit, 0.03)), NOISE, seed=culprit))
+    assert [one.commits for one in found.culprits] == [(f"c{culprit}",)]
+
+
+def test_the_commit_that_made_it_faster_is_found_too() -> None:
+    found, _ = searched(NoisyHistory(stepped(32, (9, -0.03)), NOISE, seed=4))
+    assert [culprit.commits for culprit in found.culprits] == [("c9",)]
+    assert found.culprits[0].step < 0
+
+
+def test_two_neighbours_leave_nothing_to_locate() -> None:
+    found, _ = searched(NoisyHistory(stepped(1, (1, 0.03)), NOISE, seed=3))
+    assert [culprit.commits for culprit in found.culprits] == [("c1",)]
+
+
+def test_equal_endpoints_are_told_as_no_change() -> None:
+    found, search = searched(NoisyHistory(stepped(32), NOISE, seed=2))
+    assert found.ending is Ending.NOTHING
+    assert not found.culprits
+    assert {heard.treatment for heard in search.heard} == {"c32"}
+
+
+def test_nothing_is_told_only_of_what_the_noise_lets_one_see() -> None:
+    found, _ = searched(NoisyHistory(stepped(32, (9, 0.01)), 8 * NOISE, seed=4))
+    assert found.ending is Ending.NOTHING
+    assert found.smallest > 0.01
+    assert f"a change of {found.smallest:.2%} or more; less may be there" in found.reason
+
+
+def test_every_culprit_is_told() -> None:
+    found, _ = searched(NoisyHistory(stepped(32, (5, 0.04), (14, -0.03), (27, 0.05)), NOISE, seed=1))
+    assert [culprit.commits for culprit in found.culprits] == [("c5",), ("c14",), ("c27",)]
+    assert found.rest == pytest.approx(0.0, abs=0.02)
+
+
+def test_two_steps_in_the_same_direction_are_both_told() -> None:
+    found, _ = searched(NoisyHistory(stepped(32, (8, 0.04), (24, 0.04)), NOISE, seed=6))
+    assert [culprit.commits for culprit in found.culprits] == [("c8",), ("c24",)]
+    assert found.rest == pytest.approx(0.0, abs=0.02)
+
+
+def test_commits_that_do_not_build_widen_the_answer() -> None:
+    found, search = searched(NoisyHistory(stepped(32, (16, 0.04)), NOISE, seed=5, broken=(15, 16, 17)))
+    (culprit,) = found.culprits
+    assert culprit.before == "c14"
+    assert culprit.commits == ("c15", "c16", "c17", "c18")
+    assert "one of c15, c16, c17, c18, of which only the last builds" in found.reason
+    assert set(search.skipped) == {"c15", "c16", "c17"}
+
+
+@pytest.mark.parametrize("confirm_pairs", [0, 100])
+def test_a_history_that_hardly_builds_has_a_wide_answer(confirm_pairs: int) -> None:
+    history = NoisyHistory(stepped(300, (150, 0.04)), NOISE, seed=5, broken=range(1, 298))
+    found, _ = searched(history, Aims(confirm_pairs=confirm_pairs))
+    (culprit,) = found.culprits
+    assert culprit.before == "c0"
+    assert culprit.commits == history.commits[1:299]
+
+
+def test_a_spent_budget_is_told_with_what_is_known() -> None:
+    aims = Aims(max_pairs=30)
+    found, _ = searched(NoisyHistory(stepped(32, (21, 0.015)), NOISE, seed=1), aims)
+    assert found.ending is Ending.UNDECIDED
+    assert found.pairs == 30
+    assert "30 pairs, the budget, are spent" in found.reason
+
+
+def test_without_confirmation_no_neighbours_are_compared() -> None:
+    found, search = searched(NoisyHistory(stepped(32, (21, 0.03)), NOISE, seed=1), Aims(confirm_pairs=0))
+    assert not found.culprits[0].confirmed
+    assert "which fresh pairs do not prove" in found.reason
+    assert found.culprits[0].step == pytest.approx(0.03, abs=0.01)
+    assert {heard.control for heard in search.heard} == {"c0"}
+
+
+def test_fresh_pairs_that_see_nothing_send_the_search_on() -> None:
+    search = Search.begin(COMMITS, [0.03] * 20).learn("c0", "c15", [0.0] * 20).learn("c0", "c16", [0.03] * 20)
+    asked = search.next()
+    assert isinstance(asked, Query)
+    assert (asked.control, asked.treatment, asked.purpose) == ("c15", "c16", Purpose.CONFIRM)
+    doubting = search.learn("c15", "c16", [0.0] * 20, Purpose.CONFIRM).posterior()
+    assert suspected(doubting, "c16") < suspected(search.posterior(), "c16")
+
+
+def test_pairs_that_were_not_fresh_prove_nothing() -> None:
+    search = Search.begin(COMMITS[:2], [0.03, 0.031] * 30)
+    asked = search.next()
+    assert isinstance(asked, Query)
+    assert asked.purpose is Purpose.CONFIRM
+
+
+def test_builds_that_are_there_are_preferred_when_builds_are_dear() -> None:
+    known = Search.begin(COMMITS, [0.03, 0.032] * 10, costs=Costs(pair_s=0.1, build_s=600, built=("c13",)))
+    asked = known.next()
+    assert isinstance(asked, Query)
+    assert asked.treatment == "c13"
+    assert asked.price_s == pytest.approx(0.4)
+    dear = Search.begin(COMMITS, [0.03, 0.032] * 10, costs=Costs(pair_s=0.1, build_s=600)).next()
+    assert isinstance(dear, Query)
+    assert dear.price_s == pytest.approx(600.4)
+
+
+def test_dear_builds_are_few() -> None:
+    built = {0.0: 0, 60.0: 0}
+    for seed, build_s in product(range(3), built):
+        history = NoisyHistory(stepped(64, (40, 0.01)), NOISE, seed)
+        _, search = searched(history, costs=Costs(pair_s=0.1, build_s=build_s))
+        built[build_s] += len({heard.treatment for heard in search.heard})
+    assert built[60.0] < built[0.0]
+
+
+def test_a_stored_search_goes_on_where_it_stood() -> None:
+    history = NoisyHistory(stepped(32, (21, 0.03)), NOISE, seed=1, broken=(16,))
+    search = Search.begin(history.commits)
+    while isinstance(wanted := search.next(), Query):
+        again = Search.model_validate_json(search.model_dump_json())
+        assert again == search
+        assert again.next() == wanted
+        search = history.step(search, wanted)
+    assert search.next() == wanted
+    assert Finding.model_validate_json(wanted.model_dump_json()) == wanted
+
+
+def test_a_search_stays_as_it_was_when_it_learns() -> None:
+    search = Search.begin(COMMITS)
+    search.learn("c0", "c32", [0.03])
+    search.skip("c16")
+    assert search == Search.begin(COMMITS)
+
+
+@pytest.mark.parametrize(
+    ("control", "treatment", "ratios", "complaint"),
+    [
+        ("c0", "c99", [0.1], "not in the history"),
+        ("c5", "c9", [0.1], "neither the good commit nor the one before"),
+        ("c9", "c9", [0.1], "neither"),
+        ("c0", "c3", [0.1], "neither"),
+        ("c0", "c9", [], "finite numbers"),
+        ("c0", "c9", [math.nan], "finite numbers"),
+    ],
+)
+def test_answers_that_mean_nothing_are_refused(
+    control: str, treatment: str, ratios: list[float], complaint: str
+) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        Search.begin(COMMITS).skip("c3").learn(control, treatment, ratios)
+
+
+def test_what_was_measured_builds() -> None:
+    search = Search.begin(COMMITS).learn("c0", "c9", [0.0])
+    with pytest.raises(ValueError, match="was measured"):
+        search.skip("c9")
+    for end in ("c0", "c32"):
+        with pytest.raises(ValueError, match="nothing to search between"):
+            search.skip(end)
+
+
+@pytest.mark.parametrize("commits", [(), ("c0",), ("c0", "c1", "c0")])
+def test_a_history_needs_two_ends_and_has_each_commit_once(commits: tuple[str, ...]) -> None:
+    with pytest.raises(ValidationError):
+        Search.begin(commits)
+
+
+answers = st.lists(
+    st.tuples(st.integers(1, 16), st.lists(st.floats(-0.5, 0.5), min_size=1, max_size=6)), min_size=1, max_size=8
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(answers)
+def test_what_is_believed_is_a_distribution_whatever_is_heard(heard: list[tuple[int, list[float]]]) -> None:
+    search = Search.begin(COMMITS[:17])
+    for commit, ratios in heard:
+        search = search.learn("c0", f"c{commit}", ratios)
+    told = search.posterior()
+    assert all(0 <= suspect.probability <= 1 for suspect in told.suspects)
+    assert sum(suspect.probability for suspect in told.suspects) + told.unchanged == pytest.approx(1.0)
+    assert 0 <= told.several <= 1
+    assert Posterior.model_validate_json(told.model_dump_json()) == told
+    assert isinstance(search.next(), Query | Finding)
+
+
+def test_the_likeliest_are_as_few_as_possible() -> None:
+    search = Search.begin(COMMITS, [0.03] * 20).learn("c0", "c15", [0.0] * 20).learn("c0", "c18", [0.03] * 20)
+    assert {suspect.commit for suspect in search.posterior().likeliest()} == {"c16", "c17", "c18"}
+
+
+@pytest.mark.slow
+def test_recorded_noise_seldom_misleads() -> None:
+    noise, trials, hits = recorded_noise(), 40, 0
+    for seed in range(trials):
+        culprit = int(np.random.default_rng(seed).integers(1, 65))
+        found, _ = searched(NoisyHistory(stepped(64, (culprit, math.log1p(0.02))), noise, seed))
+        hits += [one.commits for one in found.culprits] == [(f"c{culprit}",)]
+    assert hits >= 0.9 * trials
+
+
+def suspected(posterior: Posterior, commit: str) -> float:
+    return next(suspect.probability for suspect in posterior.suspects if suspect.commit == commit)

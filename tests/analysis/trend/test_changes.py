@@ -1,0 +1,246 @@
+"""What series show: steps, drifts, recoveries, and nothing where nothing is."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.analysis.trend.changes import read
+from harness.analysis.trend.steps import Sensitivity
+from harness.core.trend import Change, ChangeKind, Point, Trend
+from tests.analysis.compare.simulated_launches import BURSTY, figures, iterations
+from tests.analysis.trend.made_series import clear_points, noisy_points, paired, recorded_noise, series
+
+STEP = [0.0] * 20 + [0.03] * 20
+
+
+def kinds(trend: Trend) -> list[ChangeKind]:
+    return [change.kind for change in trend.changes]
+
+
+def test_a_series_that_has_just_begun_shows_nothing() -> None:
+    assert read(series([])) == Trend()
+    begun = read(series(clear_points([0.0])))
+    assert not begun.changes
+    assert begun.suspicion is None
+
+
+def test_a_step_is_told_once_with_its_place_and_size() -> None:
+    (change,) = read(series(clear_points(STEP))).changes
+    assert change.kind is ChangeKind.STEP
+    assert (change.before, change.after) == ("c20", "c21")
+    assert change.size == pytest.approx(math.expm1(0.03), abs=1e-3)
+    assert change.low < change.size < change.high
+    assert change.score >= Sensitivity().score
+
+
+def test_a_step_of_twelve_errors_is_told_with_the_second_commit() -> None:
+    (change,) = read(series(clear_points(STEP))).changes
+    assert change.seen == "c22"
+
+
+def test_an_improvement_is_told_as_one() -> None:
+    trend = read(series(clear_points([0.0] * 20 + [-0.03] * 10)))
+    assert kinds(trend) == [ChangeKind.IMPROVEMENT]
+    assert trend.level == pytest.approx(-0.03, abs=1e-3)
+
+
+def test_more_is_better_where_higher_is() -> None:
+    points = clear_points(STEP)
+    assert kinds(read(series(points, higher_is_better=True))) == [ChangeKind.IMPROVEMENT]
+
+
+def test_the_way_back_is_a_recovery_of_what_it_makes_good() -> None:
+    step, recovery = read(series(clear_points([*STEP, *[0.0] * 10]))).changes
+    assert recovery.kind is ChangeKind.RECOVERY
+    assert recovery.recovers == (step.identity,)
+    assert (recovery.before, recovery.after) == ("c40", "c41")
+
+
+def test_half_a_way_back_recovers_only_the_last_step() -> None:
+    levels = [0.0] * 15 + [0.02] * 15 + [0.05] * 15 + [0.02] * 15
+    first, second, back = read(series(clear_points(levels))).changes
+    assert back.recovers == (second.identity,)
+    assert first.identity not in back.recovers
+    everything = read(series(clear_points([*levels[:45], *[0.0] * 15]))).changes[-1]
+    assert everything.recovers == (first.identity, second.identity)
+
+
+def test_a_slow_drift_is_one_drift() -> None:
+    levels = [0.0] * 30 + [0.002 * n for n in range(1, 21)] + [0.04] * 30
+    (change,) = read(series(clear_points(levels))).changes
+    assert change.kind is ChangeKind.DRIFT
+    assert change.before_order == pytest.approx(30, abs=2)
+    assert change.after_order == pytest.approx(50, abs=2)
+    assert change.size == pytest.approx(math.expm1(0.04), abs=0.002)
+
+
+def test_a_drift_keeps_its_identity_while_it_goes_on() -> None:
+    levels = [0.0] * 30 + [0.002 * n for n in range(1, 21)]
+    points = clear_points(levels)
+    told = [read(series(points[:end])).changes for end in range(30, len(points) + 1)]
+    identities = {change.identity for changes in told for change in changes}
+    assert len(identities) == 1
+    assert [change.kind for change in told[-1]] == [ChangeKind.DRIFT]
+    assert told[-1][0].after_order >= 48
+
+
+def test_a_step_behind_a_drift_is_another_change() -> None:
+    levels = [0.0] * 30 + [0.002 * n for n in range(1, 21)] + [0.04] * 20 + [0.08] * 10
+    assert kinds(read(series(clear_points(levels)))) == [ChangeKind.DRIFT, ChangeKind.STEP]
+
+
+def test_commits_that_did_not_build_are_gaps() -> None:
+    points = [point for point in clear_points(STEP) if point.order % 3 and not 17 <= point.order <= 23]
+    (change,) = read(series(points)).changes
+    assert (change.before, change.after) == ("c16", "c25")
+
+
+def test_one_point_that_stands_out_is_suspicious_and_no_change() -> None:
+    trend = read(series(clear_points([*[0.0] * 20, 0.04])))
+    assert not trend.changes
+    assert trend.suspicion is not None
+    assert trend.suspicion.commit == "c21"
+    assert trend.suspicion.difference == pytest.approx(0.04, abs=1e-3)
+
+
+def test_a_suspicion_that_is_measured_again_becomes_a_change_or_nothing() -> None:
+    points = clear_points([*[0.0] * 20, 0.04])
+    confirmed = read(series([*points, points[-1]]))
+    assert [(change.before, change.after) for change in confirmed.changes] == [("c20", "c21")]
+    refuted = read(series([*points, points[-1].model_copy(update={"difference": 0.0})]))
+    assert not refuted.changes
+    assert refuted.suspicion is None
+
+
+def test_a_spike_leaves_no_change_behind() -> None:
+    assert not read(series(clear_points([*[0.0] * 20, 0.3, *[0.0] * 20]))).changes
+
+
+def test_a_commit_that_is_slower_from_the_first_is_seen_against_the_control() -> None:
+    (change,) = read(series(clear_points([0.05] * 8))).changes
+    assert (change.before, change.after) == ("c0", "c1")
+
+
+def test_a_change_too_small_to_matter_is_not_told() -> None:
+    points = clear_points([0.0] * 40 + [0.004] * 60)
+    assert not read(series(points)).changes
+    assert read(series(points), Sensitivity(smallest=0.002)).changes
+
+
+def test_programs_that_are_the_same_bytes_are_points_like_others() -> None:
+    points = [
+        point.model_copy(update={"difference": 0.0, "error": None, "pairs": 0}) if point.order in (5, 6) else point
+        for point in clear_points(STEP)
+    ]
+    assert [(change.before, change.after) for change in read(series(points)).changes] == [("c20", "c21")]
+
+
+def test_a_control_that_moves_to_a_slower_commit_tells_nothing_new() -> None:
+    points = clear_points(STEP) + clear_points([0.0] * 20, control_order=30, first=41)
+    trend = read(series(points))
+    assert [(change.before, change.after) for change in trend.changes] == [("c20", "c21")]
+    assert trend.level == pytest.approx(0.0, abs=1e-3)
+
+
+def test_a_control_that_moves_to_before_a_change_does_not_tell_it_again() -> None:
+    points = clear_points(STEP) + clear_points([0.03] * 20, control_order=10, first=41)
+    assert [(change.before, change.after) for change in read(series(points)).changes] == [("c20", "c21")]
+
+
+def test_what_is_made_good_under_a_later_control_is_a_recovery() -> None:
+    points = clear_points(STEP) + clear_points([-0.03] * 10, control_order=40, first=45)
+    step, recovery = read(series(points)).changes
+    assert recovery.kind is ChangeKind.RECOVERY
+    assert recovery.recovers == (step.identity,)
+
+
+def test_a_change_behind_a_control_that_moved_is_told() -> None:
+    points = clear_points(STEP) + clear_points([0.0] * 10 + [0.03] * 10, control_order=40, first=41)
+    assert [(change.before, change.after) for change in read(series(points)).changes] == [
+        ("c20", "c21"),
+        ("c50", "c51"),
+    ]
+
+
+def test_points_come_in_the_order_of_the_history() -> None:
+    newer, older = reversed(clear_points([0.0, 0.0]))
+    with pytest.raises(ValueError, match="c1 is older than c2"):
+        read(series([newer, older]))
+    with pytest.raises(ValueError, match="c1 is older than c2"):
+        read(series([newer, older.model_copy(update={"control": "another"})]))
+
+
+levels_of_a_while = st.lists(
+    st.tuples(st.integers(1, 25), st.sampled_from([-0.03, 0.0, 0.01, 0.03, 0.2])), min_size=1, max_size=4
+)
+
+
+def made(stretches: list[tuple[int, float]], seed: int) -> list[Point]:
+    levels = [level for length, level in stretches for _ in range(length)]
+    return noisy_points(levels, np.random.default_rng(9).standard_t(4, 2000) * 0.006, np.random.default_rng(seed))
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=15)
+@given(levels_of_a_while, st.integers(0, 99))
+def test_what_was_seen_stays_seen(stretches: list[tuple[int, float]], seed: int) -> None:
+    points = made(stretches, seed)
+    told = [[change.identity for change in read(series(points[:end])).changes] for end in range(1, len(points) + 1)]
+    for before, after in pairwise(told):
+        assert after[: len(before)] == before
+        assert len(after) <= len(before) + 1
+
+
+@settings(deadline=None, max_examples=25)
+@given(levels_of_a_while, st.integers(0, 99))
+def test_a_mirrored_metric_shows_the_same(stretches: list[tuple[int, float]], seed: int) -> None:
+    points = made(stretches, seed)
+    mirrored = [point.model_copy(update={"difference": -point.difference}) for point in points]
+    one, other = read(series(points)), read(series(mirrored, higher_is_better=True))
+    assert [told(change) for change in one.changes] == [told(change) for change in other.changes]
+
+
+@settings(deadline=None, max_examples=25)
+@given(levels_of_a_while, st.integers(0, 99))
+def test_changes_are_in_order_and_do_not_overlap(stretches: list[tuple[int, float]], seed: int) -> None:
+    trend = read(series(made(stretches, seed)))
+    for change in trend.changes:
+        assert change.before_order < change.after_order
+        assert change.low <= change.size <= change.high
+    for before, after in pairwise(trend.changes):
+        assert before.after_order <= after.before_order
+    assert Trend.model_validate_json(trend.model_dump_json()) == trend
+
+
+def told(change: Change) -> tuple[str, ChangeKind, str, str, tuple[str, ...]]:
+    return change.identity, change.kind, change.before, change.after, change.recovers
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", ["recorded", "bursty"])
+def test_quiet_series_of_200_commits_stay_quiet(noise: str) -> None:
+    if noise == "recorded":
+        ratios = recorded_noise()
+    else:
+        ratios = paired(figures(iterations(BURSTY, np.random.default_rng(1), 20_000)))
+    false = sum(
+        len(read(series(noisy_points([0.0] * 200, ratios, np.random.default_rng(seed)))).changes) for seed in range(100)
+    )
+    assert false <= 2 + 3.1 * 2**0.5
+
+
+@pytest.mark.slow
+def test_two_percent_are_seen_within_a_few_commits_on_recorded_noise() -> None:
+    delays = []
+    for seed in range(40):
+        points = noisy_points([0.0] * 30 + [0.02] * 15, recorded_noise(), np.random.default_rng(seed))
+        found = [change for change in read(series(points)).changes if change.kind is ChangeKind.STEP]
+        delays += [int(change.seen[1:]) - 31 for change in found[:1]]
+    assert len(delays) >= 38
+    assert np.median(delays) <= 4

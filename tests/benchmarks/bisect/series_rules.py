@@ -1,0 +1,78 @@
+"""Rules that raise alarms on a series of commits, each with the launches of ten pairs a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from harness.analysis.trend.changes import read
+from harness.core.comparison import STATISTICS
+from harness.core.trend import ChangeKind
+from tests.analysis.compare.simulated_launches import Array, coin
+from tests.analysis.trend.made_series import paired, point, series
+
+_MEDIAN, _MEAN = STATISTICS.index("median"), STATISTICS.index("mean")
+_FEWEST_RUNS, _RUNS, _LATEST = 5, 12, 2
+
+Rule = Callable[[Sequence[Array], float, int], list[int]]
+"""Numbers of the commits at which it raises an alarm, from figures (launches, 5) of each commit; commits from a number
+on are slower by so much."""
+
+
+def ours(windows: Sequence[Array], effect: float, since: int) -> list[int]:
+    """This harness: a ratio to the pinned control from pairs in tossed order, then its changes for the worse."""
+    chance = np.random.default_rng(since)
+    points = []
+    for number, window in enumerate(windows):
+        first = coin(chance, len(window))[0::2]
+        sides = np.where(first, 1, -1) * paired(window) + (np.log1p(effect) if number >= since else 0.0)
+        points.append(point(number + 1, sides.tolist()))
+    worse = {ChangeKind.STEP, ChangeKind.DRIFT}
+    return [int(change.seen[1:]) - 1 for change in read(series(points)).changes if change.kind in worse]
+
+
+def threshold(windows: Sequence[Array], effect: float, since: int) -> list[int]:
+    """5 % on the ratio of means, all of the treatment before all of the control."""
+    above = [_mean_ratio(window, effect * (number >= since)) > 1.05 for number, window in enumerate(windows)]
+    return _risings(above)
+
+
+def fai_pep(windows: Sequence[Array], effect: float, since: int) -> list[int]:
+    """FAI-PEP's delay detector as it was meant: the last two runs above the widest of those among the twelve before."""
+    runs = [_differences(window, effect * (number >= since)) for number, window in enumerate(windows)]
+    alarms = []
+    for number in range(len(runs)):
+        earlier = sorted(widest for _, widest in runs[max(0, number - _RUNS + 1) : max(0, number - _LATEST + 1)])
+        if len(earlier) < _FEWEST_RUNS:
+            alarms.append(False)
+            continue
+        limit = earlier[len(earlier) * 9 // 10] + int((earlier[-1] - earlier[0]) / 10)
+        alarms.append(all(middle > limit for middle, _ in runs[number - _LATEST + 1 : number + 1]))
+    return _risings(alarms)
+
+
+def _differences(window: Array, effect: float) -> tuple[float, float]:
+    """Treatment's median minus control's, and treatment's p90 minus control's p10, in ns."""
+    half = len(window) // 2
+    treatment, control = window[:half, _MEDIAN] * (1 + effect), window[half:, _MEDIAN]
+    middle = float(np.median(treatment) - np.median(control))
+    return middle, float(np.percentile(treatment, 90) - np.percentile(control, 10))
+
+
+def _mean_ratio(window: Array, effect: float) -> float:
+    half = len(window) // 2
+    return float(window[:half, _MEAN].mean() * (1 + effect) / window[half:, _MEAN].mean())
+
+
+def _risings(alarms: Sequence[bool]) -> list[int]:
+    """Where an alarm begins."""
+    return [number for number, (before, now) in enumerate(pairwise([False, *alarms])) if now and not before]
+
+
+RULES: dict[str, Rule] = {
+    "harness": ours,
+    "FAI-PEP's delay detector": fai_pep,
+    "5 % threshold, blocked": threshold,
+}

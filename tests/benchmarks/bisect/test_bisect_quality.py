@@ -1,0 +1,110 @@
+"""How often the commit is found, and what it costs: this harness beside plain bisection."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pytest
+
+from harness.analysis.bisect.aims import Aims, Costs
+from harness.analysis.bisect.search import Search
+from tests.analysis.bisect.noisy_history import NoisyHistory, stepped
+from tests.analysis.compare.simulated_launches import BURSTY, QUIET, Array, figures, iterations
+from tests.analysis.trend.made_series import paired, recorded_noise
+from tests.benchmarks.bisect.plain import Outcome, above, above_half, bisect, proven
+from tests.benchmarks.figures import claim
+
+TRIALS = 40
+COMMITS = (64, 256)
+EFFECTS = (0.01, 0.02, 0.05)
+ENDPOINTS = 20
+"""Pairs of the bad commit that were measured before anybody searched; they count in the table."""
+
+PAIR_S = 0.13
+BUILD_S = 60.0
+pytestmark = pytest.mark.benchmark
+
+Method = Callable[[NoisyHistory, list[float]], Outcome]
+
+
+def ours(aims: Aims, costs: Costs | None = None) -> Method:
+    def search(history: NoisyHistory, whole: list[float]) -> Outcome:
+        found, known = history.searched(Search.begin(history.commits, whole, aims=aims, costs=costs))
+        built = {heard.treatment for heard in known.heard} | {heard.control for heard in known.heard}
+        culprits = tuple(history.commits.index(culprit.commits[-1]) for culprit in found.culprits)
+        return Outcome(culprits, known.pairs, len(built) - 2)
+
+    return search
+
+
+def plain(is_bad: Callable[[NoisyHistory, int, float], tuple[bool, int]]) -> Method:
+    return lambda history, whole: bisect(history, whole, is_bad)
+
+
+OURS = "harness"
+METHODS: dict[str, Method] = {
+    OURS: ours(Aims()),
+    "harness, without confirmation": ours(Aims(confirm_pairs=0)),
+    "harness, a build costs 60 s": ours(Aims(), Costs(pair_s=PAIR_S, build_s=BUILD_S)),
+    "plain, 5 % threshold, 10 pairs": plain(above(0.05, 10)),
+    "plain, half the step, 20 pairs": plain(above_half(20)),
+    "plain, e-process at 1 % a step": plain(proven(0.01)),
+}
+
+
+@cache
+def noise(name: str) -> Array:
+    match name:
+        case "recorded":
+            return recorded_noise()
+        case _:
+            machine = {"quiet": QUIET, "bursty": BURSTY}[name]
+            return paired(figures(iterations(machine, np.random.default_rng(7), 8000)))
+
+
+def outcomes(method: Method, name: str, commits: int, effect: float) -> tuple[float, float, float]:
+    """Share of searches that found the commit and nothing else, mean pairs, mean builds."""
+    hits, pairs, builds = 0, [], []
+    for seed in range(TRIALS):
+        culprit = int(np.random.default_rng(seed).integers(1, commits + 1))
+        history = NoisyHistory(stepped(commits, (culprit, math.log1p(effect))), noise(name), seed)
+        told = method(history, history.pairs("c0", f"c{commits}", ENDPOINTS))
+        hits += told.culprits == (culprit,)
+        pairs.append(told.pairs)
+        builds.append(told.builds)
+    return hits / TRIALS, float(np.mean(pairs)), float(np.mean(builds))
+
+
+@pytest.mark.parametrize("name", ["recorded", "quiet", "bursty"])
+def test_searches(name: str) -> None:
+    wrong = 0.0
+    for commits in COMMITS:
+        print(f"\n{commits} commits, {name} noise, {TRIALS} searches: found % / pairs / builds")
+        print("| method | +1 % | +2 % | +5 % |\n| --- | --- | --- | --- |")
+        for label, method in METHODS.items():
+            told = [outcomes(method, name, commits, effect) for effect in EFFECTS]
+            cells = " | ".join(f"{100 * hit:.0f} / {pairs:.0f} / {builds:.1f}" for hit, pairs, builds in told)
+            print(f"| {label} | {cells} |")
+            if label == OURS:
+                wrong = max(wrong, *(1 - hit for hit, _, _ in told[1:]))
+    claim("searches for 2 and 5 % that did not end at the commit", wrong, 0.05 + 3.1 * math.sqrt(0.05 * 0.95 / TRIALS))
+
+
+def test_several_culprits() -> None:
+    steps = ((60, 0.03), (120, -0.03), (200, 0.02))
+    print("\n256 commits, +3 % at 60, -3 % at 120, +2 % at 200; and +2 % at 60, +2 % at 200; recorded noise")
+    print("| history | all told | each told is one % | pairs |\n| --- | --- | --- | --- |")
+    for label, those in (("+3 -3 +2", steps), ("+2 +2", ((60, 0.02), (200, 0.02)))):
+        whole, true, pairs = 0, 0, []
+        places = {commit for commit, _ in those}
+        for seed in range(TRIALS):
+            history = NoisyHistory(stepped(256, *those), noise("recorded"), seed)
+            told = ours(Aims())(history, history.pairs("c0", "c256", ENDPOINTS))
+            whole += set(told.culprits) == places
+            true += bool(told.culprits) and set(told.culprits) <= places
+            pairs.append(told.pairs)
+        print(f"| {label} | {100 * whole / TRIALS:.0f} | {100 * true / TRIALS:.0f} | {np.mean(pairs):.0f} |")
+        claim("searches that named a commit that changed nothing", 1 - true / TRIALS, 0.1)
