@@ -45,7 +45,7 @@ def _well_formed(part: object) -> object:
             clean = [_well_formed(item) for item in part]
             return part if all(map(operator.is_, clean, part)) else type(part)(clean)
         case dict():
-            return _well_formed_dict(part)
+            return _well_formed_dict(part) if any(isinstance(key, str) for key in part) else part
         case Value():
             return well_formed(part)
         case _:

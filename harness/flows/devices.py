@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -13,6 +13,8 @@ from harness.core.errors import ExitCode, HarnessError
 from harness.core.protocols import Diagnosable, Finding, Platform
 from harness.flows.showing import cell, show
 from harness.settings import Settings
+
+_PASSING = frozenset({"battery", "temperature"})
 
 
 def list_all(settings: Settings, console: Console) -> ExitCode:
@@ -56,15 +58,33 @@ def _one(device: Device) -> Table:
 
 
 def _several(platform: str, devices: Sequence[Device]) -> Table:
-    """A line for each; below it what they do not have in common."""
-    header = ("device", "identity", "processor", "system", "CPUs", "memory", "more")
-    table = Table(*header, title=cell(f"{platform}: {len(devices)} devices"), title_justify="left", pad_edge=False)
+    """A line for each, with what they do not have in common; the rest stands below."""
+    header = ("device", "processor", "system", "CPUs", "memory", "more")
+    shared = _shared(devices)
+    caption = cell(f"all: {_listed(shared)}") if shared else None
+    title = cell(f"{platform}: {len(devices)} devices")
+    table = Table(*header, title=title, title_justify="left", caption=caption, caption_justify="left", pad_edge=False)
     for device in devices:
-        more = ", ".join(f"{key} {value}" for key, value in device.attributes.items())
+        known = {device.identity, device.name}
+        more = {key: value for key, value in device.attributes.items() if key not in shared and value not in known}
+        name = device.name if device.name == device.identity else f"{device.name}\n{device.identity}"
         system = f"{device.os}, {device.abi}"
-        row = (device.name, device.identity, device.kind, system, str(device.cores), _gib(device), more)
-        table.add_row(*map(cell, row))
+        table.add_row(*map(cell, (name, device.kind, system, str(device.cores), _gib(device), _listed(more))))
     return table
+
+
+def _shared(devices: Sequence[Device]) -> dict[str, str]:
+    """Attributes that are the same of all, and do not change from hour to hour."""
+    first, *others = devices
+    return {
+        key: value
+        for key, value in first.attributes.items()
+        if key not in _PASSING and all(other.attributes.get(key) == value for other in others)
+    }
+
+
+def _listed(attributes: Mapping[str, str]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in attributes.items())
 
 
 def _gib(device: Device) -> str:

@@ -34,7 +34,7 @@ def measure(
     arm = Arm(job, session, framework, scratch, clock)
     outcome, reason, hint = Outcome.OK, None, None
     try:
-        with progress.task(f"measuring {job.benchmark.title}", job.benchmark.launches) as task:
+        with progress.task(f"measuring {job.benchmark.title} on {session.device.name}", job.benchmark.launches) as task:
             outcome, reason = _launch_all(arm, task)
     except BenchmarkUnsupported as error:
         outcome, reason, hint = Outcome.UNSUPPORTED, error.message, error.hint

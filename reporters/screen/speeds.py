@@ -38,9 +38,9 @@ def verdicts(results: Sequence[Result]) -> Iterator[Text]:
             continue
         if len(believed) < 2:
             doubtful = f"cannot be told: {len(ranked) - len(believed)} of {len(ranked)} are not to be believed"
-            yield Text(f"fastest of {printable(ranked[0].benchmark.model)}: {doubtful}")
+            yield Text(f"fastest of {_field_of(ranked[0], results)}: {doubtful}")
             continue
-        line = _verdict(believed, rivals[0], ratios)
+        line = _verdict(believed, rivals[0], ratios, _field_of(ranked[0], results))
         if ranked[0] is not believed[0]:
             line.append(" (").append_text(_name(ranked[0])).append(" looks faster, but is not to be believed)")
         yield line
@@ -57,9 +57,9 @@ def fastest(results: Sequence[Result]) -> frozenset[str]:
     return frozenset(best)
 
 
-def _verdict(ranked: Sequence[Result], first: Result, ratios: dict[str, float]) -> Text:
+def _verdict(ranked: Sequence[Result], first: Result, ratios: dict[str, float], field: str) -> Text:
     best, following = ranked[0], ranked[1]
-    line = Text.assemble("fastest of ", printable(best.benchmark.model), ": ", _name(best))
+    line = Text.assemble("fastest of ", field, ": ", _name(best))
     ahead = ratios[best.uid] / ratios[following.uid]
     if ahead < _CLOSE:
         return line.append_text(Text.assemble(" and ", _name(following), ", too close to call"))
@@ -67,6 +67,13 @@ def _verdict(ranked: Sequence[Result], first: Result, ratios: dict[str, float]) 
     if first.uid not in {best.uid, following.uid} and first.trusted:
         line.append(f" and {factor(ratios[best.uid])} as fast as ").append_text(_name(first))
     return line
+
+
+def _field_of(result: Result, results: Iterable[Result]) -> str:
+    """Among whom somebody is fastest: a model's results on one device."""
+    devices = {one.device.identity for one in results if one.device is not None}
+    where = f" on {result.device.name}" if result.device is not None and len(devices) > 1 else ""
+    return printable(result.benchmark.model + where)
 
 
 def _name(result: Result) -> Text:

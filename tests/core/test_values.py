@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from harness.core.device import DeviceState
 from harness.core.result import Result, writable
 from harness.core.values import Value, masked, well_formed
 from harness.testing.results import ok_result
@@ -34,6 +35,11 @@ def test_every_text_survives_json_and_utf_8(text: str, words: list[str], free: d
     clean = well_formed(_Tree(leaf=_Leaf(text=text), words=tuple(words), free=free))
     assert _Tree.model_validate_json(clean.model_dump_json().encode()) == clean
     assert (len(clean.leaf.text), len(clean.words), len(clean.free)) == (len(text), len(words), len(free))
+
+
+def test_tables_of_numbers_are_left_alone() -> None:
+    state = DeviceState(time=0.0, residency_ms={"policy0": {300000: 10}})
+    assert well_formed(state) is state
 
 
 def test_a_value_without_surrogates_is_left_alone() -> None:

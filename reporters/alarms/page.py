@@ -1,0 +1,225 @@
+"""An alarm as Markdown: what changed first, then why that is believed, then how to see it again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+from urllib.parse import quote
+
+from harness.core.alarm import AlarmEvent, AlarmReport, Candidate, ChangedOperator, Culprit, Effect
+from harness.core.trend import ChangeKind
+from reporters.alarms.headline import clipped, headline, short, stretch
+from reporters.alarms.plot import LEGEND
+from reporters.alarms.suspects import guilty_ids, suspects
+from reporters.comparisons.remarks import evidence
+from reporters.comparisons.shares import signed, span
+from reporters.comparisons.standing import Standing
+from reporters.figures import quantity
+from reporters.markdown.text import escape, fenced, table
+from reporters.screen.columns import printable
+
+PICTURE: Final = "series.svg"
+"""Where the page looks for the picture of its series: beside itself."""
+
+_SUBJECT: Final = 72
+_OPERATORS: Final = 10
+"""Rows that a reader takes in at once."""
+_LINKS: Final = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
+"""Where GitHub and others would begin a link in plain text (GitHub Flavored Markdown, section 6.9)."""
+
+
+def render(report: AlarmReport) -> str:
+    """The whole page. Whatever texts the report holds, the page shows them as they are."""
+    parts = (
+        f"# {_mark(report)} {_plain(headline(report))}",
+        *_standing(report),
+        *_picture(report),
+        *_commits(report),
+        *_culprits(report),
+        *_verification(report),
+        *_operators(report),
+        *_again(report),
+        *_about(report),
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Any text as Markdown that shows just that text, and makes no link of an address in it."""
+    return _LINKS.sub(r"\\\g<0>", escape(text))
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    """The columns that tell something, of texts that make no links."""
+    telling = [number for number in range(len(headings)) if any(row[number] for row in rows)]
+    shown = [[row[number] for number in telling] for row in rows]
+    drawn = table([headings[number] for number in telling], shown, [right[number] for number in telling])
+    return _LINKS.sub(r"\\\g<0>", drawn)
+
+
+def _mark(report: AlarmReport) -> str:
+    if report.event is AlarmEvent.CLOSED:
+        return "✓"
+    improved = report.kind is ChangeKind.IMPROVEMENT
+    return (Standing.IMPROVEMENT if improved else Standing.REGRESSION).mark
+
+
+def _standing(report: AlarmReport) -> Iterator[str]:
+    """How far the alarm is."""
+    if report.event is AlarmEvent.CLOSED:
+        yield f"**Closed.** {_sentence(report.why or 'nothing is left to do')}"
+    elif report.search is not None:
+        told = f"**Searched.** {_sentence(report.search.reason)}"
+        if report.culprits and report.search.rest is not None:
+            told += f" No culprit explains the remaining {_plain(signed(report.search.rest))}."
+        yield told
+    else:
+        open_question = "" if len(report.candidates) == 1 else " Which commit it was has not been searched."
+        measured = "measured again" if report.verification is not None else "taken from the series, not measured again"
+        yield f"**Confirmed**: {measured}.{open_question}"
+
+
+def _sentence(text: str) -> str:
+    line = printable(text)
+    return _plain(f"{line[:1].upper()}{line[1:]}{'' if line.endswith(('.', '!', '?')) else '.'}")
+
+
+def _picture(report: AlarmReport) -> Iterator[str]:
+    if report.series:
+        better = "higher" if report.higher_is_better else "lower"
+        yield f"![{_plain(clipped(report.metric))} of each commit]({PICTURE})"
+        yield f"{_plain(clipped(report.metric))}, {better} is better. {LEGEND}"
+
+
+def _commits(report: AlarmReport) -> Iterator[str]:
+    found, guilty = suspects(report), guilty_ids(report)
+    if len(report.candidates) < 2:
+        return
+    yield f"## {len(report.candidates)} commits in question"
+    rows = [_commit_row(one, guilty=one.commit.id in guilty) for one in found.shown]
+    if rows:
+        headings = ("", "commit", "subject", "author", "date", "builds", "probability")
+        yield _table(headings, rows, (False, False, False, False, False, False, True))
+    if found.left_out:
+        share = "" if found.probability is None else f", together {chance(found.probability)}"
+        yield f"{found.left_out} more {'is' if found.left_out == 1 else 'are'} left out{_plain(share)}."
+
+
+def _commit_row(one: Candidate, *, guilty: bool) -> tuple[str, ...]:
+    commit = one.commit
+    return (
+        "►" if guilty else "",
+        short(commit),
+        clipped(commit.subject, _SUBJECT),
+        clipped(commit.author),
+        "" if commit.time is None else moment(commit.time),
+        "no" if one.builds is False else "",
+        "" if one.probability is None else chance(one.probability),
+    )
+
+
+def _culprits(report: AlarmReport) -> Iterator[str]:
+    if report.culprits:
+        yield "## What the search found"
+        headings = ("commit", "changed it by", "95 % interval", "probability", "evidence", "proven")
+        yield _table(headings, [_culprit_row(one) for one in report.culprits], (False, *[True] * 4, False))
+
+
+def _culprit_row(one: Culprit) -> tuple[str, ...]:
+    commits = one.commits
+    return (
+        short(commits[0]) if len(commits) == 1 else f"one of {len(commits)}: {stretch(commits)}",
+        signed(one.step.difference),
+        span(one.step.low, one.step.high),
+        chance(one.probability),
+        evidence(one.evidence),
+        "yes" if one.confirmed else "no",
+    )
+
+
+def _verification(report: AlarmReport) -> Iterator[str]:
+    yield "## Why it is believed"
+    shown = f"the series: {_effect(report.change)} after commit {short(report.before)} (a {report.kind.value})"
+    lines = [shown if report.kind is not ChangeKind.IMPROVEMENT else shown.replace("(a ", "(an ")]
+    again = report.verification
+    if again is not None:
+        size = f", {_effect(again.effect)}" if again.effect is not None else ""
+        cost = f"{again.pairs} pair{'' if again.pairs == 1 else 's'}, {quantity(again.seconds, 's')} of device time"
+        lines.append(f"measured again: {again.verdict.value}{size} ({cost})")
+    if report.search is not None and report.search.pairs:
+        lines.append(f"searched: {report.search.pairs} pairs")
+    yield "\n".join(f"- {_plain(line)}" for line in lines)
+
+
+def _effect(effect: Effect) -> str:
+    ends = span(effect.low, effect.high)
+    return f"{signed(effect.difference)} [{ends}]" if ends else signed(effect.difference)
+
+
+def _operators(report: AlarmReport) -> Iterator[str]:
+    found = sorted(report.operators, key=lambda one: -abs(one.contribution))
+    if not found:
+        return
+    yield "## Operators that changed"
+    headings = ("operator", "difference", "95 % interval", "contribution")
+    yield _table(headings, [_operator_row(one) for one in found[:_OPERATORS]], (False, True, True, True))
+    if len(found) > _OPERATORS:
+        yield f"{len(found) - _OPERATORS} with smaller contributions are left out."
+
+
+def _operator_row(one: ChangedOperator) -> tuple[str, ...]:
+    if one.effect is None:
+        return (clipped(one.name), "new" if one.contribution >= 0 else "gone", "", signed(one.contribution))
+    effect = one.effect
+    return (clipped(one.name), signed(effect.difference), span(effect.low, effect.high), signed(one.contribution))
+
+
+def _again(report: AlarmReport) -> Iterator[str]:
+    if report.command:
+        yield "## To measure it again"
+        # Unlike `printable` this keeps spaces as they are: an argument may hold several.
+        shown = "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in report.command)
+        yield fenced(shown, "sh")
+
+
+def _about(report: AlarmReport) -> Iterator[str]:
+    """What is looked up, not read."""
+    found = report.discovery
+    lines = [
+        _plain(f"found {moment(found.time)} by harness {clipped(found.harness)} on {clipped(found.host)}"),
+        _plain(f"device {clipped(report.device_name)} ({clipped(report.device)})"),
+        f"alarm {_plain(report.identity)}; the same for programs: [alarm.json](alarm.json)",
+        *(f"results: {_link(place)}" for place in report.results),
+    ]
+    yield "---"
+    yield "\n".join(f"- {line}" for line in lines)
+    yield "Intervals hold at 95 % whenever they are looked at. Evidence of 100 refutes “no change” at 1 %."
+
+
+def _link(place: str) -> str:
+    """A folder or an address as a link; no other kind of address is left in it."""
+    kind, _, rest = place.partition("://")
+    known = kind in {"http", "https"}
+    address = f"{kind}://{_quoted(rest)}" if known else _quoted(place)
+    return f"[{_plain(place)}](<{address}>)"
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="/%?&=#@+,~", errors="replace")
+
+
+def chance(probability: float) -> str:
+    """A probability in whole percent."""
+    if probability < 0.01:
+        return "< 1 %"
+    return "> 99 %" if probability > 0.99 else f"{100 * probability:.0f} %"
+
+
+def moment(seconds: float) -> str:
+    """A time as people everywhere read it; as it is where no calendar has it."""
+    try:
+        return f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds):%Y-%m-%d %H:%M} UTC"
+    except OverflowError:
+        return f"{seconds:g} s"
