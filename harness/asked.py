@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.core.errors import UsageError
-from harness.options import FAI_PEP_ELSEWHERE, CompareOptions, PlaceOptions, RunOptions
+from harness.options import FAI_PEP_ELSEWHERE, CompareOptions, PlaceOptions, RunOptions, WatchOptions
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cyclopts import UnknownOptionError
 
     from harness.flows.requests import Programs, Wish
+    from harness.flows.watch import Watching
     from harness.settings import Settings
 
 _OTHER_NAMES = ("pre-built-binary", "custom-binary", "user-string", "base-commit", "commit", "device")
@@ -49,15 +52,16 @@ _OF_BUILDS = frozenset({"repo", "remote_repository", "frameworks_dir", "exec_dir
 
 
 def with_command(tokens: Sequence[str]) -> list[str]:
-    """FAI-PEP's way to start, without a command, means `run`."""
+    """FAI-PEP's way to start, without a command, means `run`; with `--interval` its continuous mode, `watch`."""
     if not tokens or tokens[0] in {"--help", "-h", "--version"} or not tokens[0].startswith("-"):
         return list(tokens)
-    return ["run", *tokens]
+    continuous = any(token.partition("=")[0] == "--interval" for token in tokens)
+    return ["watch" if continuous else "run", *tokens]
 
 
 def spelled(tokens: Sequence[str]) -> list[str]:
     """FAI-PEP's underscores as dashes, in the names of flags that we know and nowhere else."""
-    classes = (RunOptions, CompareOptions, PlaceOptions)
+    classes = (RunOptions, CompareOptions, PlaceOptions, WatchOptions)
     known = {field.name for options in classes for field in dataclasses.fields(options)}
     known |= {name.replace("-", "_") for name in (*_OTHER_NAMES, *FAI_PEP_ELSEWHERE)}
     return [_spelled(token, known) for token in tokens]
@@ -195,6 +199,26 @@ def wish(options: RunOptions, sides: CompareOptions) -> Wish:
         interleave=Interleave(sides.interleave or "launch"),
         resume=bool(sides.resume),
     )
+
+
+def watching(options: WatchOptions, found: Settings) -> Watching:
+    """How a repository shall be watched."""
+    from harness.flows.watch import Watching
+
+    said = dataclasses.asdict(options)
+    names = {
+        "interval": "interval_s",
+        "since": "begin",
+        "regression": "alarms",
+        **{name: name for name in ("step", "merges", "platforms", "commit_file", "status_file", "on_alarm", "hook")},
+    }
+    given = {names[name]: value for name, value in said.items() if name in names and value is not None}
+    return Watching(state=state_file(options.state, found), **given)
+
+
+def state_file(given: Path | None, found: Settings) -> Path:
+    """The file of what a watcher remembers."""
+    return given or found.local_reporter / "watch.db"
 
 
 def _refuse_sides_of_self_check(sides: CompareOptions) -> None:

@@ -15,7 +15,7 @@ from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 import harness
 from harness import asked
 from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
-from harness.options import CompareOptions, PlaceOptions, RunOptions
+from harness.options import CompareOptions, PlaceOptions, RunOptions, WatchOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,6 +36,7 @@ app = App(
 _UNSET = RunOptions()
 _NOTHING = CompareOptions()
 _ANYWHERE = PlaceOptions()
+_UNWATCHED = WatchOptions()
 
 
 @app.command(sort_key=0)
@@ -86,6 +87,68 @@ def compare(
         return _plan(settings, requests.described(wish))
     with shell.interruptible(), display.display() as shown:
         return series.compare_each(requests.treatments_of(wish), settings, shown)
+
+
+@app.command(sort_key=2)
+def watch(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING, watching: WatchOptions = _UNWATCHED) -> int:
+    """Compare new commits as they come; verify what became slower, find the commit, and tell.
+
+    Each commit is held against --base_commit, or else against the first of its week.
+    """
+    settings = asked.specified(asked.settings(options))
+    wish = asked.wish(options, sides)
+    from harness import display, shell
+    from harness.flows import watch as flow
+
+    with shell.interruptible(), display.display() as shown:
+        return flow.watch(wish, settings, asked.watching(watching, settings), shown)
+
+
+@app.command(sort_key=3)
+def bisect(
+    *,
+    good: str,
+    bad: str,
+    benchmark: str | None = None,
+    options: RunOptions = _UNSET,
+    sides: CompareOptions = _NOTHING,
+) -> int:
+    """Find the commit that changed a number, between a good and a bad one.
+
+    Args:
+        good: Commit without the change.
+        bad: Commit with it.
+        benchmark: Name of the benchmark that shows it, or a pattern.
+        options: What to measure, where and how.
+        sides: Where commits come from, and how to decide.
+    """
+    settings = asked.specified(asked.settings(options))
+    wish = asked.wish(options, sides)
+    from harness import display, shell
+    from harness.flows import bisect as flow
+
+    between = flow.Between(good, bad, benchmark, sides.pairs, resume=bool(sides.resume))
+    with shell.interruptible(), display.display() as shown:
+        return flow.bisect(wish, settings, between, shown, _console())
+
+
+@app.command(sort_key=4)
+def status(
+    *,
+    state: Path | None = None,
+    json: Annotated[bool, Parameter(negative="")] = False,
+    options: PlaceOptions = _ANYWHERE,
+) -> int:
+    """Show what a watcher is doing, its backlog, the last verdicts and the open alarms.
+
+    Args:
+        state: File of what it remembers; the default is `watch.db` beside the results.
+        json: Show the whole document.
+        options: Where things are.
+    """
+    from harness.flows import status as flow
+
+    return flow.tell(asked.state_file(state, asked.settings(options)), _console(), as_json=json)
 
 
 @app.command

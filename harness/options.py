@@ -16,6 +16,7 @@ REPORT = Group("Where results go", sort_key=5)
 FILES = Group("Files and configuration", sort_key=6)
 SIDES = Group("What to compare with what", sort_key=7)
 DECIDE = Group("How to decide", sort_key=8)
+WATCH = Group("How to watch", sort_key=9)
 
 Paths = Annotated[tuple[Path, ...] | None, Parameter(consume_multiple=True, negative="")]
 Words = Annotated[tuple[str, ...] | None, Parameter(consume_multiple=True, negative="")]
@@ -262,6 +263,45 @@ class CompareOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WatchOptions:
+    """How a repository is watched; None where the command line says nothing."""
+
+    interval: Annotated[float | None, Parameter(group=WATCH)] = None
+    """Seconds between two looks for new commits; without it everything there is gets done, and that is the end."""
+
+    since: Annotated[str | None, Parameter(group=WATCH)] = None
+    """Commit after which the first start begins; the default measures the newest alone."""
+
+    step: Annotated[int | None, Parameter(group=WATCH)] = None
+    """Measure each so many-th commit, and always the newest."""
+
+    merges: Annotated[bool | None, Parameter(group=WATCH)] = None
+    """Measure merge commits too (the default), or pass them over."""
+
+    regression: Annotated[bool | None, Parameter(group=WATCH)] = None
+    """Look for changes in the series, verify them and find their commits (the default), or only measure."""
+
+    platforms: Annotated[Words, Parameter(group=WATCH)] = None
+    """Measure on several kinds of devices, for example `host android`."""
+
+    state: Annotated[Path | None, Parameter(group=WATCH)] = None
+    """File of what the watcher remembers; the default is `watch.db` beside the results."""
+
+    commit_file: Annotated[Path | None, Parameter(group=WATCH)] = None
+    """FAI-PEP's: file with the last commit that was measured; where a first start begins."""
+
+    status_file: Annotated[Path | None, Parameter(group=WATCH)] = None
+    """FAI-PEP's: write 0 into it, and the watcher stops after the launch that runs."""
+
+    on_alarm: Annotated[str | None, Parameter(group=WATCH, allow_leading_hyphen=True)] = None
+    """Command for each alarm: the document on its standard input and in $HARNESS_ALARM_FILE."""
+
+    hook: Annotated[str | None, Parameter(group=WATCH)] = None
+    """URL that each alarm is posted to; signed with HARNESS_HOOK_SECRET."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceOptions:
     """What the other commands need to know: where things are, and how specifications are read."""
 
@@ -303,12 +343,6 @@ class PlaceOptions:
 
 
 FAI_PEP_ELSEWHERE = {
-    "commit-file": "the continuous mode is not supported yet",
-    "interval": "the continuous mode is not supported yet",
-    "regression": "the continuous mode is not supported yet",
-    "status-file": "the continuous mode is not supported yet",
-    "step": "the continuous mode is not supported yet",
-    "platforms": "one platform a run: use --platform",
     "ios-dir": "iOS is not supported yet",
     "monsoon-map": "power measurement is not supported yet",
     "hash-platform-mapping": "name this machine with --platform_sig",

@@ -62,17 +62,22 @@ class Held:
         control: The runners of the control, or why there are none.
         treatment: Those of the treatment.
         stored: Whether every result is safe.
+        said: What a person should read at the end.
     """
 
     code: ExitCode
     control: Builds
     treatment: Builds
     stored: bool
+    said: tuple[str, ...]
 
 
 def compare(request: Request, settings: Settings, display: Display) -> ExitCode:
     """Compare every benchmark of the specifications, and report as each is decided."""
-    return hold(request, settings, display).code
+    held = hold(request, settings, display)
+    for sentence in held.said:
+        display.say(sentence)
+    return held.code
 
 
 def hold(request: Request, settings: Settings, display: Display, listeners: Sequence[Reporter] = ()) -> Held:
@@ -93,13 +98,13 @@ def hold(request: Request, settings: Settings, display: Display, listeners: Sequ
         _Comparison(request, settings, plan, files=files, reporting=reporting, display=display).run(control, treatment)
     finally:
         reporting.close()
+    said = [reporting.summary(settings.local_reporter)]
     if request.self_check:
         if not reporting.failed:
             self_check.remember(settings, plan, reporting.verdicts)
-        display.say(self_check.sentence(reporting.verdicts, reporting.failed))
-    display.say(reporting.summary(settings.local_reporter))
+        said.insert(0, self_check.sentence(reporting.verdicts, reporting.failed))
     code = reporting.exit_code(environment_of(control), environment_of(treatment))
-    return Held(code, control, treatment, stored=reporting.stored)
+    return Held(code, control, treatment, stored=reporting.stored, said=tuple(said))
 
 
 class _Comparison:

@@ -25,8 +25,9 @@ class DeliveryFailed(EnvironmentProblem):
 class Courier(Protocol):
     """Delivers news, at least once. Used by one thread."""
 
-    name: str
-    """Which courier it is, also after a restart: each has each document once."""
+    @property
+    def name(self) -> str:
+        """Which courier it is, also after a restart: each has each document once."""
 
     def deliver(self, news: News) -> str:
         """Deliver one document; the same key is the same document.

@@ -178,4 +178,5 @@ class Pursuit:
 
 
 def _named(sign: Sign) -> str:
-    return f"{sign.kind} of {sign.benchmark} on {sign.device} ({sign.first[:12]}..{sign.last[:12]})"
+    title = sign.document.get("title", sign.benchmark)
+    return f"{sign.kind} of {title} on {sign.device} ({sign.first[:12]}..{sign.last[:12]})"

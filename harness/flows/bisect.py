@@ -1,0 +1,145 @@
+"""`harness bisect`: which commit between a good and a bad one changed a number."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import JsonValue, ValidationError
+from rich.console import Console
+from rich.table import Table
+
+from harness.analysis.bisect.aims import Aims
+from harness.analysis.bisect.answers import Ending, Finding
+from harness.analysis.bisect.search import Search
+from harness.core.commit import Commit
+from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
+from harness.core.protocols import Display
+from harness.flows.commits import Comparer, Narrowed
+from harness.flows.plan import choose, select
+from harness.flows.requests import Wish
+from harness.flows.run import load_benchmarks
+from harness.flows.search import search
+from harness.flows.showing import cell, show
+from harness.plugins import platform
+from harness.settings import Settings
+from harness.shell import pause
+
+_JSON_INDENT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Where to look.
+
+    Attributes:
+        good: Name of a commit without the change.
+        bad: Name of one with it.
+        benchmark: Name of the benchmark that shows it, or a pattern; None where there is one only.
+        max_pairs: Budget in pairs.
+        resume: Whether a search that was interrupted goes on.
+    """
+
+    good: str
+    bad: str
+    benchmark: str | None = None
+    max_pairs: int | None = None
+    resume: bool = False
+
+
+def bisect(wish: Wish, settings: Settings, between: Between, display: Display, console: Console) -> ExitCode:
+    """Search, and show what was found.
+
+    Raises:
+        UsageError: A name means nothing, or it is not said what to look at.
+        BuildFailed: The good or the bad commit cannot be built.
+        EnvironmentProblem: A device or a repository cannot be reached.
+    """
+    comparer = Comparer(wish, settings, display, lambda: pause(0.0))
+    source = comparer.source
+    with display.task(f"looking for commits in {source.name}"):
+        source.fetch()
+        good, bad = source.resolve(between.good), source.resolve(between.bad)
+        if good.id == bad.id:
+            raise UsageError(f"--good and --bad are both {good.short}", hint="name two commits")
+        commits = (good, *source.between(good, bad))
+    narrowed = _narrowed(between.benchmark, settings)
+    kept = _Kept(settings.cache_dir / "bisect", commits, narrowed)
+    begun = (kept.read() if between.resume else None) or Search.begin(
+        [commit.id for commit in commits],
+        aims=Aims() if between.max_pairs is None else Aims(max_pairs=between.max_pairs),
+    )
+    display.say(f"{len(commits) - 1} commits between {good.short} and {bad.short}; {narrowed.title}")
+    ended, finding = search(begun, commits, narrowed, comparer, progress=display, save=kept.save)
+    kept.forget()
+    _show(finding, ended, commits, console)
+    return ExitCode.OK if finding.ending is Ending.FOUND else ExitCode.UNDECIDED
+
+
+def _narrowed(pattern: str | None, settings: Settings) -> Narrowed:
+    """The one benchmark and the one device."""
+    wanted = settings.only if pattern is None else (pattern,)
+    titles = sorted({benchmark.title for benchmark in select(load_benchmarks(settings), wanted, settings.skip)})
+    if len(titles) != 1:
+        raise UsageError(
+            f"{len(titles)} benchmarks, and one is searched with", hint=f"--benchmark NAME, one of {', '.join(titles)}"
+        )
+    devices = choose(platform(settings.platform, settings).devices(), settings.devices, settings.excluded_devices)
+    return Narrowed(titles[0], devices[0].identity)
+
+
+class _Kept:
+    """How far a search is, in a file.
+
+    Args:
+        folder: Where.
+        commits: The history that is searched.
+        narrowed: What is measured.
+    """
+
+    def __init__(self, folder: Path, commits: tuple[Commit, ...], narrowed: Narrowed) -> None:
+        text = "\n".join([*(commit.id for commit in commits), narrowed.title, narrowed.device or ""])
+        self._file = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+
+    def read(self) -> Search | None:
+        """The search as it was left; None where there is none."""
+        if not self._file.is_file():
+            return None
+        try:
+            return Search.model_validate_json(self._file.read_bytes())
+        except (OSError, ValidationError) as error:
+            raise EnvironmentProblem(f"{self._file} cannot be read: {error}", hint="search without --resume") from error
+
+    def save(self, progress: JsonValue) -> None:
+        """Keep it, whole or not at all."""
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        draft = self._file.with_suffix(".part")
+        draft.write_text(Search.model_validate(progress).model_dump_json(indent=_JSON_INDENT))
+        draft.replace(self._file)
+
+    def forget(self) -> None:
+        """The search ended."""
+        self._file.unlink(missing_ok=True)
+
+
+def _show(finding: Finding, ended: Search, commits: tuple[Commit, ...], console: Console) -> None:
+    """The culprits, the likely commits and how sure that is."""
+    by_id = {commit.id: commit for commit in commits}
+    if finding.culprits:
+        table = Table("commit", "changed by", "95 % interval", "evidence", "by", "subject", pad_edge=False)
+        for culprit in finding.culprits:
+            ends = [end for end in (culprit.low, culprit.high) if end is not None]
+            interval = f"[{', '.join(f'{end:+.2%}' for end in ends)}]" if len(ends) == 2 else "open"
+            proven = f"{culprit.evidence:.3g}" if culprit.confirmed else f"{culprit.evidence:.3g}, not proven"
+            for commit in (by_id[one] for one in culprit.commits):
+                row = (commit.short, f"{culprit.step:+.2%}", interval, proven, commit.author, commit.subject)
+                table.add_row(*map(cell, row))
+        show(table, console)
+    else:
+        table = Table("commit", "probability", "by", "subject", pad_edge=False)
+        for suspect in ended.posterior().likeliest()[:10]:
+            commit = by_id[suspect.commit]
+            table.add_row(*map(cell, (commit.short, f"{suspect.probability:.1%}", commit.author, commit.subject)))
+        show(table, console)
+    show(cell(finding.reason), console)
