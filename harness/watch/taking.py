@@ -150,7 +150,8 @@ class Taking:
 
         self._patience.until_room(write)
         self.ended[compared.progress] += 1
-        why = f" ({compared.why})" if compared.why else ""
+        first, *_ = compared.why.splitlines() or [""]
+        why = f" ({first})" if first else ""
         self._say(f"{entry.commit.short}: {compared.progress.replace('_', ' ')}{why}")
         self.write_commit_file()
 

@@ -8,7 +8,7 @@ from typing import Final
 from harness.core.alarm import AlarmEvent, AlarmReport, Culprit, Effect
 from harness.core.commit import Commit
 from harness.core.metric import LATENCY
-from harness.core.trend import ChangeKind, Closing
+from harness.core.trend import ChangeKind
 from reporters.comparisons.shares import signed
 from reporters.screen.columns import printable
 
@@ -22,27 +22,12 @@ _NAMED: Final = 3
 
 def headline(report: AlarmReport) -> str:
     """What changed, by how much and with which commit."""
-    told = f"{_what(report)} {_became(report)} {_cause(report)}"
-    if report.event is not AlarmEvent.CLOSED:
-        return told
-    match report.closing:
-        case Closing.RECOVERED:
-            return f"{_what(report)} is back where it was, after it {_became(report)} {_cause(report)}"
-        case Closing.ACCEPTED:
-            return f"Accepted: {told}"
-        case Closing.REFUTED:
-            return f"Refuted: it only looked as if {told}"
-        case None:
-            return f"Closed: {told}"
+    over = "is back where it was, after it " if report.event is AlarmEvent.CLOSED else ""
+    return f"{_what(report)} {over}{_became(report)} {_cause(report)}"
 
 
 def whole(report: AlarmReport) -> Effect:
-    """How large the change is by the best that is known: its only culprit's step, its verification, or the series.
-
-    A refuted change is as large as it seemed.
-    """
-    if report.closing is Closing.REFUTED:
-        return report.change
+    """How large the change is by the best that is known: its only culprit's step, its verification, or the series."""
     if len(report.culprits) == 1:
         return report.culprits[0].step
     verified = report.verification.effect if report.verification is not None else None
@@ -125,13 +110,16 @@ def _cause(report: AlarmReport) -> str:
 
 
 def _guilty(culprits: Sequence[Culprit]) -> str:
-    sure = "" if all(one.confirmed for one in culprits) else "probably "
     if len(culprits) == 1:
-        return f"{sure}with {_one(culprits[0])}"
-    told = [f"{_brief(one)} ({signed(one.step.difference)})" for one in culprits[:_NAMED]]
+        return f"{_sure(culprits[0])}with {_one(culprits[0])}"
+    told = [f"{_sure(one)}{_brief(one)} ({signed(one.step.difference)})" for one in culprits[:_NAMED]]
     if len(culprits) > _NAMED:
         told.append(f"{len(culprits) - _NAMED} more")
-    return f"{sure}with {len(culprits)} changes: {', '.join(told[:-1])} and {told[-1]}"
+    return f"with {len(culprits)} changes: {', '.join(told[:-1])} and {told[-1]}"
+
+
+def _sure(culprit: Culprit) -> str:
+    return "" if culprit.confirmed else "probably "
 
 
 def _one(culprit: Culprit) -> str:
@@ -143,4 +131,3 @@ def _one(culprit: Culprit) -> str:
 
 def _brief(culprit: Culprit) -> str:
     return named(culprit.commits[0]) if len(culprit.commits) == 1 else f"one of {stretch(culprit.commits)}"
-

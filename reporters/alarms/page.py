@@ -11,7 +11,7 @@ from urllib.parse import quote
 from harness.core.alarm import AlarmEvent, AlarmReport, Candidate, ChangedOperator, Culprit, Effect
 from harness.core.trend import ChangeKind
 from reporters.alarms.headline import clipped, headline, short, stretch
-from reporters.alarms.plot import LEGEND
+from reporters.alarms.plot import caption
 from reporters.alarms.suspects import guilty_ids, suspects
 from reporters.comparisons.remarks import evidence
 from reporters.comparisons.shares import signed, span
@@ -26,6 +26,9 @@ PICTURE: Final = "series.svg"
 _SUBJECT: Final = 72
 _OPERATORS: Final = 10
 """Rows that a reader takes in at once."""
+_OF_PATHS: Final = "/+=,@~"
+_OF_URLS: Final = "/+=,@~:%?&#"
+"""What stays as it is in an address; all else is percent-encoded (RFC 3986, section 2)."""
 _LINKS: Final = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
 """Where GitHub and others would begin a link in plain text (GitHub Flavored Markdown, section 6.9)."""
 
@@ -53,7 +56,8 @@ def _plain(text: str) -> str:
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
     """The columns that tell something, of texts that make no links."""
-    telling = [number for number in range(len(headings)) if any(row[number] for row in rows)]
+    every = range(len(headings))
+    telling = [number for number in every if any(row[number] for row in rows)] or list(every)
     shown = [[row[number] for number in telling] for row in rows]
     drawn = table([headings[number] for number in telling], shown, [right[number] for number in telling])
     return _LINKS.sub(r"\\\g<0>", drawn)
@@ -69,28 +73,27 @@ def _mark(report: AlarmReport) -> str:
 def _standing(report: AlarmReport) -> Iterator[str]:
     """How far the alarm is."""
     if report.event is AlarmEvent.CLOSED:
-        yield f"**Closed.** {_sentence(report.why or 'nothing is left to do')}"
+        yield f"**Closed**: {_sentence(report.why or 'nothing is left to do')}"
     elif report.search is not None:
-        told = f"**Searched.** {_sentence(report.search.reason)}"
-        if report.culprits and report.search.rest is not None:
-            told += f" No culprit explains the remaining {_plain(signed(report.search.rest))}."
-        yield told
+        rest = signed(report.search.rest)
+        left = f" No culprit explains the remaining {rest}." if report.culprits and rest.strip("0. %") else ""
+        yield f"**Searched**: {_sentence(report.search.reason)}{left}"
     else:
-        open_question = "" if len(report.candidates) == 1 else " Which commit it was has not been searched."
-        measured = "measured again" if report.verification is not None else "taken from the series, not measured again"
-        yield f"**Confirmed**: {measured}.{open_question}"
+        how = "by measuring it again" if report.verification is not None else "by the series alone"
+        missing = "" if len(report.candidates) == 1 else " The culprit was not searched yet."
+        yield f"**Confirmed** {how}.{missing}"
 
 
 def _sentence(text: str) -> str:
+    """With a full stop; it may begin with the name of a commit, and so begins as it does."""
     line = printable(text)
-    return _plain(f"{line[:1].upper()}{line[1:]}{'' if line.endswith(('.', '!', '?')) else '.'}")
+    return _plain(f"{line}{'' if line.endswith(('.', '!', '?')) else '.'}")
 
 
 def _picture(report: AlarmReport) -> Iterator[str]:
     if report.series:
-        better = "higher" if report.higher_is_better else "lower"
         yield f"![{_plain(clipped(report.metric))} of each commit]({PICTURE})"
-        yield f"{_plain(clipped(report.metric))}, {better} is better. {LEGEND}"
+        yield _plain(caption(report))
 
 
 def _commits(report: AlarmReport) -> Iterator[str]:
@@ -100,7 +103,7 @@ def _commits(report: AlarmReport) -> Iterator[str]:
     yield f"## {len(report.candidates)} commits in question"
     rows = [_commit_row(one, guilty=one.commit.id in guilty) for one in found.shown]
     if rows:
-        headings = ("", "commit", "subject", "author", "date", "builds", "probability")
+        headings = ("", "commit", "subject", "author", "time (UTC)", "builds", "probability")
         yield _table(headings, rows, (False, False, False, False, False, False, True))
     if found.left_out:
         share = "" if found.probability is None else f", together {chance(found.probability)}"
@@ -146,11 +149,15 @@ def _verification(report: AlarmReport) -> Iterator[str]:
     again = report.verification
     if again is not None:
         size = f", {_effect(again.effect)}" if again.effect is not None else ""
-        cost = f"{again.pairs} pair{'' if again.pairs == 1 else 's'}, {quantity(again.seconds, 's')} of device time"
+        cost = f"{_pairs(again.pairs)}, {quantity(again.seconds, 's')} of device time"
         lines.append(f"measured again: {again.verdict.value}{size} ({cost})")
     if report.search is not None and report.search.pairs:
-        lines.append(f"searched: {report.search.pairs} pairs")
+        lines.append(f"searched: {_pairs(report.search.pairs)}")
     yield "\n".join(f"- {_plain(line)}" for line in lines)
+
+
+def _pairs(count: int) -> str:
+    return f"{count:,} pair{'' if count == 1 else 's'}"
 
 
 def _effect(effect: Effect) -> str:
@@ -159,7 +166,7 @@ def _effect(effect: Effect) -> str:
 
 
 def _operators(report: AlarmReport) -> Iterator[str]:
-    found = sorted(report.operators, key=lambda one: -abs(one.contribution))
+    found = sorted(report.operators, key=lambda one: -abs(one.contribution or 0.0))
     if not found:
         return
     yield "## Operators that changed"
@@ -170,10 +177,15 @@ def _operators(report: AlarmReport) -> Iterator[str]:
 
 
 def _operator_row(one: ChangedOperator) -> tuple[str, ...]:
-    if one.effect is None:
-        return (clipped(one.name), "new" if one.contribution >= 0 else "gone", "", signed(one.contribution))
-    effect = one.effect
-    return (clipped(one.name), signed(effect.difference), span(effect.low, effect.high), signed(one.contribution))
+    added, effect = one.contribution, one.effect
+    if effect is not None:
+        return (clipped(one.name), signed(effect.difference), span(effect.low, effect.high), signed(added))
+    return (
+        clipped(one.name),
+        "only in one build" if added is None else "new" if added >= 0 else "gone",
+        "",
+        signed(added),
+    )
 
 
 def _again(report: AlarmReport) -> Iterator[str]:
@@ -188,7 +200,7 @@ def _about(report: AlarmReport) -> Iterator[str]:
     """What is looked up, not read."""
     found = report.discovery
     lines = [
-        _plain(f"found {moment(found.time)} by harness {clipped(found.harness)} on {clipped(found.host)}"),
+        _plain(f"found {moment(found.time)} UTC by harness {clipped(found.harness)} on {clipped(found.host)}"),
         _plain(f"device {clipped(report.device_name)} ({clipped(report.device)})"),
         f"alarm {_plain(report.identity)}; the same for programs: [alarm.json](alarm.json)",
         *(f"results: {_link(place)}" for place in report.results),
@@ -201,13 +213,9 @@ def _about(report: AlarmReport) -> Iterator[str]:
 def _link(place: str) -> str:
     """A folder or an address as a link; no other kind of address is left in it."""
     kind, _, rest = place.partition("://")
-    known = kind in {"http", "https"}
-    address = f"{kind}://{_quoted(rest)}" if known else _quoted(place)
+    web = kind in {"http", "https"}
+    address = f"{kind}://{quote(rest, safe=_OF_URLS)}" if web else quote(place, safe=_OF_PATHS)
     return f"[{_plain(place)}](<{address}>)"
-
-
-def _quoted(text: str) -> str:
-    return quote(text, safe="/%?&=#@+,~", errors="replace")
 
 
 def chance(probability: float) -> str:
@@ -218,8 +226,8 @@ def chance(probability: float) -> str:
 
 
 def moment(seconds: float) -> str:
-    """A time as people everywhere read it; as it is where no calendar has it."""
+    """A time in UTC; `no date` beyond their calendar."""
     try:
-        return f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds):%Y-%m-%d %H:%M} UTC"
+        return f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds):%Y-%m-%d %H:%M}"
     except OverflowError:
-        return f"{seconds:g} s"
+        return "no date"

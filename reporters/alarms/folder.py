@@ -1,0 +1,74 @@
+"""The report of each alarm in a folder of its own: the page, its picture, and the same for programs."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Final
+
+from pydantic import ValidationError
+
+from harness.core.alarm import AlarmEvent, AlarmReport
+from harness.core.errors import ReporterFailed
+from harness.core.values import well_formed
+from reporters.alarms.page import PICTURE, render
+from reporters.alarms.plot import picture
+from reporters.canonical import pretty
+from reporters.tree import segment, write_through
+
+PAGE: Final = "alarm.md"
+DOCUMENT: Final = "alarm.json"
+
+_ORDER: Final = tuple(AlarmEvent)
+
+
+def write(report: AlarmReport, folder: Path) -> Path:
+    """Write the report of an alarm in place of an earlier one; a later one that is there already stays.
+
+    Each file is replaced in one step and is whole at any time. The page comes last: what it shows is there.
+
+    Args:
+        report: The report.
+        folder: Where the folders of alarms are; made if missing.
+
+    Returns:
+        The page, `<folder>/<identity>/alarm.md`.
+
+    Raises:
+        ReporterFailed: It cannot be written.
+    """
+    told = well_formed(report)
+    place = folder / segment(report.identity)
+    try:
+        if not _is_newer(place / DOCUMENT, told.event):
+            place.mkdir(parents=True, exist_ok=True)
+            _put(place / PICTURE, picture(told))
+            _put(place / DOCUMENT, f"{pretty(told)}\n")
+            _put(place / PAGE, render(told))
+    except OSError as error:
+        raise ReporterFailed(
+            f"cannot write the report of an alarm into {place}: {error.strerror or error}",
+            hint="make room or permission there",
+        ) from error
+    return place / PAGE
+
+
+def _is_newer(document: Path, event: AlarmEvent) -> bool:
+    """Whether it tells what happened after this event: news that could not be delivered come late.
+
+    Events follow one another, and clocks may be set back. What cannot be read is no newer report.
+    """
+    try:
+        kept = AlarmReport.model_validate_json(document.read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return False
+    return _ORDER.index(kept.event) > _ORDER.index(event)
+
+
+def _put(file: Path, text: str) -> None:
+    draft = file.with_name(f".{uuid.uuid4().hex}")
+    try:
+        write_through(draft, text.encode())
+        draft.replace(file)
+    finally:
+        draft.unlink(missing_ok=True)
