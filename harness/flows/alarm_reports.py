@@ -205,7 +205,7 @@ def _operators(verified: Document) -> Iterator[ChangedOperator]:
         yield ChangedOperator(
             name=str(found.get("name")),
             effect=_effect(found.get("difference"), found.get("low"), found.get("high")),
-            contribution=contribution if isinstance(contribution, int | float) else 0.0,
+            contribution=contribution if isinstance(contribution, int | float) else None,
         )
 
 

@@ -152,7 +152,8 @@ class Pursuit:
         if alarm is None or alarm.stage is Stage.CLOSED:
             return
         document: Mapping[str, object] = {**alarm.document, "closing": sign.document}
-        changed = {"stage": Stage.CLOSED, "why": "it is over", "document": document, "changed": self._timing.wall()}
+        why = f"it is over with {sign.last[:12]}"
+        changed = {"stage": Stage.CLOSED, "why": why, "document": document, "changed": self._timing.wall()}
         self._keep(alarm.model_copy(update=changed), None if alarm.stage is Stage.OPENED else Event.CLOSED)
 
     def _settle(self) -> bool:

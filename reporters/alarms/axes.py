@@ -65,10 +65,10 @@ def axes(window: Window) -> Axes:
     ordered = sorted(dot.difference for dot in window.dots) or [0.0]
     rank = len(ordered) // 20
     central = [0.0, ordered[rank], ordered[-1 - rank], *(level.difference for level in window.levels)]
-    room = max(_NARROWEST, max(central) - min(central)) / 2
+    bottom, top = min(central), max(central)
+    room = max(_NARROWEST, top - bottom) / 2
     ends = [end for dot in window.dots for end in (dot.low, dot.high) if end is not None]
-    low = min(central) - min(room, max([min(central) - end for end in ends], default=0.0))
-    high = max(central) + min(room, max([end - max(central) for end in ends], default=0.0))
-    low, high = min(low, *central), max(high, *central)
+    low = max(bottom - room, min([bottom, *ends]))
+    high = min(top + room, max([top, *ends]))
     pad = max(0.05 * (high - low), (_NARROWEST - (high - low)) / 2)
     return Axes(window.first, window.last, low - pad, high + pad)

@@ -26,7 +26,7 @@ def headline(report: AlarmReport) -> str:
     return f"{_what(report)} {over}{_became(report)} {_cause(report)}"
 
 
-def whole(report: AlarmReport) -> Effect:
+def _whole(report: AlarmReport) -> Effect:
     """How large the change is by the best that is known: its only culprit's step, its verification, or the series."""
     if len(report.culprits) == 1:
         return report.culprits[0].step
@@ -63,7 +63,7 @@ def _what(report: AlarmReport) -> str:
 
 
 def _became(report: AlarmReport) -> str:
-    effect = whole(report)
+    effect = _whole(report)
     more = effect.difference >= 0
     if report.metric == LATENCY:
         return f"became {_size(effect)} {'slower' if more else 'faster'}{_interval(effect)}"

@@ -207,15 +207,16 @@ def _about(report: AlarmReport) -> Iterator[str]:
     ]
     yield "---"
     yield "\n".join(f"- {line}" for line in lines)
-    yield "Intervals hold at 95 % whenever they are looked at. Evidence of 100 refutes “no change” at 1 %."
+    evident = " Evidence of 100 refutes “no change” at 1 %." if report.culprits else ""
+    yield f"Intervals hold at 95 % however often one looks; that of the series only if the change is there.{evident}"
 
 
 def _link(place: str) -> str:
     """A folder or an address as a link; no other kind of address is left in it."""
     kind, _, rest = place.partition("://")
     web = kind in {"http", "https"}
-    address = f"{kind}://{quote(rest, safe=_OF_URLS)}" if web else quote(place, safe=_OF_PATHS)
-    return f"[{_plain(place)}](<{address}>)"
+    end = quote(rest if web else place, safe=_OF_URLS if web else _OF_PATHS, errors="replace")
+    return f"[{_plain(place)}](<{f'{kind}://{end}' if web else end}>)"
 
 
 def chance(probability: float) -> str:

@@ -75,7 +75,10 @@ def caption(report: AlarmReport) -> str:
     )
     if len({point.control for point in report.series}) == 1:
         return told
-    return f"{told} At a dashed line another control begins: it is drawn where the commits around it stood."
+    return (
+        f"{told} At a dashed line another control begins, drawn where the commits around it stood; "
+        "colours tell how each commit compares with its own."
+    )
 
 
 def _escaped(text: str) -> str:

@@ -1,0 +1,211 @@
+"""The page of an alarm, read back by a Markdown parser."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from harness.core.alarm import AlarmReport, Candidate, ChangedOperator, Effect, Search
+from reporters.alarms.headline import headline
+from reporters.alarms.page import chance, moment, render
+from reporters.alarms.suspects import suspects
+from tests.reporters.alarms.alarm_samples import (
+    bisected_step,
+    closed,
+    commit,
+    confirmed_drift,
+    culprit,
+    found_step,
+    improvement,
+    nasty_subjects,
+    two_culprits,
+    unbuildable_range,
+)
+from tests.reporters.alarms.any_alarm import reports
+from tests.reporters.alarms.golden_alarms import FOLDER, current
+
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+OURS = {"heading", "paragraph", "table", "thead", "tbody", "tr", "th", "td", "bullet_list", "list_item"}
+INLINE = {"text", "strong_open", "strong_close", "image", "link_open", "link_close"}
+
+
+def _tokens(report: AlarmReport) -> list[Token]:
+    return PARSER.parse(render(report))
+
+
+def _inline(report: AlarmReport) -> list[Token]:
+    return [child for token in _tokens(report) if token.type == "inline" for child in token.children or ()]
+
+
+@pytest.mark.parametrize("name", sorted(current()))
+def test_each_sample_is_told_as_it_was_kept(name: str) -> None:
+    kept = (FOLDER / name).read_text(encoding="utf-8")
+    advice = "run python -m tests.reporters.alarms.golden_alarms and look at the difference"
+    assert current()[name] == kept, advice
+
+
+@given(reports)
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
+def test_any_alarm_makes_a_page_of_nothing_but_our_own_markup(report: AlarmReport) -> None:
+    tokens = _tokens(report)
+    blocks = {token.type.removesuffix("_open").removesuffix("_close") for token in tokens}
+    assert blocks <= OURS | {"inline", "hr", "fence"}
+    assert sum(token.type == "fence" for token in tokens) == bool(report.command)
+    assert sum(token.type == "hr" for token in tokens) == 1
+    assert sum(token.type == "heading_open" and token.tag == "h1" for token in tokens) == 1
+    inline = _inline(report)
+    assert {token.type for token in inline} <= INLINE
+    assert [token.attrs["src"] for token in inline if token.type == "image"] == ["series.svg"] * bool(report.series)
+    links = [str(token.attrs["href"]) for token in inline if token.type == "link_open"]
+    assert len(links) == 1 + len(report.results)
+    assert all(link.startswith(("http://", "https://")) or ":" not in link for link in links)
+
+
+def test_what_commits_say_is_shown_and_means_nothing() -> None:
+    page = PARSER.render(render(nasty_subjects()))
+    for harm in ("<script", "<img src=x", 'href="javascript:', "</details>", "<b>", "<s>", 'src="https'):
+        assert harm not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+
+
+def test_addresses_in_texts_do_not_become_links_where_plain_addresses_do() -> None:
+    text = render(nasty_subjects())
+    body = text[: text.index("## To measure it again")]
+    assert "https\\://evil" in body
+    assert "://" not in body.replace("\\://", "")
+    assert "www." not in body
+
+
+def test_the_headline_names_size_interval_and_culprit() -> None:
+    assert headline(bisected_step()) == (
+        "mv2/mv2-xnnpack_q8 on Pixel 8 became 3.1 % slower [2.6, 3.6] "
+        "with commit 736ae249736a “Use a slower loop” by Grace Hopper"
+    )
+
+
+def test_the_headline_of_an_alarm_that_was_not_searched_names_a_range() -> None:
+    first, last = commit(23).short, commit(26).short
+    assert headline(found_step()).endswith(f"became 3.1 % slower [2.6, 3.6] with one of 4 commits, {first} to {last}")
+    assert "bit by bit over 34 commits" in headline(confirmed_drift())
+
+
+def test_an_improvement_of_a_rate_rises() -> None:
+    assert "rose by 8.3 % [7.8, 8.8] with commit" in headline(improvement())
+
+
+def test_faster_has_its_interval_seen_from_the_same_side() -> None:
+    effect = Effect(difference=-0.031, low=-0.036, high=-0.026)
+    report = found_step().model_copy(update={"change": effect, "verification": None})
+    assert "became 3.1 % faster [2.6, 3.6] with" in headline(report)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        (None, 0.04, " [-∞, 4.0] with"),
+        (0.02, None, " [2.0, ∞] with"),
+        (None, None, "slower with"),
+        (-0.0, 0.0, "[0.00"),
+    ],
+)
+def test_an_end_that_nothing_excludes_is_endless(low: float | None, high: float | None, told: str) -> None:
+    effect = Effect(difference=0.03, low=low, high=high)
+    assert told in headline(found_step().model_copy(update={"change": effect, "verification": None}))
+
+
+def test_what_was_measured_again_is_told_rather_than_the_series() -> None:
+    assert "[2.6, 3.6]" in headline(found_step())
+    assert "became 3.0 % slower [2.7, 3.4]" in headline(found_step().model_copy(update={"verification": None}))
+
+
+def test_of_two_culprits_each_has_its_share_and_the_unproven_one_is_probable() -> None:
+    told = headline(two_culprits())
+    assert "became 3.7 % slower [3.2, 4.2] with 2 changes: " in told
+    assert told.index("(+2.10 %)") < told.index(" and probably 5c5581d45c55") < told.index("(+1.20 %)")
+    assert "No culprit explains the remaining +0.40 %." in render(two_culprits())
+
+
+def test_of_many_culprits_some_are_counted() -> None:
+    search = Search(reason="many", culprits=tuple(culprit(commit(number)) for number in range(23, 28)))
+    assert headline(found_step().model_copy(update={"search": search})).endswith(" and 2 more")
+
+
+def test_commits_that_do_not_build_are_one_culprit() -> None:
+    assert headline(unbuildable_range()).endswith("of which only the last builds")
+    assert render(unbuildable_range()).count("| no | 24 % |") == 3
+
+
+def test_a_closed_alarm_tells_that_it_is_over() -> None:
+    assert "is back where it was, after it became 3.1 % slower" in headline(closed())
+    assert render(closed()).startswith("# ✓ ")
+
+
+def test_a_search_without_a_culprit_names_the_range_and_says_why() -> None:
+    report = found_step().model_copy(update={"search": Search(reason="the budget is spent", rest=0.03)})
+    text = render(report)
+    assert "with one of 4 commits" in headline(report)
+    assert "**Searched**: the budget is spent.\n" in text
+    assert "What the search found" not in text
+
+
+def test_only_likely_commits_are_shown_and_the_others_are_counted() -> None:
+    found = suspects(two_culprits())
+    assert [one.commit.id for one in found.shown] == [commit(number).id for number in (10, 11, 20)]
+    assert found.left_out == 17
+    assert found.probability == pytest.approx(0.02)
+
+
+def test_a_culprit_is_shown_however_unlikely() -> None:
+    begun = two_culprits()
+    found = suspects(begun.model_copy(update={"search": Search(reason="", culprits=(culprit(commit(15)),))}))
+    assert commit(15).id in [one.commit.id for one in found.shown]
+
+
+def test_of_a_long_range_both_ends_are_shown() -> None:
+    found = suspects(confirmed_drift())
+    assert [found.shown[0].commit, found.shown[-1].commit] == [commit(6), commit(39)]
+    assert (len(found.shown), found.left_out, found.probability) == (12, 22, None)
+
+
+def test_commits_that_are_equally_likely_do_not_fill_the_page() -> None:
+    candidates = tuple(Candidate(commit=commit(number), probability=0.01) for number in range(100))
+    assert len(suspects(found_step().model_copy(update={"candidates": candidates})).shown) == 12
+
+
+def test_operators_stand_by_what_they_contribute() -> None:
+    text = render(bisected_step())
+    assert text.index("Convolution") < text.index("Softmax") < text.index("Transpose")
+    many = tuple(ChangedOperator(name=f"Op {number}", contribution=number / 100) for number in range(14))
+    text = render(bisected_step().model_copy(update={"operators": many}))
+    assert "4 with smaller contributions are left out." in text
+    assert "Op 13" in text
+    assert "Op 3 " not in text
+
+
+def test_what_is_not_known_has_no_heading() -> None:
+    report = found_step().model_copy(update={"command": "", "series": (), "candidates": (), "results": ()})
+    text = render(report)
+    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Why it is believed"]
+    assert "series.svg" not in text
+    assert headline(report).endswith(f"after commit {commit(22).short}")
+
+
+def test_a_folder_with_odd_characters_is_linked_as_it_is_called() -> None:
+    links = [token.attrs["href"] for token in _inline(nasty_subjects()) if token.type == "link_open"]
+    assert links[1:] == ["javascript%3Aalert%281%29", "/srv/a%29%20b%3Ec", "http://x/%3Cy%3E%0A%22z%22"]
+
+
+@pytest.mark.parametrize(
+    ("probability", "told"), [(0.0, "< 1 %"), (0.01, "1 %"), (0.5, "50 %"), (0.994, "> 99 %"), (1.0, "> 99 %")]
+)
+def test_no_probability_is_told_as_certain(probability: float, told: str) -> None:
+    assert chance(probability) == told
+
+
+def test_times_are_utc_and_those_of_no_calendar_are_no_date() -> None:
+    assert moment(0) == "1970-01-01 00:00"
+    assert moment(-(10**400)) == moment(1e300) == "no date"

@@ -1,0 +1,175 @@
+"""The picture of a series, read back as XML."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.core.alarm import AlarmReport, Candidate, Effect, MeasuredCommit
+from harness.core.comparison import Verdict
+from reporters.alarms.axes import HEIGHT, WIDTH, axes
+from reporters.alarms.dots import dots, on_one_scale
+from reporters.alarms.plot import caption, picture
+from reporters.alarms.window import MOST, window
+from tests.reporters.alarms.alarm_samples import (
+    bisected_step,
+    closed,
+    commit,
+    confirmed_drift,
+    found_step,
+    nasty_subjects,
+    points,
+    two_culprits,
+)
+from tests.reporters.alarms.any_alarm import reports
+
+SVG = "{http://www.w3.org/2000/svg}"
+TAGS = {"svg", "title", "style", "rect", "path", "text", "circle"}
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+def _parsed(report: AlarmReport) -> ElementTree.Element:
+    return ElementTree.fromstring(picture(report).encode())
+
+
+def _classes(root: ElementTree.Element, tag: str) -> list[str]:
+    return [element.get("class", "") for element in root.iter(f"{SVG}{tag}")]
+
+
+@given(reports)
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
+def test_any_alarm_makes_a_picture_whose_marks_are_inside(report: AlarmReport) -> None:
+    root = _parsed(report)
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= TAGS
+    assert not [name for element in root.iter() for name in element.attrib if "href" in name or name.startswith("on")]
+    for element in root.iter():
+        across = [float(element.get(name, "0")) for name in ("x", "cx")]
+        down = [float(element.get(name, "0")) for name in ("y", "cy")]
+        assert all(0 <= x <= WIDTH for x in across)
+        assert all(0 <= y <= HEIGHT for y in down)
+        numbers = [float(one) for one in NUMBER.findall(element.get("d", ""))]
+        assert all(0 <= number <= WIDTH for number in numbers)
+
+
+def test_texts_stay_texts() -> None:
+    shown = [text for element in _parsed(nasty_subjects()).iter() if (text := element.text)]
+    assert '"><script>x</script>' in shown
+    assert "control &</svg>" in shown
+    assert "<script" not in picture(nasty_subjects())
+
+
+def test_each_commit_has_a_dot_and_each_verdict_a_name() -> None:
+    report = bisected_step()
+    root = _parsed(report)
+    legend = {point.verdict for point in report.series}
+    assert len(_classes(root, "circle")) == len(report.series) + len(legend)
+    assert {verdict.value for verdict in legend} <= {element.text for element in root.iter(f"{SVG}text")}
+
+
+def test_the_change_is_marked_and_the_culprit_named() -> None:
+    root = _parsed(bisected_step())
+    assert _classes(root, "rect") == ["paper", "band"]
+    assert _classes(root, "path").count("mark") == 1
+    assert [element.text for element in root.iter(f"{SVG}text") if element.get("class") == "name"] == [commit(25).short]
+
+
+def test_the_band_lies_between_the_last_commit_without_and_the_first_with_the_change() -> None:
+    seen = window(found_step())
+    assert (seen.before, seen.after) == (22, 26)
+    unmeasured = found_step().model_copy(update={"before": commit(100)})
+    assert (window(unmeasured).before, window(unmeasured).after) == (22, 26)
+
+
+def test_a_culprit_that_was_not_measured_has_no_line() -> None:
+    report = bisected_step().model_copy(update={"series": found_step().series})
+    assert window(report).culprits == ()
+    assert "mark" not in _classes(_parsed(report), "path")
+
+
+def test_levels_stand_beside_an_open_change_only() -> None:
+    before, after = window(bisected_step()).levels
+    assert (before.last, after.first) == (22, 26)
+    assert after.difference - before.difference == pytest.approx(0.031, abs=0.002)
+    assert window(closed()).levels == ()
+
+
+def test_another_control_does_not_look_like_a_change() -> None:
+    seen = window(bisected_step())
+    newest = [dot.difference for dot in seen.dots if dot.point.order > 30]
+    assert newest == pytest.approx([0.031] * len(newest), abs=0.005)
+    assert _classes(_parsed(bisected_step()), "path").count("switch") == 1
+    assert "dashed" in caption(bisected_step())
+    assert "dashed" not in caption(confirmed_drift())
+
+
+def test_a_control_that_comes_back_stands_where_it_stood() -> None:
+    series = [
+        MeasuredCommit(commit=name, order=order, control=control, effect=Effect(difference=difference))
+        for order, (name, control, difference) in enumerate(
+            [("b", "a", 0.0), ("c", "a", 0.1), ("d", "c", 0.0), ("e", "c", 0.1), ("f", "a", 0.21)]
+        )
+    ]
+    placed = on_one_scale(dots(series), lambda order: order)
+    assert [dot.difference for dot in placed] == pytest.approx([0.0, 0.1, 0.1, 0.21, 0.21])
+
+
+@given(st.lists(st.floats(-0.05, 0.05), min_size=2, max_size=30), st.integers(1, 9))
+def test_series_without_noise_are_joined_exactly(steps: list[float], week: int) -> None:
+    levels = [1.0]
+    for step in steps:
+        levels.append(levels[-1] * (1 + step))
+    series = [
+        MeasuredCommit(
+            commit=str(number),
+            order=number,
+            control=str(control := number - ((number % week) or week)),
+            effect=Effect(difference=levels[number] / levels[control] - 1),
+        )
+        for number in range(week, len(levels))
+    ]
+    placed = on_one_scale(dots(series), lambda order: order)  # each commit is its own side: no neighbour blurs it
+    assert [dot.difference for dot in placed] == pytest.approx([level - 1 for level in levels[week:]])
+
+
+def test_a_long_series_is_shown_around_its_change_and_stays_small() -> None:
+    begun = two_culprits()
+    whole = points({10: 0.021, 20: 0.012}, 1000)
+    worst = [point.model_copy(update={"verdict": Verdict.IMPROVEMENT}) for point in whole]
+    seen = window(begun.model_copy(update={"series": tuple(worst)}))
+    assert len(seen.dots) == MOST
+    assert (seen.before, seen.after) == (7, 27)
+    assert (seen.first, seen.last) == (1, MOST)
+    assert len(picture(begun.model_copy(update={"series": tuple(worst)})).encode()) <= 40_000
+
+
+def test_the_newest_points_are_shown_where_the_change_is_among_them() -> None:
+    late = {"before": commit(200), "candidates": (Candidate(commit=commit(201)),)}
+    seen = window(found_step().model_copy(update={"series": tuple(points({201: 0.031}, 230)), **late}))
+    assert (seen.first, seen.last) == (30, 229)
+
+
+def test_an_outlier_does_not_flatten_the_others() -> None:
+    series = list(bisected_step().series)
+    series[3] = series[3].model_copy(update={"effect": Effect(difference=40.0, low=30.0, high=50.0)})
+    report = bisected_step().model_copy(update={"series": tuple(series)})
+    assert axes(window(report)).high < 0.06
+    assert 'r="1.6"' in picture(report)
+
+
+def test_an_end_that_nothing_excludes_leads_to_the_edge() -> None:
+    series = (MeasuredCommit(commit="a", order=1, control="b", effect=Effect(difference=0.01)),)
+    root = _parsed(found_step().model_copy(update={"series": series}))
+    (spans,) = [element.get("d", "") for element in root.iter(f"{SVG}path") if element.get("class") == "spans"]
+    _, bottom, top = (float(one) for one in NUMBER.findall(spans))
+    assert (top, bottom) == (50.0, HEIGHT - 46)
+
+
+def test_an_empty_series_says_so() -> None:
+    empty = found_step().model_copy(update={"series": ()})
+    nothing = MeasuredCommit(commit="a", order=1, control="b")
+    assert "no points" in picture(empty)
+    assert "no points" in picture(empty.model_copy(update={"series": (nothing,)}))
