@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -10,6 +11,9 @@ from harness.core.command import App
 from harness.core.metric import Direction
 from harness.core.placeholders import names_in
 from harness.core.values import Scalar, Value
+
+POWER: Final = "power"
+"""FAI-PEP's word for a test that is about energy: without any it has failed."""
 
 
 class Origin(Value):
@@ -158,6 +162,7 @@ class Benchmark(Value):
         statistics: Names of further statistics, beside the standard ones.
         direction: Which way is better, for metrics whose names do not tell; by whole name or without the type.
         operators: Whether each operator is timed too; that costs a little.
+        energy: Whether the energy of each launch is measured too.
         variables: Every scalar of test, model and matrix that a placeholder may name, as text.
         meta: Free values of list files and command line, reported with the result.
     """
@@ -197,6 +202,7 @@ class Benchmark(Value):
     converter_args: dict[str, JsonValue] = {}
     log_output: bool = False
     operators: bool = False
+    energy: bool = False
     variables: dict[str, str] = {}
     meta: dict[str, JsonValue] = {}
     origin: Origin

@@ -38,6 +38,7 @@ class Command:
         cpus: The CPUs to pin it to; None leaves the choice to the session, `()` forbids pinning.
         cwd: Working directory; None inherits.
         app: The application to start instead of a program.
+        energy: Whether its energy is wanted too.
     """
 
     argv: tuple[str, ...]
@@ -47,6 +48,7 @@ class Command:
     cpus: tuple[int, ...] | None = None
     cwd: Path | None = None
     app: App | None = None
+    energy: bool = False
 
     def replace_argv(self, argv: tuple[str, ...]) -> Command:
         """The same start with other words."""
@@ -69,6 +71,10 @@ class Completed:
         peak_memory_bytes: Peak resident memory of its largest process; None where it cannot be told.
         cpus: The CPUs it was pinned to, if any.
         files: Files fetched after it ended, by key.
+        energy_mj: Millijoules that were spent from its start to its end, by what measured them: `battery`,
+            `rail S2M_VDD_CPUCL2`, `package-0`. Of everything that these feed, not of this program alone. Empty where
+            it was not asked for, or cannot be told.
+        energy_unavailable: Why its energy, which was asked for, cannot be told.
     """
 
     command: Command
@@ -82,6 +88,8 @@ class Completed:
     peak_memory_bytes: int | None = None
     cpus: tuple[int, ...] | None = None
     files: Mapping[str, Path] = field(default_factory=dict)
+    energy_mj: Mapping[str, float] = field(default_factory=dict)
+    energy_unavailable: str | None = None
 
     @property
     def ok(self) -> bool:

@@ -15,6 +15,10 @@ LATENCY: Final = "NET latency"
 """Name of the metric that nearly every result is about: the latency of the whole model."""
 
 
+ENERGY: Final = "energy"
+"""What the harness measures of energy: `RUN energy` of a launch, `NET energy` of an iteration, and each part."""
+
+
 class Direction(StrEnum):
     """Which way is better."""
 

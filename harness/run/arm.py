@@ -15,6 +15,7 @@ from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Clock, Framework, Session, Staged
 from harness.core.result import Launch, Outcome, RawLog
+from harness.run.energy import energy_told
 from harness.run.host_steps import run_step
 from harness.run.launch import Launched, commands_of, fetch_outputs, launch
 from harness.run.names import Names, on_device, on_host
@@ -131,6 +132,7 @@ class Arm:
         if fetched.launch.outcome is Outcome.OK:
             after = self._step("postprocess", benchmark.after, prepared.index)
             self._observations[-1] += self._parsed(after) if after else ()
+            self._tell_energy(benchmark, fetched.completed)
         return Seen(fetched.launch, self._observations[-1])
 
     @property
@@ -173,6 +175,13 @@ class Arm:
             self._made = made
             self._staged = stage(self.job, made, self.session)
         return self._staged
+
+    def _tell_energy(self, benchmark: Benchmark, completed: tuple[Completed, ...]) -> None:
+        if benchmark.energy:
+            warmup = 0 if benchmark.commands else max(0, benchmark.warmup)  # who knows what a program of theirs does
+            observations, notes = energy_told(completed, self._observations[-1], warmup)
+            self._observations[-1] += observations
+            self._notes.extend(notes)
 
     def _parsed(self, completed: tuple[Completed, ...]) -> tuple[Observation, ...]:
         observations, notes = self.framework.parse(completed, self.job.benchmark)

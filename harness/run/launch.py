@@ -52,6 +52,7 @@ def commands_of(
             env={**command.env, **{name: names.text(value) for name, value in benchmark.env.items()}},
             timeout_s=benchmark.timeout_s,
             cpus=benchmark.cpus if benchmark.cpus is not None else command.cpus,
+            energy=benchmark.energy,
         )
         for command in commands
         if command.argv or command.app

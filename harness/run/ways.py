@@ -132,6 +132,8 @@ def _player(arm: Arm) -> _Player | Note:
         return _instead(f"the runners of {framework.name} cannot take turns")
     if benchmark.commands:
         return _instead("the benchmark has `commands` of its own", "leave them out: the framework knows its runner")
+    if benchmark.energy:
+        return _instead("the energy of programs that live at the same time cannot be told apart")
     if benchmark.output_files:
         return _instead("the outputs are fetched after each launch", "compare without `output_files`")
     return _Player(arm, session, framework)

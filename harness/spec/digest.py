@@ -13,8 +13,8 @@ from harness.core.placeholders import names_in
 _DESCRIPTIVE = frozenset(("ID", "category", "kind", "description", "group", "log_output", "timeout", "cooldown"))
 """Values that say something about a benchmark without changing what is measured."""
 
-_COUNTED_AS_FIELD = frozenset(("operators",))
-"""Values that a flag can give as well: whoever gives them, the benchmark is the same."""
+_COUNTED_AS_FIELD = frozenset(("operators", "energy"))
+"""Values that can be given in another way as well: however they are given, the benchmark is the same."""
 
 
 def digest_of(benchmark: Benchmark, given: frozenset[str] = frozenset()) -> str:
@@ -34,8 +34,9 @@ def digest_of(benchmark: Benchmark, given: frozenset[str] = frozenset()) -> str:
                 ("id", "origin", "digest", "meta", "log_output", "statistics", "direction", "variables"), True
             ),
             **dict.fromkeys(("timeout_s", "cooldown_s"), True),
-            # series from before there were operators and apps go on
+            # series from before there were operators, energy and apps go on
             **({} if benchmark.operators else {"operators": True}),
+            **({} if benchmark.energy else {"energy": True}),
             **({} if benchmark.app else {"app": True}),
             "platform": True,
             "model": {"category", "kind", "description", "group"},

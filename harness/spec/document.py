@@ -311,6 +311,7 @@ class Test(Section):
         statistics: Further statistics: "mean", "stdev", "MAD", "cv", "min", "max", "n", "p99.9".
         direction: "lower" or "higher", whichever is better, by metric: {"NET decode_rate": "higher"}.
         operators: Time each operator too. Costs up to 3 % of the latency.
+        energy: Measure the energy of each launch too, where the device can tell it. The metric "power" asks for it.
         cpu_list: CPUs to pin to: a number, "0,2" or "4-7"; 0 or less as a number forbids pinning.
         MKL_NUM_THREADS: That variable; 0 or less leaves it unset.
         OMP_NUM_THREADS: That variable; 0 or less leaves it unset.
@@ -350,6 +351,7 @@ class Test(Section):
     statistics: Many[Name] = ()
     direction: dict[Name, Literal["lower", "higher"]] = {}
     operators: bool = False
+    energy: bool = False
     cpu_list: int | Name | None = Field(None, alias="cpu-list")
     mkl_num_threads: int | None = Field(None, alias="MKL_NUM_THREADS")
     omp_num_threads: int | None = Field(None, alias="OMP_NUM_THREADS")

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from pydantic import JsonValue
 
-from harness.core.benchmark import Benchmark, HostStep, Input, Model, ModelFile
+from harness.core.benchmark import POWER, Benchmark, HostStep, Input, Model, ModelFile
 from harness.core.command import App
 from harness.core.metric import Direction
 from harness.core.placeholders import names_in
@@ -92,11 +92,12 @@ class _Expansion:
         test, model, scope = self.test, self._section, self._scope
         launching = Launching(model, test, self.pointer, self.subject.options, scope)
         commands, identifier = self._commands(), self._identifier()
+        metric = scope.settled(test.metric, join(self.pointer, "metric"))
         written = Benchmark(
             id=self.number,
             model=self._model(),
             identifier=identifier,
-            metric=scope.settled(test.metric, join(self.pointer, "metric")),
+            metric=metric,
             framework=self._framework(typed=not commands),
             axes=dict(self.axes),
             inputs=self._inputs,
@@ -128,6 +129,7 @@ class _Expansion:
             converter_args=model.converter.args if model.converter else {},
             log_output=launching.log_output(),
             operators=test.operators or self.subject.options.operators,
+            energy=test.energy or metric == POWER,
             variables={**scope.values, "identifier": identifier},
             meta=dict(self.subject.meta),
             origin=self.subject.findings.document.place(self.pointer),

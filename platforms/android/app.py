@@ -53,13 +53,17 @@ while [ "$SECONDS" -lt "$limit" ]; do
   now=$(pidof "$package") && pid=${now%% *}
   if [ -n "$result" ]; then
     new=$(run-as "$package" stat -c '%s %y' "$result" 2>/dev/null)
-    case $new in '' | '0 '*) ;; *) [ -z "$now" ] || [ "$new" = "$seen" ] && { how=done; break; } ;; esac
-    seen=$new
+    case $new in
+    '' | '0 '*) ;;
+    "$seen") how=done; break ;;
+    *) seen=$new; sleep 0.5; continue ;; # it may still be written, whether or not its process was seen
+    esac
   elif [ -n "$pid" ] && log | grep BENCHMARK_DONE >/dev/null; then how=done; break
   fi
   [ -n "$now" ] || [ -z "$pid" -a "$SECONDS" -lt 3 ] || { how=gone; break; } # it may not have appeared yet
   sleep 0.5
 done
+[ "$how$pid" != late ] || how=gone # nobody ever saw it run
 say "ended $how ${pid:-0} $EPOCHREALTIME"
 if [ "$how" != done ]; then :
 elif [ -n "$result" ]; then run-as "$package" cat "$result"

@@ -17,19 +17,11 @@ from pydantic import model_validator
 
 from harness.core.errors import EnvironmentProblem
 from harness.core.values import Value
+from platforms.android.root import AS_ROOT, UNROOTED
 
 _PROGRAM: Final = Path(__file__).with_name("changes.sh").read_text()
 
 _AS_ANYBODY: Final = 'exec sh -c "$1"'
-_AS_ROOT: Final = """
-if [ "$(id -u)" = 0 ]; then exec sh -c "$1"; fi
-if [ "$(timeout 5 su 0 id -u </dev/null 2>/dev/null)" = 0 ]; then exec su 0 sh -c "$1"; fi
-if [ "$(timeout 5 su -c 'id -u' </dev/null 2>/dev/null)" = 0 ]; then exec su -c "$1"; fi
-echo unrooted
-exec sh -c "$1"
-"""
-"""Android's own `su` takes a user and a command, Magisk's a line behind `-c`. Both leave the standard input alone."""
-
 _TALK_S: Final = 60.0
 """For one conversation: a dozen services, each of which may take a second on a slow phone."""
 
@@ -196,7 +188,7 @@ def talk(phone: Shell, lines: Sequence[str], *, as_root: bool = False) -> Heard:
         EnvironmentProblem: The phone's journal cannot be written, or the phone cannot follow.
     """
     text = "".join(f"{line}\n" for line in lines)
-    said = phone.sh(_AS_ROOT if as_root else _AS_ANYBODY, _PROGRAM, timeout_s=_TALK_S, stdin=text.encode())
+    said = phone.sh(AS_ROOT if as_root else _AS_ANYBODY, _PROGRAM, timeout_s=_TALK_S, stdin=text.encode())
     answers = [line.rstrip().split(" ") for line in said.stdout.splitlines()]
     for words in answers:
         if words[:2] == ["record", "failed"]:
@@ -225,7 +217,7 @@ def _heard(answers: Sequence[Sequence[str]]) -> Heard:
         journal=told["shown"],
         clocks=told["clock"],
         api=api,
-        rooted=["unrooted"] not in answers,
+        rooted=[UNROOTED] not in answers,
     )
 
 

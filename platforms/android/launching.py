@@ -3,10 +3,16 @@
 The shell that adb starts stays as the program's parent: it tells the state afterwards, ends the program's whole
 process group when its time is over, and also when the connection ends (adb's daemon then sends SIGHUP). Lines that
 begin with a random mark separate what the shell says from what the program writes.
+
+Where energy is wanted, the state before is told too, and `perfetto` records the phone's power rails from before the
+program's start until after its end. Its trace passes through a pipe, because Android lets `perfetto` open files in its
+own folder alone (SELinux), and comes back with the answer.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 import shlex
 from dataclasses import dataclass
@@ -21,12 +27,18 @@ STAMP: Final = "%n %d %i %s %y %z"
 
 _SHELL: Final = r"""
 say() { echo; echo "$mark $1"; }
-stop() { [ -n "$pid" ] && kill -9 -"$pid" "$pid"; [ -n "$dog" ] && kill -9 -"$dog" "$dog"; }
+stop() {
+  [ -n "$pid" ] && kill -9 -"$pid" "$pid"; [ -n "$dog" ] && kill -9 -"$dog" "$dog"
+  [ -s "$trace.pid" ] && kill -9 "$(cat "$trace.pid")" "$keeper"
+}
+since_boot() { up=; { read -r up more </proc/uptime; } 2>/dev/null; }
 trap 'stop 2>/dev/null; exit 129' HUP INT TERM
 __WIPE__
+__METER__
 say "began $(date '+%m-%d %H:%M:%S.000')"
 times
-say "$EPOCHREALTIME"
+since_boot
+say "$EPOCHREALTIME $up"
 exec 3<__STDIN__
 __PIN__ setsid sh -c "$child" sh "$@" <&3 3<&- &
 pid=$!
@@ -34,15 +46,41 @@ __WATCHDOG__
 wait $pid 2>/dev/null
 code=$?
 now=$EPOCHREALTIME
-say "ended $code $pid $now"
+since_boot
+say "ended $code $pid $now $up"
 times
+__RECORDED__
 stop 2>/dev/null
 say after
 __STATE__
 say files
 [ -s "$watched" ] && xargs -0 stat -L -c "$stamp" <"$watched" 2>&1 | sha256sum
+[ -z "$keeper" ] || { say trace; base64 <"$trace"; rm -f "$trace" "$trace.pid"; }
 say done
 """
+_METER: Final = r"""
+if [ -n "$rails" ] && command -v perfetto >/dev/null; then
+  : >"$trace.pid"
+  echo "$rails" | sh -c 'echo $$ >"$0.pid"; exec perfetto --txt -c - -o -' "$trace" 2>/dev/null | cat >"$trace" &
+  keeper=$!
+fi
+say before
+__STATE__
+[ -z "$keeper" ] || sleep 0.5
+"""
+"""The state takes some hundredths of a second, in which perfetto begins; the rest of the time is for its first reading,
+without which there is no energy."""
+_RECORDED: Final = r"""
+if [ -n "$keeper" ]; then
+  sleep 0.5
+  kill -TERM "$(cat "$trace.pid")" 2>/dev/null
+  for wait in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    kill -0 "$keeper" 2>/dev/null || { rm -f "$trace.pid"; break; }
+    sleep 0.1
+  done
+fi
+"""
+"""Two readings after the program's end; then perfetto writes what it has, through `cat`, which ends behind it."""
 _WATCHDOG: Final = r"""
 setsid sh -c 'sleep "$1"; kill -9 -"$2" "$2"' sh "$limit" "$pid" >/dev/null 2>&1 </dev/null &
 dog=$!
@@ -53,9 +91,10 @@ sync; __ROOT__ 'echo 3 >/proc/sys/vm/drop_caches' 2>/dev/null || { say unwiped; 
 _TAIL_BYTES: Final = 1 << 16
 """Where the last words of the phone are looked for."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_BEGUN: Final = r"\n{mark} began (.*?)\n(.*?)\n{mark} ([0-9.]*)\n"
+_BEGUN: Final = r"(?:\n{mark} before\n(.*?))?\n{mark} began (.*?)\n(.*?)\n{mark} ([0-9.]*) ?([0-9.]*)\n"
 _ENDED: Final = (
-    r"\n{mark} ended ([0-9]+) ([0-9]+) ([0-9.]*)\n(.*?)\n{mark} after\n(.*?)\n{mark} files\n(.*?)\n{mark} done\n"
+    r"\n{mark} ended ([0-9]+) ([0-9]+) ([0-9.]*) ?([0-9.]*)\n(.*?)\n{mark} after\n(.*?)\n{mark} files\n(.*?)"
+    r"(?:\n{mark} trace\n(.*?))?\n{mark} done\n"
 )
 _TIMES = re.compile(rb"([0-9]+)m([0-9.]+)s\s+([0-9]+)m([0-9.]+)s")
 
@@ -70,6 +109,8 @@ class Around:
         cpus: What it is pinned to; nothing means nowhere.
         wipe: How to run a script as root, to drop the page cache before; None leaves the cache alone.
         talks: Whether it can read what we tell it, and has all the time that we give it.
+        metered: Whether its energy is wanted.
+        rails: What `perfetto` shall record beside it then; nothing asks for none.
     """
 
     folder: str
@@ -77,6 +118,8 @@ class Around:
     cpus: tuple[int, ...] = ()
     wipe: str | None = None
     talks: bool = False
+    metered: bool = False
+    rails: str = ""
 
     @property
     def prefix(self) -> tuple[str, ...]:
@@ -109,6 +152,9 @@ def line(command: Command, around: Around, mark: str) -> str:
         "stamp": STAMP,
         "pid": "",
         "dog": "",
+        "keeper": "",
+        "rails": around.rails,
+        "trace": f"{around.folder}/rails",
     }
     assignments = (f"{name}={shlex.quote(value)}" for name, value in values.items())
     script = (
@@ -116,6 +162,8 @@ def line(command: Command, around: Around, mark: str) -> str:
         .replace("__STDIN__", "&0" if around.talks else "/dev/null")
         .replace("__PIN__", shlex.join(around.prefix))
         .replace("__WIPE__", _WIPE.replace("__ROOT__", around.wipe) if around.wipe else "")
+        .replace("__METER__", _METER if around.metered else "")
+        .replace("__RECORDED__", _RECORDED if around.metered else "")
         .replace("__STATE__", STATE_SCRIPT)
     )
     return "\n".join((*assignments, f"set -- {shlex.join(command.argv)}", script))
@@ -134,6 +182,10 @@ class Ending:
         cpu_s: CPU seconds of its process and of the children that it waited for, in steps of 10 ms.
         state: What `STATE_SCRIPT` printed afterwards.
         files: Digest of the stamps of the watched files; empty when there are none.
+        before: What `STATE_SCRIPT` printed before it, where energy was wanted.
+        began_up_s: When it began, seconds since boot; None where the phone does not tell.
+        ended_up_s: When it had ended.
+        trace: What `perfetto` wrote.
     """
 
     code: int
@@ -144,6 +196,10 @@ class Ending:
     cpu_s: float | None
     state: str
     files: str
+    before: str = ""
+    began_up_s: float | None = None
+    ended_up_s: float | None = None
+    trace: bytes = b""
 
 
 def has_ended(out: bytearray, mark: str) -> bool:
@@ -161,11 +217,15 @@ def ending(out: bytes, mark: str) -> Ending | None:
         code=int(ended[1]),
         pid=int(ended[2]),
         out=out[begun.end() : ended.start()],
-        began=begun[1].decode(errors="replace"),
-        wall_s=_difference(_seconds(begun[3]), _seconds(ended[3])),
-        cpu_s=_difference(_children_s(begun[2]), _children_s(ended[4])),
-        state=ended[5].decode(errors="replace"),
-        files=(ended[6].decode(errors="replace").split() or [""])[0],
+        began=begun[2].decode(errors="replace"),
+        wall_s=_difference(_seconds(begun[4]), _seconds(ended[3])),
+        cpu_s=_difference(_children_s(begun[3]), _children_s(ended[5])),
+        state=ended[6].decode(errors="replace"),
+        files=(ended[7].decode(errors="replace").split() or [""])[0],
+        before=(begun[1] or b"").decode(errors="replace"),
+        began_up_s=_seconds(begun[5]),
+        ended_up_s=_seconds(ended[4]),
+        trace=_unpacked(ended[8] or b""),
     )
 
 
@@ -177,6 +237,13 @@ def written(out: bytes, mark: str) -> bytes:
 
 def _seconds(text: bytes) -> float | None:
     return float(text) if text.count(b".") == 1 and len(text) > 1 else None
+
+
+def _unpacked(text: bytes) -> bytes:
+    try:
+        return base64.b64decode(b"".join(text.split()), validate=True)
+    except binascii.Error:
+        return b""
 
 
 def _children_s(times: bytes) -> float | None:

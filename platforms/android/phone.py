@@ -208,8 +208,12 @@ class Phone:
 
     @contextlib.contextmanager
     def _opened(self, service: str, doing: str) -> Iterator[Wire]:
-        with told(self.name, doing), contextlib.closing(self.server.open(self.serial, service, self._heed)) as opened:
+        with told(self.name, doing), contextlib.closing(self.server.open(self.serial, service, self._mind)) as opened:
             yield opened
+
+    def _mind(self) -> None:
+        """What a connection heeds, also one that was open already when `finish` was called."""
+        self._heed()
 
 
 def _go_on() -> None:

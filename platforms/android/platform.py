@@ -18,6 +18,7 @@ from platforms.android import checkup, devices, returning
 from platforms.android.adb import AdbServer
 from platforms.android.folders import own_folder, session_folder
 from platforms.android.gates import Gate, Limits
+from platforms.android.holding import Hold
 from platforms.android.journals import Journals
 from platforms.android.phone import Phone
 from platforms.android.preparation import Preparation, Wishes
@@ -73,8 +74,11 @@ class Android:
     def _opened(self, phone: Phone, device: Device, progress: Progress, stack: contextlib.ExitStack) -> AndroidSession:
         """What is put on the stack is left in an order in which the phone is first no longer interrupted."""
         settings = self._settings
+        hold = Hold(phone, self._own, settings.lock_timeout, progress)
+        stack.callback(hold.release)
+        hold.take()
         journals = Journals.of(settings.cache_dir, device.identity, self._own)
-        preparation = Preparation(phone, self._wishes, journals, progress)
+        preparation = Preparation(phone, self._wishes, journals, progress, hold.ensure)
         folder = stack.enter_context(contextlib.ExitStack())
         stack.callback(preparation.restore)
         stack.callback(phone.finish)
@@ -88,12 +92,14 @@ class Android:
 
         def again() -> Prepared:
             returning.wait(phone, devices.serialno(device), settings.return_timeout, progress)
+            hold.take()
             return begin()
 
         if settings.reboot:
             returning.restart(phone, devices.serialno(device), settings.return_timeout, progress)
+            hold.take()
         gate = Gate(device.name, Limits(timeout_s=settings.cool_timeout), progress)
-        return AndroidSession(phone, device, begin(), again, gate, cpus=settings.cpus)
+        return AndroidSession(phone, device, begin(), again, gate, check_held=hold.check, cpus=settings.cpus)
 
     def _check(self, phone: Phone, device: Device) -> None:
         """That the phone is there, and the one that was found."""

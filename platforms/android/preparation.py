@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
@@ -74,13 +74,22 @@ class Preparation:
         wishes: What shall be fixed.
         journals: Where changes are written down.
         progress: Told what was put back for an earlier run, and what could not be.
+        ensure_held: Makes sure that nobody else prepares the phone before something is put back; else it raises.
     """
 
-    def __init__(self, phone: Shell, wishes: Wishes, journals: Journals, progress: Progress) -> None:
+    def __init__(
+        self,
+        phone: Shell,
+        wishes: Wishes,
+        journals: Journals,
+        progress: Progress,
+        ensure_held: Callable[[], None] = lambda: None,
+    ) -> None:
         self._phone = phone
         self._wishes = wishes
         self._journals = journals
         self._progress = progress
+        self._ensure_held = ensure_held
         self._changes: tuple[Change, ...] = ()
         self.attributes: dict[str, str] = {}
         """What was fixed and what could not be, for `Device.attributes`."""
@@ -148,6 +157,7 @@ class Preparation:
         self._changes = tuple(changes)
         rooted = any(change.kind is Kind.CPUFREQ for change in changes)
         try:
+            self._ensure_held()
             heard = talk(self._phone, restoring(changes, self._journals.phone), as_root=rooted)
             self._changes = tuple(change for change in changes if change.setting in heard.failed)
             self._journals.keep_on_host(self._changes)

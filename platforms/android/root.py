@@ -6,13 +6,23 @@ from typing import Final
 
 from platforms.android.phone import Phone
 
-_SCRIPT: Final = r"""
-if [ "$(id -u)" = 0 ]; then echo 'sh -c'
-elif [ "$(timeout 5 su 0 id -u </dev/null 2>/dev/null)" = 0 ]; then echo 'su 0 sh -c'
-elif [ "$(timeout 5 su -c 'id -u' </dev/null 2>/dev/null)" = 0 ]; then echo 'su -c'
+_FIND: Final = r"""
+root=
+if [ "$(id -u)" = 0 ]; then root='sh -c'
+elif [ "$(timeout 5 su 0 id -u </dev/null 2>/dev/null)" = 0 ]; then root='su 0 sh -c'
+elif [ "$(timeout 5 su -c 'id -u' </dev/null 2>/dev/null)" = 0 ]; then root='su -c'
 fi
 """
-"""Android's own `su` takes a user and a command, Magisk's a line behind `-c`."""
+"""Android's own `su` takes a user and a command, Magisk's a line behind `-c`. Both leave the standard input alone."""
+
+UNROOTED: Final = "unrooted"
+"""What `AS_ROOT` prints first when it runs its script as anybody."""
+
+AS_ROOT: Final = f"""{_FIND}
+[ "$root" ] || {{ echo {UNROOTED}; root='sh -c'; }}
+exec $root "$1"
+"""
+"""Runs the script that is its argument as root, or, where that is not possible, says so and runs it all the same."""
 
 
 def as_root(phone: Phone) -> str | None:
@@ -21,4 +31,4 @@ def as_root(phone: Phone) -> str | None:
     Raises:
         DeviceLost: The phone went away.
     """
-    return phone.sh(_SCRIPT).stdout.strip() or None
+    return phone.sh(_FIND + 'echo "$root"').stdout.strip() or None

@@ -13,15 +13,19 @@ from harness.core.command import App, Command, Completed
 from harness.core.device import Device, DeviceState
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
 from harness.core.protocols import Staged
-from platforms.android import app, launching, logcat, placement
+from platforms.android import app, launching, logcat, placement, rails
 from platforms.android.conversation import Conversation
+from platforms.android.energy import Course, Meter
 from platforms.android.folders import SessionFolder
 from platforms.android.gates import Gate
-from platforms.android.launching import Around
+from platforms.android.launching import Around, Ending
 from platforms.android.phone import Phone
 from platforms.android.readings import Readings
+from platforms.android.state import Reading, read_state
 from platforms.android.store import Store, refused
 
+_LATE_S: Final = 60.0
+"""How much longer than a program perfetto may record, should we be gone."""
 _PULLED: Final = 'rm -f "$1"'
 
 
@@ -50,6 +54,7 @@ class AndroidSession:
         prepared: It is ready.
         again: Waits for it after it was away, and makes it ready again.
         gate: Says when it can be measured on.
+        check_held: Sees, without asking it, that no other host can have it; else it is lost.
         cpus: CPUs to choose from; None means all, `()` forbids pinning.
     """
 
@@ -61,14 +66,17 @@ class AndroidSession:
         again: Callable[[], Prepared],
         gate: Gate,
         *,
+        check_held: Callable[[], None],
         cpus: tuple[int, ...] | None = None,
     ) -> None:
         self._phone = phone
         self._asked = device
         self._again = again
         self._gate = gate
+        self._check_held = check_held
         self._cpus = cpus
         self._readings = Readings(phone)
+        self._meter = Meter()
         self._begin(prepared)
 
     def stage(self, files: Mapping[str, Path], programs: Mapping[str, Path]) -> Staged:
@@ -92,7 +100,8 @@ class AndroidSession:
     def run(self, command: Command) -> Completed:
         """Run pinned, in a process group of its own, which dies with the connection. One round trip, unless it fails.
 
-        Its time and CPU seconds are the phone's own; peak memory is not known there.
+        Its time and CPU seconds are the phone's own; peak memory is not known there. Its energy comes with the answer,
+        after a second of waiting for readings before and after.
 
         Raises:
             BenchmarkFailed: A staged file was changed.
@@ -153,6 +162,7 @@ class AndroidSession:
         self.device = self._asked.model_copy(update={"attributes": {**self._asked.attributes, **prepared.attributes}})
 
     def _app(self, command: Command, which: App) -> Completed:
+        self._check_held()
         folders = [folder for folder in self._apks if any(f"{word}/".startswith(f"{folder}/") for word in command.argv)]
         packages = {self._apks[folder] for folder in folders or self._apks}
         if len(packages) > 1:
@@ -166,12 +176,23 @@ class AndroidSession:
         apk = next(iter(packages), None)
         ended = app.run(self._phone, command, which, own=self._folder.own, apk=apk, mark=secrets.token_hex(12))
         self._readings.keep(ended.state)
-        return ended.completed
+        untold = "that of an app cannot be told apart from that of its start" if command.energy else None
+        return replace(ended.completed, energy_unavailable=untold)
 
     @contextlib.contextmanager
     def _conversation(self, command: Command, *, talks: bool) -> Iterator[Conversation]:
+        self._check_held()
         cpus = self._placed(command)
-        around = Around(self._folder.path, self._store.watched, cpus, wipe=self._wipe, talks=talks)
+        metered = command.energy and not talks
+        around = Around(
+            self._folder.path,
+            self._store.watched,
+            cpus,
+            wipe=self._wipe,
+            talks=talks,
+            metered=metered,
+            rails=rails.config(command.timeout_s + _LATE_S) if metered and self._meter.records else "",
+        )
         started = replace(command, env=self._environment(command))
         mark = secrets.token_hex(12)
         with self._phone.shell(launching.line(started, around, mark), "a program ran on it") as stream:
@@ -181,14 +202,21 @@ class AndroidSession:
         ending, completed = conversation.finish()
         if ending is None:
             return completed
-        self._readings.keep(ending.state)
+        after = self._readings.keep(ending.state)
         fate = "it ended well" if completed.ok else f"it {completed.describe()}"
         self._store.check(ending.files, fate)
         if completed.ok:
-            return completed
+            return self._metered(completed, ending, after) if completed.command.energy else completed
         # In front: what the program itself said last is the reason that people read first.
         said = logcat.about(self._phone, ending.pid, ending.began)
         return replace(completed, stderr=said + completed.stderr)
+
+    def _metered(self, completed: Completed, ending: Ending, after: Reading) -> Completed:
+        if not ending.before:
+            return replace(completed, energy_unavailable="programs that live at the same time share it")
+        before = read_state(ending.before, after.state.time).state
+        spent = self._meter.spent(Course(before, after.state, ending.trace, ending.began_up_s, ending.ended_up_s))
+        return replace(completed, energy_mj=spent.energy_mj, energy_unavailable=spent.reason)
 
     def _environment(self, command: Command) -> Mapping[str, str]:
         """Programs find the libraries beside them, after those that the command names itself."""

@@ -13,9 +13,14 @@ from harness.core.command import Command, Completed
 from harness.core.device import Device, DeviceState
 from harness.core.errors import EnvironmentProblem
 from harness.core.protocols import Staged
+from platforms.host import energy
 from platforms.host.copies import Copies
 from platforms.host.placement import Placement, can_pin, checked, pinned
 from platforms.host.state import StateReader
+
+_DIGITS = 6
+"""Of the folders of one session: their paths are equally long, because the length of an argument moves the stack of a
+program, and with it its speed."""
 
 
 class HostSession:
@@ -44,7 +49,7 @@ class HostSession:
             BenchmarkFailed: An earlier program changed a file of the cache.
             EnvironmentProblem: A file cannot be read, or not be copied.
         """
-        folder = self._folder / str(self._staged)
+        folder = self._folder / f"{self._staged:0{_DIGITS}}"
         self._staged += 1
         try:
             folder.mkdir()
@@ -66,7 +71,9 @@ class HostSession:
             EnvironmentProblem: It cannot be started.
         """
         cpus = self._cpus(command)
-        return self._ended(shell.run(self._prefixed(command, cpus)), cpus)
+        prefixed = self._prefixed(command, cpus)
+        completed = energy.metered(lambda: shell.run(prefixed)) if command.energy else shell.run(prefixed)
+        return self._ended(completed, cpus)
 
     @contextlib.contextmanager
     def start(self, command: Command) -> Iterator[_Live]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from rich.text import Text
 
-from harness.core.metric import LATENCY, Metric, main_metric
+from harness.core.metric import ENERGY, LATENCY, Metric, main_metric
 from harness.core.result import Outcome, Result
 from reporters.figures import factor, number, quantity, spread, typical
 from reporters.screen.columns import Column, printable
@@ -123,7 +123,8 @@ def _memory(result: Result) -> str:
 def _further_rows(result: Result) -> Iterator[tuple[str, ...]]:
     main = main_metric(result.metrics)
     hidden = {LATENCY, "NET cpu_time", main.name if main else LATENCY}
-    metrics = [one for one in result.metrics if one.summary and one.type != "RUN" and one.name not in hidden]
+    shown = (one for one in result.metrics if one.summary and (one.type != "RUN" or one.metric == ENERGY))
+    metrics = [one for one in shown if one.name not in hidden]
     if result.benchmark.operators:  # they have a table of their own
         metrics = [one for one in metrics if not one.of_operator]
     title = printable(f"{result.benchmark.model}/{result.benchmark.identifier}")

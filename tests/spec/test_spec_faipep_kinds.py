@@ -122,7 +122,7 @@ def test_what_a_list_says_counts_for_every_model_in_it() -> None:
         (
             "power",
             {
-                "/tests/0/metric", "/tests/0/monsoon", "/tests/0/collection_time", "/tests/0/voltage",
+                "/tests/0/monsoon", "/tests/0/collection_time", "/tests/0/voltage",
                 "/tests/0/platform_args/non_blocking", "/tests/0/platform_args/power",
             },
         ),

@@ -1,4 +1,4 @@
-"""Traces are built byte by byte from perfetto's published field numbers; no trace of a real phone was at hand."""
+"""Energy from what a phone tells. Traces are built from published field numbers; none of a real phone was at hand."""
 
 from __future__ import annotations
 
@@ -7,97 +7,79 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.device import DeviceState
-from platforms.android.energy import Rail, TraceBroken, battery_energy, rails, rails_config
+from platforms.android.energy import Course, Meter, battery_energy
+from platforms.android.rails import Rail, TraceBroken, config, parse, spent_mj
+from tests.platforms.android.traces import energy, fixed64, message, number, packet, rails_trace
 
 
 def state(charge_uah: int | None, voltage_mv: int | None = 4000, *, plugged: bool | None = False) -> DeviceState:
     return DeviceState(time=0.0, battery_charge_uah=charge_uah, battery_voltage_mv=voltage_mv, plugged=plugged)
 
 
+FULL, USED = state(3_010_000, 4000), state(3_000_000, 3800)
+
+
 def test_energy_is_charge_times_mean_voltage() -> None:
-    spent = battery_energy(state(3_001_000, 4000), state(3_000_000, 3800))
-    assert spent.energy_mj == pytest.approx(1000e-6 * 3600 * 3.9 * 1000)
+    spent = battery_energy(state(3_000_123, 4000), state(2_999_123, 3800))
+    assert spent.energy_mj == {"battery": pytest.approx(1000e-6 * 3600 * 3.9 * 1000)}
     assert spent.reason is None
 
 
 @pytest.mark.parametrize(
     ("before", "after", "reason"),
     [
-        (state(2, plugged=True), state(1), "plugged in"),
-        (state(2), state(1, plugged=True), "plugged in"),
-        (state(2, plugged=None), state(1), "does not tell"),
+        (state(20, plugged=True), state(1), "plugged in"),
+        (state(20), state(1, plugged=True), "plugged in"),
+        (state(20, plugged=None), state(1), "does not tell"),
+        (state(20), state(1, plugged=None), "does not tell"),
         (state(None), state(1), "count charge"),
-        (state(2, None), state(1), "voltage"),
-        (state(2), state(2), "did not move"),
-        (state(1), state(2), "did not move"),
+        (state(20, None), state(1), "voltage"),
+        (state(21), state(21), "moved by 0 µAh"),
+        (state(1), state(21), "moved by 0 µAh"),
+        (state(3_009_000), state(3_000_000), "moved by 9000 µAh in steps of 1000 µAh, and 10 steps are needed"),
+        (FULL, state(3_001_000), "steps of 1000 µAh"),
     ],
 )
 def test_there_is_a_reason_where_there_is_no_number(before: DeviceState, after: DeviceState, reason: str) -> None:
     spent = battery_energy(before, after)
-    assert spent.energy_mj is None
+    assert spent.energy_mj == {}
     assert reason in (spent.reason or "")
 
 
-def varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
+def test_ten_steps_of_a_coarse_counter_are_enough() -> None:
+    assert battery_energy(state(3_011_000), state(3_001_000)).energy_mj
 
 
-def number(field: int, value: int) -> bytes:
-    return varint(field << 3) + varint(value)
+ODD = packet(number(8, 1), fixed64(99), message(41, energy(7, 1, 1)))
+"""Fields that we do not know."""
 
 
-def message(field: int, *parts: bytes) -> bytes:
-    content = b"".join(parts)
-    return varint(field << 3 | 2) + varint(len(content)) + content
-
-
-def fixed64(field: int) -> bytes:
-    return varint(field << 3 | 1) + bytes(8)
-
-
-def energy(index: int, time_ms: int, uws: int) -> bytes:
-    return message(2, number(1, index), number(2, time_ms), number(3, uws))
-
-
-def packet(*parts: bytes) -> bytes:
-    """A packet with a timestamp, something that we do not know, and power rails."""
-    return message(1, number(8, 123456789012), fixed64(99), message(38, number(1, 7)), message(40, *parts))
-
-
-TRACE = b"".join(
-    (
-        packet(
-            message(1, number(1, 0), message(2, b"S2M_VDD_CPUCL0"), message(3, b"cpu"), number(4, 1023)),
-            message(1, number(1, 5), message(2, b"S10M_VDD_TPU"), message(3, b"tpu")),
-        ),
-        packet(energy(0, 1000, 7_000_000), energy(5, 1000, 10)),
-        packet(energy(0, 3500, 9_500_000), energy(5, 3500, 10), energy(9, 3500, 1)),
+def test_rails_are_named_and_their_readings_stand_in_order() -> None:
+    trace = rails_trace({0: "CPU", 5: "TPU"}, [(3500, {0: 95, 5: 10}), (1000, {0: 70, 5: 10, 9: 4})]) + ODD
+    assert parse(trace) == (
+        Rail("9", ((1000, 4),)),
+        Rail("CPU", ((1000, 70), (3500, 95))),
+        Rail("TPU", ((1000, 10), (3500, 10))),
     )
-)
-
-
-def test_rails_are_named_and_counted_from_the_first_reading_to_the_last() -> None:
-    assert rails(TRACE) == (Rail("S10M_VDD_TPU", "tpu", 0.0, 2.5), Rail("S2M_VDD_CPUCL0", "cpu", 2500.0, 2.5))
 
 
 def test_a_trace_without_rails_has_none() -> None:
-    assert rails(b"") == ()
-    assert rails(message(1, number(8, 1))) == ()
+    assert parse(b"") == ()
+    assert parse(message(1, number(8, 1))) == ()
+
+
+TRACE = rails_trace({0: "CPU", 1: "GPU"}, [(time_ms, {0: 3 * time_ms, 1: 50}) for time_ms in range(0, 10_000, 250)])
 
 
 def test_a_cut_trace_is_broken() -> None:
     with pytest.raises(TraceBroken, match="cut off"):
-        rails(TRACE[:-3])
+        parse(TRACE[:-3])
 
 
 @given(st.binary())
 def test_other_bytes_are_rails_or_broken(content: bytes) -> None:
     try:
-        rails(content)
+        parse(content)
     except TraceBroken:
         return
 
@@ -107,13 +89,81 @@ def test_a_damaged_trace_is_rails_or_broken(data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(TRACE) - 1))
     damaged = TRACE[:at] + data.draw(st.binary(max_size=3)) + TRACE[at + 1 :]
     try:
-        rails(damaged)
+        spent_mj(parse(damaged), 1100, 8000)
     except TraceBroken:
         return
 
 
-def test_the_configuration_asks_for_rails() -> None:
-    text = rails_config(100)
-    assert "battery_poll_ms: 100" in text
+@given(st.floats(0, 7000), st.floats(2250, 2700))
+def test_energy_is_that_between_start_and_end_also_between_readings(began_ms: float, took_ms: float) -> None:
+    """The rail draws 3 mW: three microwatt-seconds a millisecond are three microjoules."""
+    found = spent_mj(parse(TRACE), began_ms, began_ms + took_ms)
+    assert found == {"rail CPU": pytest.approx(3 * took_ms / 1000), "rail GPU": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("began_ms", "ended_ms", "words"),
+    [
+        (-1, 5000, "from before its start"),
+        (5000, 9751, "until after its end"),
+        (5000, 6000, "ended too soon"),
+    ],
+)
+def test_a_recording_that_does_not_cover_the_program_says_nothing(began_ms: int, ended_ms: int, words: str) -> None:
+    with pytest.raises(TraceBroken, match=words):
+        spent_mj(parse(TRACE), began_ms, ended_ms)
+
+
+def test_a_counter_that_runs_backwards_says_nothing() -> None:
+    backwards = Rail("CPU", tuple((time_ms, 10_000 - time_ms) for time_ms in range(0, 10_000, 250)))
+    with pytest.raises(TraceBroken, match="backwards"):
+        spent_mj([backwards], 1000, 8000)
+
+
+def test_rails_of_one_name_stay_apart() -> None:
+    rail = Rail("CPU", tuple((time_ms, time_ms) for time_ms in range(0, 10_000, 250)))
+    assert list(spent_mj([rail, rail, rail], 1000, 8000)) == ["rail CPU", "rail CPU #2", "rail CPU #3"]
+
+
+def test_the_configuration_asks_for_rails_and_ends_by_itself() -> None:
+    text = config(90.5)
+    assert "duration_ms: 90500" in text
     assert "collect_power_rails: true" in text
     assert text.count("{") == text.count("}") == 4
+
+
+def course(trace: bytes = b"", *, began_s: float | None = 1.0, ended_s: float | None = 8.0) -> Course:
+    return Course(FULL, USED.model_copy(update={"battery_charge_uah": 2_000_000}), trace, began_s, ended_s)
+
+
+def test_a_phone_with_rails_is_measured_by_rails_alone() -> None:
+    meter = Meter()
+    assert meter.spent(course(TRACE)).energy_mj == {"rail CPU": pytest.approx(21.0), "rail GPU": 0.0}
+    assert meter.records
+    later = meter.spent(course())
+    assert later.energy_mj == {}
+    assert "not recorded this time" in (later.reason or "")
+
+
+def test_a_phone_without_rails_is_measured_by_its_battery_alone() -> None:
+    meter = Meter()
+    assert list(meter.spent(course()).energy_mj) == ["battery"]
+    assert not meter.records
+    assert list(meter.spent(course(TRACE)).energy_mj) == ["battery"]
+
+
+def test_a_phone_without_either_says_so() -> None:
+    spent = Meter().spent(Course(state(2), state(1, plugged=True)))
+    assert spent.reason == "it shows no power rails, and it is plugged in: reach it over Wi-Fi"
+
+
+def test_a_spoilt_recording_decides_nothing() -> None:
+    meter = Meter()
+    assert "cut off" in (meter.spent(course(TRACE[:-3])).reason or "")
+    assert list(meter.spent(course(TRACE)).energy_mj) == ["rail CPU", "rail GPU"]
+
+
+def test_a_phone_that_does_not_tell_the_time_cannot_use_its_rails() -> None:
+    spent = Meter().spent(course(TRACE, began_s=None))
+    assert spent.energy_mj == {}
+    assert "since boot" in (spent.reason or "")

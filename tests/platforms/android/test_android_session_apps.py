@@ -68,6 +68,25 @@ def test_an_old_result_is_never_credited(session: AndroidSession, stand_in: Stan
 
 
 @pytest.mark.slow
+def test_a_result_that_is_still_written_is_waited_for(session: AndroidSession, stand_in: StandIn, hook: Path) -> None:
+    slowly = "mkdir -p files; for part in 1 2 3 4; do echo $part >>files/result.json; sleep 0.3; done"
+    does(stand_in, hook, f"exec /system/bin/sh -c '{slowly}'")  # under a name that is not the app's
+    completed = session.run(Command((), app=APP, timeout_s=20))
+    assert completed.ok, completed.describe()
+    assert completed.stdout.split() == ["1", "2", "3", "4"]
+
+
+@pytest.mark.slow
+def test_an_app_that_nobody_saw_run_is_gone_and_not_late(
+    session: AndroidSession, stand_in: StandIn, hook: Path
+) -> None:
+    does(stand_in, hook, "exec true")
+    completed = session.run(Command((), app=APP, timeout_s=1))
+    assert (completed.exit_code, completed.timed_out) == (1, False)
+    assert "left no result" in completed.stderr
+
+
+@pytest.mark.slow
 def test_a_crash_is_told_in_the_words_of_the_log(session: AndroidSession, stand_in: StandIn, hook: Path) -> None:
     does(stand_in, hook, "log -p e -t AndroidRuntime 'FATAL EXCEPTION: main'; exit 1")
     completed = session.run(Command((), app=APP, timeout_s=20))

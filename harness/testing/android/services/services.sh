@@ -474,7 +474,7 @@ perfetto_trace() { # perfetto_trace SECONDS FILE
   sleep "$1" &
   wait $!
   trap '' TERM INT
-  cat "$state/perfetto-trace" > "$2"
+  if [ "$2" = - ]; then cat "$state/perfetto-trace"; else cat "$state/perfetto-trace" > "$2"; fi
 }
 
 reboot_() { restart_phone "$1"; }

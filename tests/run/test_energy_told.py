@@ -1,0 +1,96 @@
+"""Energy of launches as metrics: of the whole, of each part, of an iteration."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from harness.core.command import Command, Completed
+from harness.core.metric import Direction, Observation, direction_of
+from harness.run.energy import energy_told
+
+
+def ended(wall_s: float = 1.0, reason: str | None = None, **energy_mj: float) -> Completed:
+    return Completed(Command(("x",)), 0, wall_s=wall_s, energy_mj=energy_mj, energy_unavailable=reason)
+
+
+def latency(*samples: float, unit: str = "ms") -> Observation:
+    return Observation(type="NET", metric="latency", unit=unit, samples=samples)
+
+
+def told(completed: Sequence[Completed], *said: Observation, warmup: int = 0) -> Mapping[str, float]:
+    observations, _ = energy_told(completed, said, warmup)
+    assert all((one.unit, len(one.samples)) == ("mJ", 1) for one in observations)
+    return {one.name: one.samples[0] for one in observations}
+
+
+def codes(completed: Sequence[Completed], *said: Observation, warmup: int = 0) -> list[str]:
+    return [note.code for note in energy_told(completed, said, warmup)[1]]
+
+
+def test_the_whole_is_the_sum_of_its_parts_and_of_all_commands() -> None:
+    assert told([ended(big=2.0, little=1.0), ended(big=3.0)]) == {
+        "RUN energy": 6.0,
+        "big energy": 5.0,
+        "little energy": 1.0,
+    }
+
+
+def test_less_energy_is_better() -> None:
+    (whole, *_), _ = energy_told([ended(battery=1.0)], (), 0)
+    assert direction_of(whole.name, whole.unit) is Direction.LOWER
+
+
+def test_what_is_not_known_is_a_note_and_no_zero() -> None:
+    observations, (note,) = energy_told([ended(battery=3.0), ended(reason="it is plugged in")], (), 0)
+    assert observations == ()
+    assert (note.code, note.trust) == ("energy_unavailable", True)
+    assert note.message.endswith("it is plugged in")
+
+
+def test_a_device_that_knows_nothing_of_energy_is_told() -> None:
+    assert codes([ended()]) == ["energy_unavailable"]
+
+
+def test_energy_of_nothing_is_a_number() -> None:
+    assert told([ended(battery=0.0)])["RUN energy"] == 0.0
+
+
+@pytest.mark.parametrize(("unit", "size"), [("ms", 1.0), ("us", 1e3), ("s", 1e-3)])
+def test_an_iteration_takes_its_share_of_a_launch_that_does_little_else(unit: str, size: float) -> None:
+    samples = latency(*[19.0 * size] * 50, unit=unit)
+    assert told([ended(battery=1000.0)], samples)["NET energy"] == pytest.approx(19.0)
+    assert codes([ended(battery=1000.0)], samples) == []
+
+
+def test_warm_up_draws_what_iterations_draw() -> None:
+    samples = latency(*[19.0] * 40)
+    assert "NET energy" not in told([ended(battery=1000.0)], samples)
+    assert told([ended(battery=1000.0)], samples, warmup=10)["NET energy"] == pytest.approx(19.0)
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(40, "iterations took 76% of the launch, and less than 90%"), (100, "overlap")]
+)
+def test_the_energy_of_an_iteration_is_left_out_where_it_cannot_be_told(count: int, words: str) -> None:
+    observations, (note,) = energy_told([ended(battery=1000.0)], [latency(*[19.0] * count)], 0)
+    assert [one.name for one in observations] == ["RUN energy", "battery energy"]
+    assert note.code == "energy_per_iteration"
+    assert words in note.message
+
+
+@pytest.mark.parametrize("said", [(), (latency(1.0, unit="furlongs"),), (latency(),)])
+def test_without_latencies_nothing_is_said_of_iterations(said: tuple[Observation, ...]) -> None:
+    assert list(told([ended(battery=1.0)], *said)) == ["RUN energy", "battery energy"]
+    assert codes([ended(battery=1.0)], *said) == []
+
+
+def test_what_the_program_calls_energy_is_its_own() -> None:
+    own = Observation(type="NET", metric="energy", unit="mJ", samples=(1.0,))
+    assert list(told([ended(battery=1000.0)], own, latency(*[19.0] * 50))) == ["RUN energy", "battery energy"]
+
+
+def test_a_launch_without_time_is_no_division_by_zero() -> None:
+    assert "NET energy" not in told([ended(wall_s=0.0, battery=sys.float_info.max)], latency(1.0))
