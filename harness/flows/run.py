@@ -111,7 +111,8 @@ def fetch(plan: Plan, settings: Settings, progress: Progress) -> Files:
 
 def build(plan: Plan, settings: Settings, progress: Progress, side: Side) -> Builds:
     """Bring the runner of every framework for every device."""
-    builds = build_side(plan, side, progress)
+    app_given = any(path.suffix == ".apk" for path in settings.program.values())
+    builds = build_side(plan, side, progress, app_given=app_given)
     return {key: made if isinstance(made, Failure) else _named(made, settings) for key, made in builds.items()}
 
 

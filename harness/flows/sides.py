@@ -104,12 +104,19 @@ def shipped_recipes() -> Path:
     return Path(folders[0], "frameworks") if folders else Path("specifications", "frameworks")
 
 
-def build_side(plan: Plan, side: Side, progress: Progress) -> Builds:
-    """The runner of one side for every framework and device of the plan; failures are values, others go on."""
+def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = False) -> Builds:
+    """The runner of one side for every framework and device of the plan; failures are values, others go on.
+
+    Args:
+        plan: What is needed where.
+        side: Where it comes from.
+        progress: Told what happens.
+        app_given: Whether the user gave an app's package; else an app is what is installed on the device.
+    """
     builds: dict[tuple[str, str], Build | Failure] = {}
     for pair in plan.assignments:
         key = (pair.benchmark.framework, pair.device.identity)
-        on_device = side is installed and pair.benchmark.app is not None
+        on_device = side is installed and pair.benchmark.app is not None and not app_given
         if key in builds or pair.obstacle is not None or on_device:
             continue
         try:

@@ -1,0 +1,202 @@
+"""What a phone costs: round trips and time of a benchmark beside FAI-PEP's, pushing beside `adb push`, many phones.
+
+FAI-PEP's side is a replay of its documented adb calls with plain adb, on a phone of the same kind behind the same
+server, in the same run. Ratios are printed; only counts are held to a limit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+import pytest
+
+from harness import shell
+from harness.core.command import Command
+from harness.settings import Settings
+from harness.testing.android import available, phones
+from harness.testing.android.lab import Lab
+from harness.testing.android.phone import StandIn
+from harness.testing.progress import RecordedProgress
+from platforms.android.adb import AdbServer, adb_program
+from platforms.android.phone import Phone
+from platforms.android.platform import Android
+from tests.benchmarks.figures import children_cpu_s, claim, spread
+from tests.cli.project import Outcome, Project, generic, one_test
+from tests.e2e.desk import Desk, compile_witness, forget_locks, ran
+
+pytestmark = pytest.mark.benchmark
+
+DELAY_S = 0.03
+ROUNDS = 3
+FURTHER = 20
+SIZE_BYTES = 64 << 20
+PHONES = 20
+BENCHMARKS = 200
+SEED = 4
+FAI_PEP = "FAI-PEP's"
+
+
+class Cost(NamedTuple):
+    """Round trips and seconds of something."""
+
+    trips: float
+    spent_s: float
+
+
+def _started(count: int) -> Iterator[Lab]:
+    if reason := available():
+        pytest.skip(reason)
+    with phones(count) as lab:
+        yield lab
+        forget_locks(lab)
+
+
+@pytest.fixture
+def two_phones() -> Iterator[Lab]:
+    """One for the harness, one for plain adb, which deletes what lies beside its own."""
+    yield from _started(2)
+
+
+@pytest.fixture
+def twenty_phones() -> Iterator[Lab]:
+    yield from _started(PHONES)
+
+
+@pytest.fixture
+def witness(tmp_path: Path) -> Path:
+    if shutil.which("g++") is None:
+        pytest.skip("no g++")
+    return compile_witness(tmp_path, "runner", STEPS=1000)
+
+
+def adb(lab: Lab, phone: StandIn, *words: str) -> str:
+    program = adb_program()
+    assert program is not None
+    done = shell.run(Command((str(program), "-P", str(lab.port), "-s", phone.serial, *words), timeout_s=120))
+    assert done.ok, done.describe()
+    return done.stdout
+
+
+def like_fai_pep(lab: Lab, phone: StandIn, program: Path) -> None:
+    """Its calls for a benchmark whose only file is its program (`platforms/android/android_platform.py` there)."""
+    target = f"/data/local/tmp/{program.name}"
+    adb(lab, phone, "shell", "rm", "-rf", target)
+    adb(lab, phone, "push", str(program), target)
+    adb(lab, phone, "shell", "chmod", "755", target)
+    adb(lab, phone, "logcat", "-b", "all", "-c")
+    assert "PyTorchObserver" in adb(lab, phone, "shell", target)
+    adb(lab, phone, "logcat", "-d")
+    adb(lab, phone, "shell", "rm", "-rf", target)
+    adb(lab, phone, "shell", "rm -rf /data/local/tmp/*")
+
+
+def taken(action: Callable[[], object]) -> float:
+    began = time.monotonic()
+    action()
+    return time.monotonic() - began
+
+
+def test_a_benchmark_needs_few_round_trips(two_phones: Lab, witness: Path, tmp_path: Path) -> None:
+    ours, theirs = two_phones.phones
+    desk = Desk(two_phones, Project(tmp_path, tmp_path / "cache"))
+    one = desk.project.write("one.json", generic(one_test("t0", "{program}")))
+    many = desk.project.write("many.json", generic(*(one_test(f"t{n}", "{program}") for n in range(1 + FURTHER))))
+
+    def harness(spec: Path) -> Cost:
+        ours.round_trips = 0
+        done: list[Outcome] = []
+        spent_s = taken(lambda: done.append(desk.harness("-b", spec, "--program", witness, on=ours.serial)))
+        assert done[0].code == 0, done[0].stderr
+        return Cost(ours.round_trips, spent_s)
+
+    def fai_pep() -> Cost:
+        theirs.round_trips = 0
+        spent_s = taken(lambda: like_fai_pep(two_phones, theirs, witness))
+        return Cost(theirs.round_trips, spent_s)
+
+    harness(one)
+    medians: dict[tuple[str, float], float] = {}
+    for delay_s in (0.0, DELAY_S):
+        for phone in two_phones.phones:
+            phone.delay(delay_s)
+        costs: dict[str, list[Cost]] = {"ours": [], FAI_PEP: []}
+        for _ in range(ROUNDS):
+            single, several = harness(one), harness(many)
+            more = Cost(several.trips - single.trips, several.spent_s - single.spent_s)
+            costs["ours"].append(Cost(more.trips / FURTHER, more.spent_s / FURTHER))
+            costs[FAI_PEP].append(fai_pep())
+        print(f"\na further benchmark with {delay_s * 1000:g} ms of added latency:")
+        for name, its in costs.items():
+            trips, times = spread([cost.trips for cost in its]), spread([cost.spent_s for cost in its])
+            print(f"  {name}: {trips} round trips, {times} s")
+            medians[name, delay_s] = statistics.median(cost.spent_s for cost in its)
+        assert {cost.trips for cost in costs[FAI_PEP]} == {8}
+        claim("round trips of a benchmark whose files are there", max(cost.trips for cost in costs["ours"]), 3)
+    ratio = medians["ours", DELAY_S] / medians[FAI_PEP, DELAY_S]
+    added = {name: medians[name, DELAY_S] - medians[name, 0.0] for name in ("ours", FAI_PEP)}
+    print(f"time against FAI-PEP's calls: {ratio:.2f}; what the latency adds: {added['ours'] / added[FAI_PEP]:.2f}")
+
+
+def test_files_are_pushed_as_fast_as_by_adb(two_phones: Lab, tmp_path: Path) -> None:
+    ours, theirs = two_phones.phones
+    server = AdbServer(two_phones.server)
+    phone, platform = (
+        Phone(server, ours.serial),
+        Android(Settings(adb_server=two_phones.server, cache_dir=tmp_path / "cache"), server, locks=tmp_path),
+    )
+    rates: dict[str, list[float]] = {"adb push": [], "sent": [], "staged and read back": []}
+    file = tmp_path / "model.bin"
+    device = next(found for found in platform.devices() if found.name == ours.serial)
+    with platform.open(device, RecordedProgress()) as session:
+        for _ in range(ROUNDS):
+            file.write_bytes(os.urandom(SIZE_BYTES))
+            actions: dict[str, Callable[[], object]] = {
+                "adb push": lambda: adb(two_phones, theirs, "push", str(file), "/data/local/tmp/model.bin"),
+                "sent": lambda: phone.send([(file, "/data/local/tmp/model.bin", 0o644)]),
+                "staged and read back": lambda: session.stage({"model.bin": file}, {}),
+            }
+            for name, action in actions.items():
+                rates[name].append(SIZE_BYTES / taken(action) / (1 << 20))
+        reading = taken(lambda: phone.sh('sha256sum < "$1"', "/data/local/tmp/model.bin"))
+        again = taken(lambda: session.stage({"model.bin": file}, {}))
+    print()
+    for name, found in rates.items():
+        ratio = statistics.median(found) / statistics.median(rates["adb push"])
+        print(f"{name}: {spread(found)} MiB/s, {ratio:.2f} of adb push")
+    print(f"the phone alone reads it back with {SIZE_BYTES / reading / (1 << 20):.0f} MiB/s")
+    print(f"staging it again: {again * 1000:.0f} ms")
+    with file.open("rb") as content:
+        wanted = hashlib.file_digest(content, "sha256").hexdigest()
+    assert phone.sh('sha256sum < "$1"', "/data/local/tmp/model.bin").stdout.split()[0] == wanted
+
+
+@pytest.mark.parametrize("stretch", [1, 5])
+def test_many_phones_are_kept_busy(twenty_phones: Lab, witness: Path, tmp_path: Path, stretch: int) -> None:
+    """All phones share the CPUs of this machine, so a second time with programs that sleep longer."""
+    generator = random.Random(SEED)
+    seconds = [round(stretch * generator.uniform(0.2, 1.0), 3) for _ in range(BENCHMARKS)]
+    tests = (one_test(f"t{number}", f"{{program}} t{number} {each}") for number, each in enumerate(seconds))
+    desk = Desk(twenty_phones, Project(tmp_path, tmp_path / "cache"))
+    spec = desk.project.write("spec.json", generic(*tests))
+    idle_before, ours_before = psutil.cpu_times().idle, children_cpu_s()
+    done: list[Outcome] = []
+    whole_s = taken(lambda: done.append(desk.harness("-b", spec, "--program", witness, "--spread")))
+    cpus = psutil.cpu_count() or 1
+    idle = (psutil.cpu_times().idle - idle_before) / (whole_s * cpus)
+    assert done[0].code == 0, done[0].stderr[-2000:]
+    starts = [one for phone in desk.phones for one in ran(phone)]
+    assert len(starts) == BENCHMARKS
+    span_s = max(one.ended or 0.0 for one in starts) - min(one.began for one in starts)
+    bound_s = max(sum(seconds) / PHONES, *seconds)
+    print(f"\n{BENCHMARKS} benchmarks on {PHONES} phones: lower bound {bound_s:.2f} s")
+    print(f"first start to last end {span_s:.2f} s ({span_s / bound_s:.2f} times the bound), whole run {whole_s:.2f} s")
+    print(f"CPU of the harness {children_cpu_s() - ours_before:.1f} s; the {cpus} CPUs were idle for {idle:.0%} of it")

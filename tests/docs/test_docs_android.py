@@ -1,0 +1,75 @@
+"""The page about phones names every flag that is about them, with its default, and the limits that are in force."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+
+import pytest
+
+from harness.asked import spelled
+from harness.cli import app
+from harness.options import ANDROID, WHERE
+from harness.settings import Settings
+from platforms.android.gates import Limits
+from platforms.android.kept import MOST_BYTES
+from tests.docs.pages import DOCS, codes, tables
+
+PAGE = "android.md"
+ROWS = tables(PAGE, "flags")["android"]
+NAMED = {flag: row for row in ROWS for flag in codes(row[0])}
+ELSEWHERE = {"--platform", "-p", "--platform_sig", "--cpus"}
+"""Flags of the same groups that are not about phones."""
+
+
+def of_groups() -> set[str]:
+    """The long names of flags in the two groups, as a person types them."""
+    arguments = app["run"].assemble_argument_collection()
+    names = {name for one in arguments if one.parameter.group in ((ANDROID,), (WHERE,)) for name in one.names}
+    return {f"--{name[2:].replace('-', '_')}" for name in names if name.startswith("--")}
+
+
+def test_every_flag_about_phones_is_on_the_page() -> None:
+    assert of_groups() - ELSEWHERE == {flag for flag in NAMED if flag.startswith("--")}
+
+
+@pytest.mark.parametrize("flag", NAMED)
+def test_a_flag_on_the_page_is_taken(flag: str) -> None:
+    (here,) = spelled([flag])
+    assert here in {name for argument in app["run"].assemble_argument_collection() for name in argument.names}
+
+
+def test_defaults_on_the_page_are_those_in_force() -> None:
+    known = {each.name for each in fields(Settings)}
+    for flag, row in NAMED.items():
+        name = flag.removeprefix("--")
+        if name not in known:
+            continue
+        default = getattr(Settings(), name)
+        if not default:
+            assert not codes(row[2]), f"{flag} is off unless given"
+        else:
+            assert codes(row[2]) == [f"{default:g}" if isinstance(default, float) else str(default)]
+
+
+def test_limits_on_the_page_are_those_in_force() -> None:
+    text = (DOCS / PAGE).read_text(encoding="utf-8")
+    limits = Limits()
+    for said in (
+        f"below {limits.skin_c:g} °C",
+        f"{limits.battery_c:g} °C where there is no such sensor",
+        f"cool {limits.hysteresis_c:g} °C below",
+        f"at least {limits.battery_percent:g} % of charge on battery, {limits.plugged_percent:g} % while it charges",
+        f"up to {MOST_BYTES >> 30} GiB",
+    ):
+        assert said in re.sub(r"\s+", " ", text)
+
+
+def test_links_on_the_page_lead_somewhere() -> None:
+    text = (DOCS / PAGE).read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#]*)#?([^)]*)\)", text)
+    assert links
+    for page, anchor in links:
+        headings = re.findall(r"^#+ (.*)$", (DOCS / (page or PAGE)).read_text(encoding="utf-8"), re.MULTILINE)
+        anchors = {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+        assert not anchor or anchor in anchors, f"{page}#{anchor}"

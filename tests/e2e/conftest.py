@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.testing.android import available, phones
+from harness.testing.android.lab import Lab
+from tests.cli.project import Project
+from tests.e2e.desk import Desk, compile_witness, forget_locks
+
+
+def _started(count: int) -> Iterator[Lab]:
+    reason = available() or (None if shutil.which("g++") else "no g++: apt install g++")
+    if reason is not None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+    with phones(count) as lab:
+        try:
+            yield lab
+        finally:
+            forget_locks(lab)
+
+
+@pytest.fixture(scope="session")
+def phone_lab() -> Iterator[Lab]:
+    """Four phones for all tests; `desk` puts them back as they were."""
+    yield from _started(4)
+
+
+@pytest.fixture(scope="session")
+def many_phones() -> Iterator[Lab]:
+    yield from _started(20)
+
+
+@pytest.fixture(scope="session")
+def witness(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_witness(tmp_path_factory.mktemp("witness"))
+
+
+@pytest.fixture
+def desk(phone_lab: Lab, tmp_path: Path) -> Iterator[Desk]:
+    """Four phones as they were bought, and an empty project."""
+    found = Desk(phone_lab, Project(tmp_path, tmp_path / "cache"))
+    yield found
+    found.tidy()

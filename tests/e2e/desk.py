@@ -1,0 +1,180 @@
+"""Stand-in phones on a desk, a project that measures on them, and a program that writes down when it ran."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from harness import shell
+from harness.core.command import Command
+from harness.testing.android.lab import Lab
+from harness.testing.android.phone import StandIn
+from platforms import lock
+from platforms.android.adb import AdbServer
+from platforms.android.phone import Phone
+from tests.cli.project import Outcome, Project, command
+from tests.processes import wait_until
+
+WITNESS = "/data/local/tmp/witness"
+NEIGHBOUR = "/data/local/tmp/neighbour/notes.txt"
+OWN = "/data/local/tmp/edge-harness"
+AS_BOUGHT = {"window_animation_scale": "1.0", "transition_animation_scale": "1.0", "animator_duration_scale": "1.0"}
+"""Settings of a stand-in phone that the harness changes while it measures."""
+
+
+class Ran(NamedTuple):
+    """One start of the witness, by the phone's clock; no end when it was killed."""
+
+    name: str
+    began: float
+    ended: float | None
+
+
+class Running:
+    """The command, while it runs.
+
+    Args:
+        process: It.
+        said: Where its standard error goes.
+        results: Where its results go.
+    """
+
+    def __init__(self, process: subprocess.Popen[str], said: Path, results: Path) -> None:
+        self._process = process
+        self._said = said
+        self._results = results
+
+    def says(self, words: str) -> None:
+        """Wait until it has said this on standard error."""
+        wait_until(lambda: words in self._said.read_text())
+
+    def send(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def outcome(self, timeout_s: float = 120.0) -> Outcome:
+        """Wait for its end."""
+        stdout, _ = self._process.communicate(timeout=timeout_s)
+        return Outcome(self._process.returncode, stdout, self._said.read_text(), self._results)
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Phones, and a project that measures on them."""
+
+    lab: Lab
+    project: Project
+
+    @property
+    def phones(self) -> tuple[StandIn, ...]:
+        return self.lab.phones
+
+    def harness(self, *arguments: str | Path, on: str = "all", timeout_s: float = 120.0) -> Outcome:
+        """The command, on phones, to its end."""
+        asked = (*arguments, "-p", "android", "-d", on)
+        return self.project.harness(*asked, timeout_s=timeout_s, HARNESS_ADB_SERVER=self.lab.server)
+
+    @contextlib.contextmanager
+    def running(self, *arguments: str | Path, on: str = "all") -> Iterator[Running]:
+        """The command, on phones, while something happens to them. It is ended with the context."""
+        said = self.project.folder / f"stderr-{len(list(self.project.folder.glob('stderr-*')))}"
+        with said.open("w") as stderr:
+            process = subprocess.Popen(
+                command(*arguments, "-p", "android", "-d", on),
+                cwd=self.project.folder,
+                env=self.project.environment | self.lab.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+            )
+        with process:
+            try:
+                yield Running(process, said, self.project.folder / "results")
+            finally:
+                process.kill()
+
+    def tidy(self) -> None:
+        """Put every phone back as it was bought."""
+        for phone in self.phones:
+            restore(phone)
+            phone.wait()
+            sh(self.lab, phone, f"rm -rf {OWN} {WITNESS} {NEIGHBOUR.rpartition('/')[0]} /data/app-hooks/* /data/data/*")
+
+
+def restore(phone: StandIn) -> None:
+    """Undo what tests do to phones."""
+    phone.plug()
+    phone.thaw()
+    phone.limit(None)
+    phone.delay(0.0)
+    phone.set_battery(level=85, temperature_c=27.0, plugged=True)
+    phone.set_thermal(status=0, skin_c=30.5, cpu_c=38.0)
+    for name, value in AS_BOUGHT.items():
+        phone.write(f"/services/settings/global/{name}", value)
+
+
+def forget_locks(lab: Lab) -> None:
+    """Remove the lock files of phones that will never be seen again."""
+    for phone in lab.phones:
+        lock.lock_path(f"android-{identity(phone)}").unlink(missing_ok=True)
+
+
+def sh(lab: Lab, phone: StandIn, script: str) -> str:
+    """What a script on a phone prints."""
+    return Phone(AdbServer(lab.server), phone.serial).sh(script).stdout
+
+
+def identity(phone: StandIn) -> str:
+    """What results call it."""
+    return phone.read("/services/properties/ro.serialno").strip()
+
+
+def compile_witness(folder: Path, name: str = "witness", **macros: int | str) -> Path:
+    """A build of the witness, linked dynamically like any program."""
+    source = Path(__file__).with_name("witness.cpp")
+    defined = [f"-D{key}={value}" if isinstance(value, int) else f'-D{key}="{value}"' for key, value in macros.items()]
+    program = folder / name
+    done = shell.run(Command(("g++", "-O1", *defined, str(source), "-o", str(program)), timeout_s=120))
+    assert done.ok, done.stderr
+    return program
+
+
+def ran(phone: StandIn) -> list[Ran]:
+    """Every start of the witness on this phone, in order of their beginning."""
+    lines = [line.split() for line in phone.read(WITNESS).splitlines()] if phone.exists(WITNESS) else []
+    found: list[Ran] = []
+    for what, name, moment in lines:
+        if what == "began":
+            found.append(Ran(name, float(moment), None))
+        else:
+            place = max(index for index, one in enumerate(found) if one.name == name and one.ended is None)
+            found[place] = found[place]._replace(ended=float(moment))
+    return found
+
+
+def has_begun(phone: StandIn, name: str, times: int = 1) -> None:
+    """Wait until the witness has begun on this phone under this name."""
+    wait_until(lambda: sum(one.name == name for one in ran(phone)) >= times)
+
+
+def settings_of(phone: StandIn) -> dict[str, str]:
+    """The settings in `AS_BOUGHT`, as they are now."""
+    return {name: phone.read(f"/services/settings/global/{name}").strip() for name in AS_BOUGHT}
+
+
+def outcomes_by_phone(results: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
+    """How each benchmark ended, by the phone's address."""
+    found: dict[str, dict[str, str]] = {}
+    for result in results:
+        found.setdefault(result["device"]["name"], {})[result["benchmark"]["identifier"]] = result["outcome"]
+    return found
+
+
+def codes(result: dict[str, Any]) -> list[str]:
+    """The notes of a result."""
+    return [note["code"] for note in result["notes"]]

@@ -1,0 +1,108 @@
+"""ExecuTorch's own Android app in place of a runner, by its real protocol; the app itself is played by a script."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.desk import Desk
+
+pytestmark = pytest.mark.slow
+
+PACKAGE = "org.pytorch.minibench"
+MINIBENCH = r"""
+while [ $# -gt 0 ]; do
+  case $2 in
+  model_dir) folder=$3 ;;
+  num_iter) iterations=$3 ;;
+  num_warm_up_iter) warmup=$3 ;;
+  esac
+  shift
+done
+set -- "$folder"/*.pte
+[ -r "$1" ] || exit 1
+mkdir -p files
+entry() {
+  printf '{"benchmarkModel": {"name": "%s", "backend": "xnnpack", "quantization": ""}, ' "${1##*/}"
+  printf '"metric": "%s", "actualValue": %s, "targetValue": 0, "deviceInfo": {"device": "standin"}}' "$2" "$3"
+}
+{
+  printf '['; entry "$1" 'avg_inference_latency(ms)' "$iterations.5"; printf ', '
+  entry "$1" 'model_load_time(ms)' "$warmup"; printf ', '
+  entry "$1" load_status 0; printf ']'
+} >files/benchmark_results.json
+sleep 30
+"""
+CRASH = "log -p e -t AndroidRuntime 'FATAL EXCEPTION: main java.lang.OutOfMemoryError'; exit 1"
+
+
+@pytest.fixture
+def spec(desk: Desk) -> Path:
+    model = desk.project.write("net.pte", "a program")
+    described: dict[str, Any] = {
+        "name": "net",
+        "format": "executorch",
+        "framework": "executorch",
+        "files": {"model": {"filename": "net.pte", "location": str(model)}},
+        "app": {"package": PACKAGE, "activity": ".BenchmarkActivity"},
+    }
+    test = {"identifier": "net", "metric": "delay", "iter": 40, "warmup": 3, "timeout": 3}
+    return desk.project.write("spec.json", {"model": described, "tests": [test]})
+
+
+def install(desk: Desk, behaviour: str) -> str:
+    """Lay the app down on a phone. Returns the phone's address."""
+    desk.phones[0].write(f"/data/app-hooks/{PACKAGE}", behaviour)
+    return desk.phones[0].serial
+
+
+def test_its_averages_are_the_result(desk: Desk, spec: Path) -> None:
+    done = desk.harness("-b", spec, on=install(desk, MINIBENCH))
+    assert done.code == 0, done.stderr + done.stdout
+    (result,) = done.read()
+    metrics = {metric["name"]: metric for metric in result["metrics"]}
+    assert metrics["NET latency"]["summary"]["mean"] == 40.5, "it was told the iterations"
+    assert metrics["NET latency"]["unit"] == "ms"
+    assert metrics["RUN load_time"]["summary"]["mean"] == 3, "and the warm-up"
+    assert metrics["NET latency"]["samples"] == [], "an average is not taken for a sample"
+    assert "-n" in result["launches"][0]["commands"][0]
+    assert f"{PACKAGE}/.BenchmarkActivity" in json.dumps(result["launches"])
+    assert "net" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "outcome", "words"),
+    [
+        pytest.param(CRASH, "failed", "OutOfMemoryError", id="crash"),
+        pytest.param("sleep 300", "timeout", "did not end within 3 s", id="hang"),
+        pytest.param("exit 0", "failed", "left no result", id="silence"),
+    ],
+)
+def test_an_app_without_a_result_is_a_failure_with_a_reason(
+    desk: Desk, spec: Path, behaviour: str, outcome: str, words: str
+) -> None:
+    done = desk.harness("-b", spec, on=install(desk, behaviour))
+    assert done.code == 4
+    (result,) = done.read()
+    assert result["outcome"] == outcome
+    assert words in result["reason"]
+
+
+def test_an_app_that_is_not_installed_is_told(desk: Desk, spec: Path) -> None:
+    done = desk.harness("-b", spec, on=desk.phones[0].serial)
+    assert done.code == 4
+    (result,) = done.read()
+    assert f"{PACKAGE} is not installed" in result["reason"]
+    assert "install it" in result["hint"]
+
+
+def test_an_app_that_is_given_as_a_program_is_installed(desk: Desk, spec: Path) -> None:
+    package = desk.project.write(f"{PACKAGE}.apk", "a package")
+    package.chmod(0o755)
+    serial = install(desk, MINIBENCH)
+    done = desk.harness("-b", spec, "--program", f"app={package}", on=serial)
+    assert done.code == 0, done.stderr + done.stdout
+    assert desk.phones[0].exists(f"/services/packages/{PACKAGE}")

@@ -1,0 +1,101 @@
+"""Phones that go away in the middle: told, waited for, and no trouble for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.project import generic, one_test
+from tests.e2e.desk import AS_BOUGHT, Desk, codes, has_begun, outcomes_by_phone, ran, settings_of
+from tests.processes import wait_until
+
+pytestmark = pytest.mark.slow
+
+
+def spec_of(desk: Desk, *names: str, seconds: float = 0.5, timeout: float = 60.0, repeat: int = 2) -> Path:
+    tests = (one_test(name, f"{{program}} {name} {seconds}", timeout=timeout) for name in names)
+    return desk.project.write("spec.json", generic(*tests, repeat=repeat))
+
+
+def unplug(desk: Desk) -> None:
+    desk.phones[0].unplug()
+    desk.phones[0].plug()
+
+
+def reboot(desk: Desk) -> None:
+    desk.phones[0].reboot()
+
+
+def kill_server(desk: Desk) -> None:
+    desk.lab.kill_server()
+
+
+@pytest.mark.parametrize("disturb", [unplug, reboot, kill_server])
+def test_a_benchmark_goes_on_when_its_phone_returns(desk: Desk, witness: Path, disturb: Callable[[Desk], None]) -> None:
+    phone = desk.phones[0]
+    asked = ("-b", spec_of(desk, "first", "second"), "--program", witness)
+    with desk.running(*asked, on=phone.serial) as running:
+        has_begun(phone, "first", 2)
+        disturb(desk)
+        done = running.outcome()
+    assert done.code == 0, done.stderr + done.stdout
+    first, second = done.read()
+    assert codes(first).count("returned") == 1
+    assert "it came back after" in next(note["message"] for note in first["notes"] if note["code"] == "returned")
+    assert "returned" not in codes(second)
+    assert [len(result["launches"]) for result in (first, second)] == [2, 2], "the voided launch does not count"
+    assert len(first["metrics"][0]["samples"]) == 24
+    starts = [(one.name, one.ended is not None) for one in ran(phone)]
+    assert starts == [("first", True), ("first", False), ("first", True), ("second", True), ("second", True)]
+    assert settings_of(phone) == AS_BOUGHT
+    assert phone.read("/services/fixed_performance").strip() == "false"
+
+
+def test_lost_and_hung_phones_are_told_and_the_others_are_not_disturbed(desk: Desk, witness: Path) -> None:
+    good, unplugged, hung = desk.phones[:3]
+    spec = spec_of(desk, "first", "second", seconds=0.8, timeout=1, repeat=1)
+    asked = ("-b", spec, "--program", witness, "--return_timeout", "12")
+    with desk.running(*asked, on=",".join(phone.serial for phone in (good, unplugged, hung))) as running:
+        for phone in (unplugged, hung):
+            has_begun(phone, "first")
+        unplugged.unplug()
+        hung.freeze()
+        running.says(f"✗ {unplugged.serial}: {unplugged.serial} did not come back within 12 s")
+        running.says(f"{hung.serial}: waiting for its return")
+        hung.thaw()
+        done = running.outcome()
+    assert done.code == 3, done.stderr + done.stdout
+    assert outcomes_by_phone(done.read()) == {
+        good.serial: {"first": "ok", "second": "ok"},
+        unplugged.serial: {"first": "device_lost", "second": "device_lost"},
+        hung.serial: {"first": "ok", "second": "ok"},
+    }
+    notes = {(one["device"]["name"], one["benchmark"]["identifier"]): codes(one) for one in done.read()}
+    returned = [place for place, found in notes.items() if "returned" in found]
+    assert returned == [(hung.serial, "first")]
+    for result in done.read():
+        if result["outcome"] == "device_lost":
+            assert "did not come back within 12 s" in result["reason"]
+            assert "--return_timeout" in result["hint"]
+    assert [one.name for one in ran(good)] == ["first", "second"]
+    assert settings_of(hung) == AS_BOUGHT
+
+
+def test_what_a_lost_phone_was_doing_is_done_by_another(desk: Desk, witness: Path) -> None:
+    lost, other = desk.phones[:2]
+    names = [f"t{number}" for number in range(6)]
+    spec = spec_of(desk, *names, seconds=0.4, repeat=1)
+    asked = ("-b", spec, "--program", witness, "--spread", "--return_timeout", "1")
+    with desk.running(*asked, on=f"{lost.serial},{other.serial}") as running:
+        wait_until(lambda: len(ran(lost)) > 0)
+        lost.unplug()
+        done = running.outcome()
+    assert f"✗ {lost.serial}: {lost.serial} did not come back within 1 s" in done.stderr
+    results = done.read()
+    assert sorted(result["benchmark"]["identifier"] for result in results) == names
+    assert {result["outcome"] for result in results} == {"ok"}
+    assert done.code == 0, done.stderr
+    (cut_short,) = (one.name for one in ran(lost) if one.ended is None)
+    assert cut_short in {one.name for one in ran(other)}

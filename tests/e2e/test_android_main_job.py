@@ -1,0 +1,100 @@
+"""The main job on four phones at once, as a person types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from frameworks.executorch.runners.native import native_build
+from frameworks.executorch.runners.wheel import wheel_with_sdk
+from harness.core.errors import BuildFailed
+from harness.testing.progress import RecordedProgress
+from tests.cli.project import generic, one_test
+from tests.e2e.desk import AS_BOUGHT, NEIGHBOUR, OWN, Desk, identity, outcomes_by_phone, ran, settings_of, sh
+
+pytestmark = pytest.mark.slow
+
+ADD = Path(__file__).parents[2] / "specifications" / "models" / "add.json"
+NAMES = ("a", "b", "c")
+
+
+@pytest.fixture
+def spec(desk: Desk) -> Path:
+    tests = (one_test(name, f"{{program}} {name}") for name in NAMES)
+    return desk.project.write("spec.json", generic(*tests, repeat=2))
+
+
+def test_every_phone_measures_everything_and_is_left_as_it_was(desk: Desk, spec: Path, witness: Path) -> None:
+    for phone in desk.phones:
+        phone.write(NEIGHBOUR, "mine")
+    done = desk.harness("-b", spec, "--program", witness)
+    assert done.code == 0, done.stderr + done.stdout
+    results = done.read()
+    assert outcomes_by_phone(results) == {phone.serial: dict.fromkeys(NAMES, "ok") for phone in desk.phones}
+    for result in results:
+        assert len(result["launches"]) == 2
+        assert all(launch["before"]["battery_percent"] == 85 for launch in result["launches"])
+        assert all(launch["after"]["residency_ms"] for launch in result["launches"])
+        assert len(result["metrics"][0]["samples"]) == 24
+        assert result["device"]["attributes"]["fixed_performance"] == "on"
+    for phone in desk.phones:
+        assert [one.name for one in ran(phone)] == [name for name in NAMES for _ in range(2)]
+        assert settings_of(phone) == AS_BOUGHT
+        assert phone.read("/services/fixed_performance").strip() == "false"
+        assert phone.read(NEIGHBOUR) == "mine"
+        assert sh(desk.lab, phone, f"ls {OWN}/sessions; ls {OWN}/changes 2>/dev/null") == ""
+        assert phone.serial in done.stdout
+
+
+def test_phones_are_listed_and_chosen(desk: Desk, spec: Path, witness: Path) -> None:
+    listed = desk.project.harness("devices", HARNESS_ADB_SERVER=desk.lab.server)
+    assert listed.code == 0
+    assert "android: 4 devices" in listed.stdout
+    first, second, third, fourth = desk.phones
+    assert all(words in listed.stdout for words in ("Edge Stand-in", "battery 85 %", identity(third), "2802 MHz"))
+    asked = ("-b", spec, "--program", witness, "--only", "*/a")
+    assert set(outcomes_by_phone(desk.harness(*asked, on=second.serial).read())) == {second.serial}
+    chosen = desk.harness(*asked, on=f"{identity(first)},{third.serial}")
+    assert set(outcomes_by_phone(chosen.read())) == {second.serial, first.serial, third.serial}
+    left = desk.harness(*asked, "--excluded_devices", f"{first.serial},{second.serial},{identity(third)}")
+    assert left.code == 0
+    assert left.read()[-1]["device"]["name"] == fourth.serial
+    assert [len(ran(phone)) for phone in desk.phones] == [2, 2, 2, 2]
+
+
+def test_a_phone_that_is_not_there_is_told_and_nothing_is_measured(desk: Desk, spec: Path, witness: Path) -> None:
+    done = desk.harness("-b", spec, "--program", witness, on=f"{desk.phones[0].serial},PIXEL8")
+    assert done.code == 3
+    assert "no device `PIXEL8`" in done.stderr
+    assert desk.phones[1].serial in done.stderr, "what there is"
+    assert all(not ran(phone) for phone in desk.phones)
+
+
+def test_spread_benchmarks_are_measured_once_each(desk: Desk, witness: Path) -> None:
+    tests = (one_test(f"t{number}", f"{{program}} t{number} 0.3") for number in range(8))
+    done = desk.harness("-b", desk.project.write("spec.json", generic(*tests)), "--program", witness, "--spread")
+    assert done.code == 0, done.stderr
+    by_phone = outcomes_by_phone(done.read())
+    assert len(by_phone) > 1, "who is free takes the next"
+    assert sorted(name for its in by_phone.values() for name in its) == sorted(f"t{number}" for number in range(8))
+    assert all({one.name for one in ran(phone)} == set(by_phone.get(phone.serial, ())) for phone in desk.phones)
+
+
+def test_the_native_runner_of_executorch_measures_a_model(desk: Desk) -> None:
+    try:
+        program = native_build(desk.project.cache, RecordedProgress()).programs["program"]
+        libraries = sorted((wheel_with_sdk().package / "lib").glob("libexecutorch*.so"))
+    except BuildFailed as reason:
+        pytest.skip(str(reason))
+    given = (str(program), *(f"{library.name}={library}" for library in libraries))
+    phones = desk.phones[:2]
+    done = desk.harness("-b", ADD, "--program", *given, on=",".join(phone.serial for phone in phones))
+    assert done.code == 0, done.stderr + done.stdout
+    for result in done.read():
+        metrics = {metric["name"]: metric for metric in result["metrics"]}
+        assert len(metrics["NET latency"]["samples"]) == 150
+        assert metrics["RUN peak_memory"]["samples"]
+        assert json.dumps(result["launches"]).count('"taskset"') == 3, "pinned, for one thread is asked for"
+    assert len(done.read()) == 2

@@ -1,0 +1,56 @@
+"""Twenty phones, two hundred benchmarks, two harnesses: nothing lost, nothing twice, never two on one phone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from harness.testing.android.lab import Lab
+from tests.cli.project import Project, generic, one_test
+from tests.e2e.desk import Desk, ran
+
+pytestmark = pytest.mark.slow
+
+BENCHMARKS = 200
+
+
+@pytest.fixture
+def desk(many_phones: Lab, tmp_path: Path) -> Iterator[Desk]:
+    found = Desk(many_phones, Project(tmp_path, tmp_path / "cache"))
+    yield found
+    found.tidy()
+
+
+def test_two_harnesses_share_twenty_phones(desk: Desk, witness: Path, tmp_path: Path) -> None:
+    test = one_test("t{number}", "{program} t{number} 0.{number}", matrix={"number": list(range(BENCHMARKS))})
+    many = desk.project.write("many.json", generic(test))
+    other = Desk(desk.lab, Project(tmp_path / "other", tmp_path / "other" / "cache"))
+    few = other.project.write(
+        "few.json", generic(*(one_test(f"x{number}", f"{{program}} x{number} 0.2") for number in range(5)))
+    )
+    shared = desk.phones[:6]
+    with (
+        desk.running("-b", many, "--program", witness, "--spread") as everywhere,
+        other.running("-b", few, "--program", witness, on=",".join(phone.serial for phone in shared)) as on_some,
+    ):
+        done, beside = everywhere.outcome(), on_some.outcome()
+    assert done.code == 0, done.stderr[-4000:]
+    assert beside.code == 0, beside.stderr[-4000:]
+
+    told = Counter(result["benchmark"]["identifier"] for result in done.read())
+    assert told == Counter(f"t{number}" for number in range(BENCHMARKS))
+    assert {result["outcome"] for result in done.read()} == {"ok"}
+    started = {phone.serial: ran(phone) for phone in desk.phones}
+    seen = Counter(one.name for its in started.values() for one in its)
+    assert Counter({name: count for name, count in seen.items() if name.startswith("t")}) == told
+    for result in done.read():
+        names = [one.name for one in started[result["device"]["name"]]]
+        assert result["benchmark"]["identifier"] in names, "it ran where its result says"
+    assert all({f"x{number}" for number in range(5)} <= {one.name for one in started[phone.serial]} for phone in shared)
+    for its in started.values():
+        assert its, "every phone did something"
+        assert all(one.ended is not None and one.ended <= after.began for one, after in pairwise(its))
