@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from pydantic import JsonValue
 
 import harness
 from harness.analysis.summary import collect
 from harness.analysis.trust import judge
-from harness.core.benchmark import Benchmark
+from harness.core.benchmark import POWER, Benchmark
 from harness.core.build import Build, BuildInfo
 from harness.core.device import Device
 from harness.core.files import CachedFile
 from harness.core.measurement import Job, Measurement
-from harness.core.metric import LATENCY, Metric
+from harness.core.metric import ENERGY, LATENCY, Metric
 from harness.core.note import Note
 from harness.core.result import BenchmarkInfo, FileInfo, Outcome, Result
 
 _SILENT = "the program ended well but reported no number"
 _NO_OPERATORS = "operators_unavailable"
+_NO_ENERGY = "energy_unavailable"
 _SILENT_HINT = (
     "a program reports with lines such as "
     'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": "123"}'
@@ -28,24 +29,43 @@ _SILENT_HINT = (
 
 
 def conclude(
-    job: Job, device: Device, measurement: Measurement, *, run_type: str, meta: Mapping[str, JsonValue]
+    job: Job,
+    device: Device,
+    measurement: Measurement,
+    *,
+    run_type: str,
+    meta: Mapping[str, JsonValue],
+    known: Set[str] = frozenset(),
 ) -> Result:
     """The result of one measured job.
 
     A program that ended well without a single number is a failure: nothing was measured. So is one that printed a
     metric no number of which can be read, or anything unreadable and no latency: what is missing may be what it was run
-    for.
+    for. A test of power is about energy: it may print nothing, and has failed without any.
+
+    Args:
+        job: What was measured.
+        device: Where.
+        measurement: What its launches said.
+        run_type: FAI-PEP's kind of run.
+        meta: Free values.
+        known: Names of metrics that launches of an interrupted run reported, whose samples are not kept. Then it is no
+            failure to have no number: there was nothing left to launch.
     """
     metrics, collected = collect(measurement.observations, job.benchmark.statistics, job.benchmark.direction)
     outcome, reason, hint = measurement.outcome, measurement.reason, measurement.hint
     notes: Sequence[Note] = (*measurement.notes, *collected)
     if outcome is Outcome.OK:
-        if not any(metric.summary for metric in metrics):
+        elsewhere = bool(known) and not any(metric.summary for metric in metrics)
+        if not elsewhere and (missing := _missing_energy(metrics, notes, job.benchmark)) is not None:
+            outcome, reason, hint = Outcome.FAILED, missing.message, missing.hint
+            notes = [note for note in notes if note.code != missing.code]  # it is said once
+        elif not elsewhere and not _reported(metrics, job.benchmark):
             outcome, reason, hint = Outcome.FAILED, _silence(notes), _SILENT_HINT
-        elif (lost := _lost(metrics, notes)) is not None:
+        elif (lost := _lost(metrics, notes, known)) is not None:
             outcome, reason, hint = Outcome.FAILED, lost.message, lost.hint
         else:
-            notes = (*notes, *_untimed(metrics, notes, job.benchmark))
+            notes = (*notes, *(() if elsewhere else _untimed(metrics, notes, job.benchmark)))
             notes = (*notes, *judge(metrics, measurement.launches, device.cores))
     return _result(
         job.benchmark,
@@ -107,9 +127,23 @@ def _merge(same: Sequence[Note]) -> Note:
     return first.model_copy(update={"message": f"{first.message} (and {len(same) - 1} more like it)", "trust": trust})
 
 
-def _lost(metrics: Sequence[Metric], notes: Sequence[Note]) -> Note | None:
+def _reported(metrics: Sequence[Metric], benchmark: Benchmark) -> bool:
+    """Whether there is a number for which it was run: energy is the harness's own, and none of the program's."""
+    about_energy = benchmark.metric == POWER
+    return any(metric.summary and (about_energy or metric.metric != ENERGY) for metric in metrics)
+
+
+def _missing_energy(metrics: Sequence[Metric], notes: Sequence[Note], benchmark: Benchmark) -> Note | None:
+    """Why a test of power has none; None when it has, or is another test."""
+    if benchmark.metric != POWER or any(metric.metric == ENERGY and metric.summary for metric in metrics):
+        return None
+    untold = Note(code=_NO_ENERGY, message="no energy was measured")
+    return next((note for note in notes if note.code == _NO_ENERGY), untold)
+
+
+def _lost(metrics: Sequence[Metric], notes: Sequence[Note], known: Set[str]) -> Note | None:
     """Why what a program was run for may be missing."""
-    latency = any(metric.name == LATENCY and metric.summary for metric in metrics)
+    latency = LATENCY in known or any(metric.name == LATENCY and metric.summary for metric in metrics)
     codes = {"lost_metric"} if latency else {"lost_metric", "bad_lines"}
     found = [note for note in notes if note.code in codes]
     return min(found, key=lambda note: note.code != "lost_metric", default=None)

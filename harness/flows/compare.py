@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from typing import Final
 
 from harness import plugins
-from harness.analysis.compare.exact import exact_differences
-from harness.analysis.compare.fai_pep import control_summary, diff_summary
-from harness.analysis.conclude import build_info, conclude
-from harness.analysis.summary import summarise
+from harness.analysis.conclude import build_info
 from harness.core.comparison import Comparison, Parameters, Verdict
-from harness.core.errors import ExitCode
-from harness.core.metric import ControlSide, Metric, convert
-from harness.core.note import Note
+from harness.core.device import Device
+from harness.core.errors import ExitCode, HarnessError
 from harness.core.protocols import Display, Reporter
 from harness.core.result import Outcome, Report, Result
 from harness.flows import self_check
+from harness.flows.concluded import concluded
 from harness.flows.contest import Contest, Versus
 from harness.flows.discoveries import Discoveries
-from harness.flows.jobs import job_of, marked, meta_of, not_run
+from harness.flows.jobs import job_of, not_run
+from harness.flows.journal import Journal
 from harness.flows.plan import Assignment, Builds, Failure, Files, Plan, dealt
+from harness.flows.recalled import evidence_of, recalled
 from harness.flows.reporting import Reporting
 from harness.flows.rounds import Rounds
 from harness.flows.run import environment_of, fetch, make_plan
 from harness.flows.sides import Side, build_side, same_bytes
 from harness.settings import Settings
+from harness.shell import Interrupted
+
+_JOURNALS: Final = "comparisons"
+"""Folder of journals, in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,8 @@ class Request:
         metric: What to compare; None takes the latency.
         resume: Whether to go on where an interrupted comparison was.
         self_check: Whether both sides are meant to be the same: then equal bytes are compared all the same.
-        check: Called before each pair; what it raises ends the comparison, whose pairs stay for `resume`.
+        check: Called before each pair; a `HarnessError` that it raises ends the comparison, whose pairs stay for
+            `resume`.
     """
 
     control: Side
@@ -87,10 +92,11 @@ def hold(request: Request, settings: Settings, display: Display, listeners: Sequ
         request: What to compare.
         settings: What to measure, where and how.
         display: Shown what happens.
-        listeners: Told each result, beside the reporters of the settings.
+        listeners: Told each result, beside the reporters of the settings; those too that were told before the
+            interruption of what is gone on with.
     """
     plan = make_plan(settings)
-    reporting = Reporting((*plugins.reporters(settings), *listeners), display)
+    reporting = Reporting(plugins.reporters(settings), display, listeners)
     try:
         files = fetch(plan, settings, display)
         control = build_side(plan, request.control, display)
@@ -127,38 +133,93 @@ class _Comparison:
         self._reporting = reporting
         self._display = display
         self._lock = threading.Lock()
+        self._told_now: list[Contest] = []
+        self._given_up = False
 
     def run(self, control: Builds, treatment: Builds) -> None:
-        """Report at once what needs no measuring; compare the rest, on every device at the same time."""
-        pairs = dealt(self._plan.assignments) if self._plan.spread else self._plan.assignments
-        subjects = [subject for pair in pairs if (subject := self._subject(pair, control, treatment))]
+        """Report at once what needs no measuring; compare the rest, on every device at the same time.
+
+        Raises:
+            HarnessError: A device could not be left as it was found, or somebody wants an end; what else was measured
+                has been told then, or stays for `resume`.
+        """
+        subjects = self._subjects(control, treatment)
+        earlier = self._recall(subjects)
+        left = [subject for index, subject in enumerate(subjects) if index not in earlier]
+        discoveries: Discoveries[Contest] = Discoveries(
+            len(subjects), self._request.parameters.fdr, self._told, evidence_of(earlier.values())
+        )
+        if left:
+            self._measure(left, discoveries)
+        if self._reporting.complete:
+            for contest in self._told_now:
+                contest.forget()
+            for index in earlier:
+                self._journal(subjects[index]).forget()
+
+    def _measure(self, subjects: Sequence[Versus], discoveries: Discoveries[Contest]) -> None:
+        """Every device in a thread of its own. An error of one ends none of the others, and is raised in the end."""
         devices = {subject.device.identity: subject.device for subject in subjects}
-        if not devices:
-            return
-        discoveries: Discoveries[Contest] = Discoveries(len(subjects), self._request.parameters.fdr, self._told)
         with ThreadPoolExecutor(len(devices)) as pool:
             workers = [
                 pool.submit(
-                    Rounds(
-                        device,
-                        self._plan.platform,
-                        self._plan.frameworks,
-                        parameters=self._request.parameters,
-                        journals=self._settings.cache_dir / "comparisons",
-                        resume=self._request.resume,
-                        discoveries=discoveries,
-                        tell=lambda contest: self._tell(contest, discoveries),
-                        refuse=self._refuse,
-                        check=self._request.check,
-                        display=self._display,
-                    ).run,
+                    self._rounds(device, discoveries).run,
                     [subject for subject in subjects if subject.device.identity == identity],
                 )
                 for identity, device in devices.items()
             ]
-            for worker in workers:
-                worker.result()
-        discoveries.close()
+            wait(workers)
+        errors = [error for worker in workers if (error := worker.exception()) is not None]
+        errors.sort(key=lambda error: not isinstance(error, Interrupted))
+        if not self._given_up and not any(isinstance(error, Interrupted) for error in errors):
+            discoveries.close()
+        for error in errors[1:]:
+            self._display.say(f"✗ {error}")
+        if errors:
+            raise errors[0]
+
+    def _rounds(self, device: Device, discoveries: Discoveries[Contest]) -> Rounds:
+        return Rounds(
+            device,
+            self._plan.platform,
+            self._plan.frameworks,
+            parameters=self._request.parameters,
+            journals=self._settings.cache_dir / _JOURNALS,
+            resume=self._request.resume,
+            discoveries=discoveries,
+            tell=lambda contest: self._tell(contest, discoveries),
+            refuse=self._refuse,
+            check=self._check,
+            display=self._display,
+        )
+
+    def _check(self) -> None:
+        try:
+            self._request.check()
+        except HarnessError:
+            self._given_up = True
+            raise
+
+    def _subjects(self, control: Builds, treatment: Builds) -> list[Versus]:
+        """What will be measured; the rest is reported."""
+        pairs = dealt(self._plan.assignments) if self._plan.spread else self._plan.assignments
+        return [subject for pair in pairs if (subject := self._subject(pair, control, treatment))]
+
+    def _recall(self, subjects: Sequence[Versus]) -> Mapping[int, Result]:
+        """The results, by position, that were told before the interruption of what is gone on with. They count."""
+        if not self._request.resume:
+            return {}
+        found = ((index, recalled(self._journal(one), self._request.parameters)) for index, one in enumerate(subjects))
+        earlier = {index: result for index, result in found if result is not None}
+        for result in earlier.values():
+            self._reporting.recall(result)
+        if earlier:
+            few = "1 comparison was" if len(earlier) == 1 else f"{len(earlier)} comparisons were"
+            self._display.say(f"{few} told before: not measured again")
+        return earlier
+
+    def _journal(self, subject: Versus) -> Journal:
+        return subject.journal(self._settings.cache_dir / _JOURNALS, self._request.parameters.interleave)
 
     def _subject(self, pair: Assignment, control: Builds, treatment: Builds) -> Versus | None:
         """What will be measured; None, and a result, where nothing can or need be."""
@@ -178,7 +239,7 @@ class _Comparison:
 
     def _tell(self, contest: Contest, discoveries: Discoveries[Contest]) -> None:
         """Report at once; but a regression only when it is known whether it survives."""
-        report = self._concluded(contest)
+        report = concluded(contest, self._settings)
         comparison = report.result.comparison
         if comparison is not None and comparison.verdict is Verdict.REGRESSION:
             discoveries.leave(contest, comparison, report)
@@ -186,38 +247,14 @@ class _Comparison:
             self._told(contest, report)
 
     def _told(self, contest: Contest, report: Report) -> None:
-        self._report(report)
-        if contest.failure is None:
-            contest.told()
-
-    def _concluded(self, contest: Contest) -> Report:
-        """What came of a comparison; whether its regression survives is not known yet."""
-        versus = contest.versus
-        control_side, treatment_side = contest.measurements()
-        meta = meta_of(self._settings)
-        control, treatment = (
-            conclude(job, versus.device, measurement, run_type=self._settings.run_type, meta=meta)
-            for job, measurement in ((versus.control, control_side), (versus.treatment, treatment_side))
-        )
-        failure = _failure_of(control, treatment)
-        comparison = contest.comparison(discovered=False)
-        if failure or not treatment.ok:
-            reason = str(failure.get("reason", treatment.reason))
-            comparison = comparison.model_copy(update={"verdict": Verdict.UNDECIDED, "reason": reason})
-        result = treatment.model_copy(
-            update={
-                "metrics": tuple(_beside(metric, control.metric(metric.name)) for metric in treatment.metrics),
-                "comparison": comparison.model_copy(update={"exact": exact_differences(control, treatment)}),
-                "control_launches": control.launches,
-                "notes": (*_for_comparison(treatment.notes), *_of_control(control.notes)),
-                **failure,
-            }
-        )
-        logs = (
-            *(log.model_copy(update={"name": f"control-{log.name}"}) for log in control_side.logs),
-            *treatment_side.logs,
-        )
-        return Report(result=marked(result, self._settings), logs=logs)
+        """What could not be stored stays in the journal alone, and is told when somebody goes on with it."""
+        place = self._report(report)
+        if place is None:
+            return
+        contest.told(place, ok=report.result.ok)
+        if report.result.ok:
+            with self._lock:
+                self._told_now.append(contest)
 
     def _refuse(self, versus: Versus, failure: Failure) -> None:
         self._report(self._without(Assignment(versus.treatment.benchmark, versus.device), failure))
@@ -240,51 +277,6 @@ class _Comparison:
         update = {"comparison": comparison, "build": build_info(versus.treatment.build)}
         return Report(result=report.result.model_copy(update=update))
 
-    def _report(self, report: Report) -> None:
+    def _report(self, report: Report) -> str | None:
         with self._lock:
-            self._reporting.report(report)
-
-
-def _beside(metric: Metric, control: Metric | None) -> Metric:
-    """The metric with the control's half, where both have samples in units that convert."""
-    factor = convert(1.0, control.unit, metric.unit) if control is not None and control.samples else None
-    if control is None or factor is None:
-        return metric
-    values = tuple(value * factor for value in control.samples)
-    summary = control_summary(summarise(values))
-    side = ControlSide(
-        control_values=values,
-        control_launches=control.launches,
-        control_summary=summary,
-        diff_summary=diff_summary(metric.summary, summary),
-    )
-    return metric.model_copy(update={"control": side})
-
-
-def _for_comparison(notes: Sequence[Note]) -> tuple[Note, ...]:
-    """Noise is what pairs and coin are for: it is told, speaks against no verdict, and needs no remedy.
-
-    Launches are short on purpose, so that they ended early is no news.
-    """
-    told = (note for note in notes if note.code != "stopped_early")
-    modelled = {"trust": True, "hint": None}
-    return tuple(note.model_copy(update=modelled) if note.code in _MODELLED else note for note in told)
-
-
-def _of_control(notes: Sequence[Note]) -> tuple[Note, ...]:
-    """What speaks against the control speaks against the comparison; noise is modelled, and told of the treatment."""
-    doubts = (note for note in notes if not note.trust and note.code not in _MODELLED)
-    return tuple(
-        note.model_copy(update={"code": f"control_{note.code}", "message": f"the control: {note.message}"})
-        for note in doubts
-    )
-
-
-def _failure_of(control: Result, treatment: Result) -> dict[str, object]:
-    """A control without sound numbers leaves nothing to hold the treatment against."""
-    if control.ok or not treatment.ok:
-        return {}
-    return {"outcome": control.outcome, "reason": f"the control: {control.reason}", "hint": control.hint}
-
-
-_MODELLED = frozenset({"noisy", "busy", "disturbed", "few_samples"})
+            return self._reporting.report(report)

@@ -8,19 +8,21 @@ from pathlib import Path
 
 from harness.analysis.compare.decision import Judge
 from harness.analysis.compare.operators import compare_operators, remark
-from harness.analysis.compare.recompute import conclude
+from harness.analysis.compare.recompute import conclude, doubted
+from harness.analysis.compare.resolution import exact
 from harness.analysis.compare.statistics import launch_statistics, statistics_of
 from harness.analysis.conclude import build_info
-from harness.core.comparison import Comparison, OperatorMedians, Pair, Parameters, Verdict
+from harness.core.comparison import Comparison, Interleave, OperatorMedians, Pair, Parameters, Verdict
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import Direction, direction_of
 from harness.core.note import Note
 from harness.core.result import Outcome
-from harness.flows.journal import Journal
+from harness.flows.journal import Header, Journal, Losses, Remembered
 from harness.run.arm import Arm
 from harness.run.pairs import PairedLaunches, Spoilt
+from harness.run.voids import LOST_LAUNCHES
 from harness.run.ways import WAYS
 from harness.shell import Interrupted
 
@@ -48,8 +50,14 @@ class Versus:
 
     @property
     def key(self) -> str:
-        """What pairs must share to belong together."""
+        """What a coin is tossed for."""
         return f"{self.treatment.benchmark.digest}:{self.device.identity}:{self.metric or ''}"
+
+    def journal(self, folder: Path, interleave: Interleave) -> Journal:
+        """Where its pairs are kept: those of equal builds with equal files, measured in the same way."""
+        files = sorted({(key, file.md5) for job in (self.control, self.treatment) for key, file in job.files.items()})
+        subject = f"{self.key}:{interleave}:{files}"
+        return Journal(folder, subject, self.control.build, self.treatment.build)
 
 
 class Contest:
@@ -73,25 +81,23 @@ class Contest:
         resume: bool,
     ) -> None:
         self.versus = versus
-        self._journal = Journal(
-            journals, f"{versus.key}:{parameters.interleave}", versus.control.build, versus.treatment.build
-        )
-        remembered = self._journal.read() if resume else None
-        seed = remembered.seed if remembered else parameters.seed
-        self._parameters = parameters.model_copy(update={"seed": seed})
+        self._journal = versus.journal(journals, parameters.interleave)
+        self._earlier = earlier = self._usable(self._journal.read()) if resume else None
+        self._parameters = parameters.model_copy(update={"seed": earlier.header.seed}) if earlier else parameters
         self._arms = (make_arm(versus.control), make_arm(versus.treatment))
         self._launches = PairedLaunches(
             *self._arms,
-            seed=seed,
+            seed=self._parameters.seed,
             key=versus.key,
             statistics=self._figures,
             way=WAYS[parameters.interleave](),
-            metric=versus.metric,
-            first=remembered.next_index if remembered else 0,
+            metric=earlier.header.metric if earlier else versus.metric,
+            first=earlier.next_index if earlier else 0,
         )
-        self._earlier = remembered
+        self._launches.unit = earlier.header.unit if earlier else ""
         self._pairs: list[Pair] = []
         self._operators: list[OperatorMedians] = []
+        self._warm = False
         self.judge = Judge(self._parameters, False)
         self.failure: tuple[Outcome, str, str | None] | None = None
 
@@ -100,32 +106,38 @@ class Contest:
         """Valid pairs so far, those of an interrupted comparison among them."""
         return len(self._pairs)
 
+    @property
+    def known(self) -> frozenset[str]:
+        """The metric whose samples the launches of an interrupted comparison took along."""
+        return frozenset([self._earlier.header.metric]) if self._earlier and self._earlier.pairs else frozenset()
+
     def begin(self) -> None:
-        """Warm up both sides and learn what is compared; take up what an interrupted comparison left."""
-        self._guard(self._launches.begin)
-        if self.failure is not None:
-            return
-        self.judge = Judge(self._parameters, self._higher_is_better())
-        if self._earlier is not None and self._earlier.statistics != self._statistics():
-            self._earlier = None  # other figures of the same launches: those pairs say nothing here
-        if self._earlier is None:
-            self._journal.begin(self._parameters.seed, self._statistics())
-            return
-        for pair in self._earlier.pairs:
-            self._learn(pair)
-        self._operators.extend(self._earlier.operators)
+        """Take up what an interrupted comparison left, and warm up both sides, unless its pairs say enough."""
+        self._guard(self._begin)
 
     def step(self) -> None:
-        """Measure one more pair."""
+        """Measure one more pair. Both sides are warmed up first, where nothing was launched yet."""
         self._guard(self._measure_pair)
 
     def end(self) -> None:
         """Run what comes after the last launch; the comparison can be told now."""
-        if self.failure is None:
+        if self.failure is None and self._warm:
             self._guard(self._launches.end)
 
-    def told(self) -> None:
-        """Forget the journal: the result is stored."""
+    def told(self, place: str, *, ok: bool) -> None:
+        """Remember that it was told, until the run ends.
+
+        Args:
+            place: Where the result is kept.
+            ok: Whether it is no failure.
+        """
+        if ok:
+            self._journal.tell(place)
+        else:
+            self._journal.fail()
+
+    def forget(self) -> None:
+        """The run has ended in order: nothing will be gone on with."""
         self._journal.forget()
 
     def measurements(self) -> tuple[Measurement, Measurement]:
@@ -140,16 +152,17 @@ class Contest:
         Args:
             discovered: Whether the regression survives the control of false discoveries.
         """
-        found = conclude(self.judge)
+        found = doubted(conclude(self.judge), self._losses().doubt)
         reason = self.failure[1] if self.failure else found.reason
         operators = compare_operators(self._operators, self._parameters)
+        header = self._header()
         return Comparison(
             control=build_info(self.versus.control.build),
-            metric=self._launches.metric or self.versus.metric or "",
-            unit=self._launches.unit,
+            metric=header.metric,
+            unit=header.unit,
             higher_is_better=self._higher_is_better(),
-            statistics=self._statistics(),
-            parameters=self._parameters.model_copy(update={"interleave": self._launches.way.interleave}),
+            statistics=header.statistics,
+            parameters=self._parameters.model_copy(update={"interleave": header.interleave}),
             pairs=tuple(self._pairs),
             voided=self._launches.voided + (self._earlier.voided if self._earlier else 0),
             verdict=Verdict.UNDECIDED if self.failure else found.verdict,
@@ -162,25 +175,93 @@ class Contest:
             seconds=self.judge.seconds,
             operators=operators,
             notes=(
-                *self._launches.way.notes,
-                *self._journal_notes(),
+                *header.notes,
+                *self._journal.notes,
+                *self._resumed(),
                 *remark(self._operators, operators, found.verdict, self._parameters),
+                *found.notes,
             ),
         )
 
-    def _journal_notes(self) -> tuple[Note, ...]:
-        if self._journal.problem is None:
+    def _usable(self, remembered: Remembered | None) -> Remembered | None:
+        """What was remembered, unless its figures are others than are asked for now."""
+        if remembered is None:
+            return None
+        header = remembered.header
+        return remembered if header.statistics == self._statistics(header.metric, header.unit) else None
+
+    def _begin(self) -> None:
+        if self._earlier is None:
+            self._warm_up()
+            self.judge = self._judge()
+            self.judge.lose(self._losses().seconds)
+            self._journal.begin(self._header())
+            return
+        self.judge = self._judge()
+        self._take_up(self._earlier)
+        self.judge.lose(self._losses().seconds)
+        if self._earlier.failed or self.judge.verdict() is None:
+            self._warm_up()  # a failure may be one of the launches and not of the pairs: it has to show again
+
+    def _judge(self) -> Judge:
+        return Judge(self._parameters, self._higher_is_better(), exact=exact(self._launches.unit))
+
+    def _warm_up(self) -> None:
+        self._launches.begin()
+        self._warm = True
+
+    def _take_up(self, earlier: Remembered) -> None:
+        """Learn what the stored pairs say, as far as the budget goes."""
+        for pair in earlier.pairs:
+            if self.judge.spent:
+                break
+            self._learn(pair)
+        learnt = {pair.index for pair in self._pairs}
+        self._operators.extend(one for one in earlier.operators if one.pair in learnt)
+        if (doubt := earlier.losses.doubt) is not None:
+            code = next((code for code, side in LOST_LAUNCHES.items() if side in doubt), "treatment_lost_launches")
+            self._arms[1].note(Note(code=code, message=f"before an interruption, {doubt}", trust=False))
+
+    def _losses(self) -> Losses:
+        """All so far, those of an interrupted comparison among them."""
+        earlier = self._earlier.losses if self._earlier is not None else Losses()
+        return Losses(seconds=earlier.seconds + self._launches.lost_s, doubt=self._launches.doubt or earlier.doubt)
+
+    def _header(self) -> Header:
+        """What its pairs have in common, as far as is known now."""
+        if self._earlier is not None and not self._warm:
+            return self._earlier.header
+        way = self._launches.way
+        return Header(
+            seed=self._parameters.seed,
+            metric=self._launches.metric or self.versus.metric or "",
+            unit=self._launches.unit,
+            statistics=self._statistics(self._launches.metric, self._launches.unit),
+            interleave=way.interleave,
+            notes=tuple(way.notes),
+        )
+
+    def _resumed(self) -> tuple[Note, ...]:
+        earlier = sum(pair.control_launch is None for pair in self._pairs)
+        if not earlier:
             return ()
-        return (Note(code="journal", message=f"pairs could not be kept for --resume: {self._journal.problem}"),)
+        message = f"{earlier} of {self.pairs} pairs were measured before an interruption: their samples are not kept"
+        return (Note(code="resumed", message=message),)
 
     def _measure_pair(self) -> None:
+        if not self._warm:
+            self._warm_up()
         index = self._launches.next_index
-        pair = self._launches.next_pair()
+        try:
+            pair = self._launches.next_pair()
+        finally:  # also what the last straw cost
+            losses = self._losses()
+            self.judge.lose(losses.seconds)
         if pair is None:
-            self._journal.void(index)
+            self._journal.void(index, losses)
             return
         operators = self._launches.operators
-        self._journal.add(pair, operators)
+        self._journal.add(pair, operators, losses)
         self._learn(pair)
         self._operators.extend([operators] if operators is not None else [])
 
@@ -191,12 +272,15 @@ class Contest:
     def _figures(self, samples: Sequence[float]) -> tuple[float, ...]:
         return launch_statistics(samples, higher_is_better=self._higher_is_better())
 
-    def _statistics(self) -> tuple[str, ...]:
-        return statistics_of(higher_is_better=self._higher_is_better())
+    def _statistics(self, metric: str | None, unit: str) -> tuple[str, ...]:
+        return statistics_of(higher_is_better=self._is_better_higher(metric, unit))
 
     def _higher_is_better(self) -> bool:
+        return self._is_better_higher(self._launches.metric, self._launches.unit)
+
+    def _is_better_higher(self, metric: str | None, unit: str) -> bool:
         stated = self.versus.treatment.benchmark.direction
-        return direction_of(self._launches.metric or "", self._launches.unit, stated) is Direction.HIGHER
+        return direction_of(metric or "", unit, stated) is Direction.HIGHER
 
     def _guard(self, action: Callable[[], None]) -> None:
         """A failure ends this comparison and no other; only a lost device concerns all."""

@@ -8,7 +8,8 @@ others have left: until then its report waits, and its pairs stay in their journ
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from harness.analysis.compare.discovery import discoveries
@@ -18,6 +19,13 @@ from harness.core.result import Report
 Key = TypeVar("Key", bound=Hashable)
 
 
+@dataclass(frozen=True, slots=True)
+class _Earlier:
+    """A regression that needs no telling."""
+
+    index: int
+
+
 class Discoveries(Generic[Key]):
     """The regressions that left, those that wait to be told among them. Used by all devices at once.
 
@@ -25,14 +33,17 @@ class Discoveries(Generic[Key]):
         total: Comparisons in all, on all devices.
         q: Largest expected share of false ones among the reported regressions.
         tell: Told each regression once, when it is known whether it survives.
+        earlier: Evidence of regressions that were told before the interruption of what is gone on with.
     """
 
-    def __init__(self, total: int, q: float, tell: Callable[[Key, Report], None]) -> None:
+    def __init__(
+        self, total: int, q: float, tell: Callable[[Key, Report], None], earlier: Sequence[float] = ()
+    ) -> None:
         self._total = total
         self._q = q
         self._tell = tell
         self._lock = threading.Lock()
-        self._final: dict[Key, float] = {}
+        self._final: dict[Key | _Earlier, float] = {_Earlier(index): value for index, value in enumerate(earlier)}
         self._waiting: dict[Key, Report] = {}
 
     def settled(self) -> frozenset[Key]:
@@ -42,7 +53,10 @@ class Discoveries(Generic[Key]):
     def if_these_left(self, evidence: Mapping[Key, float]) -> frozenset[Key]:
         """The discoveries, if these regressions left now, with this evidence."""
         with self._lock:
-            return discoveries({**self._final, **evidence}, self._total, self._q)
+            known: dict[Key | _Earlier, float] = dict(self._final)
+            known.update(evidence.items())
+            found = discoveries(known, self._total, self._q)
+        return frozenset(key for key in found if not isinstance(key, _Earlier))
 
     def leave(self, key: Key, comparison: Comparison, report: Report) -> None:
         """A regression by its own pairs, of which none can follow. Tells it, and others, if that settles them."""

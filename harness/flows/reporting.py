@@ -7,12 +7,14 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from harness.core.comparison import Verdict
 from harness.core.errors import ExitCode, HarnessError, gravest
 from harness.core.protocols import Progress, Reporter
 from harness.core.result import Outcome, Report, Result
 
+_STORES: Final = "local"
 _NOT_RUN = frozenset({Outcome.SKIPPED, Outcome.UNSUPPORTED})
 
 
@@ -22,10 +24,12 @@ class Reporting:
     Args:
         reporters: In the order in which they are told; the one that stores comes first.
         progress: Told when a reporter breaks.
+        listeners: Told last, and also what is recalled.
     """
 
-    def __init__(self, reporters: Sequence[Reporter], progress: Progress) -> None:
-        self._reporters = sorted(reporters, key=lambda reporter: reporter.name != "local")
+    def __init__(self, reporters: Sequence[Reporter], progress: Progress, listeners: Sequence[Reporter] = ()) -> None:
+        self._reporters = (*sorted(reporters, key=lambda reporter: reporter.name != _STORES), *listeners)
+        self._listeners = tuple(listeners)
         self._progress = progress
         self._lock = threading.Lock()
         self._outcomes: Counter[Outcome] = Counter()
@@ -36,15 +40,26 @@ class Reporting:
         self._broken = 0
         self.places: dict[str, str] = {}
 
-    def report(self, report: Report) -> None:
-        """Tell one result to every reporter. May be called from any thread."""
+    def report(self, report: Report) -> str | None:
+        """Tell one result to every reporter. May be called from any thread.
+
+        Returns:
+            Where the reporter that stores keeps it; None where it does not.
+        """
         with self._lock:
             self._count(report.result)
+            kept: str | None = None
             for reporter in self._reporters:
-                with self._isolated(reporter):
-                    place = reporter.report(report)
-                    if place is not None:
-                        self.places[reporter.name] = place
+                place = self._tell(reporter, report)
+                kept = place if reporter.name == _STORES else kept
+            return kept
+
+    def recall(self, result: Result) -> None:
+        """Count a result that an interrupted run told; only listeners are told it again. From any thread."""
+        with self._lock:
+            self._count(result)
+            for listener in self._listeners:
+                self._tell(listener, Report(result=result))
 
     def close(self) -> None:
         """Let every reporter tell what is left."""
@@ -60,7 +75,12 @@ class Reporting:
     @property
     def stored(self) -> bool:
         """Whether the reporter that stores was told everything."""
-        return not self._untold["local"]
+        return not self._untold[_STORES]
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left that could be gone on with: all is stored, and no device was lost."""
+        return self.stored and not self._outcomes[Outcome.DEVICE_LOST]
 
     def summary(self, place: Path | None = None) -> str:
         """How many ended how, in a sentence, and where they are.
@@ -73,7 +93,7 @@ class Reporting:
             parts.append(f"{self._untrusted} not to be trusted (see the notes)")
         if self._untold:
             parts += [f"{count} not told by `{name}`" for name, count in sorted(self._untold.items())]
-        kept = "" if place is None or self._untold["local"] else f"; results: {place}"
+        kept = "" if place is None or self._untold[_STORES] else f"; results: {place}"
         return (", ".join(parts) or "nothing measured") + kept
 
     def exit_code(self, *others: ExitCode) -> ExitCode:
@@ -91,6 +111,15 @@ class Reporting:
         if self.failed or not (self._outcomes[Outcome.OK] or self.verdicts):
             codes.add(ExitCode.BENCHMARK_FAILED)
         return gravest(codes)
+
+    def _tell(self, reporter: Reporter, report: Report) -> str | None:
+        """Where it can be found."""
+        place: str | None = None
+        with self._isolated(reporter):
+            place = reporter.report(report)
+        if place is not None:
+            self.places[reporter.name] = place
+        return place
 
     def _count(self, result: Result) -> None:
         self._outcomes[result.outcome] += 1

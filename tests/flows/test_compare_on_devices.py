@@ -2,83 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from harness.core.comparison import Parameters, Verdict
 from harness.core.errors import ExitCode
-from harness.core.result import Report, Result
-from harness.flows.compare import Request, _Comparison
-from harness.flows.reporting import Reporting
-from harness.flows.sides import installed
-from harness.settings import Settings
 from harness.shell import Interrupted
-from harness.testing.progress import RecordedProgress
-from tests.flows.instant import Instant, Watch, builds, plan
-
-FEWEST = Parameters(seed=3, max_pairs=8)
-"""Eight pairs give a clear regression evidence between 100 and 200: of ten benchmarks, two have to be regressions."""
-
-
-class Kept:
-    """A reporter that remembers results in the order in which they were told."""
-
-    name = "kept"
-
-    def __init__(self) -> None:
-        self.results: list[Result] = []
-
-    def report(self, report: Report) -> None:
-        self.results.append(report.result)
-
-    def close(self) -> None:
-        pass
-
-    def told(self) -> list[tuple[str, str, Verdict]]:
-        return [
-            (one.benchmark.identifier, one.device.name if one.device else "", one.comparison.told)
-            for one in self.results
-            if one.comparison
-        ]
-
-
-class Run:
-    """One comparison of several benchmarks on several devices."""
-
-    def __init__(self, folder: Path) -> None:
-        self.settings = Settings(cache_dir=folder)
-        self.journals = folder / "comparisons"
-        self.kept = Kept()
-        self.display = RecordedProgress()
-        self.reporting = Reporting((self.kept,), self.display)
-
-    def compare(
-        self,
-        devices: Sequence[str],
-        names: Sequence[str],
-        *,
-        parameters: Parameters = FEWEST,
-        resume: bool = False,
-        watch: Watch = lambda _: None,
-    ) -> list[tuple[str, str, Verdict]]:
-        made = plan(Instant(devices, watch), names)
-        request = Request(installed, installed, parameters, resume=resume)
-        flow = _Comparison(request, self.settings, made, files={}, reporting=self.reporting, display=self.display)
-        flow.run(builds(made, "control"), builds(made, "treatment"))
-        return self.kept.told()
-
-    def waiting(self) -> int:
-        return len(list(self.journals.glob("*.jsonl")))
+from tests.flows.runs import SAME, Run
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     return Run(tmp_path)
-
-
-SAME = [f"same-{number}" for number in range(4)]
 
 
 def test_regressions_on_two_devices_support_each_other(run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -29,9 +30,9 @@ def regression(evidence: float) -> tuple[Comparison, Report]:
 class Told:
     """Remembers what was told of whom, in order."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, earlier: Sequence[float] = ()) -> None:
         self.said: list[tuple[int, bool]] = []
-        self.discoveries: Discoveries[int] = Discoveries(total, Q, self._tell)
+        self.discoveries: Discoveries[int] = Discoveries(total, Q, self._tell, earlier)
 
     def leave(self, key: int, evidence: float) -> None:
         self.discoveries.leave(key, *regression(evidence))
@@ -53,6 +54,14 @@ def test_a_regression_that_needs_others_waits_for_them() -> None:
     assert told.said == []
     told.leave(2, 150.0)
     assert told.said == [(1, True), (2, True)]
+
+
+def test_what_was_told_before_an_interruption_supports_and_is_not_told_again() -> None:
+    told = Told(total=10, earlier=[150.0])
+    assert told.discoveries.settled() == frozenset()
+    told.leave(0, 100.0)
+    told.discoveries.close()
+    assert told.said == [(0, True)]
 
 
 def test_what_nobody_came_to_support_is_told_at_the_end_as_not_discovered() -> None:

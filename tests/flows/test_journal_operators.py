@@ -6,10 +6,11 @@ from pathlib import Path
 
 from harness.core.build import Build
 from harness.core.comparison import STATISTICS, OperatorMedians
-from harness.flows.journal import Journal
+from harness.flows.journal import Header, Journal, Losses
 from tests.reporters.contests import made_pairs
 
 CONTROL, TREATMENT = (Build(source="prebuilt", commit=name, digest=name) for name in ("old", "new"))
+HEADER = Header(seed=7, metric="NET latency", unit="us", statistics=STATISTICS)
 MEDIANS = OperatorMedians(pair=1, control={"conv #1": 12.5}, treatment={"conv #1": 13.25, "add #1": 0.5})
 
 
@@ -20,9 +21,9 @@ def journal(folder: Path) -> Journal:
 def test_operators_come_back_with_the_pairs_that_had_them(tmp_path: Path) -> None:
     first, second = made_pairs(0.0, 2)
     writing = journal(tmp_path)
-    writing.begin(7, STATISTICS)
-    writing.add(first, None)  # measured before anybody asked for operators
-    writing.add(second, MEDIANS)
+    writing.begin(HEADER)
+    writing.add(first, None, Losses())  # measured before anybody asked for operators
+    writing.add(second, MEDIANS, Losses())
     found = journal(tmp_path).read()
     assert found is not None
     assert [pair.index for pair in found.pairs] == [0, 1]
@@ -32,9 +33,9 @@ def test_operators_come_back_with_the_pairs_that_had_them(tmp_path: Path) -> Non
 def test_a_line_that_was_cut_takes_its_operators_along(tmp_path: Path) -> None:
     first, second = made_pairs(0.0, 2)
     writing = journal(tmp_path)
-    writing.begin(7, STATISTICS)
-    writing.add(first, MEDIANS.model_copy(update={"pair": 0}))
-    writing.add(second, MEDIANS)
+    writing.begin(HEADER)
+    writing.add(first, MEDIANS.model_copy(update={"pair": 0}), Losses())
+    writing.add(second, MEDIANS, Losses())
     (file,) = tmp_path.glob("*.jsonl")
     file.write_text(file.read_text()[:-20])
     found = journal(tmp_path).read()
