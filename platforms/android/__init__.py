@@ -1,4 +1,18 @@
-"""Phones with Android, through adb."""
+"""Phones with Android, through adb.
+
+platform     lists phones, opens one          session      a phone while it is held: what flows see
+reaching it                                   files on it
+  adb, devices   server, who a phone is         store, digests, kept    content-addressed, nothing moved twice
+  phone          the one wrapper: scripts       folders                 ours and a session's
+  wire, stream, transfer   below it           programs on it
+  faults         foreign errors in our words    launching, conversation   one shell line, one round trip
+  root           whether and how                placement                 which CPUs
+  holding        against other hosts            app, logcat               apps; what the log says
+  returning      after it was away            stable numbers
+what is known                                   preparation, changes, journals   fixed, written down, put back
+  state, readings   heat, battery, clocks       clocks, gates                    cores and clocks; fit or not
+  energy, rails     what a program cost       checkup   for `harness doctor`
+"""
 
 from __future__ import annotations
 
