@@ -22,6 +22,7 @@ from typing import Final
 
 from harness import shell
 from harness.build import digests
+from harness.build.strays import BUILD_DIR
 from harness.build.workshops import Workshop
 from harness.core.command import Command
 from harness.core.errors import BuildFailed
@@ -162,7 +163,7 @@ def _environment(recipe: Recipe, workshop: Workshop, abi: str, jobs: int) -> dic
         "HARNESS_PYTHON": sys.executable,
         "HARNESS_JOBS": str(jobs),
         "HARNESS_ABI": abi,
-        "HARNESS_BUILD_DIR": str(workshop.build),
+        BUILD_DIR: str(workshop.build),
         "TMPDIR": str(workshop.temporary),
     }
     if recipe.runner_source is not None:

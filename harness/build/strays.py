@@ -17,13 +17,19 @@ _ROUNDS: Final = 20
 _ROUND_S: Final = 0.5
 
 
+BUILD_DIR: Final = "HARNESS_BUILD_DIR"
+"""What every process that a recipe starts has in its environment: the folder of its intermediate files."""
+
+
 def end_strays(folder: Path) -> None:
-    """End every process of ours that works in a folder or below, and wait until they are gone.
+    """End every process of ours that a build in this folder started, and wait until they are gone.
+
+    They are known by their environment. Whoever looks into the folder with a shell of their own is left alone.
 
     Gives up silently after some seconds: whoever empties the folder then fails if that matters.
     """
     for _ in range(_ROUNDS):
-        strays = list(_working_in(folder))
+        strays = list(_started_for(folder))
         if not strays:
             return
         for process in strays:
@@ -32,10 +38,11 @@ def end_strays(folder: Path) -> None:
         psutil.wait_procs(strays, timeout=_ROUND_S)
 
 
-def _working_in(folder: Path) -> Iterator[psutil.Process]:
-    home = folder.resolve()
+def _started_for(folder: Path) -> Iterator[psutil.Process]:
+    home = folder.absolute()
     ourselves = psutil.Process().pid
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess, OSError):
-            if process.pid != ourselves and Path(process.cwd()).is_relative_to(home):
+            built_in = process.environ().get(BUILD_DIR) if process.pid != ourselves else None
+            if built_in is not None and Path(built_in).is_relative_to(home):
                 yield process

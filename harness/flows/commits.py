@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from harness.build.cache import BuildCache
 from harness.build.sources import open_source
 from harness.core.commit import Commit, Source
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
@@ -17,7 +16,7 @@ from harness.core.protocols import Display, Task
 from harness.core.result import Outcome, Report, Result
 from harness.flows.compare import Held, Request, hold
 from harness.flows.plan import Builds, Failure
-from harness.flows.requests import Wish, decided_by, place_of
+from harness.flows.requests import Wish, cache_of, decided_by, place_of
 from harness.flows.run import make_plan
 from harness.flows.sides import Built, build_side
 from harness.settings import Settings
@@ -101,7 +100,7 @@ class Comparer:
         self.settings = settings
         self._display = display
         self._check = check
-        self._cache = BuildCache(wish.builds or settings.cache_dir / "builds")
+        self._cache = cache_of(wish, settings)
         self.kind, place = place_of(wish)
         self.source: Source = open_source(self.kind, place, cache_dir=settings.cache_dir, remote=wish.remote)
 
@@ -137,19 +136,20 @@ class Comparer:
         decide = dict(self._wish.decide) if most_pairs is None else {**self._wish.decide, "max_pairs": most_pairs}
         parameters = decided_by({"seed": secrets.randbits(31), **decide, "interleave": self._wish.interleave})
         heard = Heard()
-        held = hold(
-            Request(
-                self._side(control),
-                self._side(treatment),
-                parameters,
-                self._wish.metric,
-                resume=resume,
-                check=self._check,
-            ),
-            self._narrowed(run_type, narrowed, quiet=quiet),
-            Calm(self._display) if quiet else self._display,
-            [heard],
-        )
+        with self._cache:  # runners are held while they are measured, and what was built ahead until then
+            held = hold(
+                Request(
+                    self._side(control),
+                    self._side(treatment),
+                    parameters,
+                    self._wish.metric,
+                    resume=resume,
+                    check=self._check,
+                ),
+                self._narrowed(run_type, narrowed, quiet=quiet),
+                Calm(self._display) if quiet else self._display,
+                [heard],
+            )
         _see_to_it(held, heard.results, control, treatment)
         return tuple(heard.results)
 

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
+from harness.analysis.compare.discovery import discoveries
 from harness.analysis.compare.recompute import recompute
+from harness.core.comparison import Comparison, Verdict
 from harness.core.errors import ExitCode, UsageError
 from harness.core.result import Report, Result
 from harness.display import PlainDisplay
 from harness.flows.reporting import Reporting
 from harness.flows.requests import decided_by
+from harness.run.voids import LOST_LAUNCHES
 from reporters.canonical import RESULT_FILE, load
 from reporters.screen import Screen
 
 
 def show(place: Path, decide: Mapping[str, object], console: Console) -> ExitCode:
     """Compute again what stored pairs say, with the parameters they were measured for or with others.
+
+    Which regressions survive among many is computed again too, over all comparisons that are shown.
 
     Args:
         place: A result, or a folder of results.
@@ -34,7 +39,7 @@ def show(place: Path, decide: Mapping[str, object], console: Console) -> ExitCod
     if not results:
         raise UsageError(f"no comparison is stored in {place}", hint="name a folder that `harness compare` reported to")
     reporting = Reporting((Screen(console),), PlainDisplay(sys.stderr))
-    for result in results:
+    for result in _surviving(results):
         reporting.report(Report(result=result))
     reporting.close()
     console.print(reporting.summary())
@@ -46,4 +51,33 @@ def _again(result: Result, decide: Mapping[str, object]) -> Result:
     if comparison is None or not (result.ok or comparison.identical):
         return result  # what failed stays failed: its pairs are not all there were
     parameters = decided_by({**comparison.parameters.model_dump(), **decide})
-    return result.model_copy(update={"comparison": recompute(comparison, parameters)})
+    doubt = next((note.message for note in result.notes if note.code in LOST_LAUNCHES and not note.trust), None)
+    return result.model_copy(update={"comparison": recompute(comparison, parameters, doubt=doubt)})
+
+
+def _surviving(results: Sequence[Result]) -> list[Result]:
+    """The results, each knowing whether its regression is a discovery among all of them.
+
+    Where comparisons were made for different shares of false discoveries, the smallest holds for all.
+    """
+    measured = {
+        number: comparison
+        for number, result in enumerate(results)
+        if (comparison := result.comparison) is not None and not comparison.identical
+    }
+    q = min((comparison.parameters.fdr for comparison in measured.values()), default=1.0)
+    evidence = {number: one.evidence.regression for number, one in measured.items() if _regressed(results[number], one)}
+    found = discoveries(evidence, len(measured), q)
+    return [
+        _discovered(result, measured[number], number in found) if number in measured else result
+        for number, result in enumerate(results)
+    ]
+
+
+def _regressed(result: Result, comparison: Comparison) -> bool:
+    return result.ok and comparison.verdict is Verdict.REGRESSION
+
+
+def _discovered(result: Result, comparison: Comparison, found: bool) -> Result:
+    discovered = found or comparison.verdict is not Verdict.REGRESSION
+    return result.model_copy(update={"comparison": comparison.model_copy(update={"discovered": discovered})})

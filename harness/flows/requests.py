@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from pydantic import ValidationError
 
 from harness.build.cache import BuildCache
 from harness.build.sources import Branching, open_source
+from harness.build.sources.names import parse_name
 from harness.core.commit import Commit, Source
 from harness.core.comparison import Interleave, Parameters
-from harness.core.errors import UsageError
+from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Progress
 from harness.flows.compare import Request
 from harness.flows.sides import Built, Given, Side, installed
 from harness.settings import Settings
+
+_LISTS: Final = frozenset({".txt", ".list", ".commits"})
+"""Endings of files that are lists of commits, whatever commits are called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +77,19 @@ class Wish:
     resume: bool = False
 
 
-def treatments_of(wish: Wish) -> tuple[Wish, ...]:
+class SameCommit(UsageError):
+    """Control and treatment are one commit."""
+
+
+def treatments_of(wish: Wish, settings: Settings) -> tuple[Wish, ...]:
     """One wish for each commit, where the treatment is a file of commits, or `-` for standard input.
 
     Raises:
-        UsageError: The file is empty.
+        UsageError: The file is empty, or is no text.
     """
-    if not isinstance(wish.treatment, str) or not (wish.treatment == "-" or Path(wish.treatment).is_file()):
+    text = _list(wish, settings) if isinstance(wish.treatment, str) else None
+    if text is None:
         return (wish,)
-    text = sys.stdin.read() if wish.treatment == "-" else Path(wish.treatment).read_text()
     names = [line.partition("#")[0].strip() for line in text.splitlines()]
     found = tuple(replace(wish, treatment=name) for name in names if name)
     if not found:
@@ -87,15 +97,52 @@ def treatments_of(wish: Wish) -> tuple[Wish, ...]:
     return found
 
 
-def request_of(wish: Wish, settings: Settings, progress: Progress) -> Request:
+def _list(wish: Wish, settings: Settings) -> str | None:
+    """The text of a list of commits, if the treatment is one: by its name, or if it can be nothing else."""
+    if wish.treatment == "-":
+        return sys.stdin.read()
+    path = Path(str(wish.treatment))
+    if not path.is_file():
+        return None
+    says_so = path.suffix in _LISTS
+    if not says_so and _is_commit(wish, settings):
+        return None
+    try:
+        return path.read_text(encoding="utf-8")
+    except (UnicodeDecodeError, OSError) as error:
+        if not says_so:
+            return None
+        raise UsageError(f"{path} is no list of commits: {error}", hint="one commit a line, in UTF-8") from error
+
+
+def _is_commit(wish: Wish, settings: Settings) -> bool:
+    """Whether the name of the treatment is known as that of a commit."""
+    if wish.source is None:
+        return False
+    try:
+        source = _source(wish, settings)
+        source.resolve(str(wish.treatment))
+    except (UsageError, EnvironmentProblem):
+        return False
+    return True
+
+
+def request_of(wish: Wish, settings: Settings, progress: Progress, cache: BuildCache) -> Request:
     """Find both sides.
 
+    Args:
+        wish: What was asked.
+        settings: Where the copies of repositories are.
+        progress: Told what happens.
+        cache: Holds the runners as long as they are measured.
+
     Raises:
+        SameCommit: Both sides are one commit.
         UsageError: It is not said what to compare, or a name means nothing.
         EnvironmentProblem: The source cannot be reached.
     """
     parameters = decided_by({"seed": secrets.randbits(31), **wish.decide, "interleave": wish.interleave})
-    control, treatment = _sides(wish, settings, progress)
+    control, treatment = _sides(wish, settings, progress, cache)
     return Request(control, treatment, parameters, wish.metric, wish.resume, wish.self_check)
 
 
@@ -106,14 +153,11 @@ def side_of(wish: Wish, settings: Settings, progress: Progress) -> Side:
         UsageError: It is not said where commits come from, or a name means nothing.
         EnvironmentProblem: The source cannot be reached.
     """
-    named, _, name = _named(wish)
-    kind, _, place = named.partition(":")
-    source = open_source(kind, place, cache_dir=settings.cache_dir, remote=wish.remote)
-    with progress.task(f"looking for commits in {source.name}"):
-        source.fetch()
-        commit = source.resolve(name or wish.branch or _newest(source))
+    name, source = wish.treatment, _source(wish, settings)
+    with _looking(source, [name if isinstance(name, str) else None], progress):
+        commit = source.resolve(name if isinstance(name, str) else wish.branch or _newest(source))
     progress.say(f"commit: {commit.short} {commit.subject}".rstrip())
-    return Built(source, commit, kind == "releases", _cache(wish, settings), wish.recipes)
+    return Built(source, commit, place_of(wish)[0] == "releases", cache_of(wish, settings), wish.recipes)
 
 
 def decided_by(values: Mapping[str, object]) -> Parameters:
@@ -178,26 +222,28 @@ def place_of(wish: Wish) -> tuple[str, str]:
     return kind, place
 
 
-def _sides(wish: Wish, settings: Settings, progress: Progress) -> tuple[Side, Side]:
+def _source(wish: Wish, settings: Settings) -> Source:
+    kind, place = place_of(wish)
+    return open_source(kind, place, cache_dir=settings.cache_dir, remote=wish.remote)
+
+
+def _sides(wish: Wish, settings: Settings, progress: Progress, cache: BuildCache) -> tuple[Side, Side]:
     if wish.self_check:
         return installed, installed
-    cache = _cache(wish, settings)
     if isinstance(wish.control, Programs) and isinstance(wish.treatment, Programs):
         return _given(wish.control, cache), _given(wish.treatment, cache)
-    named, control_name, treatment_name = _named(wish)
-    kind, _, place = named.partition(":")
-    source = open_source(kind, place, cache_dir=settings.cache_dir, remote=wish.remote)
+    _, control_name, treatment_name = _named(wish)
+    source = _source(wish, settings)
     control, treatment = _commits(control_name, treatment_name or wish.branch, source, progress)
     if control.id == treatment.id:
-        raise UsageError(f"control and treatment are both {control.short}", hint="name another --control")
-    made = (Built(source, one, kind == "releases", cache, wish.recipes) for one in (control, treatment))
+        raise SameCommit(f"control and treatment are both {control.short}", hint="name another --control")
+    made = (Built(source, one, place_of(wish)[0] == "releases", cache, wish.recipes) for one in (control, treatment))
     return next(made), next(made)
 
 
 def _commits(control: str | None, treatment: str | None, source: Source, progress: Progress) -> tuple[Commit, Commit]:
     """The commits of both sides, with the defaults of a repository."""
-    with progress.task(f"looking for commits in {source.name}"):
-        source.fetch()
+    with _looking(source, [control, treatment], progress):
         newer = source.resolve(treatment or _newest(source))
         if control is not None:
             older = source.resolve(control)
@@ -205,12 +251,45 @@ def _commits(control: str | None, treatment: str | None, source: Source, progres
             older = source.merge_base(source.main(), newer)
         else:
             raise UsageError("releases have no default to compare with", hint="name a version: --control 1.0")
-    for side, commit in (("control", older), ("treatment", newer)):
-        progress.say(f"{side}: {commit.short} {commit.subject}".rstrip())
     return older, newer
 
 
-def _cache(wish: Wish, settings: Settings) -> BuildCache:
+@contextlib.contextmanager
+def _looking(source: Source, names: Sequence[str | None], progress: Progress) -> Iterator[None]:
+    """Look for commits, after asking for new ones. Without its remote a source still knows those that it knew."""
+    with progress.task(f"looking for commits in {source.name}"):
+        unreachable = None if all(_stays(source, name) for name in names) else _fetched(source)
+        try:
+            yield
+        except UsageError as error:
+            if unreachable is None:
+                raise
+            raise EnvironmentProblem(f"{error.message}; {unreachable.message}", hint=unreachable.hint) from error
+    if unreachable is not None:
+        progress.say(f"{unreachable.message}: going on with the commits that are known here")
+
+
+def _fetched(source: Source) -> EnvironmentProblem | None:
+    """Learn of new commits; the problem, where they cannot be asked for."""
+    try:
+        source.fetch()
+    except EnvironmentProblem as error:
+        return error
+    return None
+
+
+def _stays(source: Source, name: str | None) -> bool:
+    """Whether a name is the hash of a commit that is known: whatever is fetched, it will mean the same."""
+    if name is None or not isinstance(source, Branching) or not parse_name(name).is_hash:
+        return False
+    try:
+        return source.resolve(name).id.startswith(name.lower())
+    except UsageError:
+        return False
+
+
+def cache_of(wish: Wish, settings: Settings) -> BuildCache:
+    """Where runners are kept; to be closed when they are no longer used."""
     return BuildCache(wish.builds or settings.cache_dir / "builds")
 
 

@@ -41,12 +41,15 @@ def sentence(verdicts: Counter[Verdict], failed: int) -> str:
     if false:
         return f"self-check: {false} of {total} comparisons of a runner with itself found a difference: trust none here"
     open_ = verdicts[Verdict.UNDECIDED] - failed
-    left = f", {open_} undecided: this machine is noisy, give comparisons more pairs" if open_ else ""
+    why = "their reasons say whether more pairs help, or a finer clock"
+    left = f", {open_} undecided: {why}" if open_ else ""
     return f"self-check: no false alarm in {total} comparisons of a runner with itself{left}"
 
 
 def remember(settings: Settings, plan: Plan, verdicts: Counter[Verdict]) -> None:
-    """Keep it for `harness doctor`."""
+    """Keep it for `harness doctor`; nothing is kept of a check that measured nothing."""
+    if not verdicts.total():
+        return
     check = SelfCheck(time=time.time(), verdicts=dict(verdicts))
     for device in {pair.device.identity: pair.device for pair in plan.assignments}.values():
         place = _place(settings, device)
@@ -60,6 +63,8 @@ def finding(settings: Settings, device: Device) -> Finding:
     if not place.exists():
         return Finding("self-check", None, f"{device.name} was never compared with itself", _REMEDY)
     check = SelfCheck.model_validate_json(place.read_text())
+    if not sum(check.verdicts.values()):
+        return Finding("self-check", None, f"{device.name} was never compared with itself", _REMEDY)
     counts = ", ".join(f"{count} {verdict.value}" for verdict, count in sorted(check.verdicts.items()))
     bad = {Verdict.REGRESSION, Verdict.IMPROVEMENT} & set(check.verdicts)
     day = time.strftime("%Y-%m-%d", time.gmtime(check.time))

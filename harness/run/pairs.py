@@ -16,10 +16,12 @@ from harness.core.benchmark import Benchmark
 from harness.core.comparison import OperatorMedians, Pair
 from harness.core.errors import BenchmarkFailed, DeviceLost
 from harness.core.metric import LATENCY, Observation, convert
+from harness.core.note import Note
 from harness.core.result import Launch, Outcome
 from harness.run.again import SPOILT, Returns
 from harness.run.arm import Arm, Seen
 from harness.run.operators import operator_medians
+from harness.run.voids import Voids
 from harness.run.ways import Way
 
 _WARMUP = 10
@@ -108,6 +110,10 @@ class PairedLaunches:
         self.metric = metric
         self.unit = ""
         self.voided = 0
+        self._voids = Voids()
+        self.lost_s = 0.0
+        """Device time of launches that are part of no pair: of warming up, and of voided pairs."""
+        self._unequal: tuple[Note, ...] = ()
         self.operators: OperatorMedians | None = None
         """Of the last pair, where they are timed."""
 
@@ -128,8 +134,14 @@ class PairedLaunches:
                 raise BenchmarkFailed(f"the {side} reports {wanted}", hint="--metric names what to compare")
             arm.discard("it warmed up")
             self.metric, self.unit = chosen.name, self.unit or chosen.unit
+            self.lost_s += launch.wall_s
             tuned = _tuned(arm.job.benchmark, launch, chosen)
         self._launch_as = tuned
+
+    @property
+    def doubt(self) -> str | None:
+        """Why the pairs may not speak for all launches of a side, in words; None where they do."""
+        return self._voids.doubt(self.next_index - self._first)
 
     def _alone(self, arm: Arm) -> Seen:
         while True:
@@ -162,10 +174,12 @@ class PairedLaunches:
             if found is None:
                 for started in seen:
                     self._arms[started].discard(_why(one.launch, side))
+                self.lost_s += measured.seconds
                 self._void(side, one.launch)
                 return None
             figures[side] = found
         self._hot_in_a_row = 0
+        self._unequal = _unequal(seen["control"].launch, seen["treatment"].launch)
         if self._launch_as.operators:
             medians = {side: operator_medians(one.observations) for side, one in seen.items()}
             self.operators = OperatorMedians(pair=index, control=medians["control"], treatment=medians["treatment"])
@@ -180,11 +194,13 @@ class PairedLaunches:
         )
 
     def end(self) -> None:
-        """The model's own steps after the last launch.
+        """The model's own steps after the last launch; and what a reader must know of those before.
 
         Raises:
             BenchmarkFailed: One of them failed.
         """
+        for note in (*self._voids.notes(self.next_index - self._first), *self._unequal):
+            self._arms["treatment"].note(note)
         for arm in self._arms.values():
             arm.end()
 
@@ -197,6 +213,7 @@ class PairedLaunches:
 
     def _void(self, side: str, launch: Launch) -> None:
         self.voided += 1
+        self._voids.add(side, launch)
         if launch.outcome is Outcome.OK and launch.throttled:
             self._hot_in_a_row += 1
             if self._hot_in_a_row >= _HOT_IN_A_ROW:
@@ -231,6 +248,20 @@ def values(observation: Observation) -> tuple[float, ...]:
     summary = observation.summary or {}
     stands = next((summary[name] for name in ("p50", "median", "mean") if name in summary), None)
     return observation.samples or (() if stands is None else (stands,))
+
+
+def _unequal(control: Launch, treatment: Launch) -> tuple[Note, ...]:
+    """That the command lines are not equally long, if so: that moves the stack.
+
+    That alone can change the speed of a program by some per cent (Mytkowicz et al., "Producing wrong data without doing
+    anything obviously wrong!", ASPLOS 2009).
+    """
+    ours, theirs = (sum(len(word) for words in one.commands for word in words) for one in (control, treatment))
+    if ours == theirs:
+        return ()
+    message = f"the command lines are not equally long ({ours} characters of the control, {theirs} of the treatment)"
+    hint = "that alone can change the speed: put the programs into folders whose paths are equally long"
+    return (Note(code="unequal_paths", message=message, hint=hint),)
 
 
 def _why(launch: Launch, side: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,9 @@ LATENCY = 'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "v
 CONV = 'PyTorchObserver {"type": "conv", "metric": "latency", "unit": "us", "value": "%s"}'
 
 
-def concluded(*said: str, direction: dict[str, Direction] | None = None) -> Result:
+def concluded(
+    *said: str, direction: dict[str, Direction] | None = None, operators: bool = False, known: Set[str] = frozenset()
+) -> Result:
     """The result of launches that ended well and said this."""
     benchmark = Benchmark(
         id=0,
@@ -28,6 +31,7 @@ def concluded(*said: str, direction: dict[str, Direction] | None = None) -> Resu
         metric="delay",
         framework="generic",
         direction=direction or {},
+        operators=operators,
         origin=Origin(file=Path("spec.json")),
         digest="0" * 64,
     )
@@ -42,7 +46,7 @@ def concluded(*said: str, direction: dict[str, Direction] | None = None) -> Resu
     )
     job = Job(benchmark, Build(source="none", commit="none"), {})
     device = Device(platform="host", identity="here", name="here")
-    return conclude(job, device, measurement, run_type="benchmark", meta={})
+    return conclude(job, device, measurement, run_type="benchmark", meta={}, known=known)
 
 
 def test_a_latency_that_could_not_be_read_is_a_failure_whatever_else_was_said() -> None:
@@ -72,3 +76,18 @@ def test_the_stated_direction_is_that_of_the_metric() -> None:
     assert [metric.direction for metric in result.metrics] == [Direction.HIGHER]
     (note,) = (note for note in result.notes if note.code == "direction")
     assert "qualty" in note.message
+
+
+def test_nothing_left_to_launch_is_a_success_where_the_metric_is_known() -> None:
+    """A comparison that was interrupted may have had all its pairs."""
+    assert concluded().outcome is Outcome.FAILED
+    resumed = concluded(known={"NET latency"}, operators=True)
+    assert (resumed.outcome, resumed.notes) == (Outcome.OK, ())
+    warm_up = concluded("", known={"NET latency"})
+    assert warm_up.outcome is Outcome.OK
+
+
+def test_what_is_lost_now_is_a_failure_whatever_is_known() -> None:
+    assert concluded(LATENCY % "fast", known={"NET latency"}).outcome is Outcome.FAILED
+    assert concluded("PyTorchObserver {garbage", known={"NET latency"}).outcome is Outcome.OK
+    assert concluded("PyTorchObserver {garbage", known={"memory"}).outcome is Outcome.FAILED

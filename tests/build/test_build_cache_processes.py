@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -76,7 +77,8 @@ from harness.build.workshops import open_workshop
 from harness.core.command import Command
 
 with open_workshop(Path(sys.argv[1]), Path(sys.argv[1], "log")) as workshop:
-    shell.run(Command(("sh", "-c", 'echo $$ > "$1"; exec sleep 600', "sh", sys.argv[2]), cwd=workshop.build))
+    environment = {"HARNESS_BUILD_DIR": str(workshop.build)}
+    shell.run(Command(("sh", "-c", 'echo $$ > "$1"; exec sleep 600', "sh", sys.argv[2]), env=environment))
 """
 
 
@@ -95,15 +97,20 @@ def test_what_a_killed_harness_left_running_does_not_write_into_the_next_build(t
 
 def test_what_a_build_left_running_in_a_group_of_its_own_is_ended(tmp_path: Path) -> None:
     with open_workshop(tmp_path / "workshops", tmp_path / "log") as workshop:
-        left = subprocess.Popen(["sleep", "600"], cwd=workshop.build, start_new_session=True)
-        stays = subprocess.Popen(["sleep", "600"], cwd=tmp_path, start_new_session=True)
+        theirs = {"HARNESS_BUILD_DIR": str(workshop.build)}
+        left = subprocess.Popen(["sleep", "600"], env={**os.environ, **theirs}, start_new_session=True)
+        looks = subprocess.Popen(["sleep", "600"], cwd=workshop.build)
+        other = {"HARNESS_BUILD_DIR": f"{workshop.folder}0/build"}
+        elsewhere = subprocess.Popen(["sleep", "600"], env={**os.environ, **other}, start_new_session=True)
     try:
         assert not is_running(left.pid)
         left.wait()
-        assert stays.poll() is None, "what works elsewhere is none of our business"
+        assert looks.poll() is None, "a person's shell in the folder is none of our business"
+        assert elsewhere.poll() is None, "nor is another build"
     finally:
-        stays.kill()
-        stays.wait()
+        for stays in (looks, elsewhere):
+            stays.kill()
+            stays.wait()
 
 
 def test_threads_that_ask_at_once_build_once_and_others_are_not_held_up(tmp_path: Path) -> None:

@@ -22,15 +22,17 @@ NOISE = (0.1, -0.4, 0.3, 0.0, -0.2, 0.5, -0.1, 0.2, -0.5, 0.4, -0.3)
 
 
 def made_pairs(change: float, count: int, *, control_ms: float = 8.0, noise: float = 1.0) -> tuple[Pair, ...]:
-    """Pairs whose treatment takes so much longer, with a little noise; 0.03 is 3 %."""
+    """Pairs whose treatment takes so much longer, with a little noise; 0.03 is 3 %. The clock is a fine one."""
     ratios = [math.log1p(change) + noise * NOISE[index % len(NOISE)] / 100 for index in range(count)]
     shape = (0.97, 0.99, 1.0, 1.02, 1.06)
     return tuple(
         Pair(
             index=index,
             control_first=(index * 5) % 3 != 0,
-            control=tuple(control_ms * share for share in shape),
-            treatment=tuple(control_ms * share * math.exp(ratio) for share in shape),
+            control=tuple(control_ms * share for share in (shape[0] * (1 + 1e-7 * index), *shape[1:])),
+            treatment=tuple(
+                control_ms * share * math.exp(ratio) for share in (shape[0] * (1 + 1e-7 * index), *shape[1:])
+            ),
             control_launch=index,
             treatment_launch=index,
             seconds=0.5,
@@ -45,9 +47,12 @@ def made_operators(changes: Mapping[str, float | None], count: int) -> tuple[Ope
         OperatorComparison(
             name=name,
             pairs=tuple(range(count)),
-            control=(4000 / 2**place,) * count if change is not None else (),
+            control=tuple(4000 / 2**place * (1 + 1e-7 * index) for index in range(count)) if change is not None else (),
             treatment=tuple(
-                4000 / 2**place * math.exp(math.log1p(change or 0.0) + NOISE[(index + place) % len(NOISE)] / 100)
+                4000
+                / 2**place
+                * (1 + 1e-7 * index)
+                * math.exp(math.log1p(change or 0.0) + NOISE[(index + place) % len(NOISE)] / 100)
                 for index in range(count)
             ),
         )

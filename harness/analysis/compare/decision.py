@@ -9,6 +9,7 @@ from harness.analysis.compare.estimate import CONFIDENCE_ALPHA, Interval, interv
 from harness.analysis.compare.evidence import EProcess, Refutes
 from harness.analysis.compare.reasons import reason_for_more, reason_of
 from harness.analysis.compare.reserve import log_payment, with_reserve
+from harness.analysis.compare.resolution import Resolution, add_pair, too_coarse
 from harness.analysis.compare.scale import PredictableScale
 from harness.analysis.compare.statistics import log_ratios
 from harness.core.comparison import STATISTICS, Evidence, Pair, Parameters, Verdict
@@ -35,30 +36,28 @@ class Judge:
 
     Attributes:
         parameters: When it decides.
-        seconds: Device time of the pairs.
         decided: The verdict so far; pairs may still be wanted for the precision of the interval.
 
     Args:
         parameters: When to decide.
         higher_is_better: Whether larger values of the metric are better.
+        exact: Whether the metric is counted, and not read off a clock: then figures that never vary are equal.
 
     Raises:
         UsageError: A parameter is outside the range in which it means something.
     """
 
-    def __init__(self, parameters: Parameters, higher_is_better: bool) -> None:
+    def __init__(self, parameters: Parameters, higher_is_better: bool, *, exact: bool = False) -> None:
         _check(parameters)
         self.parameters = parameters
-        self.seconds = 0.0
+        self._pairs_s = self._lost_s = 0.0
         self._worse = -1 if higher_is_better else 1
-        margin, tail_margin = math.log1p(parameters.margin), math.log1p(parameters.tail_margin)
         self._regression = EProcess(Refutes.AT_MOST, 0.0, _ALL)
         self._improvement = EProcess(Refutes.AT_LEAST, 0.0, _ALL)
-        self._not_worse = EProcess(Refutes.AT_LEAST, margin, _BULK)
-        self._not_better = EProcess(Refutes.AT_MOST, -margin, _BULK)
-        self._tail = EProcess(Refutes.AT_LEAST, tail_margin, [_TAIL])
-        self._processes = (self._regression, self._improvement, self._not_worse, self._not_better, self._tail)
+        self._resolution = Resolution(exact=exact)
+        self._alike = _Alike(parameters, self._resolution.log_step)
         self._scales = tuple(PredictableScale() for _ in STATISTICS)
+        self._turned: list[tuple[list[float], list[float]]] = []
         self._estimated: list[float] = []
         self._estimated_scales: list[float] = []
         self._paid: dict[Refutes, float] = {}
@@ -70,6 +69,16 @@ class Judge:
     def pairs(self) -> int:
         """How many pairs were added."""
         return len(self._estimated)
+
+    @property
+    def seconds(self) -> float:
+        """Device time of the pairs, and of the launches that do not count."""
+        return self._pairs_s + self._lost_s
+
+    @property
+    def log_step(self) -> float:
+        """What rounding may have done to a log ratio, as far as the pairs show; infinite where they do not."""
+        return self._resolution.log_step
 
     @property
     def spent(self) -> bool:
@@ -86,13 +95,25 @@ class Judge:
         ratios = log_ratios(pair)
         scales = [scale.next() for scale in self._scales]
         turned = [self._worse * ratio for ratio in ratios]
-        for process in self._processes:
+        for process in (self._regression, self._improvement):
             process.add(turned, scales)
+        self._turned.append((turned, scales))
+        add_pair(self._resolution, pair)
+        self._hear_alike()
         for scale, ratio in zip(self._scales, ratios, strict=True):
             scale.add(ratio)
         self._estimated.append(ratios[_ESTIMATED])
         self._estimated_scales.append(scales[_ESTIMATED])
-        self.seconds += pair.seconds
+        self._pairs_s += pair.seconds
+        self._conclude()
+
+    def lose(self, total_s: float) -> None:
+        """Learn how long, in all, launches took that are part of no pair: of warming up, and of voided pairs."""
+        self._lost_s = total_s
+        if self.spent:
+            self._conclude()
+
+    def _conclude(self) -> None:
         if self.spent and not self._paid:
             self._make_last_bets()
         if self.decided is None:
@@ -107,16 +128,18 @@ class Judge:
         """What made the verdict, or why there is none."""
         if self.decided is None:
             return reason_for_more(self.pairs)
-        return reason_of(self.decided, self._decided_after, self.parameters)
+        reason = reason_of(self.decided, self._decided_after, self.parameters)
+        why = too_coarse(self.log_step, self.parameters) if self.decided is Verdict.UNDECIDED else None
+        return f"{reason}; {why}" if why else reason
 
     def evidence(self) -> Evidence:
         """The evidence after the last pair."""
         return Evidence(
             regression=_bounded(self._log_regression),
             improvement=_bounded(self._log_improvement),
-            not_worse=_bounded(self._not_worse.log_largest),
-            not_better=_bounded(self._not_better.log_largest),
-            tail=_bounded(self._tail.log_largest),
+            not_worse=_bounded(self._alike.not_worse.log_largest),
+            not_better=_bounded(self._alike.not_better.log_largest),
+            tail=_bounded(self._alike.tail.log_largest),
         )
 
     def difference(self) -> float | None:
@@ -126,7 +149,7 @@ class Judge:
 
     def interval(self) -> Interval:
         """The 95 % interval of the difference, valid whenever it is looked at. None where nothing is excluded."""
-        return interval(self._estimated, self._estimated_scales, CONFIDENCE_ALPHA)
+        return interval(self._estimated, self._estimated_scales, CONFIDENCE_ALPHA, log_step=self.log_step)
 
     def _decide(self) -> Verdict | None:
         alpha = self.parameters.alpha
@@ -146,6 +169,15 @@ class Judge:
     def _log_improvement(self) -> float:
         return with_reserve(self._improvement.log_value, self._paid.get(Refutes.AT_LEAST, -math.inf))
 
+    def _hear_alike(self) -> None:
+        """The last pair; or all of them again, where it showed that the figures are told more finely."""
+        if self._alike.log_step == self.log_step:
+            self._alike.add(*self._turned[-1])
+            return
+        self._alike = _Alike(self.parameters, self.log_step)
+        for turned, scales in self._turned:
+            self._alike.add(turned, scales)
+
     def _make_last_bets(self) -> None:
         for refutes in Refutes:
             turned = [refutes * self._worse * ratio for ratio in self._estimated]
@@ -153,14 +185,35 @@ class Judge:
 
     def _is_equivalent(self) -> bool:
         beta = self.parameters.beta
-        no_worse = _reaches(self._not_worse.log_largest, beta) and _reaches(self._tail.log_largest, beta)
-        return no_worse and (self.parameters.gate or _reaches(self._not_better.log_largest, beta))
+        no_worse = _reaches(self._alike.not_worse.log_largest, beta) and _reaches(self._alike.tail.log_largest, beta)
+        return no_worse and (self.parameters.gate or _reaches(self._alike.not_better.log_largest, beta))
 
     def _is_precise(self) -> bool:
         if self.parameters.precision is None:
             return True
         low, high = self.interval()
         return low is not None and high is not None and high - low < 2 * self.parameters.precision
+
+
+class _Alike:
+    """The evidence that the builds are alike, after giving away what rounding may have hidden.
+
+    Attributes:
+        log_step: What is given away of each log ratio.
+    """
+
+    __slots__ = ("log_step", "not_better", "not_worse", "tail")
+
+    def __init__(self, parameters: Parameters, log_step: float) -> None:
+        margin, tail_margin = math.log1p(parameters.margin), math.log1p(parameters.tail_margin)
+        self.log_step = log_step
+        self.not_worse = EProcess(Refutes.AT_LEAST, margin - log_step, _BULK)
+        self.not_better = EProcess(Refutes.AT_MOST, log_step - margin, _BULK)
+        self.tail = EProcess(Refutes.AT_LEAST, tail_margin - log_step, [_TAIL])
+
+    def add(self, turned: list[float], scales: list[float]) -> None:
+        for process in (self.not_worse, self.not_better, self.tail):
+            process.add(turned, scales)
 
 
 def _check(parameters: Parameters) -> None:

@@ -29,7 +29,9 @@ def relative(log_ratio: float) -> float:
     return math.expm1(min(log_ratio, _LARGEST_LOG))
 
 
-def interval(log_ratios: Sequence[float], scales: Sequence[float], alpha: float = CONFIDENCE_ALPHA) -> Interval:
+def interval(
+    log_ratios: Sequence[float], scales: Sequence[float], alpha: float = CONFIDENCE_ALPHA, *, log_step: float = 0.0
+) -> Interval:
     """Every difference that no evidence so far refutes: valid whenever it is looked at, and ever narrower.
 
     A difference m is in it while neither "at most m" nor "at least m" has ever been refuted at alpha / 2. Evidence
@@ -43,11 +45,13 @@ def interval(log_ratios: Sequence[float], scales: Sequence[float], alpha: float 
         log_ratios: ln(treatment / control) of one statistic, pair by pair.
         scales: The scale of each, known before it.
         alpha: Probability that the interval ever leaves out the true difference.
+        log_step: What rounding may have done to each log ratio (see `harness.analysis.compare.resolution`): the
+            interval is wider by so much on either side. None is excluded where it is infinite.
 
     Returns:
         The limits of treatment / control - 1.
     """
-    if not log_ratios:
+    if not log_ratios or math.isinf(log_step):
         return None, None
     differences, known = np.asarray(log_ratios, dtype=np.float64), np.asarray(scales, dtype=np.float64)
     reach = CLIP * float(known.max())  # beyond it every pair says all that it can
@@ -60,7 +64,7 @@ def interval(log_ratios: Sequence[float], scales: Sequence[float], alpha: float 
     high = _last(refuted(Refutes.AT_LEAST), top, bottom)
     if low is not None and high is not None and low > high:
         low, high = high, low
-    return (None if low is None else relative(low)), (None if high is None else relative(high))
+    return (None if low is None else relative(low - log_step)), (None if high is None else relative(high + log_step))
 
 
 def _largest_log(scores: NDArray[np.float64]) -> float:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from itertools import chain
 from typing import Final, NamedTuple
 
 from harness.analysis.compare.discovery import discoveries
 from harness.analysis.compare.estimate import interval, relative
 from harness.analysis.compare.evidence import EProcess, Refutes, fewest_pairs
+from harness.analysis.compare.resolution import Resolution
 from harness.analysis.compare.scale import PredictableScale
 from harness.core.comparison import Evidence, OperatorComparison, OperatorMedians, Parameters, Verdict
 from harness.core.note import Note
@@ -140,15 +142,22 @@ def _cut(one: OperatorComparison, places: Sequence[int]) -> OperatorComparison:
 
 
 def _judged(one: OperatorComparison, parameters: Parameters) -> OperatorComparison:
-    """Decided after its last pair. Medians of zero, of operators below the clock's resolution, have no ratio."""
-    medians = zip(one.control, one.treatment, strict=False)
+    """Decided after its last pair. Medians of zero, of operators below the clock's resolution, have no ratio.
+
+    Delegates tell whole microseconds: what that rounds away is given away (see `harness.analysis.compare.resolution`).
+    """
+    medians = list(zip(one.control, one.treatment, strict=False))
     ratios = [math.log(treatment) - math.log(control) for control, treatment in medians if control > 0 < treatment]
-    margin = math.log1p(parameters.margin)
+    resolution = Resolution(parts=2)
+    for median in chain.from_iterable(medians):
+        if median > 0:
+            resolution.add(median)
+    room = math.log1p(parameters.margin) - resolution.log_step
     found = _Gathered(
         EProcess(Refutes.AT_MOST, 0.0, [0]),
         EProcess(Refutes.AT_LEAST, 0.0, [0]),
-        EProcess(Refutes.AT_LEAST, margin, [0]),
-        EProcess(Refutes.AT_MOST, -margin, [0]),
+        EProcess(Refutes.AT_LEAST, room, [0]),
+        EProcess(Refutes.AT_MOST, -room, [0]),
     )
     scale, scales = PredictableScale(), []
     for ratio in ratios:
@@ -156,10 +165,10 @@ def _judged(one: OperatorComparison, parameters: Parameters) -> OperatorComparis
         for process in found:
             process.add([ratio], scales[-1:])
         scale.add(ratio)
-    median, (low, high) = scale.median(), interval(ratios, scales)
+    middle, (low, high) = scale.median(), interval(ratios, scales, log_step=resolution.log_step)
     return one.model_copy(
         update={
-            "difference": None if median is None else relative(median),
+            "difference": None if middle is None else relative(middle),
             "low": low,
             "high": high,
             "evidence": Evidence(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.analysis.compare.decision import Judge
 from harness.analysis.compare.operators import heard, judged, restated
+from harness.analysis.compare.resolution import coarse, exact, without_coarse
 from harness.core.comparison import Comparison, Evidence, Pair, Parameters, Verdict
+from harness.core.note import Note
 
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What a judge has to say, as the fields of a `Comparison` with the same names."""
+    """What a judge has to say, as the fields of a `Comparison` with the same names; `notes` are some of its notes."""
 
     verdict: Verdict
     reason: str
@@ -20,22 +23,37 @@ class Conclusion:
     low: float | None
     high: float | None
     evidence: Evidence
+    notes: tuple[Note, ...] = ()
 
 
 def conclude(judge: Judge) -> Conclusion:
     """What the pairs said, also when they ended early: without a verdict it is undecided."""
     low, high = judge.interval()
+    verdict = judge.decided or Verdict.UNDECIDED
     return Conclusion(
-        verdict=judge.decided or Verdict.UNDECIDED,
+        verdict=verdict,
         reason=judge.reason(),
         difference=judge.difference(),
         low=low,
         high=high,
         evidence=judge.evidence(),
+        notes=coarse(judge.log_step, verdict, judge.parameters),
     )
 
 
-def replay(pairs: Iterable[Pair], parameters: Parameters, higher_is_better: bool) -> Judge:
+def doubted(found: Conclusion, doubt: str | None) -> Conclusion:
+    """The same without `no change`, where something speaks against that which the pairs cannot know.
+
+    Args:
+        found: What the pairs say.
+        doubt: What speaks against it, in words; None where nothing does.
+    """
+    if doubt is None or found.verdict is not Verdict.NO_CHANGE:
+        return found
+    return replace(found, verdict=Verdict.UNDECIDED, reason=f"{doubt}; without that: {found.reason}")
+
+
+def replay(pairs: Iterable[Pair], parameters: Parameters, higher_is_better: bool, *, exact: bool = False) -> Judge:
     """A judge that has heard the pairs, in order, as far as the budget goes.
 
     Pairs after a verdict count too: they were measured for precision, or because other benchmarks were still open, and
@@ -45,7 +63,7 @@ def replay(pairs: Iterable[Pair], parameters: Parameters, higher_is_better: bool
         UsageError: A parameter means nothing.
         ValueError: A pair does not have five finite statistics above zero on each side.
     """
-    judge = Judge(parameters, higher_is_better)
+    judge = Judge(parameters, higher_is_better, exact=exact)
     for pair in pairs:
         if judge.spent:
             break
@@ -53,7 +71,7 @@ def replay(pairs: Iterable[Pair], parameters: Parameters, higher_is_better: bool
     return judge
 
 
-def recompute(comparison: Comparison, parameters: Parameters | None = None) -> Comparison:
+def recompute(comparison: Comparison, parameters: Parameters | None = None, *, doubt: str | None = None) -> Comparison:
     """The comparison with its verdict, difference, interval and evidence computed again.
 
     The verdict under other parameters is as good as the first one as long as they were not chosen to change it. With a
@@ -63,6 +81,7 @@ def recompute(comparison: Comparison, parameters: Parameters | None = None) -> C
     Args:
         comparison: As it was stored.
         parameters: To decide by instead of its own.
+        doubt: What speaks against `no change`, other than its pairs.
 
     Raises:
         UsageError: A parameter means nothing.
@@ -71,8 +90,9 @@ def recompute(comparison: Comparison, parameters: Parameters | None = None) -> C
     if comparison.identical:
         return comparison
     chosen = parameters or comparison.parameters
-    judge = replay(comparison.pairs, chosen, comparison.higher_is_better)
-    found, pairs = conclude(judge), {pair.index for pair in comparison.pairs[: judge.pairs]}
+    judge = replay(comparison.pairs, chosen, comparison.higher_is_better, exact=exact(comparison.unit))
+    judge.lose(max(0.0, comparison.seconds - math.fsum(pair.seconds for pair in comparison.pairs)))
+    found, pairs = doubted(conclude(judge), doubt), {pair.index for pair in comparison.pairs[: judge.pairs]}
     operators = judged(heard(comparison.operators, pairs), chosen)
     return comparison.model_copy(
         update={
@@ -84,6 +104,9 @@ def recompute(comparison: Comparison, parameters: Parameters | None = None) -> C
             "high": found.high,
             "evidence": found.evidence,
             "operators": operators,
-            "notes": restated(comparison.notes, operators, found.verdict, chosen),
+            "notes": (
+                *restated(without_coarse(comparison.notes), operators, found.verdict, chosen),
+                *found.notes,
+            ),
         }
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from harness.build.sources.folders import filling, locked, mirror_folder
 from harness.build.sources.git_program import without_credentials
-from harness.build.sources.hg_program import NETWORK_S, Change, HgFailed, changes, hg, named
+from harness.build.sources.hg_program import NETWORK_S, Change, HgFailed, changes, hg, local_tags, named
 from harness.build.sources.names import Name, parse_name
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem, UsageError
@@ -145,12 +146,18 @@ class HgSource:
         return [change for end in ends for change in changes(end, at=self._mirror) if change.node.strip("0")]
 
     def _named(self, base: str) -> list[str]:
-        for where in (self.place, self._mirror):
-            for listing, keyword in (("bookmarks", "bookmark"), ("tags", "tag")):
-                # `tip` is whichever changeset arrived last: another one in each clone.
-                if base != "tip" and (node := named(listing, keyword, "node", at=where).get(base)):
-                    return [node]
-        return [self._branches()[base]] if base in self._branches() else []
+        """By the user's bookmarks and local tags, then by what was pulled: tags in changesets, and branches."""
+        if base == "tip":  # whichever changeset arrived last: another one in each clone
+            return []
+        listings: Sequence[Callable[[], Mapping[str, str]]] = (
+            lambda: named("bookmarks", "bookmark", "node", at=self.place),
+            lambda: local_tags(self.place),
+            lambda: named("bookmarks", "bookmark", "node", at=self._mirror),
+            lambda: named("tags", "tag", "node", at=self._mirror),
+            self._branches,
+        )
+        found = (node for listing in listings if (node := listing().get(base)))
+        return list(itertools.islice(found, 1))
 
     def _branches(self) -> dict[str, str]:
         return named("branches", "branch", "node", at=self._mirror)

@@ -116,5 +116,25 @@ def named(listing: str, keyword: str, target: str, *, at: Path) -> dict[str, str
     return {one.name: one.target for one in found}
 
 
+def local_tags(at: Path) -> dict[str, str]:
+    """The tags of a repository that are in no changeset, from their file: `hg tags` would write a cache beside it.
+
+    Args:
+        at: Top folder of the repository.
+
+    Raises:
+        HgFailed: The file cannot be read.
+    """
+    try:
+        text = (at / ".hg" / "localtags").read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise HgFailed(f"the local tags of {at} cannot be read: {error.strerror}") from error
+    lines = (line.partition(" ") for line in text.splitlines())
+    tags = {name.strip(): node for node, _, name in lines}  # a later line replaces an earlier one
+    return {name: node for name, node in tags.items() if node.strip("0")}
+
+
 def _listed(items: str) -> str:
     return f"[{items.rstrip().removesuffix(',')}]"

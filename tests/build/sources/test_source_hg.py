@@ -216,3 +216,15 @@ def test_hg_that_is_not_installed_is_told(
 
 def test_hg_branches(user: HgRepository, cache: Path) -> None:
     assert isinstance(open_source("hg", str(user.path), cache_dir=cache), Branching)
+
+
+def test_not_even_a_cache_is_written_in_the_users_repository(user: HgRepository, hg_source: HgSource) -> None:
+    one = user.commit("one")
+    user.hg("tag", "--local", "-r", one, "light")
+    user.hg("tag", "-r", one, "heavy")
+    shutil.rmtree(user.path / ".hg" / "cache", ignore_errors=True)
+    before = sorted(file for file in user.path.rglob("*"))
+    hg_source.fetch()
+    for name in ("light", "heavy", ".", one[:9]):
+        hg_source.resolve(name)
+    assert sorted(file for file in user.path.rglob("*")) == before

@@ -1,0 +1,112 @@
+"""How finely figures are told: what a coarse clock rounds away, no pair can see.
+
+Where figures come in steps, most figures of two launches are equal, whatever lies between the steps: 90 ns of a clock
+that ticks every 10 ns may be 86 or 94. Such a tie says that the difference is less than a step, and not that it is 0.
+Rounding moves each figure by half a step at most (by one, if it cuts off), always in order; so the log ratio of a pair
+is wrong by one step at most, relative to the smaller of the two. Evidence that gives this much away before each bet is
+no larger than that of the true figures, and keeps its guarantee.
+
+Against "not worse" and "not better" nothing is given away: equal builds are rounded equally, and a better one never to
+a worse figure.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+
+from harness.core.comparison import Pair, Parameters, Verdict
+from harness.core.metric import Direction, convert, direction_of
+from harness.core.note import Note
+
+_CODE = "coarse"
+
+_SAME = 1e-9
+"""Figures that differ by less, relatively, differ by the rounding of a conversion."""
+
+_NEAR = 0.5
+"""A step of half the margin halves the room for `no change`; a reader who waits for it should know."""
+
+
+class Resolution:
+    """The step in which figures are told, as far as the figures themselves show it.
+
+    Distinct figures are at least a step apart, so the smallest gap between any two is never less than the step, and
+    comes as near to it as the figures are many. Only what was measured may be given: an interpolated percentile lies
+    between the steps.
+
+    Args:
+        parts: How many parts of a step the figures are told in: 2 where they are medians, which may lie halfway.
+        exact: Whether a figure that never varies is exact, and not hidden within one step.
+    """
+
+    __slots__ = ("_exact", "_gaps", "_ordered", "_parts")
+
+    def __init__(self, *, parts: int = 1, exact: bool = False) -> None:
+        self._parts = parts
+        self._exact = exact
+        self._ordered: list[float] = []
+        self._gaps = (math.inf, math.inf)
+
+    def add(self, figure: float) -> None:
+        """Learn of one more figure, finite and above zero."""
+        place = bisect_left(self._ordered, figure)
+        for other in self._ordered[max(0, place - 1) : place + 1]:
+            if math.isclose(figure, other, rel_tol=_SAME):
+                return
+            # A rate is rounded as it is told, or is so much per time, which was.
+            gaps = (abs(figure - other), abs(1 / figure - 1 / other))
+            self._gaps = (min(self._gaps[0], gaps[0]), min(self._gaps[1], gaps[1]))
+        self._ordered.insert(place, figure)
+
+    @property
+    def log_step(self) -> float:
+        """What rounding may have done to a log ratio; infinite where the figures do not show it."""
+        if len(self._ordered) < 2:
+            return 0.0 if self._exact else math.inf
+        lowest, highest = self._ordered[0], self._ordered[-1]
+        step = self._parts * max(self._gaps[0] / lowest, self._gaps[1] * highest)
+        return -math.log1p(-step) if step < 1 else math.inf
+
+
+def add_pair(resolution: Resolution, pair: Pair) -> None:
+    """Learn from the best iteration of each launch: the one figure of five that always is a sample."""
+    resolution.add(pair.control[0])
+    resolution.add(pair.treatment[0])
+
+
+def exact(unit: str) -> bool:
+    """Whether a metric with this unit is counted, and not read off a clock: neither a time nor a rate."""
+    rate = direction_of("", unit) is Direction.HIGHER  # without a name, only the unit of a rate says so
+    return not rate and convert(1.0, unit, "s") is None
+
+
+def too_coarse(log_step: float, parameters: Parameters) -> str | None:
+    """Why there cannot be, or hardly be, a verdict of no change, in words; None where the steps are fine enough."""
+    margin = math.log1p(parameters.margin)
+    if log_step <= _NEAR * margin:
+        return None
+    steps = "do not vary" if math.isinf(log_step) else f"come in steps of {math.expm1(log_step):.2g} of their size"
+    cannot = "cannot" if log_step >= margin else "can hardly"
+    return f"the figures {steps}, so that they {cannot} rule out a change of {100 * parameters.margin:.3g} %"
+
+
+def coarse(log_step: float, verdict: Verdict, parameters: Parameters) -> tuple[Note, ...]:
+    """What a reader must know who asked for more than the clock can tell."""
+    why = too_coarse(log_step, parameters) if verdict is Verdict.UNDECIDED else None
+    if why is None:
+        return ()
+    wider = "" if math.isinf(log_step) else f", or ask for less: --margin {_above(2 * math.expm1(log_step)):g}"
+    hint = f"let each iteration run the model many times, or read a finer clock and tell all its digits{wider}"
+    return (Note(code=_CODE, message=why, hint=hint),)
+
+
+def without_coarse(notes: tuple[Note, ...]) -> tuple[Note, ...]:
+    """Notes of a comparison that is decided again."""
+    return tuple(note for note in notes if note.code != _CODE)
+
+
+def _above(share: float) -> float:
+    """The share, rounded up to one digit."""
+    digit = 10.0 ** math.floor(math.log10(share))
+    return math.ceil(share / digit) * digit

@@ -1,0 +1,172 @@
+"""Clocks that are too coarse for the margin: a tie of rounded figures is no proof that nothing changed."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.operators import compare_operators
+from harness.analysis.compare.recompute import conclude, recompute, replay
+from harness.analysis.compare.resolution import Resolution, exact
+from harness.analysis.compare.statistics import launch_statistics
+from harness.core.comparison import Comparison, OperatorMedians, Pair, Parameters, Verdict
+from tests.analysis.compare.test_decisions_under_noise import likely_at_most
+from tests.reporters.contests import CONTROL
+
+PARAMETERS = Parameters(seed=0)
+TEN_NS = 10.0
+"""Of the clock of a 90 ns model."""
+
+
+def told(chance: random.Random, base: float, noise: float, step: float) -> list[float]:
+    level = base * (1 + chance.gauss(0, noise))
+    return [round(level * (1 + abs(chance.gauss(0, noise))) / step) * step for _ in range(20)]
+
+
+def pairs_of(
+    chance: random.Random, base: float, change: float, noise: float, step: float, *, rate: bool = False
+) -> list[Pair]:
+    def figures(scale: float) -> tuple[float, ...]:
+        times = told(chance, base * scale, noise, step)
+        return launch_statistics([1e6 / time for time in times] if rate else times, higher_is_better=rate)
+
+    return [
+        Pair(
+            index=index,
+            control_first=chance.random() < 0.5,
+            control=figures(1.0),
+            treatment=figures(1.0 + change),
+            control_launch=None,
+            treatment_launch=None,
+            seconds=1.0,
+        )
+        for index in range(PARAMETERS.max_pairs)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("base", "change", "noise", "step"),
+    [
+        pytest.param(20.0, 0.02, 0.004, 1.0, id="20 us in whole us"),
+        pytest.param(20.0, 0.02, 0.002, 1.0, id="quieter"),
+        pytest.param(19.8, 0.02, 0.004, 1.0, id="19.8 us in whole us"),
+        pytest.param(90.0, 0.04, 0.005, TEN_NS, id="90 ns"),
+        pytest.param(90.0, 0.04, 0.01, TEN_NS, id="90 ns, noisier"),
+        pytest.param(500.0, 0.015, 0.001, TEN_NS, id="500 ns"),
+        pytest.param(2000.0, 0.0102, 0.0005, TEN_NS, id="2 us"),
+    ],
+)
+@pytest.mark.parametrize("rate", [False, True], ids=["time", "rate"])
+def test_a_change_beyond_the_margin_is_seldom_called_none(
+    base: float, change: float, noise: float, step: float, *, rate: bool
+) -> None:
+    trials = 40
+    chance = random.Random(1)
+    said = Counter(
+        replay(pairs_of(chance, base, change, noise, step, rate=rate), PARAMETERS, higher_is_better=rate).decided
+        for _ in range(trials)
+    )
+    assert said[Verdict.NO_CHANGE] <= likely_at_most(PARAMETERS.beta, trials)
+
+
+@pytest.mark.parametrize("step", [1e-6, TEN_NS / 1e3])
+def test_a_clock_well_below_the_margin_lets_no_change_be_seen(step: float) -> None:
+    judge = replay(pairs_of(random.Random(2), 20.0, 0.0, 0.002, step), PARAMETERS, higher_is_better=False)
+    assert judge.decided is Verdict.NO_CHANGE
+    assert not conclude(judge).notes
+
+
+def test_a_coarse_clock_says_why_and_what_to_do() -> None:
+    found = conclude(replay(pairs_of(random.Random(1), 90.0, 0.0, 0.05, TEN_NS), PARAMETERS, higher_is_better=False))
+    assert found.verdict is Verdict.UNDECIDED
+    assert "steps of 0.1" in found.reason
+    (note,) = found.notes
+    assert note.code == "coarse"
+    assert "--margin" in (note.hint or "")
+
+
+def test_figures_that_never_vary_hide_a_change_within_their_step() -> None:
+    found = conclude(replay(pairs_of(random.Random(1), 90.0, 0.02, 0.001, TEN_NS), PARAMETERS, higher_is_better=False))
+    assert found.verdict is Verdict.UNDECIDED
+    assert "do not vary" in found.reason
+    assert (found.low, found.high) == (None, None)
+
+
+def test_counts_that_never_vary_are_equal() -> None:
+    pairs = pairs_of(random.Random(1), 90.0, 0.0, 0.001, TEN_NS)
+    assert replay(pairs, PARAMETERS, higher_is_better=False, exact=True).decided is Verdict.NO_CHANGE
+
+
+@pytest.mark.parametrize(("unit", "counted"), [("us", False), ("items/s", False), ("", True), ("bytes", True)])
+def test_times_and_rates_are_read_off_a_clock(unit: str, *, counted: bool) -> None:
+    assert exact(unit) is counted
+
+
+def test_a_regression_is_seen_with_any_clock() -> None:
+    judge = replay(pairs_of(random.Random(1), 90.0, 0.2, 0.01, TEN_NS), PARAMETERS, higher_is_better=False)
+    assert judge.decided is Verdict.REGRESSION
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [10.0, 2.0])
+def test_the_interval_of_rounded_figures_holds_the_truth(step: float) -> None:
+    trials, missed = 40, 0
+    chance = random.Random(5)
+    for _ in range(trials):
+        low, high = replay(
+            pairs_of(chance, 94.4, 0.005, 0.004, step)[:40], PARAMETERS, higher_is_better=False
+        ).interval()
+        missed += (low is not None and low > 0.005) or (high is not None and high < 0.005)
+    assert missed <= likely_at_most(0.05, trials)
+
+
+@given(st.floats(1e-9, 1e9), st.lists(st.integers(50, 200), min_size=2, max_size=40, unique=True))
+@settings(max_examples=50)
+def test_no_step_is_underestimated(step: float, counts: list[int]) -> None:
+    resolution = Resolution()
+    for count in counts:
+        resolution.add(count * step)
+    assert resolution.log_step >= 1 / min(counts) - 1e-6
+
+
+def test_stored_pairs_alone_show_the_steps() -> None:
+    pairs = tuple(pairs_of(random.Random(1), 90.0, 0.0, 0.05, TEN_NS))
+    stored = Comparison(
+        control=CONTROL, metric="NET latency", unit="ns", parameters=PARAMETERS, pairs=pairs, verdict=Verdict.NO_CHANGE
+    )
+    again = recompute(recompute(stored))
+    assert again.verdict is Verdict.UNDECIDED
+    assert [note.code for note in again.notes] == ["coarse"]
+    assert not recompute(stored, PARAMETERS.model_copy(update={"margin": 0.5, "tail_margin": 0.5})).notes
+
+
+def test_an_operator_of_a_few_whole_microseconds_is_not_called_unchanged() -> None:
+    chance = random.Random(3)
+    medians = [
+        OperatorMedians(
+            pair=index,
+            control={"tiny": float(round(chance.gauss(5.0, 0.1))), "large": float(round(chance.gauss(5000, 5)))},
+            treatment={"tiny": float(round(chance.gauss(5.1, 0.1))), "large": float(round(chance.gauss(5000, 5)))},
+        )
+        for index in range(60)
+    ]
+    verdicts = {one.name: one.verdict for one in compare_operators(medians, PARAMETERS)}
+    assert verdicts == {"tiny": Verdict.UNDECIDED, "large": Verdict.NO_CHANGE}
+
+
+def test_time_that_went_into_lost_launches_is_spent() -> None:
+    judge = Judge(Parameters(seed=0, max_seconds=10.0), higher_is_better=False)
+    pairs = pairs_of(random.Random(1), 20.0, 0.0, 0.05, 1e-6)
+    for one in pairs[:4]:
+        judge.add(one)
+    assert judge.verdict() is None
+    judge.lose(7.0)
+    assert judge.seconds == 11.0
+    assert judge.verdict() is Verdict.UNDECIDED
+    assert "budget of 10 s" in judge.reason()

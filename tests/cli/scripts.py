@@ -1,0 +1,70 @@
+"""Runners that need no compiler: scripts that report as if they had measured, and a git history of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.cli.project import Project
+
+SCRIPT = """#!{python} -S
+import json, os, random, sys, time
+chance = random.Random(int.from_bytes(os.urandom(8), "big"))
+{before}
+for _ in range(12):
+    value = {level} * (1 + chance.gauss(0, 0.002))
+    value = round(value / {step}) * {step} if {step} else value
+    print("PyTorchObserver", json.dumps(dict(type="NET", metric="latency", unit="us", value=str(value))))
+"""
+RECIPE = 'cp "$1/runner" "$2"\n'
+
+
+def text(level: float = 1000.0, *, before: str = "", step: float = 0.0) -> str:
+    """A runner whose launches tell figures near the level, rounded to steps."""
+    return SCRIPT.format(python=sys.executable, level=level, before=before, step=step)
+
+
+def script(project: Project, name: str, content: str) -> Path:
+    """A program of its own: equal texts in two files are two programs."""
+    path = project.folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{content}# {name}\n")
+    path.chmod(0o755)
+    return path
+
+
+@dataclass(frozen=True)
+class History:
+    """A git repository of scripts, its recipe, and the hash of each state."""
+
+    folder: Path
+    recipes: Path
+    commits: dict[str, str]
+
+
+def git_of_scripts(project: Project) -> History:
+    """`base`, `slower` by a tenth, `same` as the base, and `broken`, which cannot be built; the branch is `main`."""
+    folder = project.folder / "clone"
+    folder.mkdir()
+    _git(folder, "init", "--quiet", "--initial-branch=main")
+    commits = {}
+    for state in ("base", "slower", "same", "broken"):
+        (folder / "runner").unlink(missing_ok=True)
+        if state != "broken":
+            (folder / "runner").write_text(text(1100.0 if state == "slower" else 1000.0) + f"# {state}\n")
+            (folder / "runner").chmod(0o755)
+        _git(folder, "add", "-A")
+        _git(folder, "commit", "--quiet", "-m", f"Make it {state}")
+        commits[state] = _git(folder, "rev-parse", "HEAD")
+    project.write("recipes/generic/host/build.sh", RECIPE)
+    return History(folder, project.folder / "recipes", commits)
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    who = {f"GIT_{role}_{what}": "a@example.com" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    environment = {**os.environ, **who, "GIT_CONFIG_NOSYSTEM": "1"}
+    done = subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True, env=environment)
+    return done.stdout.strip()

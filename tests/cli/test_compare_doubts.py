@@ -1,0 +1,100 @@
+"""What speaks against a verdict of no change: coarse clocks, lost launches, unequal paths; and what `--from` says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.project import Project, generic, one_test
+from tests.cli.scripts import script, text
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def spec(project: Project) -> Path:
+    return project.write("spec.json", generic(one_test("work", "{program}", threads=1)))
+
+
+def sides(control: Path, treatment: Path) -> tuple[str, ...]:
+    return ("--control-program", str(control), "--treatment-program", str(treatment))
+
+
+def test_whole_microseconds_cannot_rule_out_a_change_of_a_percent(project: Project, spec: Path) -> None:
+    control, treatment = (script(project, name, text(20.1, step=1.0)) for name in ("control", "treatment"))
+    done = project.harness("compare", "-b", spec, *sides(control, treatment), "--pairs", "20")
+    assert done.code == 5
+    (result,) = done.read()
+    assert result["comparison"]["verdict"] == "undecided"
+    assert "coarse" in [note["code"] for note in result["comparison"]["notes"]]
+
+
+def test_a_treatment_that_crashes_now_and_then_is_not_called_unchanged(project: Project, spec: Path) -> None:
+    count = project.folder / "count"
+    crash = f"open({str(count)!r}, 'a').write('x')\nif os.path.getsize({str(count)!r}) % 8 == 7: os.abort()"
+    treatment = script(project, "treatment", text(before=crash))
+    programs = sides(script(project, "control", text()), treatment)
+    done = project.harness("compare", "-b", spec, *programs, "--pairs", "40", "--seed", "1")
+    (result,) = done.read()
+    assert done.code == 5, result["comparison"]["verdict"]
+    (note,) = [note for note in result["notes"] if note["code"] == "treatment_lost_launches"]
+    assert not note["trust"]
+    assert "the treatment crashed in" in result["comparison"]["reason"]
+    assert "not to be trusted" in done.stderr
+    again = project.harness("compare", "--from", project.folder / "results")
+    assert again.code == 5, again.stdout
+
+
+def test_programs_whose_paths_are_not_equally_long_are_told(project: Project, spec: Path) -> None:
+    rooted = text(before="# $ORIGIN")
+    control, treatment = script(project, "a/r", rooted), script(project, "a_much_longer_name/r", rooted)
+    done = project.harness("compare", "-b", spec, *sides(control, treatment), "--pairs", "3")
+    (result,) = done.read()
+    assert "unequal_paths" in [note["code"] for note in result["notes"]]
+
+
+def test_paths_on_the_host_are_equally_long_for_the_ninth_folder_and_the_tenth(project: Project) -> None:
+    tests = [one_test(f"work{number}", "{program} {TGTDIR}", threads=1) for number in range(7)]
+    spec = project.write("spec.json", generic(*tests))
+    control, treatment = (script(project, name, text()) for name in ("control", "treatment"))
+    done = project.harness("compare", "-b", spec, *sides(control, treatment), "--pairs", "2")
+    results = done.read()
+    assert len(results) == 7
+    lengths = {
+        len(word)
+        for result in results
+        for launch in (*result["launches"], *result["control_launches"])
+        for word in launch["commands"][0][-1:]
+    }
+    assert len(lengths) == 1
+
+
+def test_seconds_are_those_of_all_launches(project: Project, spec: Path) -> None:
+    slow = "time.sleep(0.05)"
+    flaky = f"{slow}\nif chance.random() < 0.1: sys.exit(9)"
+    programs = sides(script(project, "control", text(before=slow)), script(project, "treatment", text(before=flaky)))
+    done = project.harness("compare", "-b", spec, *programs, "--seconds", "2", "--margin", "0.0001", "--seed", "2")
+    (result,) = done.read()
+    spent = sum(launch["wall_s"] for launch in (*result["launches"], *result["control_launches"]))
+    assert result["comparison"]["seconds"] == pytest.approx(spent, rel=0.01)
+
+
+def test_regressions_that_are_computed_again_are_held_against_all_that_is_shown(project: Project) -> None:
+    tests = [one_test(f"work{number}", f"{{program}} {number}", threads=1) for number in range(8)]
+    spec = project.write("spec.json", generic(*tests))
+    slower = "level = 1.05 if sys.argv[1] == '0' else 1.0"
+    treatment = text(before=slower).replace("value = 1000.0 *", "value = level * 1000.0 *")
+    programs = sides(script(project, "control", text()), script(project, "treatment", treatment))
+    done = project.harness("compare", "-b", spec, *programs, "--pairs", "12", "--seed", "5")
+    assert done.code == 1, done.stdout
+    assert project.harness("compare", "--from", project.folder / "results").code == 1
+    strict = project.harness("compare", "--from", project.folder / "results", "--fdr", "0.0000001")
+    assert strict.code == 5, strict.stdout
+    assert "1 undecided" in strict.stdout
+
+
+def test_a_self_check_that_measured_nothing_is_not_remembered(project: Project) -> None:
+    other = generic(one_test("work", "{program}"), platform="android")
+    project.harness("compare", "--self_check", "-b", project.write("spec.json", other))
+    assert not list((project.cache / "self-checks").glob("*"))

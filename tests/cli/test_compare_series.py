@@ -1,0 +1,144 @@
+"""Lists of commits: what becomes of one hides nothing of the others, and nothing is held when it is over."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.core.errors import ExitCode
+from harness.flows.commits import Comparer
+from harness.flows.requests import Programs, Wish
+from harness.flows.series import compare_each
+from harness.settings import Settings
+from harness.testing.progress import RecordedProgress
+from tests.cli.project import Outcome, Project, generic, one_test
+from tests.cli.scripts import History, git_of_scripts, script, text
+
+pytestmark = pytest.mark.slow
+FEW = ("--pairs", "15", "--seed", "3")
+
+
+@pytest.fixture
+def spec(project: Project) -> Path:
+    return project.write("spec.json", generic(one_test("work", "{program}", threads=1)))
+
+
+@pytest.fixture
+def clone(project: Project) -> History:
+    return git_of_scripts(project)
+
+
+def compared(project: Project, spec: Path, clone: History, control: str, treatment: str | Path) -> Outcome:
+    where = ("--repo_dir", clone.folder, "--frameworks_dir", clone.recipes)
+    return project.harness("compare", "-b", spec, *where, "--control", control, "--treatment", str(treatment), *FEW)
+
+
+def descriptors() -> int:
+    return psutil.Process().num_fds()
+
+
+def listed(project: Project, *names: str) -> Path:
+    return project.write("commits.txt", "\n".join(names))
+
+
+@pytest.mark.parametrize("last", ["nosuchcommit", "base", "broken"])
+def test_a_regression_is_not_hidden_by_a_later_commit(project: Project, spec: Path, clone: History, last: str) -> None:
+    commits = clone.commits
+    done = compared(project, spec, clone, commits["base"], listed(project, commits["slower"], commits.get(last, last)))
+    assert done.code == ExitCode.REGRESSION, done.stderr
+    assert done.read()[0]["comparison"]["verdict"] == "regression"
+    assert {"nosuchcommit": "✗ nosuchcommit", "base": "passed over", "broken": "✗ generic"}[last] in done.stderr
+
+
+def test_a_bad_name_is_told_and_counts_and_the_others_are_compared(
+    project: Project, spec: Path, clone: History
+) -> None:
+    done = compared(project, spec, clone, clone.commits["base"], listed(project, "nosuchcommit", clone.commits["same"]))
+    assert done.code == ExitCode.USAGE
+    assert "✗ nosuchcommit: neither" in done.stderr
+    assert [result["build"]["commit"] for result in done.read()] == [clone.commits["same"]]
+
+
+def test_a_commit_that_does_not_build_ends_no_list(project: Project, spec: Path, clone: History) -> None:
+    commits = clone.commits
+    done = compared(project, spec, clone, commits["base"], listed(project, commits["broken"], commits["same"]))
+    assert done.code == ExitCode.ENVIRONMENT
+    assert [result["outcome"] for result in done.read()] == ["failed", "ok"]
+
+
+def test_a_list_of_nothing_but_the_control_is_a_mistake(project: Project, spec: Path, clone: History) -> None:
+    done = compared(project, spec, clone, "main~3", listed(project, clone.commits["base"]))
+    assert done.code == ExitCode.USAGE
+
+
+def test_a_program_that_is_called_like_a_branch_is_no_list(project: Project, spec: Path, clone: History) -> None:
+    (project.folder / "main").write_bytes(b"\x7fELF\xff\xfe\x00")
+    done = compared(project, spec, clone, clone.commits["base"], "main")
+    assert done.code == ExitCode.ENVIRONMENT, done.stderr  # of `broken`, which `main` is at
+    assert [result["outcome"] for result in done.read()] == ["failed"]
+
+
+def test_a_text_that_is_called_like_a_branch_is_no_list(project: Project, spec: Path, clone: History) -> None:
+    (project.folder / "main").write_text(f"{clone.commits['slower']}\n")
+    assert compared(project, spec, clone, clone.commits["base"], "main").code == ExitCode.ENVIRONMENT
+
+
+def test_a_text_that_no_commit_is_called_like_is_a_list(project: Project, spec: Path, clone: History) -> None:
+    (project.folder / "suspects").write_text(f"{clone.commits['slower']}  # the one\n")
+    assert compared(project, spec, clone, clone.commits["base"], "suspects").code == ExitCode.REGRESSION
+
+
+def test_a_list_that_is_no_text_is_a_mistake(project: Project, spec: Path, clone: History) -> None:
+    (project.folder / "commits.txt").write_bytes(b"\xff\xfe\x00")
+    done = compared(project, spec, clone, clone.commits["base"], "commits.txt")
+    assert done.code == ExitCode.USAGE
+    assert "no list of commits" in done.stderr
+
+
+def test_commits_that_are_known_here_need_no_remote(project: Project, spec: Path, clone: History) -> None:
+    subprocess.run(["git", "remote", "add", "origin", "/nonexistent/x.git"], cwd=clone.folder, check=True)
+    done = compared(project, spec, clone, clone.commits["base"], clone.commits["slower"])
+    assert done.code == ExitCode.REGRESSION, done.stderr
+    assert "cannot fetch" not in done.stderr
+    done = compared(project, spec, clone, clone.commits["base"], "main~2")
+    assert done.code == ExitCode.REGRESSION, done.stderr
+    assert "cannot fetch from origin" in done.stderr
+    assert "known here" in done.stderr
+    done = compared(project, spec, clone, clone.commits["base"], "somewhere-else")
+    assert done.code == ExitCode.ENVIRONMENT
+    assert "cannot fetch from origin" in done.stderr
+
+
+def test_no_descriptor_is_left_when_comparisons_are_over(project: Project, spec: Path, clone: History) -> None:
+    settings = Settings(
+        benchmark_file=(spec,),
+        cache_dir=project.cache,
+        local_reporter=project.folder / "results",
+        screen_reporter=False,
+    )
+    display = RecordedProgress()
+    source = f"git:{clone.folder}"
+    wish = Wish(source=source, recipes=(clone.recipes,), decide={"seed": 3, "max_pairs": 2})
+    comparer = Comparer(wish, settings, display, lambda: None)
+    base, slower = (comparer.source.resolve(clone.commits[name]) for name in ("base", "slower"))
+
+    def of_programs(number: int) -> None:
+        one, other = (
+            Programs({"program": script(project, f"{side}{number}", text())}) for side in ("control", "treatment")
+        )
+        compare_each([Wish(one, other, decide={"seed": 3, "max_pairs": 2})], settings, display)
+
+    def of_commits() -> None:
+        comparer.bring(slower)
+        comparer.compare(base, slower)
+
+    of_programs(0)
+    of_commits()
+    before = descriptors()
+    for number in range(1, 4):
+        of_programs(number)
+        of_commits()
+    assert descriptors() == before
