@@ -55,7 +55,7 @@ def run(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING) -> int:
     with shell.interruptible(), display.display() as shown:
         if not one_commit:
             return flow.run(settings, shown)
-        wishes = requests.treatments_of(asked.wish(options, sides))
+        wishes = requests.treatments_of(asked.wish(options, sides), settings)
         return gravest([flow.run(settings, shown, requests.side_of(one, settings, shown)) for one in wishes])
 
 
@@ -86,7 +86,7 @@ def compare(
     if settings.dry_run:
         return _plan(settings, requests.described(wish))
     with shell.interruptible(), display.display() as shown:
-        return series.compare_each(requests.treatments_of(wish), settings, shown)
+        return series.compare_each(requests.treatments_of(wish, settings), settings, shown)
 
 
 @app.command(sort_key=2)

@@ -344,7 +344,7 @@ class PlaceOptions:
 
 FAI_PEP_ELSEWHERE = {
     "ios-dir": "iOS is not supported yet",
-    "monsoon-map": "power measurement is not supported yet",
+    "monsoon-map": "a power meter beside the device is not supported yet: a device measures its own energy",
     "hash-platform-mapping": "name this machine with --platform_sig",
     "device-name-mapping": "name this machine with --platform_sig",
     "shared-libs": "give them as further programs, which lie beside the runner: --program PATH libx.so=PATH",

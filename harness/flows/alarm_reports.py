@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shlex
 import socket
@@ -75,8 +76,6 @@ class AlarmReports:
         """
         try:
             return str(write(self._report(news), self.folder))
-        except OSError as error:
-            raise DeliveryFailed(f"{error.filename or self.folder} cannot be written: {error.strerror}") from error
         except HarnessError as error:
             raise DeliveryFailed(error.message) from error
 
@@ -159,10 +158,11 @@ class AlarmReports:
             )
 
     def _command(self, alarm: Alarm) -> str:
-        files = [str(file) for file in self._settings.benchmark_file]
+        """What measures the change again, wherever it is typed."""
+        files = [str(file.resolve()) for file in self._settings.benchmark_file]
         sign, title = alarm.sign, str(alarm.document.get("title", ""))
         words = ["harness", "compare", "-b", *files, *sources(self._wish), "--control", sign.first]
-        words += ["--treatment", sign.last, "--only", title]
+        words += ["--treatment", sign.last, "--only", title, *measured(self._wish, self._settings)]
         if self._settings.platform != "host":
             words += ["-p", self._settings.platform, "-d", sign.device]
         return shlex.join(words)
@@ -173,7 +173,24 @@ def sources(wish: Wish) -> tuple[str, ...]:
     kind, _, place = (wish.source or "").partition(":")
     if kind not in {"git", "hg"}:
         return ("--source", wish.source or "")
-    return ("--repo_dir", place) if kind == "git" else ("--repo", "hg", "--repo_dir", place)
+    folder = str(Path(place).resolve())
+    return ("--repo_dir", folder) if kind == "git" else ("--repo", "hg", "--repo_dir", folder)
+
+
+def measured(wish: Wish, settings: Settings) -> Iterator[str]:
+    """The flags that say how runners are built and what is measured of them, as far as they were given."""
+    said = {
+        "--frameworks_dir": [str(folder.resolve()) for folder in wish.recipes],
+        "--metric": [wish.metric] if wish.metric else [],
+        "--framework": [settings.framework] if settings.framework else [],
+        "--root_model_dir": [str(settings.root_model_dir.resolve())] if settings.root_model_dir else [],
+        "--string_map": [json.dumps(settings.string_map)] if settings.string_map else [],
+        "--env": [f"{name}={value}" for name, value in settings.env.items()],
+    }
+    for flag, values in said.items():
+        yield from (flag, *values) if values else ()
+    if settings.command_args:
+        yield f"--command_args={settings.command_args}"
 
 
 def _part(document: Mapping[str, JsonValue], name: str) -> Document:

@@ -56,6 +56,10 @@ def bisect(wish: Wish, settings: Settings, between: Between, display: Display, c
         BuildFailed: The good or the bad commit cannot be built.
         EnvironmentProblem: A device or a repository cannot be reached.
     """
+    if wish.control is not None or wish.treatment is not None or wish.self_check:
+        raise UsageError("a search is between two commits", hint="name them with --good and --bad alone")
+    if settings.dry_run:
+        raise UsageError("what a search will ask depends on the answers", hint="`harness run --dry_run` has a plan")
     comparer = Comparer(wish, settings, display, lambda: pause(0.0))
     source = comparer.source
     with display.task(f"looking for commits in {source.name}"):

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
 
 from harness.analysis.trend.changes import read
+from harness.analysis.trend.points import Sample, errors
 from harness.core import trend
 from harness.watch import records
+
+_SURE: Final = 3.0
+"""Standard errors by which a commit at the other end of a sign must differ from those beyond the change."""
 
 
 def judge(series: records.Series) -> records.Judgement:
@@ -18,7 +26,11 @@ def judge(series: records.Series) -> records.Judgement:
     higher = series.points[-1].point.higher_is_better
     found = read(trend.Series(key=key, higher_is_better=higher, points=points))
     title = series.points[-1].point.title
-    signs = tuple(sign for change in found.changes for sign in _signs(change, key, title))
+    signs = tuple(
+        sign
+        for change, (first, last) in zip(found.changes, _brackets(found.changes, points), strict=True)
+        for sign in _signs(change, key, title, first, last)
+    )
     return records.Judgement(signs=signs, again=() if found.suspicion is None else (found.suspicion.commit,))
 
 
@@ -45,7 +57,38 @@ def _points(series: records.Series) -> Iterator[trend.Point]:
         )
 
 
-def _signs(change: trend.Change, key: trend.SeriesKey, title: str) -> Iterator[records.Sign]:
+def _brackets(changes: Sequence[trend.Change], points: Sequence[trend.Point]) -> Iterator[tuple[str, str]]:
+    """The commits between which each change surely is.
+
+    Where a series changes most is where it most probably changed, but a small step beside noise is easily taken for
+    one a few commits away: that the best split is m commits off has a chance of about that of a normal value beyond
+    sqrt(m) size / (2 error) (Hinkley, Biometrika 57, 1970). A bracket never reaches into the change beside it.
+    """
+    error = _error(points)
+    orders = {point.commit: point.order for point in points}
+    for change in changes:
+        orders |= {change.before: change.before_order, change.after: change.after_order}
+    commits = sorted(orders, key=orders.__getitem__)
+    places = [(commits.index(change.before), commits.index(change.after)) for change in changes]
+    ends = [-1, *(place for pair in places for place in pair), len(commits)]
+    for number, (change, (before, after)) in enumerate(zip(changes, places, strict=True)):
+        more = math.ceil((2 * _SURE * error / abs(math.log1p(change.size))) ** 2)
+        first = max(before - more, min(before, ends[2 * number] + (number == 0)))
+        last = min(after + more, max(after, ends[2 * number + 3] - (number == len(changes) - 1)))
+        yield commits[first], commits[last]
+
+
+def _error(points: Sequence[trend.Point]) -> float:
+    """Usual standard error of the measured points; 0 where none was measured."""
+    samples = [
+        Sample(point.commit, point.order, point.difference, point.error, point.pairs)
+        for point in points
+        if point.error is not None
+    ]
+    return float(np.median(errors(samples))) if samples else 0.0
+
+
+def _signs(change: trend.Change, key: trend.SeriesKey, title: str, first: str, last: str) -> Iterator[records.Sign]:
     common = {"benchmark": key.benchmark, "device": key.device, "metric": key.metric}
     document = {
         "title": title,
@@ -66,7 +109,7 @@ def _signs(change: trend.Change, key: trend.SeriesKey, title: str) -> Iterator[r
             **common,
             identity=identity_of(change.identity, key),
             kind=change.kind.value,
-            first=change.before,
-            last=change.after,
+            first=first,
+            last=last,
             document=document,
         )

@@ -17,13 +17,13 @@ from harness.analysis.bisect.search import Search
 from harness.analysis.trend.points import point_of
 from harness.core.commit import Commit, Source
 from harness.core.comparison import Comparison, Verdict
-from harness.core.errors import EnvironmentProblem, ExitCode, HarnessError, gravest
+from harness.core.errors import BenchmarkFailed, EnvironmentProblem, ExitCode, HarnessError, UsageError, gravest
 from harness.core.protocols import Display
-from harness.core.result import Result
+from harness.core.result import Outcome, Result
 from harness.core.trend import ChangeKind
 from harness.flows.alarm_reports import AlarmReports
 from harness.flows.commits import Comparer, ControlFailed, Narrowed
-from harness.flows.requests import Wish
+from harness.flows.requests import Programs, Wish
 from harness.flows.search import ratios_of, search
 from harness.flows.series import builds_ahead
 from harness.flows.signs import judge
@@ -87,9 +87,10 @@ def watch(wish: Wish, settings: Settings, watching: Watching, display: Display) 
         display: Shown what happens.
 
     Raises:
-        UsageError: It is not said what to watch, or a comparison can never work.
+        UsageError: It is not said what to watch, a flag means nothing here, or a comparison can never work.
         EnvironmentProblem: State or status file cannot be used.
     """
+    _refuse(wish, settings, watching)
     switch = Switch(watching.status_file)
 
     def go_on() -> None:
@@ -103,19 +104,36 @@ def watch(wish: Wish, settings: Settings, watching: Watching, display: Display) 
     source = comparers[0].source
     pinned = source.resolve(wish.control) if isinstance(wish.control, str) else None
     orders = Orders(
-        branch=Branch(source, _tips(wish, comparers[0].kind), _choice(watching), watching.begin),
+        branch=Branch(source, _tips(wish, comparers[0].kind), _choice(watching), _begin(wish, watching)),
         controls=Controls(source, pinned),
         interval_s=watching.interval_s,
         switch=switch,
         commit_file=watching.commit_file,
     )
+    couriers = _couriers(watching)
     with open_state(watching.state) as state, ThreadPoolExecutor(1, "build-ahead") as ahead:
         reports = AlarmReports(state, source, wish, settings)
         doing = _Doing(comparers, source, state, ahead if builds_ahead(comparers[-1].settings) else None, display)
         work = Work(doing.compare, judge, doing.confirm, doing.search) if watching.alarms else Work(doing.compare)
-        couriers = [reports, *_couriers(watching)]
-        tally = keep_watching(orders, work, state, couriers=couriers, say=display.say)
-    return _code(tally)
+        tally = keep_watching(orders, work, state, couriers=[reports, *couriers], say=display.say)
+        return _code(
+            tally, worse=any(_is_worse(state.alarms.find(alarm)) for alarm in tally.alarms), failed=doing.failed
+        )
+
+
+def _refuse(wish: Wish, settings: Settings, watching: Watching) -> None:
+    """Refuse what means nothing to a watcher: a flag is never accepted and then ignored."""
+    if isinstance(wish.control, Programs) or isinstance(wish.treatment, Programs) or wish.self_check:
+        raise UsageError("a watcher compares commits, and no ready programs", hint="`harness compare` does that")
+    if settings.dry_run:
+        raise UsageError("what a watcher will do depends on commits to come", hint="`harness run --dry_run` has a plan")
+    if wish.treatment is not None and watching.begin is not None:
+        raise UsageError("--since and --commit both say where to begin", hint="leave one of them out")
+
+
+def _begin(wish: Wish, watching: Watching) -> str | None:
+    """The commit after which the first start begins; FAI-PEP says it with `--commit`."""
+    return wish.treatment if isinstance(wish.treatment, str) else watching.begin
 
 
 def _tips(wish: Wish, kind: str) -> tuple[str, ...]:
@@ -141,14 +159,18 @@ def _couriers(watching: Watching) -> list[Courier]:
     return couriers
 
 
-def _code(tally: Tally) -> ExitCode:
-    """What ended watching amounts to; one that a person stopped was not told of anything new."""
+def _is_worse(alarm: Alarm | None) -> bool:
+    return alarm is not None and alarm.sign.kind != ChangeKind.IMPROVEMENT
+
+
+def _code(tally: Tally, *, worse: bool, failed: bool) -> ExitCode:
+    """What ended watching amounts to."""
     codes = [ExitCode.OK]
-    if tally.alarms:
+    if worse:
         codes.append(ExitCode.REGRESSION)
     if tally.unreachable or tally.troubled:
         codes.append(ExitCode.ENVIRONMENT)
-    if tally.commits[Progress.FAILED]:
+    if failed or tally.commits[Progress.FAILED]:
         codes.append(ExitCode.BENCHMARK_FAILED)
     return gravest(codes)
 
@@ -172,19 +194,26 @@ class _Doing:
         self._state = state
         self._ahead = ahead
         self._display = display
+        self.failed = False
+        """Whether a benchmark failed that was to be compared."""
 
     def compare(self, control: Commit, treatment: Commit) -> Compared:
         """Every benchmark on every device."""
         self._build_ahead(treatment)
         self._display.say(f"{treatment.short} {treatment.subject}")
-        points: list[Point] = []
+        results: list[Result] = []
         for comparer in self._comparers:
             try:
-                results = comparer.compare(control, treatment, resume=True)
+                results.extend(comparer.compare(control, treatment, resume=True))
             except ControlFailed as error:
                 return Compared(progress=Progress.FAILED, why=error.message, control_failed=True)
-            points.extend(point for result in results if (point := _point(result, control.id)) is not None)
-        return Compared(points=tuple(points))
+        points = tuple(point for result in results if (point := _point(result, control.id)) is not None)
+        failed = [result for result in results if _has_failed(result)]
+        self.failed = self.failed or bool(failed)
+        if not points:
+            return Compared(progress=Progress.FAILED, why=(failed or results)[0].reason or "nothing was measured")
+        why = f"{len(failed)} of {len(results)} benchmarks failed: {failed[0].reason}" if failed else ""
+        return Compared(points=points, why=why)
 
     def confirm(self, alarm: Alarm) -> Confirmation:
         """The builds around a change, held against one another."""
@@ -194,8 +223,8 @@ class _Doing:
         budget = _VERIFYING * comparer.most_pairs
         (result, *_) = comparer.compare(before, after, run_type="verify", narrowed=narrowed, most_pairs=budget)
         comparison = result.comparison
-        if comparison is None:
-            return Confirmation(confirmed=False, why=result.reason or "it gave no pair")
+        if comparison is None or _has_failed(result):
+            raise BenchmarkFailed(f"it could not be measured again: {result.reason or 'it gave no pair'}")
         wanted = Verdict.IMPROVEMENT if alarm.sign.kind == ChangeKind.IMPROVEMENT else Verdict.REGRESSION
         return Confirmation(
             confirmed=comparison.told is wanted,
@@ -209,7 +238,11 @@ class _Doing:
         commits = (before, *self._source.between(before, after))
         if len(commits) == 2:
             return searched(_verified_alone(alarm, after), commits)
-        begun = Search.model_validate(progress) if progress is not None else Search.begin([one.id for one in commits])
+        begun = (
+            Search.begin([one.id for one in commits], _verified_ratios(alarm))
+            if progress is None
+            else Search.model_validate(progress)
+        )
         comparer = self._comparer(alarm.sign.device)
         ended, finding = search(begun, commits, _narrowed(alarm), comparer, progress=self._display, save=save)
         return searched(finding, commits, ended)
@@ -236,6 +269,11 @@ def _built(comparer: Comparer, commit: Commit) -> None:
         comparer.bring(commit)
     except HarnessError:
         return  # told when its turn comes
+
+
+def _has_failed(result: Result) -> bool:
+    """Whether it should have numbers and has none."""
+    return not result.ok and result.outcome not in {Outcome.SKIPPED, Outcome.UNSUPPORTED}
 
 
 def _point(result: Result, control: str) -> Point | None:
@@ -287,11 +325,22 @@ def _verified(result: Result, comparison: Comparison) -> Document:
     }
 
 
+def _verification(alarm: Alarm) -> Document:
+    """What verifying an alarm said."""
+    said = alarm.document.get("confirmation")
+    document = said.get("document") if isinstance(said, dict) else None
+    return document if isinstance(document, dict) else {}
+
+
+def _verified_ratios(alarm: Alarm) -> tuple[float, ...]:
+    """The pairs that verified it: a search between the same two commits need not measure them again."""
+    ratios = _verification(alarm).get("log_ratios")
+    return tuple(float(one) for one in ratios if isinstance(one, int | float)) if isinstance(ratios, list) else ()
+
+
 def _verified_alone(alarm: Alarm, commit: Commit) -> Finding:
     """The only commit in question, proven by the pairs that verified the alarm."""
-    said = alarm.document["confirmation"]
-    document = said["document"] if isinstance(said, dict) else {}
-    stored = document["comparison"] if isinstance(document, dict) else {}
+    stored = _verification(alarm).get("comparison")
     comparison = Comparison.model_validate({**(stored if isinstance(stored, dict) else {}), "pairs": ()})
     evidence = comparison.evidence
     culprit = Culprit(

@@ -68,7 +68,7 @@ class Tally:
         commits: How many ended how.
         alarms: Identities of the alarms that were confirmed.
         unreachable: Whether the last look for new commits failed.
-        troubled: Whether a commit waits because of device, tool or disk.
+        troubled: Whether a commit, an alarm or news wait because of device, tool, disk or receiver.
     """
 
     commits: Counter[Progress]
@@ -147,7 +147,8 @@ class _Watcher:
         if self._off():
             self._say(f"{self._orders.switch.file} says 0: stopped; write 1 into it before the next start")
         self._doing("stopped")
-        return Tally(self._taking.ended, tuple(self._pursuit.confirmed), self._unreachable, self._taking.troubled)
+        troubled = any(part.troubled for part in (self._taking, self._pursuit, self._outbox))
+        return Tally(self._taking.ended, tuple(self._pursuit.confirmed), self._unreachable, troubled)
 
     def _go_on(self) -> None:
         while not self._off():

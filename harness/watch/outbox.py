@@ -55,6 +55,12 @@ class Outbox:
         self._patience = patience
         self._say = say
         self._rests = dict.fromkeys(self._couriers, _Rest())
+        self._refused = False
+
+    @property
+    def troubled(self) -> bool:
+        """Whether news wait because they could not be delivered, or were refused."""
+        return self._refused or any(rest.failures for rest in self._rests.values())
 
     @property
     def next(self) -> float:
@@ -91,6 +97,7 @@ class Outbox:
 
     def _failed(self, letter: Letter, error: DeliveryFailed, *, final: bool) -> None:
         rest = self._rests[letter.courier]
+        self._refused = self._refused or final
         if not error.final:
             rest = replace(rest, failures=rest.failures + 1)
             pause_s = _RHYTHM.pause_s(rest.failures, self._timing.chance())

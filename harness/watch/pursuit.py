@@ -68,6 +68,11 @@ class Pursuit:
         """Moment of the monotonic clock when there may be something to do; `inf` when there is nothing."""
         return min((self._later.get(alarm.sign.identity, -math.inf) for alarm in self._due()), default=math.inf)
 
+    @property
+    def troubled(self) -> bool:
+        """Whether verifying or searching broke down, and is to be tried again."""
+        return any(alarm.sign.identity in self._later for alarm in self._due())
+
     def step(self, doing: Callable[[str], None]) -> bool:
         """Take one alarm one stage further; False when none is due.
 

@@ -31,8 +31,8 @@ FAI_PEP = """
 
 
 def known_flags() -> set[str]:
-    """The flags of a run, as its help shows them."""
-    arguments = app["run"].assemble_argument_collection()
+    """The flags of a run and of a watcher, which `--interval` makes of it, as their help shows them."""
+    arguments = [argument for command in ("run", "watch") for argument in app[command].assemble_argument_collection()]
     return {name for argument in arguments for name in argument.names}
 
 

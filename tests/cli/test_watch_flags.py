@@ -1,0 +1,106 @@
+"""What the continuous mode refuses before it touches anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from tests.cli.project import Project, generic, one_test
+from tests.e2e.repositories import need, run
+
+
+@pytest.fixture
+def asked(project: Project, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Flags of a specification with two benchmarks, and of a repository."""
+    need("git")
+    for name, value in project.environment.items():
+        if name.startswith("HARNESS_"):
+            monkeypatch.setenv(name, value)
+    spec = project.write("spec.json", generic(one_test("a", "{program}"), one_test("b", "{program}")))
+    for name in ("old", "new"):
+        project.write(name, "#!/bin/sh\n").chmod(0o755)
+    monkeypatch.chdir(project.folder)
+    folder = project.folder / "user"
+    folder.mkdir()
+    run(folder, "git", "init", "--quiet", "--initial-branch=main")
+    run(folder, "git", "commit", "--quiet", "--allow-empty", "-m", "Begin")
+    return ["-b", str(spec), "--repo_dir", str(folder)]
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    return int(str(ended.value.code)), capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--dry_run"], "depends on commits to come"),
+        (["--self_check"], "compares the installed runner with itself"),
+        (["--control_program", "./old", "--treatment_program", "./new"], "no ready programs"),
+        (["--since", "main~3", "--commit", "main~3"], "both say where to begin"),
+        (["--interval", "-1"], "is no time to wait"),
+        (["--interval", "nan"], "is no time to wait"),
+        (["--step", "0"], "names no commit"),
+        (["--on_alarm", ""], "names no command"),
+        (["--on_alarm", "tell 'me"], "close every quotation mark"),
+        (["--hook", "ftp://example.org/secret"], "is no http(s) URL"),
+        (["--intervall", "5"], "did you mean --interval?"),
+    ],
+)
+def test_flags_that_mean_nothing_are_refused(
+    asked: list[str], project: Project, capsys: pytest.CaptureFixture[str], flags: list[str], said: str
+) -> None:
+    code, error = told(capsys, "watch", *asked, *flags)
+    assert code == 2
+    assert said in error
+    assert "ftp://" not in error, "paths of web hooks are secrets"
+    assert not (project.folder / "results" / "watch.db").exists(), "nothing was begun"
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--dry_run"], "depends on the answers"),
+        (["--control", "v1"], "name them with --good and --bad alone"),
+        (["--treatment", "v2"], "name them with --good and --bad alone"),
+    ],
+)
+def test_a_search_is_told_its_ends_alone(
+    asked: list[str], capsys: pytest.CaptureFixture[str], flags: list[str], said: str
+) -> None:
+    code, error = told(capsys, "bisect", *asked, "--good", "v1", "--bad", "v2", *flags)
+    assert code == 2
+    assert said in error
+
+
+@pytest.mark.parametrize("command", ["watch", "bisect"])
+def test_a_folder_without_a_repository_is_a_mistake(
+    asked: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    ends = ("--good", "v1", "--bad", "v2") if command == "bisect" else ()
+    code, error = told(capsys, command, *asked[:3], str(tmp_path), *ends)
+    assert code == 2
+    assert f"{tmp_path} is no git repository" in error
+
+
+@pytest.mark.parametrize("command", ["watch", "bisect"])
+def test_it_must_be_said_where_commits_come_from(
+    asked: list[str], capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    ends = ("--good", "v1", "--bad", "v2") if command == "bisect" else ()
+    code, error = told(capsys, command, *asked[:2], *ends)
+    assert code == 2
+    assert "--repo_dir" in error
+
+
+def test_without_a_state_there_is_no_status(
+    asked: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, error = told(capsys, "status", "--state", str(tmp_path / "none.db"))
+    assert code == 2
+    assert "there is no state" in error
+    assert not (tmp_path / "none.db").exists()

@@ -1,0 +1,134 @@
+"""`harness bisect` on a real repository of a real runner."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.project import Outcome, Project, command
+from tests.e2e.repositories import need
+from tests.e2e.watched import Watch, watch_of
+from tests.processes import wait_until
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Watch:
+    need("git", "g++")
+    return watch_of(Project(tmp_path, tmp_path / "cache"))
+
+
+def work(watch: Watch, last: int, *, slower: dict[int, float], broken: tuple[int, ...] = ()) -> None:
+    for number in range(1, last + 1):
+        watch.work.commit(f"Change {number}", slower=slower.get(number, 0.0), breaks=number in broken)
+
+
+def ends(watch: Watch) -> tuple[str, ...]:
+    return ("--good", watch.work.commits[0], "--bad", watch.work.commits[-1])
+
+
+def bisect(watch: Watch, *arguments: str) -> Outcome:
+    return watch.harness(*ends(watch), *arguments, command="bisect")
+
+
+def named(watch: Watch, done: Outcome) -> list[int]:
+    """Numbers of the commits that the table names, in order."""
+    short = {commit[:12]: number for number, commit in enumerate(watch.work.commits)}
+    rows = re.findall(r"^│\s*([0-9a-f]{12})\s*│", done.stdout, re.MULTILINE)
+    return [short[row] for row in rows]
+
+
+def test_the_commit_that_made_it_slower_is_found(watch: Watch) -> None:
+    work(watch, 24, slower={17: 0.05})
+    done = bisect(watch)
+    assert done.code == 0, done.stderr + done.stdout
+    assert named(watch, done) == [17]
+    assert "Change 17" in done.stdout
+    assert "not proven" not in done.stdout
+    assert done.stderr.count("building") < 24, "not every commit was built"
+
+
+def test_commits_that_do_not_build_are_passed_over_and_suspected_with_the_next(watch: Watch) -> None:
+    work(watch, 10, slower={6: 0.05}, broken=(2, 5, 8))
+    done = bisect(watch)
+    assert done.code == 0, done.stderr + done.stdout
+    assert named(watch, done) == [5, 6], "one of two: the first of them does not build"
+
+
+def test_two_culprits_are_told_apart(watch: Watch) -> None:
+    work(watch, 12, slower={3: 0.06, 9: 0.05})
+    done = bisect(watch)
+    assert done.code == 0, done.stderr + done.stdout
+    assert named(watch, done) == [3, 9]
+
+
+def test_a_bad_commit_that_is_faster_is_an_improvement_that_is_found_too(watch: Watch) -> None:
+    work(watch, 8, slower={3: -0.06})
+    done = bisect(watch)
+    assert done.code == 0, done.stderr + done.stdout
+    assert named(watch, done) == [3]
+    assert re.search(r"│\s*-\d+\.\d+%", done.stdout), "what it changed is signed"
+
+
+def test_between_equals_nothing_is_found_and_nobody_accused(watch: Watch) -> None:
+    work(watch, 6, slower={})
+    done = bisect(watch, "--pairs", "80")
+    assert done.code == 5, done.stderr + done.stdout
+    assert "evidence" not in done.stdout
+
+
+def test_ends_that_cannot_be_built_are_told(watch: Watch) -> None:
+    work(watch, 3, slower={}, broken=(3,))
+    done = bisect(watch)
+    assert done.code == 3
+    assert "no_such_header_anywhere.h" in done.stderr
+
+
+def test_an_interrupted_search_goes_on_where_it_was(watch: Watch) -> None:
+    work(watch, 20, slower={11: 0.05})
+    asked = watch.asked(*ends(watch), command="bisect")
+    kept = watch.project.cache / "bisect"
+    process = subprocess.Popen(
+        command(*asked), cwd=watch.project.folder, env=watch.project.environment, stderr=subprocess.PIPE, text=True
+    )
+    with process:
+        try:
+            wait_until(lambda: len(list(kept.glob("*.json"))) == 1 and heard(kept) >= 2)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    before = heard(kept)
+    done = bisect(watch, "--resume")
+    assert done.code == 0, done.stderr + done.stdout
+    assert named(watch, done) == [11]
+    first = re.search(r"^(\d+) pairs; suspected", done.stderr, re.MULTILINE)
+    assert first is not None
+    assert int(first[1]) > 4 * before, "the pairs from before count"
+    assert not list(kept.glob("*.json")), "nothing is left to go on with"
+
+
+def heard(kept: Path) -> int:
+    """How many answers a search has heard."""
+    (file,) = kept.glob("*.json")
+    return file.read_text().count('"purpose"')
+
+
+def test_the_same_commit_twice_is_a_mistake(watch: Watch) -> None:
+    work(watch, 1, slower={})
+    done = watch.harness("--good", "main", "--bad", "main", command="bisect")
+    assert done.code == 2
+    assert "name two commits" in done.stderr
+
+
+def test_a_good_commit_that_is_newer_than_the_bad_one_is_a_mistake(watch: Watch) -> None:
+    work(watch, 2, slower={})
+    done = watch.harness("--good", "main", "--bad", "main~1", command="bisect")
+    assert done.code == 2
+    assert "is not before" in done.stderr

@@ -1,0 +1,175 @@
+"""Which commits a watcher measures, where it begins, and what it remembers of that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.watch.records import Progress
+from tests.cli.project import Project
+from tests.e2e.repositories import need
+from tests.e2e.watched import Watch, watch_of
+
+pytestmark = pytest.mark.slow
+
+WEEK_S = 7 * 24 * 3600
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Watch:
+    need("git", "g++")
+    return watch_of(Project(tmp_path, tmp_path / "cache"))
+
+
+def measured(watch: Watch) -> list[str]:
+    """Commits that were dealt with by comparing them, oldest first."""
+    with watch.looked_at() as state:
+        return [entry.commit.id for entry in state.commits.those(Progress.DONE)]
+
+
+def controls(watch: Watch) -> set[str | None]:
+    with watch.looked_at() as state:
+        return {entry.control for entry in state.commits.those(Progress.DONE)}
+
+
+def test_without_a_word_the_newest_commit_alone_is_measured(watch: Watch) -> None:
+    for number in range(1, 4):
+        watch.work.commit(f"Change {number}", same=True)
+    assert watch.harness().code == 0
+    assert measured(watch) == watch.work.commits[3:]
+    assert controls(watch) == {watch.work.commits[0]}, "the first of its week"
+
+
+def test_each_third_commit_is_measured_and_at_last_the_newest(watch: Watch) -> None:
+    for number in range(1, 9):
+        watch.work.commit(f"Change {number}", same=True)
+    asked = ("--since", watch.work.commits[0], "--step", "3", "--interval", "1")
+    with watch.running(*asked) as process:
+        watch.wait_for(watch.work.commits[8], process)
+    assert measured(watch) == [watch.work.commits[number] for number in (3, 6, 8)]
+    assert watch.counts() == {Progress.DONE: 3, Progress.SKIPPED: 5}
+    with watch.looked_at() as state:
+        assert {entry.why for entry in state.commits.those(Progress.SKIPPED)} == {
+            "--step 3: only each 3th commit is measured"
+        }
+
+
+def test_merge_commits_may_be_passed_over(watch: Watch) -> None:
+    watch.work.commit("Change 1", same=True)
+    merge = watch.work.merge("Join")
+    newest = watch.work.commit("Change 2", same=True)
+    assert watch.harness("--since", watch.work.commits[0], "--no-merges").code == 0
+    with watch.looked_at() as state:
+        (passed,) = state.commits.those(Progress.SKIPPED)
+    assert (passed.commit.id, passed.why) == (merge, "a merge commit")
+    assert measured(watch)[-1] == newest
+
+
+def test_the_commit_file_says_where_to_begin_and_afterwards_how_far_it_is(watch: Watch) -> None:
+    for number in range(1, 5):
+        watch.work.commit(f"Change {number}", same=True)
+    file = watch.project.write("commit", f"{watch.work.commits[2]}\n")
+    assert watch.harness("--commit_file", file).code == 0
+    assert measured(watch) == watch.work.commits[3:]
+    assert file.read_text().strip() == watch.work.commits[4]
+
+
+def test_fai_peps_way_to_say_where_to_begin_is_understood(watch: Watch) -> None:
+    for number in range(1, 4):
+        watch.work.commit(f"Change {number}", same=True)
+    asked = ("--ab_testing", "--base_commit", watch.work.commits[0], "--commit", watch.work.commits[1])
+    assert watch.harness(*asked).code == 0
+    assert measured(watch) == watch.work.commits[2:]
+    assert controls(watch) == {watch.work.commits[0]}
+
+
+def test_a_commit_is_held_against_the_first_of_its_week(tmp_path: Path) -> None:
+    need("git", "g++")
+    watch = watch_of(Project(tmp_path, tmp_path / "cache"), every_s=WEEK_S // 3)
+    for number in range(1, 7):
+        watch.work.commit(f"Change {number}", same=True)
+    assert watch.harness("--since", watch.work.commits[0]).code == 0
+    with watch.looked_at() as state:
+        held = {entry.commit.id: entry.control for entry in state.commits.those(Progress.DONE)}
+    names = watch.work.commits
+    # the first of a week is held against the first of the week before: nothing is held against itself
+    assert [held[name] for name in names[1:]] == [names[number] for number in (0, 0, 0, 3, 3, 3)]
+
+
+def test_fai_peps_command_line_watches_until_the_status_file_says_0(watch: Watch) -> None:
+    watch.work.commit("Change 1", same=True)
+    switch, commits = watch.project.folder / "status", watch.project.write("commit", watch.work.commits[0])
+    plain = watch.asked("--interval", "1", "--status_file", switch, "--commit_file", commits)[1:]
+    asked = (*plain, "--repo", "git", "--regression", "--ab_testing", "--same_host", "--platforms", "host")
+    with watch.started(*asked) as process:
+        watch.wait_for(watch.work.commits[1], process)
+        assert switch.read_text() == "1\n"
+        switch.write_text("0")
+        assert process.wait(30) == 0
+    assert "stopped; write 1 into it before the next start" in watch.said
+    assert commits.read_text().strip() == watch.work.commits[1]
+
+
+def test_the_status_file_stops_a_comparison_after_its_pair_which_counts_later(watch: Watch) -> None:
+    watch.work.commit("Change 1")
+    switch = watch.project.folder / "status"
+    long = ("--since", watch.work.commits[0], "--pairs", "2000", "--precision", "0.00001")
+    with watch.running(*long, "--interval", "1", "--status_file", switch) as process:
+        watch.wait_until(lambda: "comparing on" in watch.said, process)
+        switch.write_text("0")
+        assert process.wait(30) == 0
+    assert watch.counts() == {Progress.WAITING: 1}
+    switch.write_text("1")
+    assert watch.harness("--since", watch.work.commits[0], "--pairs", "8", "--status_file", switch).code == 0
+    assert measured(watch) == watch.work.commits[1:]
+
+
+def test_history_that_is_rewritten_is_followed(watch: Watch) -> None:
+    watch.work.commit("Change 1", same=True)
+    gone = watch.work.commit("Change 2", same=True)
+    asked = ("--since", watch.work.commits[0])
+    assert watch.harness(*asked).code == 0
+    watch.work.git("reset", "--quiet", "--hard", watch.work.commits[1])
+    other = watch.work.commit("Another change 2", same=True)
+    done = watch.harness(*asked)
+    assert done.code == 0
+    assert "history was rewritten" in done.stderr
+    assert measured(watch) == [watch.work.commits[1], gone, other]
+
+
+def test_a_commit_whose_runner_crashes_is_no_success_and_stops_no_other(watch: Watch) -> None:
+    watch.work.commit("Change 1", crashes=True)
+    watch.work.commit("Change 2")
+    done = watch.harness("--since", watch.work.commits[0], "--pairs", "6")
+    assert done.code == 4, done.stderr
+    assert watch.counts() == {Progress.FAILED: 1, Progress.DONE: 1}
+    with watch.looked_at() as state:
+        (failed,) = state.commits.those(Progress.FAILED)
+    assert failed.commit.id == watch.work.commits[1]
+    assert "SIGABRT" in failed.why
+
+
+def test_a_control_that_crashes_is_named_by_the_commits_that_it_leaves_unmeasured(watch: Watch) -> None:
+    watch.work.commit("Change 1", crashes=True)
+    watch.work.commit("Change 2")
+    done = watch.harness("--base_commit", watch.work.commits[1], "--pairs", "6")
+    assert done.code == 4
+    with watch.looked_at() as state:
+        (failed,) = state.commits.those(Progress.FAILED)
+    assert "the control cannot be measured" in failed.why
+    assert watch.series() == []
+
+
+def test_a_control_that_does_not_build_is_replaced_by_the_next_of_its_week(tmp_path: Path) -> None:
+    need("git", "g++")
+    watch = watch_of(Project(tmp_path, tmp_path / "cache"), every_s=WEEK_S // 3)
+    for number in range(1, 7):
+        watch.work.commit(f"Change {number}", breaks=number == 3)
+    names = watch.work.commits
+    done = watch.harness("--since", names[3], "--pairs", "6")
+    assert done.code == 0, done.stderr
+    assert f"the control {names[3][:12]} cannot be built" in done.stderr
+    with watch.looked_at() as state:
+        held = {entry.commit.id: entry.control for entry in state.commits.those(Progress.DONE)}
+    assert held == {names[4]: names[0], names[5]: names[4], names[6]: names[4]}

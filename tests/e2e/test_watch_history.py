@@ -1,0 +1,120 @@
+"""A watcher of a real repository of a real runner: what is said of which commit, and of which nothing."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from harness.core.trend import ChangeKind
+from harness.watch.records import Fate, Progress, Stage
+from tests.cli.project import Project
+from tests.e2e.repositories import need
+from tests.e2e.watched import Watch, culprits, documents, watch_of
+
+pytestmark = pytest.mark.slow
+
+FEW = ("--pairs", "10")
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Watch:
+    need("git", "g++")
+    return watch_of(Project(tmp_path, tmp_path / "cache"), every_s=4 * 3600)
+
+
+@pytest.mark.parametrize(("seed", "gain"), [(1, 0.015), (2, 0.03)])
+def test_of_64_commits_those_that_changed_something_are_named_and_no_other(
+    watch: Watch, seed: int, gain: float
+) -> None:
+    chance = random.Random(seed)
+    places = chance.randrange(12, 24), chance.randrange(28, 38), chance.randrange(44, 54)
+    for number in range(1, 65):
+        slower = {places[0]: 0.03, places[2]: -gain}.get(number, 0.0)
+        same = number not in {*places, places[1] + 1} and chance.random() < 0.3
+        watch.work.commit(f"Change {number}", slower=slower, breaks=number == places[1], same=same)
+    culprit, broken, better = (watch.work.commits[place] for place in places)
+
+    done = watch.harness("--since", watch.work.commits[0], *watch.diary, *FEW)
+
+    assert done.code == 1, done.stderr
+    assert watch.counts() == {Progress.DONE: 63, Progress.BUILD_FAILED: 1}
+    with watch.looked_at() as state:
+        entry = state.commits.find(broken)
+        controls = {placed.point.control for series in state.points.every_series() for placed in series.points}
+    assert entry is not None
+    assert "no_such_header_anywhere.h" in entry.why
+    assert len(controls) == 2, "each week has its control"
+
+    slow, *others = watch.alarms()
+    assert slow.sign.kind == ChangeKind.STEP
+    report = watch.report(slow)
+    assert culprits(report) == [culprit]
+    effect = report["search"]["culprits"][0]["step"]
+    assert effect["low"] < 0.03 < effect["high"]
+    told = {event: [key for key, document in documents(watch) if document["event"] == event] for event in EVENTS}
+    if gain < 0.03:
+        (fast,) = others
+        assert (fast.sign.kind, fast.stage) == (ChangeKind.IMPROVEMENT, Stage.TOLD)
+        assert culprits(watch.report(fast)) == [better]
+        assert slow.stage is Stage.TOLD
+        assert {event: len(keys) for event, keys in told.items()} == {"confirmed": 2, "bisected": 2, "closed": 0}
+    else:
+        assert others == []
+        assert slow.stage is Stage.CLOSED
+        assert "it is over with" in report["why"]
+        assert {event: len(keys) for event, keys in told.items()} == {"confirmed": 1, "bisected": 1, "closed": 1}
+    assert len(watch.told()) == len(set(watch.told())) == sum(map(len, told.values()))
+    assert set(watch.letters()) == {Fate.DELIVERED}
+
+    again = watch.harness("--since", watch.work.commits[0], *watch.diary, *FEW)
+    assert again.code == 0, again.stderr
+    assert len(watch.told()) == sum(map(len, told.values())), "nothing is told twice"
+    assert watch.counts() == {Progress.DONE: 63, Progress.BUILD_FAILED: 1}
+
+
+EVENTS = ("confirmed", "bisected", "closed")
+
+
+def test_a_repository_may_grow_while_it_is_watched(watch: Watch) -> None:
+    chance, switch = random.Random(3), watch.project.folder / "switch"
+    first = watch.work.commits[0]
+    slower, broken = 9, 13
+    asked = ("--since", first, "--interval", "1", "--status_file", switch, *watch.diary, *FEW)
+    with watch.running(*asked) as process:
+        number = 0
+        for size in (3, 5, 4, 8, 4):
+            for _ in range(size):
+                number += 1
+                watch.work.commit(f"Change {number}", slower=0.03 if number == slower else 0.0, breaks=number == broken)
+            watch.wait_until(lambda: any(watch.counts().values()), process)
+            if chance.random() < 0.5:  # sometimes it catches up, sometimes it is overtaken
+                watch.wait_for(watch.work.commits[-1], process)
+        watch.wait_for(watch.work.commits[-1], process)
+        assert watch.status()["alive"] is True
+        switch.write_text("0\n")
+        code = process.wait(30)
+    assert code == 1
+    assert f"{switch} says 0" in watch.said
+    assert watch.counts() == {Progress.DONE: number - 1, Progress.BUILD_FAILED: 1}
+    (alarm,) = watch.alarms()
+    assert culprits(watch.report(alarm)) == [watch.work.commits[slower]]
+    assert [document["event"] for _, document in documents(watch)] == ["confirmed", "bisected"]
+    assert len(watch.told()) == 2
+    status = watch.status()
+    assert (status["holder"], status["doing"]["what"]) == (None, "stopped")
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_commits_that_change_nothing_raise_no_alarm(watch: Watch, same: bool) -> None:
+    for number in range(1, 31):
+        watch.work.commit(f"Change {number}", same=same)
+    done = watch.harness("--since", watch.work.commits[0], "--pairs", "6", *watch.diary)
+    assert done.code == 0, done.stderr
+    assert watch.counts() == {Progress.DONE: 30}
+    assert watch.alarms() == []
+    assert watch.told() == []
+    (series,) = watch.series()
+    assert {placed.commit for placed in series.points} == set(watch.work.commits[1:])
+    assert all((placed.point.error is None) is same for placed in series.points), "equal bytes are not measured"

@@ -1,0 +1,74 @@
+"""A watcher of commits on phones, one of which goes away in the middle."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from harness.watch.records import Progress
+from tests.e2e.desk import Desk, identity
+from tests.e2e.repositories import need
+from tests.e2e.watched import Watch, watch_of
+
+pytestmark = pytest.mark.slow
+
+FEW = ("--pairs", "6")
+
+
+@pytest.fixture
+def watch(desk: Desk) -> Watch:
+    need("git", "g++")
+    found = watch_of(desk.project)
+    for number in range(1, 4):
+        found.work.commit(f"Change {number}")
+    return found
+
+
+def on(desk: Desk, *chosen: int) -> tuple[str, ...]:
+    return ("-p", "android", "-d", ",".join(desk.phones[number].serial for number in chosen), "--return_timeout", "1")
+
+
+def test_every_phone_has_its_series(watch: Watch, desk: Desk) -> None:
+    asked = ("--since", watch.work.commits[0], *on(desk, 0, 1), *FEW)
+    done = watch.harness(*asked, HARNESS_ADB_SERVER=desk.lab.server)
+    assert done.code == 0, done.stderr
+    series = watch.series()
+    assert {one.device for one in series} == {identity(phone) for phone in desk.phones[:2]}
+    for one in series:
+        assert [placed.commit for placed in one.points] == watch.work.commits[1:]
+
+
+def test_a_commit_whose_phone_went_away_waits_for_its_return(watch: Watch, desk: Desk) -> None:
+    phone = desk.phones[0]
+    asked = ("--since", watch.work.commits[0], *on(desk, 0), "--pairs", "40", "--precision", "0.00001")
+    with watch.running(*asked, **desk.lab.environment) as process:
+        watch.wait_until(lambda: watch.said.count("comparing on") == 2, process, 90)
+        phone.unplug()
+        assert process.wait(60) == 3
+    assert "did not come back within 1 s" in watch.said
+    lost = watch.counts()
+    assert lost[Progress.WAITING] >= 1
+    assert Progress.FAILED not in lost
+    assert "did not come back" in watch.status()["trouble"]["error"]
+
+    phone.plug()
+    phone.wait()
+    done = watch.harness("--since", watch.work.commits[0], *on(desk, 0), *FEW, HARNESS_ADB_SERVER=desk.lab.server)
+    assert done.code == 0, done.stderr
+    assert watch.counts() == {Progress.DONE: 3}
+    (series,) = watch.series()
+    assert [placed.commit for placed in series.points] == watch.work.commits[1:]
+    assert watch.status()["trouble"] is None
+
+
+def test_two_platforms_are_measured_by_one_watcher(watch: Watch, desk: Desk) -> None:
+    phone = desk.phones[0]
+    asked = ("--since", watch.work.commits[1], "--platforms", "host", "android", "--interval", "3600", *FEW)
+    with watch.running(*asked, **desk.lab.environment) as process:
+        watch.wait_for(watch.work.commits[3], process)
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+    devices = {one.device for one in watch.series()}
+    assert len(devices) == 2
+    assert identity(phone) in devices

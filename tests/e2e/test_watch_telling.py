@@ -1,0 +1,164 @@
+"""Who is told of an alarm: a command, a web hook, a page, and whoever asks for the status."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import shlex
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from harness.watch.records import Progress, Stage
+from tests.cli.project import Project
+from tests.e2e.repositories import need
+from tests.e2e.watched import Watch, culprits, watch_of
+
+pytestmark = pytest.mark.slow
+
+FEW = ("--pairs", "8")
+SECRET = "between us"
+
+
+@dataclass
+class Hook:
+    """A web hook, and what was posted to it.
+
+    Attributes:
+        url: Where it listens.
+        answer: The status of every answer.
+        posted: Headers and bodies.
+    """
+
+    url: str
+    answer: int = 200
+    posted: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+
+
+@pytest.fixture
+def hook() -> Iterator[Hook]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            found.posted.append((dict(self.headers), body))
+            self.send_response(found.answer)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name is http.server's
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        found = Hook(f"http://127.0.0.1:{server.server_port}/hooks/perf?token=hidden")
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield found
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Watch:
+    need("git", "g++")
+    found = watch_of(Project(tmp_path, tmp_path / "cache"))
+    for number in range(1, 9):
+        found.work.commit(f"Change {number}", slower=0.05 if number == 5 else 0.0)
+    return found
+
+
+def test_news_that_could_not_be_delivered_is_delivered_by_the_next_start_and_then_never_again(
+    watch: Watch, hook: Hook
+) -> None:
+    works = watch.project.folder / "works"
+    tell = watch.project.write("tell.sh", f'test -e {works} && exec sh {watch.project.folder}/diary.sh "$1"\n')
+    command = shlex.join(("sh", str(tell), str(watch.project.folder / "diary")))
+    asked = ("--since", watch.work.commits[0], "--on_alarm", command, "--hook", hook.url, *FEW)
+    hook.answer = 503
+
+    first = watch.harness(*asked, HARNESS_HOOK_SECRET=SECRET)
+    assert first.code == 1, first.stderr
+    assert "is not delivered yet: sh ended with exit status 1" in first.stderr
+    assert "http://127.0.0.1 answered 503 Service Unavailable" in first.stderr
+    assert "hidden" not in first.stderr + first.stdout
+    assert SECRET not in first.stderr + first.stdout
+    told = watch.project.harness("status").stdout
+    assert "not delivered by command" in told
+    assert "not delivered by hook" in told
+    (alarm,) = watch.alarms()
+    assert alarm.stage is Stage.BISECTED, "it is told when everybody was told"
+
+    still = watch.harness(*asked, HARNESS_HOOK_SECRET=SECRET)
+    assert still.code == 3, "news that nobody got is no success"
+
+    works.touch()
+    hook.answer = 204
+    hook.posted.clear()
+    mended = watch.harness(*asked, HARNESS_HOOK_SECRET=SECRET)
+    assert mended.code == 0, mended.stderr
+    assert len(watch.told()) == 2
+    assert [headers["X-Harness-Event"] for headers, _ in hook.posted] == ["confirmed", "bisected"]
+    for headers, body in hook.posted:
+        digest = hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
+        assert headers["X-Harness-Signature-256"] == f"sha256={digest}"
+        document = json.loads(body)
+        assert headers["Idempotency-Key"] == document["key"]
+        assert document["alarm"]["document"]["title"] == "m/work"
+    assert [headers["Idempotency-Key"] for headers, _ in hook.posted] == watch.told()
+    assert watch.alarms()[0].stage is Stage.TOLD
+
+    assert watch.harness(*asked, HARNESS_HOOK_SECRET=SECRET).code == 0
+    assert len(hook.posted) == len(watch.told()) == 2
+
+
+def test_the_page_of_an_alarm_names_commit_author_and_a_command_that_measures_it_again(watch: Watch) -> None:
+    done = watch.harness("--since", watch.work.commits[0], *FEW)
+    assert done.code == 1, done.stderr
+    (alarm,) = watch.alarms()
+    report = watch.report(alarm)
+    assert culprits(report) == [watch.work.commits[5]]
+    page = (watch.state.parent / "alarms" / alarm.sign.identity / "alarm.md").read_text()
+    head = page.splitlines()[0]
+    assert f"with commit {watch.work.commits[5][:12]} “Change 5” by A. Author" in head
+    assert "slower" in head
+    assert "](series.svg)" in page
+    again = watch.project.harness(*shlex.split(report["command"])[1:])
+    assert again.code == 1, again.stderr
+    assert again.read()[-1]["comparison"]["verdict"] == "regression"
+
+
+def test_status_tells_what_was_done_and_as_json_everything(watch: Watch) -> None:
+    assert watch.harness("--since", watch.work.commits[0], *FEW).code == 1
+    told = watch.project.harness("status")
+    assert told.code == 0, told.stderr
+    for words in ("no watcher runs", "8 done", "0 open, 1 told", watch.work.commits[8][:12], "m/work"):
+        assert words in told.stdout
+    status = watch.status()
+    assert status["counts"] == {"done": 8}
+    assert status["letters"] == {"delivered": 2}
+    assert status["waiting"] == status["undelivered"] == status["alarms"] == []
+    assert any("bisected: step of m/work" in happening["text"] for happening in status["happenings"])
+
+
+def test_only_measuring_looks_for_no_changes(watch: Watch) -> None:
+    done = watch.harness("--since", watch.work.commits[0], "--no-regression", *FEW)
+    assert done.code == 0, done.stderr
+    assert watch.counts() == {Progress.DONE: 8}
+    assert watch.alarms() == []
+
+
+def test_an_improvement_is_told_and_is_no_failure(tmp_path: Path) -> None:
+    need("git", "g++")
+    watch = watch_of(Project(tmp_path, tmp_path / "cache"))
+    for number in range(1, 9):
+        watch.work.commit(f"Change {number}", slower=-0.05 if number == 5 else 0.0)
+    done = watch.harness("--since", watch.work.commits[0], *watch.diary, *FEW)
+    assert done.code == 0, done.stderr
+    (alarm,) = watch.alarms()
+    assert (alarm.sign.kind, alarm.stage) == ("improvement", Stage.TOLD)
+    assert culprits(watch.report(alarm)) == [watch.work.commits[5]]
+    assert "faster" in (watch.state.parent / "alarms" / alarm.sign.identity / "alarm.md").read_text().splitlines()[0]
+    assert len(watch.told()) == 2
