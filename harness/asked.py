@@ -50,12 +50,15 @@ _OF_A_COMMIT = frozenset({"treatment", "source", "repo_dir", "branch"})
 _OF_BUILDS = frozenset({"repo", "remote_repository", "frameworks_dir", "exec_dir"})
 """Flags that name one commit, and how to get and build it."""
 
+_CONTINUOUS = frozenset({"--interval", "--commit-file", "--status-file", "--step", "--regression", "--platforms"})
+"""Flags of FAI-PEP's continuous mode."""
+
 
 def with_command(tokens: Sequence[str]) -> list[str]:
-    """FAI-PEP's way to start, without a command, means `run`; with `--interval` its continuous mode, `watch`."""
+    """FAI-PEP's way to start, without a command, means `run`; with a flag of its continuous mode, `watch`."""
     if not tokens or tokens[0] in {"--help", "-h", "--version"} or not tokens[0].startswith("-"):
         return list(tokens)
-    continuous = any(token.partition("=")[0] == "--interval" for token in tokens)
+    continuous = any(token.partition("=")[0] in _CONTINUOUS for token in tokens)
     return ["watch" if continuous else "run", *tokens]
 
 

@@ -312,7 +312,7 @@ def _told(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tuple[
         case CycloptsError():
             return str(error), ExitCode.USAGE
         case KeyboardInterrupt():
-            more = "; `--resume` goes on with it" if "compare" in tokens[:1] else ""
+            more = "; `--resume` goes on with it" if tokens[:1] in (["compare"], ["bisect"]) else ""
             return f"interrupted ({error}): what was measured before is kept{more}", ExitCode.INTERRUPTED
         case OSError():
             place = f"{error.filename}: " if error.filename else ""

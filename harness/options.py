@@ -31,7 +31,8 @@ class RunOptions:
     """Specifications, or lists of them (JSON or YAML)."""
 
     only: Annotated[Words, Parameter(group=WHAT)] = None
-    """Keep the benchmarks whose name (`model/identifier`) matches one of these patterns, for example `*q8*`."""
+    """Keep the benchmarks whose name (`model/identifier`) matches one of these patterns: `*q8*`, or `tag:nightly`,
+    `model:mv2`, and any axis of the matrix: `backend:xnnpack_*`."""
 
     skip: Annotated[Words, Parameter(group=WHAT)] = None
     """Leave out the benchmarks whose name matches one of these patterns."""

@@ -159,6 +159,7 @@ class Benchmark(Value):
         sleep_before_run_s: Pause on the device before each launch.
         app: The application that is started in place of a program.
         platform: The kind of device that it needs; None takes any.
+        tags: Words by which it can be chosen.
         statistics: Names of further statistics, beside the standard ones.
         direction: Which way is better, for metrics whose names do not tell; by whole name or without the type.
         operators: Whether each operator is timed too; that costs a little.
@@ -192,6 +193,7 @@ class Benchmark(Value):
     sleep_before_run_s: float = 0.0
     app: App | None = None
     platform: str | None = None
+    tags: tuple[str, ...] = ()
     model_before: HostStep = HostStep()
     model_after: HostStep = HostStep()
     before: HostStep = HostStep()

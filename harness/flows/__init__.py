@@ -6,7 +6,11 @@
       sides       where both runners come from        journal     its pairs on disk
       standings   what a person watches               recomputed  stored verdicts again
       self_check  a runner against itself
-      series      several commits, one after the other
+      series      several commits, one after the other    concluded, recalled   what is told, and was told before
+    watch         the continuous mode                   bisect      the search for a culprit
+      commits     compared for who goes on with it        search      the search with real pairs
+      watch_work  what the loop asks for                  signs       points, and what series of them show
+      alarm_reports  a page for each alarm                status      what a watcher is at
     exports, checks, devices, reports, builds, doctor, first_run  the other commands
     plan, shares, jobs, lowering, reporting, showing              what flows share
 

@@ -15,6 +15,7 @@ from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.files import CachedFile
 from harness.core.protocols import Framework, Platform
 from harness.core.result import Outcome
+from harness.core.values import text
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,24 +83,32 @@ def file_key(file: ModelFile, benchmark: Benchmark) -> str:
 
 
 def select(benchmarks: Sequence[Benchmark], only: Sequence[str], skip: Sequence[str]) -> tuple[Benchmark, ...]:
-    """The benchmarks that the patterns leave.
+    """The benchmarks that the patterns leave: of names, or `tag:NAME`, `model:NAME` and `AXIS:VALUE`.
 
     Raises:
         UsageError: None is left, or a pattern matches nothing.
     """
     for pattern in (*only, *skip):
-        if not any(fnmatchcase(benchmark.title, pattern) for benchmark in benchmarks):
+        if not any(_matches(benchmark, pattern) for benchmark in benchmarks):
             known = ", ".join(benchmark.title for benchmark in benchmarks[:8])
             raise UsageError(f"no benchmark matches `{pattern}`", hint=f"there are: {known}")
     kept = tuple(
         benchmark
         for benchmark in benchmarks
-        if (not only or any(fnmatchcase(benchmark.title, pattern) for pattern in only))
-        and not any(fnmatchcase(benchmark.title, pattern) for pattern in skip)
+        if (not only or any(_matches(benchmark, pattern) for pattern in only))
+        and not any(_matches(benchmark, pattern) for pattern in skip)
     )
     if not kept:
         raise UsageError("no benchmark is left to measure", hint="look at --only and --skip")
     return kept
+
+
+def _matches(benchmark: Benchmark, pattern: str) -> bool:
+    what, colon, wanted = pattern.partition(":")
+    values: dict[str, tuple[str, ...]] = {axis: (text(value),) for axis, value in benchmark.axes.items()}
+    values |= {"model": (benchmark.model.name,), "tag": benchmark.tags}
+    found = any(fnmatchcase(value, wanted) for value in values.get(what, ())) if colon else False
+    return found or fnmatchcase(benchmark.title, pattern)
 
 
 def choose(

@@ -218,6 +218,8 @@ def place_of(wish: Wish) -> tuple[str, str]:
     Raises:
         UsageError: It is not said.
     """
+    if wish.source is None:
+        raise UsageError("it is not said where commits come from", hint="--repo_dir FOLDER, or --source releases:PACKAGE")
     kind, _, place = _named(wish)[0].partition(":")
     return kind, place
 

@@ -1,4 +1,4 @@
-"""From the series that a watcher keeps to what they show, in the words of both."""
+"""From results to the points of the series that a watcher keeps, and from series to what they show."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 
 from harness.analysis.trend.changes import read
-from harness.analysis.trend.points import Sample, errors
+from harness.analysis.trend.points import Sample, errors, point_of
 from harness.core import trend
+from harness.core.result import Result
 from harness.watch import records
 
 _SURE: Final = 3.0
@@ -113,3 +114,30 @@ def _signs(change: trend.Change, key: trend.SeriesKey, title: str, first: str, l
             last=last,
             document=document,
         )
+
+
+def point_of_result(result: Result, control: str) -> records.Point | None:
+    """The point of a series that a result is; None where nothing was compared."""
+    comparison, device = result.comparison, result.device
+    if comparison is None or device is None or not (result.ok or comparison.identical):
+        return None
+    measured = point_of(comparison, "", 1, 0)
+    return records.Point(
+        benchmark=result.benchmark.digest,
+        title=f"{result.benchmark.model}/{result.benchmark.identifier}",
+        device=device.identity,
+        control=control,
+        metric=comparison.metric,
+        higher_is_better=comparison.higher_is_better,
+        verdict=comparison.told,
+        log_ratio=None if measured is None else measured.difference,
+        low=_log(comparison.low),
+        high=_log(comparison.high),
+        error=None if measured is None else measured.error,
+        pairs=len(comparison.pairs),
+        result=result.uid,
+    )
+
+
+def _log(relative: float | None) -> float | None:
+    return None if relative is None or relative <= -1 else math.log1p(relative)

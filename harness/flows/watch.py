@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import JsonValue
-
-from harness import plugins
-from harness.analysis.bisect.answers import Culprit, Ending, Finding
-from harness.analysis.bisect.search import Search
-from harness.analysis.trend.points import point_of
-from harness.core.commit import Commit, Source
-from harness.core.comparison import Comparison, Verdict
-from harness.core.errors import BenchmarkFailed, EnvironmentProblem, ExitCode, HarnessError, UsageError, gravest
+from harness.core.errors import ExitCode, UsageError, gravest
 from harness.core.protocols import Display
-from harness.core.result import Outcome, Result
 from harness.core.trend import ChangeKind
 from harness.flows.alarm_reports import AlarmReports
-from harness.flows.commits import Comparer, ControlFailed, Narrowed
+from harness.flows.commits import Comparer
 from harness.flows.requests import Programs, Wish
-from harness.flows.search import ratios_of, search
 from harness.flows.series import builds_ahead
 from harness.flows.signs import judge
+from harness.flows.watch_work import Doing
 from harness.settings import Settings
 from harness.watch.backlog import Choice
 from harness.watch.command_courier import command_courier
@@ -36,14 +25,10 @@ from harness.watch.following import Branch
 from harness.watch.hook_courier import hook_courier
 from harness.watch.loop import Orders, Tally
 from harness.watch.loop import watch as keep_watching
-from harness.watch.records import Alarm, Compared, Document, Point, Progress
-from harness.watch.state import State, open_state
+from harness.watch.records import Alarm, Progress
+from harness.watch.state import open_state
 from harness.watch.switch import Switch
-from harness.watch.work import Confirmation, Stopped, Work
-from reporters.comparisons.operators import changed_operators
-
-_VERIFYING = 3
-"""A suspicion is verified with so many times the budget of a comparison: it is measured once, and read by people."""
+from harness.watch.work import Stopped, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +98,7 @@ def watch(wish: Wish, settings: Settings, watching: Watching, display: Display) 
     couriers = _couriers(watching)
     with open_state(watching.state) as state, ThreadPoolExecutor(1, "build-ahead") as ahead:
         reports = AlarmReports(state, source, wish, settings)
-        doing = _Doing(comparers, source, state, ahead if builds_ahead(comparers[-1].settings) else None, display)
+        doing = Doing(comparers, source, state, ahead if builds_ahead(comparers[-1].settings) else None, display)
         work = Work(doing.compare, judge, doing.confirm, doing.search) if watching.alarms else Work(doing.compare)
         tally = keep_watching(orders, work, state, couriers=[reports, *couriers], say=display.say)
         return _code(
@@ -173,210 +158,3 @@ def _code(tally: Tally, *, worse: bool, failed: bool) -> ExitCode:
     if failed or tally.commits[Progress.FAILED]:
         codes.append(ExitCode.BENCHMARK_FAILED)
     return gravest(codes)
-
-
-class _Doing:
-    """What the loop asks for (`harness.watch.work`).
-
-    Args:
-        comparers: One for each platform.
-        source: Where commits come from.
-        state: What is remembered.
-        ahead: Builds the next commit meanwhile; None where that would disturb.
-        display: Shown what happens.
-    """
-
-    def __init__(
-        self, comparers: Sequence[Comparer], source: Source, state: State, ahead: Executor | None, display: Display
-    ) -> None:
-        self._comparers = comparers
-        self._source = source
-        self._state = state
-        self._ahead = ahead
-        self._display = display
-        self.failed = False
-        """Whether a benchmark failed that was to be compared."""
-
-    def compare(self, control: Commit, treatment: Commit) -> Compared:
-        """Every benchmark on every device."""
-        self._build_ahead(treatment)
-        self._display.say(f"{treatment.short} {treatment.subject}")
-        results: list[Result] = []
-        for comparer in self._comparers:
-            try:
-                results.extend(comparer.compare(control, treatment, resume=True))
-            except ControlFailed as error:
-                return Compared(progress=Progress.FAILED, why=error.message, control_failed=True)
-        points = tuple(point for result in results if (point := _point(result, control.id)) is not None)
-        failed = [result for result in results if _has_failed(result)]
-        self.failed = self.failed or bool(failed)
-        if not points:
-            return Compared(progress=Progress.FAILED, why=(failed or results)[0].reason or "nothing was measured")
-        why = f"{len(failed)} of {len(results)} benchmarks failed: {failed[0].reason}" if failed else ""
-        return Compared(points=points, why=why)
-
-    def confirm(self, alarm: Alarm) -> Confirmation:
-        """The builds around a change, held against one another."""
-        before, after = self._source.resolve(alarm.sign.first), self._source.resolve(alarm.sign.last)
-        narrowed = _narrowed(alarm)
-        comparer = self._comparer(alarm.sign.device)
-        budget = _VERIFYING * comparer.most_pairs
-        (result, *_) = comparer.compare(before, after, run_type="verify", narrowed=narrowed, most_pairs=budget)
-        comparison = result.comparison
-        if comparison is None or _has_failed(result):
-            raise BenchmarkFailed(f"it could not be measured again: {result.reason or 'it gave no pair'}")
-        wanted = Verdict.IMPROVEMENT if alarm.sign.kind == ChangeKind.IMPROVEMENT else Verdict.REGRESSION
-        return Confirmation(
-            confirmed=comparison.told is wanted,
-            why=f"{comparison.told.value}: {comparison.reason}",
-            document=_verified(result, comparison),
-        )
-
-    def search(self, alarm: Alarm, progress: JsonValue, save: Callable[[JsonValue], None]) -> Document:
-        """The commit that did it. One that has no neighbours in question was found by verifying."""
-        before, after = self._source.resolve(alarm.sign.first), self._source.resolve(alarm.sign.last)
-        commits = (before, *self._source.between(before, after))
-        if len(commits) == 2:
-            return searched(_verified_alone(alarm, after), commits)
-        begun = (
-            Search.begin([one.id for one in commits], _verified_ratios(alarm))
-            if progress is None
-            else Search.model_validate(progress)
-        )
-        comparer = self._comparer(alarm.sign.device)
-        ended, finding = search(begun, commits, _narrowed(alarm), comparer, progress=self._display, save=save)
-        return searched(finding, commits, ended)
-
-    def _comparer(self, device: str) -> Comparer:
-        """The one that reaches a device."""
-        if len(self._comparers) == 1:
-            return self._comparers[0]
-        for comparer in self._comparers:
-            found = plugins.platform(comparer.settings.platform, comparer.settings).devices()
-            if any(one.identity == device for one in found):
-                return comparer
-        raise EnvironmentProblem(f"the device {device} is not to be reached", hint="`harness devices` lists what is")
-
-    def _build_ahead(self, present: Commit) -> None:
-        waiting = [entry.commit for entry in self._state.commits.those(Progress.WAITING, 2)]
-        coming = next((commit for commit in waiting if commit.id != present.id), None)
-        if self._ahead is not None and coming is not None:
-            self._ahead.submit(_built, self._comparers[-1], coming)
-
-
-def _built(comparer: Comparer, commit: Commit) -> None:
-    try:
-        comparer.bring(commit)
-    except HarnessError:
-        return  # told when its turn comes
-
-
-def _has_failed(result: Result) -> bool:
-    """Whether it should have numbers and has none."""
-    return not result.ok and result.outcome not in {Outcome.SKIPPED, Outcome.UNSUPPORTED}
-
-
-def _point(result: Result, control: str) -> Point | None:
-    """The point of a series that a result is; None where nothing was compared."""
-    comparison, device = result.comparison, result.device
-    if comparison is None or device is None or not (result.ok or comparison.identical):
-        return None
-    measured = point_of(comparison, "", 1, 0)
-    return Point(
-        benchmark=result.benchmark.digest,
-        title=f"{result.benchmark.model}/{result.benchmark.identifier}",
-        device=device.identity,
-        control=control,
-        metric=comparison.metric,
-        higher_is_better=comparison.higher_is_better,
-        verdict=comparison.told,
-        log_ratio=None if measured is None else measured.difference,
-        low=_log(comparison.low),
-        high=_log(comparison.high),
-        error=None if measured is None else measured.error,
-        pairs=len(comparison.pairs),
-        result=result.uid,
-    )
-
-
-def _log(relative: float | None) -> float | None:
-    return None if relative is None or relative <= -1 else math.log1p(relative)
-
-
-def _narrowed(alarm: Alarm) -> Narrowed:
-    return Narrowed(str(alarm.sign.document["title"]), alarm.sign.device)
-
-
-def _verified(result: Result, comparison: Comparison) -> Document:
-    """What verifying said, for people and for the search."""
-    operators = {one.name: one for one in comparison.operators}
-    changed = [(operators[row.name], row.contribution) for row in changed_operators(comparison)]
-    return {
-        "device": result.device.name if result.device else "",
-        "unit": comparison.unit,
-        "comparison": comparison.model_dump(mode="json", exclude={"pairs", "operators"}),
-        "operators": [
-            {"name": one.name, "difference": one.difference, "low": one.low, "high": one.high, "contribution": share}
-            for one, share in changed
-        ],
-        "pairs": len(comparison.pairs),
-        "log_ratios": list(ratios_of(comparison, 1)),
-        "result": result.uid,
-    }
-
-
-def _verification(alarm: Alarm) -> Document:
-    """What verifying an alarm said."""
-    said = alarm.document.get("confirmation")
-    document = said.get("document") if isinstance(said, dict) else None
-    return document if isinstance(document, dict) else {}
-
-
-def _verified_ratios(alarm: Alarm) -> tuple[float, ...]:
-    """The pairs that verified it: a search between the same two commits need not measure them again."""
-    ratios = _verification(alarm).get("log_ratios")
-    return tuple(float(one) for one in ratios if isinstance(one, int | float)) if isinstance(ratios, list) else ()
-
-
-def _verified_alone(alarm: Alarm, commit: Commit) -> Finding:
-    """The only commit in question, proven by the pairs that verified the alarm."""
-    stored = _verification(alarm).get("comparison")
-    comparison = Comparison.model_validate({**(stored if isinstance(stored, dict) else {}), "pairs": ()})
-    evidence = comparison.evidence
-    culprit = Culprit(
-        commits=(commit.id,),
-        before=alarm.sign.first,
-        probability=1.0,
-        step=comparison.difference or 0.0,
-        low=comparison.low,
-        high=comparison.high,
-        evidence=max(evidence.regression, evidence.improvement),
-        confirmed=True,
-    )
-    return Finding(
-        ending=Ending.FOUND,
-        culprits=(culprit,),
-        whole=comparison.difference,
-        rest=0.0,
-        smallest=0.0,
-        reason=f"{commit.short} is the only commit in question",
-    )
-
-
-def searched(finding: Finding, commits: Sequence[Commit], ended: Search | None = None) -> Document:
-    """What a search found, with the commits that it was about."""
-    believed = {} if ended is None else {one.commit: one.probability for one in ended.posterior().suspects}
-    skipped = set() if ended is None else set(ended.skipped)
-    found = {commit for culprit in finding.culprits for commit in culprit.commits}
-    return {
-        "finding": finding.model_dump(mode="json"),
-        "commits": [
-            {
-                **commit.model_dump(mode="json"),
-                "probability": 1.0 if commit.id in found and not believed else believed.get(commit.id, 0.0),
-                "builds": commit.id not in skipped,
-                "culprit": commit.id in found,
-            }
-            for commit in commits[1:]
-        ],
-    }

@@ -39,6 +39,7 @@ def digest_of(benchmark: Benchmark, given: frozenset[str] = frozenset()) -> str:
             **({} if benchmark.energy else {"energy": True}),
             **({} if benchmark.app else {"app": True}),
             "platform": True,
+            "tags": True,
             "model": {"category", "kind", "description", "group"},
         },
     )

@@ -210,6 +210,7 @@ class ModelSection(Section):
         kind: Free text.
         description: Free text.
         group: Reported with the result.
+        tags: Words by which its benchmarks can be chosen: --only tag:nightly.
         command_args: Text appended to every command that starts {program}.
         platform_args: Defaults for the tests' platform_args.
         timeout: Limit of every program, seconds.
@@ -235,6 +236,7 @@ class ModelSection(Section):
     kind: str | None = None
     description: str | None = None
     group: str | None = None
+    tags: Many[Name] = ()
     command_args: str = ""
     platform_args: PlatformArgs | None = None
     timeout: Limit | None = None
@@ -308,6 +310,7 @@ class Test(Section):
         timeout: Limit of the program, seconds.
         env: Variables of its environment.
         log_output: Keep what the program writes in the log.
+        tags: Words by which it can be chosen, beside the model's.
         statistics: Further statistics: "mean", "stdev", "MAD", "cv", "min", "max", "n", "p99.9".
         direction: "lower" or "higher", whichever is better, by metric: {"NET decode_rate": "higher"}.
         operators: Time each operator too. Costs up to 3 % of the latency.
@@ -348,6 +351,7 @@ class Test(Section):
     timeout: Limit | None = None
     env: dict[Name, Scalar] = {}
     log_output: Flag | None = None
+    tags: Many[Name] = ()
     statistics: Many[Name] = ()
     direction: dict[Name, Literal["lower", "higher"]] = {}
     operators: bool = False

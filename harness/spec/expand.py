@@ -122,6 +122,7 @@ class _Expansion:
             before=self._step(test.preprocess, "preprocess", self.pointer),
             after=self._step(test.postprocess, "postprocess", self.pointer),
             app=None if model.app is None else _app(model.app),
+            tags=tuple(dict.fromkeys((*model.tags, *test.tags))),
             platform=_ANDROID if model.app is not None else model.platform,
             statistics=launching.statistics(),
             direction={name: Direction(better) for name, better in test.direction.items()},

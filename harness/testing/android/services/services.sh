@@ -353,13 +353,17 @@ pm_() {
   install)
     for name in "$@"; do :; done
     [ -e "$name" ] || fail 255 "Error: Unable to open file: $name"
-    name=${name##*/}
-    keep "packages/${name%.apk}" 1.0
+    typeset package=${name##*/}
+    package=${package%.apk}
+    if [ -e "$state/no-installing" ]; then print "Failure [$(<"$state/no-installing")]"; exit 1; fi
+    mkdir -p "/data/app/$package" && cp "$name" "/data/app/$package/new" || exit 1
+    mv -f "/data/app/$package/new" "/data/app/$package/base.apk"
+    keep "packages/$package" 1.0
     print Success ;;
   uninstall)
     for name in "$@"; do :; done
     has_package "$name" || { print "Failure [DELETE_FAILED_INTERNAL_ERROR]"; exit 1; }
-    rm -rf "$state/packages/$name" "/data/app-hooks/$name" "/data/data/$name"
+    rm -rf "$state/packages/$name" "/data/app-hooks/$name" "/data/data/$name" "/data/app/$name"
     print Success ;;
   clear) has_package "$1" || { print Failed; exit 1; }; rm -rf "/data/data/$1"; print Success ;;
   *) unknown_command "$verb" ;;
@@ -376,7 +380,14 @@ am_() {
   esac
 }
 
-APP='package=$1; shift; exec -a "$package" /system/bin/sh "/data/app-hooks/$package" "$@"' # named as an app is
+APP='package=$1 script=$2; shift 2; exec -a "$package" /system/bin/sh "$script" "$@"' # named as an app is
+
+behaviour() { # behaviour PACKAGE: the script that plays it: what a test laid down, or the package itself where it is one
+  typeset apk=/data/app/$1/base.apk start
+  if [ -e "/data/app-hooks/$1" ]; then print -r -- "/data/app-hooks/$1"
+  elif [ -e "$apk" ] && read -rN 2 start < "$apk" && [ "$start" = '#!' ]; then print -r -- "$apk"
+  fi
+}
 
 am_start() {
   typeset component= wait=no stop=no extras= word all
@@ -400,8 +411,9 @@ am_start() {
   fi
   [ $stop = yes ] && am_ force-stop "$package"
   mkdir -p "/data/data/$package/files"
-  if [ -e "/data/app-hooks/$package" ]; then
-    (cd "/data/data/$package" && exec setsid /system/bin/sh -c "$APP" sh "$package" "${all[@]}" < /dev/null > /dev/null 2>&1) &
+  typeset script=$(behaviour "$package")
+  if [ -n "$script" ]; then
+    (cd "/data/data/$package" && exec setsid /system/bin/sh -c "$APP" sh "$package" "$script" "${all[@]}" < /dev/null > /dev/null 2>&1) &
   fi
   [ $wait = yes ] || return 0
   printf 'Status: ok\nLaunchState: COLD\nActivity: %s\nTotalTime: 312\nWaitTime: 315\nComplete\n' "$component"

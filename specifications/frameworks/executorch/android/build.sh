@@ -31,13 +31,14 @@ command -v cmake > /dev/null || fail "no cmake: apt install cmake, or pip instal
 "$python" -c 'from importlib.util import find_spec as f; import sys; sys.exit(not (f("torch") and f("yaml")))' ||
   fail "$python needs torch and pyyaml, with which ExecuTorch generates code: pip install torch pyyaml"
 
-# Without logging, Release builds print no times.
+# Without logging, Release builds print no times. Phones with pages of 16 KiB load no program that is laid out for 4.
 set -- \
   -S "$repository" -B "$build" \
   -DCMAKE_TOOLCHAIN_FILE="$ndk/build/cmake/android.toolchain.cmake" \
   -DANDROID_ABI="$abi" \
   -DANDROID_PLATFORM="${ANDROID_PLATFORM:-android-26}" \
   -DANDROID_STL=c++_static \
+  -DANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES=ON \
   -DCMAKE_BUILD_TYPE=Release \
   -DPYTHON_EXECUTABLE="$python" \
   -DEXECUTORCH_ENABLE_LOGGING=ON \
