@@ -144,6 +144,7 @@ def test_the_runner_of_android_is_made_with_the_toolchain_of_the_ndk(stage: Stag
     told = stage.told()
     assert f"-DCMAKE_TOOLCHAIN_FILE={ndk}/build/cmake/android.toolchain.cmake" in told
     assert {"-DANDROID_ABI=arm64-v8a", "-DANDROID_PLATFORM=android-26", "-DANDROID_STL=c++_static"} <= set(told)
+    assert "-DANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES=ON" in told, "else phones with pages of 16 KiB do not load it"
     assert build.flags["abi"] == "arm64-v8a"
     assert build.programs["program"].read_text() == "stripped"
 
