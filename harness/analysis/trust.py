@@ -8,7 +8,7 @@ and 89 %, and the lower quartiles of neighbouring launches of the same program o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -176,16 +176,63 @@ def _used_by_others(launch: Launch, cores: int) -> tuple[float, float] | None:
 
 
 def _frequency_drop(launches: Sequence[Launch]) -> float:
-    """Largest relative loss of frequency from an earlier launch to a later one, each read right after it."""
+    """Largest relative loss of frequency from an earlier launch to a later one.
+
+    By the mean of each launch where all of them tell it, else by what was read right after each.
+    """
+    means = [_mean_mhz(launch) for launch in launches]
+    known = [mean for mean in means if mean is not None]
     highest, drop = 0.0, 0.0
-    for launch in launches:
-        frequencies = (launch.after.frequency_mhz if launch.after else None) or ()
-        used = [frequencies[cpu] for cpu in launch.cpus or () if cpu < len(frequencies)] or frequencies
-        current = max(used, default=0.0)
+    for current in known if len(known) == len(means) else map(_mhz_after, launches):
         highest = max(highest, current)
         if current > 0:
             drop = max(drop, 1 - current / highest)
     return drop
+
+
+def _mean_mhz(launch: Launch) -> float | None:
+    """Mean clock of the CPUs that a launch was pinned to, or of the fastest clock domain where it was not.
+
+    The states around a launch also span what lies between them and it, when the CPUs idle. So of the time that a domain
+    spent at each frequency as much as the launch took is counted, from the highest down.
+
+    Returns:
+        MHz; None where the device does not tell it, was restarted meanwhile, or the launch was too short for its ticks.
+    """
+    if launch.before is None or launch.after is None or launch.wall_s < _SHORTEST_S:
+        return None
+    means: dict[str, float] = {}
+    for domain, spent in launch.after.residency_ms.items():
+        mean = _mean_of_highest(launch.before.residency_ms.get(domain, {}), spent, launch.wall_s * 1000)
+        if mean is not None:
+            means[domain] = mean
+    domain_of = {cpu: domain for domain, cpus in launch.after.domain_cpus.items() for cpu in cpus}
+    if not launch.cpus:
+        return max(means.values(), default=None)
+    domains = [domain_of.get(cpu, "") for cpu in launch.cpus]
+    if not all(domain in means for domain in domains):
+        return None
+    return sum(means[domain] for domain in domains) / len(domains)
+
+
+def _mean_of_highest(before: Mapping[int, int], after: Mapping[int, int], wall_ms: float) -> float | None:
+    """MHz, over the `wall_ms` spent at the highest frequencies (kHz) between two counts of milliseconds at each."""
+    left_ms, sum_khz_ms = wall_ms, 0.0
+    for khz in sorted(after, reverse=True):
+        spent_ms = after[khz] - before.get(khz, 0)
+        if spent_ms < 0:
+            return None
+        counted_ms = min(spent_ms, left_ms)
+        left_ms -= counted_ms
+        sum_khz_ms += khz * counted_ms
+    counted_ms = wall_ms - left_ms
+    return sum_khz_ms / counted_ms / 1000 if counted_ms >= wall_ms / 2 else None
+
+
+def _mhz_after(launch: Launch) -> float:
+    frequencies = (launch.after.frequency_mhz if launch.after else None) or ()
+    used = [frequencies[cpu] for cpu in launch.cpus or () if cpu < len(frequencies)] or frequencies
+    return max(used, default=0.0)
 
 
 def _temperature(launch: Launch) -> float:

@@ -39,13 +39,14 @@ class DeviceState(Value):
         load: Runnable tasks, one-minute average.
         busy: Share (0..1) of the CPU time of the whole machine used since the previous state.
         cpus: How many CPUs `busy` is a share of, which may be more than those that may be used.
-        frequency_mhz: Current frequency by CPU.
+        frequency_mhz: Current frequency by CPU; 0 for one that does not tell, because it is offline for example.
         temperature_c: Hottest sensor.
         throttle_count: Thermal throttling events since boot.
         memory_available_bytes: Memory that programs could still get.
         thermal_status: How far the system holds the device back because of heat: 0 not at all, to 6 shutting down
             (Android's `THERMAL_STATUS_*`).
         residency_ms: Milliseconds spent at each frequency (kHz) since boot, by clock domain.
+        domain_cpus: CPUs of each clock domain.
         battery_percent: Charge.
         battery_charge_uah: Charge left in the battery, microampere hours.
         battery_voltage_mv: Voltage of the battery.
@@ -62,6 +63,7 @@ class DeviceState(Value):
     memory_available_bytes: int | None = None
     thermal_status: int | None = None
     residency_ms: dict[str, dict[int, int]] = {}
+    domain_cpus: dict[str, tuple[int, ...]] = {}
     battery_percent: float | None = None
     battery_charge_uah: int | None = None
     battery_voltage_mv: int | None = None

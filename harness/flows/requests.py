@@ -219,7 +219,8 @@ def place_of(wish: Wish) -> tuple[str, str]:
         UsageError: It is not said.
     """
     if wish.source is None:
-        raise UsageError("it is not said where commits come from", hint="--repo_dir FOLDER, or --source releases:PACKAGE")
+        hint = "--repo_dir FOLDER, or --source releases:PACKAGE"
+        raise UsageError("it is not said where commits come from", hint=hint)
     kind, _, place = _named(wish)[0].partition(":")
     return kind, place
 

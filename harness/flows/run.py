@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from harness import plugins
 from harness.core.benchmark import Benchmark, ModelFile
 from harness.core.build import Build
-from harness.core.errors import BenchmarkFailed, EnvironmentProblem, ExitCode
+from harness.core.errors import BenchmarkFailed, EnvironmentProblem, ExitCode, gravest
 from harness.core.files import CachedFile
 from harness.core.measurement import Job
 from harness.core.protocols import Exporter, Progress
@@ -42,11 +42,13 @@ def run(settings: Settings, progress: Progress, side: Side = installed) -> ExitC
     try:
         files = fetch(plan, settings, progress)
         builds = build(plan, settings, progress, side)
-        measure_all(plan, files=files, builds=builds, settings=settings, reporting=reporting, progress=progress)
+        devices = measure_all(
+            plan, files=files, builds=builds, settings=settings, reporting=reporting, progress=progress
+        )
     finally:
         reporting.close()
     progress.say(reporting.summary(settings.local_reporter))
-    return reporting.exit_code(environment_of(builds))
+    return reporting.exit_code(environment_of(builds), devices)
 
 
 def make_plan(settings: Settings) -> Plan:
@@ -118,8 +120,12 @@ def build(plan: Plan, settings: Settings, progress: Progress, side: Side) -> Bui
 
 def measure_all(
     plan: Plan, *, files: Files, builds: Builds, settings: Settings, reporting: Reporting, progress: Progress
-) -> None:
-    """Measure on every device at once, on each of them one benchmark after the other."""
+) -> ExitCode:
+    """Measure on every device at once, on each of them one benchmark after the other.
+
+    Returns:
+        Whether something stays undone because a device could not be used.
+    """
     jobs, refused = _jobs(plan, files, builds)
     for one, failure in refused:
         reporting.report(not_run(one.benchmark, one.device, failure, settings))
@@ -133,8 +139,7 @@ def measure_all(
             )
             for name, device in devices.items()
         ]
-        for worker in workers:
-            worker.result()
+        return gravest(worker.result() for worker in workers)
 
 
 def _jobs(

@@ -29,7 +29,10 @@ class Share(Protocol):
         """The job that was taken is told."""
 
     def abandon(self) -> Sequence[Job]:
-        """The device is lost. Returns what nobody else will do; of that the job that was taken comes first."""
+        """The device does nothing more. Returns what nobody else will do; of that the job that was taken comes first.
+
+        A second time there is nothing left to return.
+        """
 
 
 class Own:
@@ -113,9 +116,9 @@ class Pool:
             self._changed.notify_all()
 
     def abandon(self, device: str) -> Sequence[Job]:
-        """The device is lost: what it was doing waits for another; returns what no other can do."""
+        """The device does nothing more: what it was doing waits for another; returns what no other can do."""
         with self._changed:
-            its, taken = self._jobs.pop(device), self._taken.pop(device, None)
+            its, taken = self._jobs.pop(device, {}), self._taken.pop(device, None)
             if taken is not None:
                 self._losses[taken] += 1
                 self._waiting.insert(0, taken)
@@ -125,7 +128,8 @@ class Pool:
             return [its[number] for number in hopeless if number in its]
 
     def _next(self, device: str) -> int | None:
-        return next((number for number in self._waiting if number in self._jobs[device]), None)
+        its = self._jobs.get(device, {})
+        return next((number for number in self._waiting if number in its), None)
 
     def _hopeless(self, number: int) -> bool:
         return self._losses[number] >= _MOST_LOSSES or not any(number in its for its in self._jobs.values())

@@ -6,10 +6,11 @@ import tempfile
 import time
 import traceback
 from pathlib import Path
+from typing import Final
 
 from harness.analysis.conclude import conclude
 from harness.core.device import Device
-from harness.core.errors import DeviceLost, EnvironmentProblem
+from harness.core.errors import DeviceLost, EnvironmentProblem, ExitCode
 from harness.core.measurement import Job
 from harness.core.protocols import Progress, Session
 from harness.core.result import Outcome, RawLog, Report
@@ -20,6 +21,8 @@ from harness.flows.shares import Share
 from harness.run.measure import measure
 from harness.settings import Settings
 from harness.shell import Interrupted, pause
+
+_NOBODY_LEFT: Final = Failure(Outcome.DEVICE_LOST, "the devices that could measure it were lost", environment=True)
 
 
 class Worker:
@@ -51,10 +54,16 @@ class Worker:
         self._reporting = reporting
         self._progress = progress
 
-    def run(self) -> None:
-        """Hold the device for all jobs of its share; when it is lost, those that nobody else does end as lost."""
+    def run(self) -> ExitCode:
+        """Hold the device for all jobs of its share.
+
+        When it is lost, those that nobody else does end as lost; when it cannot be held at all, as failed.
+
+        Returns:
+            Whether something stays undone because the device could not be used.
+        """
         if not self._share.left:
-            return
+            return self._give_up(_NOBODY_LEFT)  # what another measures now does not come here when that is lost
         try:
             with self._plan.platform.open(self._device, self._progress) as session:
                 while (job := self._share.take()) is not None:
@@ -67,10 +76,20 @@ class Worker:
                         pause(job.benchmark.cooldown_s)
         except EnvironmentProblem as error:
             self._progress.say(f"✗ {self._device.name}: {error.message}")
-            failure = Failure(Outcome.DEVICE_LOST, error.message, error.hint, environment=True)
-            for job in self._share.abandon():
-                measured = error.report if isinstance(error, _Lost) and job is error.job else None
-                self._reporting.report(measured or not_run(job.benchmark, self._device, failure, self._settings))
+            lost = Outcome.DEVICE_LOST if isinstance(error, DeviceLost) else Outcome.FAILED
+            failure = Failure(lost, error.message, error.hint, environment=True)
+            return self._give_up(failure, error if isinstance(error, _Lost) else None)
+        finally:
+            self._share.abandon()  # whatever ended it: other devices wait for the job that it took
+        return ExitCode.OK
+
+    def _give_up(self, failure: Failure, loss: _Lost | None = None) -> ExitCode:
+        """Tell what nobody else will do."""
+        undone = self._share.abandon()
+        for job in undone:
+            measured = loss.report if loss is not None and job is loss.job else None
+            self._reporting.report(measured or not_run(job.benchmark, self._device, failure, self._settings))
+        return ExitCode.ENVIRONMENT if undone else ExitCode.OK
 
     def _measured(self, job: Job, session: Session) -> Report:
         """One benchmark, isolated: whatever goes wrong in it, the others go on."""
