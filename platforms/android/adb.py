@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from adbutils import AdbClient, AdbError
 
@@ -28,11 +28,17 @@ class Listed:
 
     Attributes:
         serial: How the server calls it.
-        state: `device` when it can be used; else `unauthorized`, `offline`, ...
+        state: `device` when it can be used; else `unauthorized`, `offline`, `no permissions (...); see [...]`, ...
     """
 
     serial: str
     state: str
+
+    @classmethod
+    def parse(cls, text: str) -> tuple[Self, ...]:
+        """All lines of the server's answer: a serial, a tab, a state. Both may have blanks."""
+        lines = (line.partition("\t") for line in text.splitlines())
+        return tuple(cls(serial, state) for serial, tab, state in lines if serial and tab)
 
 
 class AdbServer:
@@ -85,22 +91,28 @@ class AdbServer:
             EnvironmentProblem: There is no server.
         """
         self.start()
-        with told(f"the adb server at {self.name}", "it was asked for its devices"):
-            return tuple(Listed(str(found.serial), str(found.state)) for found in self._client.list())
+        asked = told(f"the adb server at {self.name}", "it was asked for its devices")
+        with asked, contextlib.closing(self._wire(_go_on)) as wire:
+            _ask(wire, "host:devices")
+            return Listed.parse(wire.exactly(int(wire.exactly(4), 16)).decode(errors="replace"))
 
     def state(self, serial: str) -> str:
         """The state of one phone; `absent` when the server does not see it."""
         return next((found.state for found in self.listed() if found.serial == serial), "absent")
 
-    def connect(self, serial: str) -> None:
+    def connect(self, serial: str, patience_s: float = ANSWER_S) -> None:
         """Ask it to look for a phone that is reached over the network; one that is there stays.
+
+        Args:
+            serial: Of the phone.
+            patience_s: How long the server may take.
 
         Raises:
             EnvironmentProblem: There is no server.
         """
         self.start()
         with told(f"the adb server at {self.name}", f"it was asked to look for {serial}"):
-            self._client.connect(serial, timeout=ANSWER_S)
+            self._client.connect(serial, timeout=patience_s)
 
     def version(self) -> int:
         """Its protocol version, for example 41.
@@ -136,7 +148,7 @@ class AdbServer:
             EnvironmentProblem: There is no server. Beside it, everything that `faults.told` maps.
         """
         self.start()  # else adbutils would start one itself, on a port of its own choice
-        wire = Wire(self._client.make_connection(timeout=ANSWER_S).conn, heed)
+        wire = self._wire(heed)
         try:
             _ask(wire, f"host:transport:{serial}")
             _ask(wire, service)
@@ -144,6 +156,14 @@ class AdbServer:
             wire.close()
             raise
         return wire
+
+    def _wire(self, heed: Callable[[], None]) -> Wire:
+        return Wire(self._client.make_connection(timeout=ANSWER_S).conn, heed)
+
+
+def over_network(serial: str) -> bool:
+    """Whether this is the serial of a phone that is reached over the network: `HOST:PORT`, or a name of mDNS."""
+    return ":" in serial or "._adb-tls" in serial
 
 
 def adb_program() -> Path | None:
@@ -157,6 +177,10 @@ def _ask(wire: Wire, request: str) -> None:
     wire.send(f"{len(request.encode()):04x}{request}".encode())
     if (answer := wire.exactly(4)) != b"OKAY":
         raise AdbError(wire.exactly(int(wire.exactly(4), 16)).decode() if answer == b"FAIL" else repr(answer))
+
+
+def _go_on() -> None:
+    """Which phones there are is also asked when the harness is being stopped: settings are to be put back."""
 
 
 def _address(text: str | None) -> tuple[str, int]:

@@ -18,6 +18,7 @@ from harness.core.command import App, Command, Completed
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem, HarnessError
 from platforms.android import logcat
 from platforms.android.faults import hung, lost
+from platforms.android.launching import elapsed_s
 from platforms.android.phone import Phone
 from platforms.android.state import STATE_SCRIPT
 from platforms.android.wire import ANSWER_S
@@ -26,26 +27,50 @@ _AROUND_S: Final = 180.0
 """For installing and starting: a large app is compiled when it is installed."""
 _LARGEST_INT: Final = (1 << 31) - 1
 _DOING: Final = "an app ran on it"
+_REMEDIES: Final = {
+    "INSTALL_FAILED_USER_RESTRICTED": 'switch "Install via USB" on in its developer options, and confirm what it asks',
+    "INSTALL_FAILED_VERSION_DOWNGRADE": "uninstall the newer one first, or raise its version code",
+    "INSTALL_FAILED_INSUFFICIENT_STORAGE": "delete something on the phone",
+}
+"""By code of Android's `PackageManager`."""
 
 _SCRIPT: Final = (
     r"""
 say() { echo; echo "$mark $1"; }
 trap 'am force-stop "$package" >/dev/null 2>&1; exit 129' HUP INT TERM
-there() { pm path "$package" >/dev/null 2>&1; }
+lit() { # a phone that does not tell is believed to be
+  case $(timeout 3 dumpsys power 2>/dev/null | grep -m 1 mWakefulness=) in '' | *=Awake*) ;; *) return 1 ;; esac
+}
+since_boot() { up=; { read -r up more </proc/uptime; } 2>/dev/null; }
+look() { # base: the installed package; there: what changes with every installation
+  base=$(pm path "$package" 2>/dev/null) base=${base#package:}
+  there="$base $(stat -c '%i %s %Y' "$base" 2>/dev/null)"
+}
+note() { look; mkdir -p "$own/apps" && echo "$apk_sha256 $there" >"$own/apps/$package"; }
 log() { logcat -d -v threadtime -T "$since" 2>/dev/null | grep " $pid "; }
+lit || { say dark; exit 1; }
+look
 if [ -n "$apk" ]; then
-  installed=
-  [ -r "$own/apps/$package" ] && read -r installed <"$own/apps/$package"
-  if [ "$installed" != "$apk" ] || ! there; then
+  ours= at= sum=
+  [ -r "$own/apps/$package" ] && read -r ours at <"$own/apps/$package"
+  if [ "$at" = "$there" ]; then sum=$ours
+  else
+    sum=$({ sha256sum <"$base"; } 2>/dev/null) sum=${sum%% *}
+    [ -z "$sum" ] || [ "$sum" != "$ours" ] || [ "$sum" != "$apk_sha256" ] || note
+  fi
+  if [ "$sum" != "$apk_sha256" ]; then
+    [ -z "$base" ] || [ -n "$sum" -a "$sum" = "$ours" ] || { say foreign; exit 1; }
     said=$(pm install -r -t "$apk" 2>&1)
     case $said in *Success*) ;; *) echo "$said" >&2; say uninstalled; exit 1 ;; esac
-    mkdir -p "$own/apps" && echo "$apk" >"$own/apps/$package"
+    note
   fi
 fi
-there || { say missing; exit 1; }
+[ -n "$base" ] || { say missing; exit 1; }
+: >"$began"
 [ -z "$result" ] || run-as "$package" rm -f "$result" || { say closed; exit 1; }
 since=$(date '+%m-%d %H:%M:%S.000') pid= seen= how=late
-say "began $since $EPOCHREALTIME"
+since_boot
+say "began $since $EPOCHREALTIME $up"
 said=$(am start -W -S -n "$package/$activity" "$@" 2>&1)
 case $said in *Error*) echo "$said" >&2; how=unstarted limit=0 ;; esac
 SECONDS=0
@@ -63,8 +88,11 @@ while [ "$SECONDS" -lt "$limit" ]; do
   [ -n "$now" ] || [ -z "$pid" -a "$SECONDS" -lt 3 ] || { how=gone; break; } # it may not have appeared yet
   sleep 0.5
 done
-[ "$how$pid" != late ] || how=gone # nobody ever saw it run
-say "ended $how ${pid:-0} $EPOCHREALTIME"
+[ "$how" != late ] || pidof "$package" >/dev/null || how=gone
+now=$EPOCHREALTIME
+since_boot
+[ "$how" != done ] || lit || how=dark
+say "ended $how ${pid:-0} $now $up"
 if [ "$how" != done ]; then :
 elif [ -n "$result" ]; then run-as "$package" cat "$result"
 else log
@@ -76,12 +104,42 @@ say after
     + "\nsay done\n"
 )
 _TOLD: Final = (
-    r"\n{mark} began (\S+ \S+) ([0-9.]*)\n.*?\n?{mark} ended (\w+) ([0-9]+) ([0-9.]*)\n"
+    r"\n{mark} began (\S+ \S+) ([0-9.]*) ?([0-9.]*)\n.*?\n?{mark} ended (\w+) ([0-9]+) ([0-9.]*) ?([0-9.]*)\n"
     r"(.*)\n{mark} after\n(.*?)\n{mark} done\n"
 )
 _LINE = re.compile(r"^\S+ \S+ +[0-9]+ +[0-9]+ [VDIWEFA] .*?: ?(.*)$", re.MULTILINE)
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A package file that was staged.
+
+    Attributes:
+        path: Where it is on the phone.
+        sha256: Its hash.
+    """
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What surrounds an app.
+
+    Attributes:
+        own: Our folder on the phone.
+        began: A file there that is written when it is started.
+        package: The package that must be installed; None starts what is.
+        mark: A word that no app writes.
+    """
+
+    own: str
+    began: str
+    package: Package | None
+    mark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,26 +155,26 @@ class Ended:
     state: str
 
 
-def run(phone: Phone, command: Command, app: App, *, own: str, apk: str | None, mark: str) -> Ended:
+def run(phone: Phone, command: Command, app: App, around: Around) -> Ended:
     """Start an app and wait until it has said its result.
+
+    What is installed under its name is replaced only where we installed it, and never goes by itself.
 
     Args:
         phone: The phone.
         command: Its extras, and its time.
         app: What is started.
-        own: Our folder on the phone.
-        apk: Where its package is on the phone; None starts what is installed.
-        mark: A word that no app writes.
+        around: What surrounds it.
 
     Raises:
-        BenchmarkFailed: The extras are no pairs.
+        BenchmarkFailed: The extras are no pairs, or another build than the one that was given is installed.
         BenchmarkUnsupported: It is not installed, does not let itself be read, or something is asked for that no app
             can be given.
         DeviceLost: The phone went away, or does not answer.
-        EnvironmentProblem: It cannot be installed.
+        EnvironmentProblem: It cannot be installed, or the screen is off.
     """
-    started = time.monotonic()
-    with phone.shell(_line(command, app, own, apk, mark), _DOING) as stream:
+    started, mark = time.monotonic(), around.mark
+    with phone.shell(_line(command, app, around), _DOING) as stream:
         stream.end_input()
         while stream.read(started + command.timeout_s + _AROUND_S + ANSWER_S):
             pass
@@ -126,7 +184,10 @@ def run(phone: Phone, command: Command, app: App, *, own: str, apk: str | None, 
     told = re.search(_TOLD.format(mark=mark), out, re.DOTALL)
     if told is None:
         raise _refused(phone, app, out.rstrip().rpartition(f"{mark} ")[2], err)
-    since, began, how, pid, ended, text, state = told.groups()
+    since, began, began_up, how, pid, ended, ended_up, text, state = told.groups()
+    if how == "dark":
+        raise _dark(phone, f"went off while {app.package} ran")
+    wall_s = elapsed_s((began, ended), (began_up, ended_up))
     timed_out = how == "late"
     if how == "gone":
         err += logcat.about(phone, int(pid), since) or f"{app.package} ended and left no result\n"
@@ -138,7 +199,7 @@ def run(phone: Phone, command: Command, app: App, *, own: str, apk: str | None, 
         timed_out=timed_out,
         stdout=text if app.result else "".join(f"{line}\n" for line in _LINE.findall(text)),
         stderr=err,
-        wall_s=float(ended) - float(began) if began and ended else time.monotonic() - started,
+        wall_s=time.monotonic() - started if wall_s is None else wall_s,
     )
     return Ended(completed, state)
 
@@ -165,17 +226,19 @@ def _kind(value: str) -> str:
     return "--ef" if _DECIMAL.fullmatch(value) else "--es"
 
 
-def _line(command: Command, app: App, own: str, apk: str | None, mark: str) -> str:
+def _line(command: Command, app: App, around: Around) -> str:
     if command.env or command.cpus:
         what = "environment variables" if command.env else "CPUs of its own"
         raise BenchmarkUnsupported(f"an app can be given no {what}", hint="use a runner, or leave them out")
     values = {
-        "mark": mark,
+        "mark": around.mark,
         "package": app.package,
         "activity": app.activity,
         "result": app.result,
-        "own": own,
-        "apk": apk or "",
+        "own": around.own,
+        "began": around.began,
+        "apk": around.package.path if around.package else "",
+        "apk_sha256": around.package.sha256 if around.package else "",
         "limit": str(math.ceil(command.timeout_s)),
     }
     assignments = (f"{name}={shlex.quote(value)}" for name, value in values.items())
@@ -192,6 +255,21 @@ def _refused(phone: Phone, app: App, why: str, said: str) -> HarnessError:
         return BenchmarkUnsupported(
             f"{app.package} does not let its files be read: {reason}", hint="build it debuggable (`run-as` needs that)"
         )
+    if why == "foreign":
+        return BenchmarkFailed(
+            f"another build of {app.package} is installed on {phone.name}, and it was not installed by us",
+            hint=f"uninstall it (`adb uninstall {app.package}`), or leave the .apk out to measure it",
+        )
+    if why == "dark":
+        return _dark(phone, "is off")
     if why == "uninstalled":
-        return EnvironmentProblem(f"{app.package} cannot be installed on {phone.name}: {reason}")
+        remedy = next((remedy for code, remedy in _REMEDIES.items() if code in said), None)
+        return EnvironmentProblem(f"{app.package} cannot be installed on {phone.name}: {reason}", hint=remedy)
     return lost(phone.name, _DOING, reason)
+
+
+def _dark(phone: Phone, what: str) -> EnvironmentProblem:
+    """Android keeps what nobody can see on other, smaller cores."""
+    return EnvironmentProblem(
+        f"the screen of {phone.name} {what}: apps are held back then", hint="--screen on; and unlock the phone"
+    )

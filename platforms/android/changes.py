@@ -17,7 +17,7 @@ from pydantic import model_validator
 
 from harness.core.errors import EnvironmentProblem
 from harness.core.values import Value
-from platforms.android.root import AS_ROOT, UNROOTED
+from platforms.android.root import AS_ROOT, FIND_S, UNROOTED
 
 _PROGRAM: Final = Path(__file__).with_name("changes.sh").read_text()
 
@@ -165,14 +165,15 @@ def changing(changes: Sequence[Change], journal: str, record: Sequence[str]) -> 
     return (*written, *(f"put {change.line}" for change in changes))
 
 
-def restoring(changes: Sequence[Change], journal: str) -> tuple[str, ...]:
+def restoring(changes: Sequence[Change], journal: str, run: str) -> tuple[str, ...]:
     """Lines that put settings back, the last first, and forget the phone's journal when all are.
 
     Args:
         changes: What was changed, in that order.
         journal: The phone's journal.
+        run: Whose it must be to be forgotten.
     """
-    return (*(f"back {change.line}" for change in reversed(changes)), f"forget {journal}")
+    return (*(f"back {change.line}" for change in reversed(changes)), f"forget {journal} {run}")
 
 
 def talk(phone: Shell, lines: Sequence[str], *, as_root: bool = False) -> Heard:
@@ -188,13 +189,14 @@ def talk(phone: Shell, lines: Sequence[str], *, as_root: bool = False) -> Heard:
         EnvironmentProblem: The phone's journal cannot be written, or the phone cannot follow.
     """
     text = "".join(f"{line}\n" for line in lines)
-    said = phone.sh(AS_ROOT if as_root else _AS_ANYBODY, _PROGRAM, timeout_s=_TALK_S, stdin=text.encode())
+    how, limit_s = (AS_ROOT, _TALK_S + FIND_S) if as_root else (_AS_ANYBODY, _TALK_S)
+    said = phone.sh(how, _PROGRAM, timeout_s=limit_s, stdin=text.encode())
     answers = [line.rstrip().split(" ") for line in said.stdout.splitlines()]
     for words in answers:
         if words[:2] == ["record", "failed"]:
             raise EnvironmentProblem(
                 f"cannot write down what is changed on {phone.name} in {' '.join(words[2:])}: nothing was changed",
-                hint="make space there, or use another --android_dir",
+                hint="make space there",
             )
     if said.exit_code != 0 or answers[-1:] != [["end"]]:
         last = (said.stderr or said.stdout).strip().rpartition("\n")[2]

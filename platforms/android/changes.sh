@@ -108,6 +108,19 @@ record() { # one line of the journal; nothing is changed that is not in it
   exit 3
 }
 
+forget() { # journal run: unless something is left to be put back, or the journal is another run's by now
+  [ "$failed" ] && return
+  read -r header <"$1"
+  case $header in *" $2") rm -f "$1" ;; esac
+} 2>/dev/null
+
+keep() { # after this a phone that loses its power has the journal
+  fsync "$journal.new" 2>/dev/null
+  chmod 644 "$journal.new" && mv -f "$journal.new" "$journal" && return
+  answer record failed "$journal"
+  exit 3
+}
+
 while read -r verb rest; do
   case $verb in
   get) answer get $rest "$(current $rest </dev/null)" ;;
@@ -121,8 +134,8 @@ while read -r verb rest; do
     rm -f "$journal.new"
     ;;
   record) record "$rest" 2>/dev/null ;;
-  keep) chmod 644 "$journal.new" && mv -f "$journal.new" "$journal" || { answer record failed "$journal"; exit 3; } ;;
-  forget) [ "$failed" ] || rm -f "$rest" ;;
+  keep) keep </dev/null ;;
+  forget) forget "${rest% *}" "${rest##* }" </dev/null ;;
   esac
 done
 echo end

@@ -16,20 +16,21 @@ from platforms.android.phone import Phone
 _REMEDIES: Final = {
     "unauthorized": 'unlock it and answer "Allow USB debugging?" with yes',
     "offline": "plug it in again, or restart it",
-    "no permissions": "add udev rules for it (Debian: apt install android-sdk-platform-tools-common)",
+    "no permissions": "add udev rules for it (Debian: apt install android-sdk-platform-tools-common); plug it in again",
     "recovery": "restart it into Android",
     "sideload": "restart it into Android",
     "bootloader": "restart it into Android",
     "absent": "check the cable; `adb devices` lists what it sees",
 }
+"""By how a state begins: some go on with details in brackets."""
 _AT_ONCE: Final = 32
 
 
 def unusable(serial: str, state: str) -> EnvironmentProblem:
     """Why a phone in this state (of `adb devices`) cannot be used."""
     if state == "absent":
-        return DeviceLost(f"{serial} is no longer there", hint=_REMEDIES["absent"])
-    return EnvironmentProblem(f"{serial} cannot be used: {state}", hint=_REMEDIES.get(state))
+        return DeviceLost(f"{serial} is no longer there", hint=_remedy(state))
+    return EnvironmentProblem(f"{serial} cannot be used: {state}", hint=_remedy(state))
 
 
 def findings(server: AdbServer) -> Sequence[Finding]:
@@ -52,9 +53,13 @@ def findings(server: AdbServer) -> Sequence[Finding]:
 
 def _phone(server: AdbServer, listed: Listed) -> Finding:
     if listed.state != "device":
-        return Finding(listed.serial, False, listed.state, _REMEDIES.get(listed.state, "see `adb devices`"))
+        return Finding(listed.serial, False, listed.state, _remedy(listed.state))
     try:
         device = devices.describe(Phone(server, listed.serial))
     except EnvironmentProblem as error:
         return Finding(listed.serial, False, error.message, error.hint or "")
     return Finding(listed.serial, True, f"{device.kind}, {device.os}, {device.abi}")
+
+
+def _remedy(state: str) -> str:
+    return next((remedy for start, remedy in _REMEDIES.items() if state.startswith(start)), "see `adb devices`")

@@ -23,6 +23,7 @@ _AROUND_S: Final = 20.0
 _DRAIN_S: Final = 1.0
 """How long to wait for the last of its outputs when everything was said: both come through different pipes."""
 _LAST_SIGNAL: Final = 64
+_KILLED: Final = 128 + signal.SIGKILL
 _DOING: Final = "a program ran on it"
 
 
@@ -62,7 +63,7 @@ class Conversation:
         """Wait for its end.
 
         Returns:
-            What the phone said about it, unless we ended it; and what became of it.
+            What the phone said about it, unless we ended it, or the phone what surrounds it; and what became of it.
 
         Raises:
             DeviceLost: The phone went away, or does not answer.
@@ -83,6 +84,8 @@ class Conversation:
             raise hung(self._phone.name, _DOING)
         self._drain()
         ending = launching.ending(bytes(self._stream.out), self._mark)
+        if ending is None and self._stream.exit_code == _KILLED:
+            return None, self._ended_by_phone()
         if ending is None:
             raise self._unsaid()
         return ending, self._completed(ending)
@@ -90,7 +93,7 @@ class Conversation:
     def _completed(self, ending: Ending) -> Completed:
         by_signal = 128 < ending.code <= 128 + _LAST_SIGNAL
         wall_s = time.monotonic() - self._started if ending.wall_s is None else ending.wall_s
-        killed = ending.code == 128 + signal.SIGKILL and not self._around.talks
+        killed = ending.code == _KILLED and not self._around.talks
         return self._record(
             ending.out,
             exit_code=None if by_signal else ending.code,
@@ -109,6 +112,15 @@ class Conversation:
         out = launching.written(bytes(self._stream.out), self._mark)
         wall_s = time.monotonic() - self._started
         return self._record(out, ended_by=signal.SIGKILL, timed_out=timed_out, wall_s=wall_s)
+
+    def _ended_by_phone(self) -> Completed:
+        """The shell around it was killed. A phone that goes down does that too, which the next question shows."""
+        self._phone.sh(":")
+        self._stream.err += (
+            f"\n{self._phone.name} ended it, and the shell that started it: is its memory full?\n".encode()
+        )
+        out = launching.written(bytes(self._stream.out), self._mark)
+        return self._record(out, ended_by=signal.SIGKILL, timed_out=False, wall_s=time.monotonic() - self._started)
 
     def _record(
         self,

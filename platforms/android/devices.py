@@ -31,6 +31,8 @@ echo '[state]'
     + STATE_SCRIPT
 )
 _PROPERTY = re.compile(r"^\[([^\]]+)\]: \[([^\]]*)\]$", re.MULTILINE)
+_OLDEST_API: Final = 26
+"""Android 8: before it, Android's shell lacks tools that the harness needs (`flock` and `timeout` among them)."""
 _NO_SERIAL: Final = frozenset({"", "unknown", "0123456789ABCDEF", "0"})
 """What phones without a serial number of their own say."""
 
@@ -46,6 +48,7 @@ def describe(phone: Phone) -> Device:
     said = phone.sh(_SCRIPT)
     if "[state]" not in said.stdout:
         raise EnvironmentProblem(f"{phone.name} does not tell what it is: {said.stderr.strip()[:200]}")
+    _check_age(phone.name, dict(_PROPERTY.findall(said.stdout)))
     return parse(phone.serial, said.stdout, time.time())
 
 
@@ -79,6 +82,15 @@ def parse(serial: str, text: str, now: float) -> Device:
 def serialno(device: Device) -> str:
     """`ro.serialno` of a device that `parse` made; empty where it has none."""
     return device.attributes.get("serialno", "")
+
+
+def _check_age(name: str, properties: Mapping[str, str]) -> None:
+    api = _number(properties.get("ro.build.version.sdk")) or _OLDEST_API
+    if api < _OLDEST_API:
+        release = properties.get("ro.build.version.release", "?")
+        raise EnvironmentProblem(
+            f"{name} has Android {release} (API {api}), which is too old", hint="use a phone with Android 8 or later"
+        )
 
 
 def _identity(properties: Mapping[str, str], serial: str) -> str:

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 MOST_BYTES: Final = 16 << 30
-"""What may be kept on a phone between sessions: a few large models, an eighth of a small phone."""
-SPARE_BYTES: Final = 64 << 20
-"""What is left free, for what benchmarks write and for Android's own services."""
+"""What may be kept on a phone between sessions: a few large models."""
+SHARE: Final = 2
+"""What may be kept at most of the space that would be free without us: one part of so many."""
+SPARE_BYTES: Final = 1 << 30
+"""What is left free: Android thinks its storage low below 500 MiB (`StorageManager`, from 10 GiB on), and begins to
+throw away what apps keep well before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +62,14 @@ def evicted(kept: Kept, need_bytes: int, in_use: Collection[str], most_bytes: in
         kept: What is there.
         need_bytes: What is to come.
         in_use: Places that this session uses.
-        most_bytes: What may be kept in all.
+        most_bytes: What may be kept in all, where there is room for it: at most half of what is free without us, and
+            1 GiB stays free.
     """
-    excess = sum(entry.size_bytes for entry in kept.entries.values()) + need_bytes - most_bytes
+    kept_bytes = sum(entry.size_bytes for entry in kept.entries.values())
     if kept.free_bytes is not None:
-        excess = max(excess, need_bytes + SPARE_BYTES - kept.free_bytes)
+        room_bytes = kept.free_bytes + kept_bytes
+        most_bytes = min(most_bytes, room_bytes // SHARE, room_bytes - SPARE_BYTES)
+    excess = kept_bytes + need_bytes - most_bytes
     places = []
     for place, entry in sorted(kept.entries.items(), key=lambda item: item[1].used):
         if excess > 0 and place not in in_use:

@@ -22,7 +22,9 @@ from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed
 from platforms.android.state import STATE_SCRIPT
 
-STAMP: Final = "%n %d %i %s %y %z"
+STAMP_MARK: Final = "//"
+"""Stands behind the name in a line of `STAMP`, and nowhere after it."""
+STAMP: Final = f"%n{STAMP_MARK}%d %i %s %y %z"
 """What `stat` tells of a file that was staged: a program that changes it, or puts another in its place, shows."""
 
 _SHELL: Final = r"""
@@ -33,8 +35,10 @@ stop() {
 }
 since_boot() { up=; { read -r up more </proc/uptime; } 2>/dev/null; }
 trap 'stop 2>/dev/null; exit 129' HUP INT TERM
+__STRAYS__
 __WIPE__
 __METER__
+: >"$began"
 say "began $(date '+%m-%d %H:%M:%S.000')"
 times
 since_boot
@@ -53,6 +57,7 @@ __RECORDED__
 stop 2>/dev/null
 say after
 __STATE__
+__STOP_STRAYS__
 say files
 [ -s "$watched" ] && xargs -0 stat -L -c "$stamp" <"$watched" 2>&1 | sha256sum
 [ -z "$keeper" ] || { say trace; base64 <"$trace"; rm -f "$trace" "$trace.pid"; }
@@ -88,6 +93,26 @@ dog=$!
 _WIPE: Final = r"""
 sync; __ROOT__ 'echo 3 >/proc/sys/vm/drop_caches' 2>/dev/null || { say unwiped; exit 1; }
 """
+_STRAYS: Final = r"""
+stop_strays() {
+  links=
+  for process in /proc/[0-9]*; do [ ! -O "$process" ] || links="$links $process/cwd $process/exe"; done
+  strays=$(ls -ld $links 2>/dev/null | while IFS= read -r link; do
+    case $link in *" -> $own/"*) link=${link%% -> *} link=${link##*/proc/}; echo "${link%/*}" ;; esac
+  done | sort -u)
+  [ -n "$strays" ] || return
+  told=
+  for stray in $strays; do name=; { read -r name <"/proc/$stray/comm"; } 2>/dev/null; told="$told $stray ($name)"; done
+  echo "ended what the program had left running:$told" >&2
+  kill -9 $strays 2>/dev/null
+}
+"""
+"""A child that made a session of its own is in nobody's group, and would take time from the launches after it. It is
+known by where it runs: our folder, which is nobody else's while the phone is held."""
+_SPARED: Final = "{ echo 900 >/proc/self/oom_score_adj; } 2>/dev/null"
+"""adb's daemon hands down -950: where memory is short, the kernel would end everything of the user's first."""
+_CLOCK_JUMP_S: Final = 0.05
+"""By which the two clocks may differ: that of the time since boot moves in steps of 0.01 s."""
 _TAIL_BYTES: Final = 1 << 16
 """Where the last words of the phone are looked for."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -104,7 +129,9 @@ class Around:
     """What surrounds a program.
 
     Attributes:
+        own: Our folder on the phone; what still runs there after it is ended, unless it talks: then it has company.
         folder: Where it starts, unless its command says otherwise.
+        began: A file that is written when it is started.
         watched: The phone's list of files that it must leave alone.
         cpus: What it is pinned to; nothing means nowhere.
         wipe: How to run a script as root, to drop the page cache before; None leaves the cache alone.
@@ -113,7 +140,9 @@ class Around:
         rails: What `perfetto` shall record beside it then; nothing asks for none.
     """
 
+    own: str
     folder: str
+    began: str
     watched: str
     cpus: tuple[int, ...] = ()
     wipe: str | None = None
@@ -143,7 +172,8 @@ def line(command: Command, around: Around, mark: str) -> str:
         raise BenchmarkFailed(f"{odd!r} is no name for a variable", hint="letters, digits and _")
     # Variables are set last, right before the program: an LD_LIBRARY_PATH is not for the tools that start it.
     exports = [f"export {name}={shlex.quote(value)}" for name, value in command.env.items()]
-    child = "\n".join((f"cd {shlex.quote(str(command.cwd or around.folder))} || exit 126", *exports, 'exec "$@"'))
+    cd = f"cd {shlex.quote(str(command.cwd or around.folder))} || exit 126"
+    child = "\n".join((_SPARED, cd, *exports, 'exec "$@"'))
     values = {
         "mark": mark,
         "child": child,
@@ -155,6 +185,8 @@ def line(command: Command, around: Around, mark: str) -> str:
         "keeper": "",
         "rails": around.rails,
         "trace": f"{around.folder}/rails",
+        "began": around.began,
+        "own": around.own,
     }
     assignments = (f"{name}={shlex.quote(value)}" for name, value in values.items())
     script = (
@@ -164,6 +196,8 @@ def line(command: Command, around: Around, mark: str) -> str:
         .replace("__WIPE__", _WIPE.replace("__ROOT__", around.wipe) if around.wipe else "")
         .replace("__METER__", _METER if around.metered else "")
         .replace("__RECORDED__", _RECORDED if around.metered else "")
+        .replace("__STRAYS__", "" if around.talks else _STRAYS)
+        .replace("__STOP_STRAYS__", "" if around.talks else "stop_strays")
         .replace("__STATE__", STATE_SCRIPT)
     )
     return "\n".join((*assignments, f"set -- {shlex.join(command.argv)}", script))
@@ -218,7 +252,10 @@ def ending(out: bytes, mark: str) -> Ending | None:
         pid=int(ended[2]),
         out=out[begun.end() : ended.start()],
         began=begun[2].decode(errors="replace"),
-        wall_s=_difference(_seconds(begun[4]), _seconds(ended[3])),
+        wall_s=elapsed_s(
+            (begun[4].decode(), ended[3].decode()),
+            (begun[5].decode(), ended[4].decode()),
+        ),
         cpu_s=_difference(_children_s(begun[3]), _children_s(ended[5])),
         state=ended[6].decode(errors="replace"),
         files=(ended[7].decode(errors="replace").split() or [""])[0],
@@ -233,6 +270,23 @@ def written(out: bytes, mark: str) -> bytes:
     """What the program wrote so far, when it has not ended."""
     begun = re.search(_BEGUN.format(mark=mark).encode(), out, re.DOTALL)
     return out[begun.end() :] if begun else b""
+
+
+def elapsed_s(clock: tuple[str, str], since_boot: tuple[str, str]) -> float | None:
+    """Seconds between two moments.
+
+    By the phone's clock, which has microseconds and is set by the network now and then; where it was, by the time since
+    boot, which has hundredths and is never set.
+
+    Args:
+        clock: `EPOCHREALTIME` at both; empty where the shell has none.
+        since_boot: The first word of `/proc/uptime` at both.
+    """
+    fine = _difference(*(_seconds(text.encode()) for text in clock))
+    sure = _difference(*(_seconds(text.encode()) for text in since_boot))
+    if fine is not None and (sure is None or abs(fine - sure) <= _CLOCK_JUMP_S):
+        return fine
+    return sure
 
 
 def _seconds(text: bytes) -> float | None:

@@ -15,7 +15,7 @@ from typing import Final
 from harness import shell
 from harness.core.errors import EnvironmentProblem
 from platforms.android import transfer
-from platforms.android.adb import AdbServer
+from platforms.android.adb import AdbServer, over_network
 from platforms.android.faults import hung, out_of_space, told
 from platforms.android.stream import ShellStream
 from platforms.android.wire import ANSWER_S, Wire
@@ -64,7 +64,7 @@ class Phone:
     @property
     def over_network(self) -> bool:
         """Whether it is reached over the network (`HOST:PORT`, or a name that mDNS announced)."""
-        return ":" in self.serial or "._adb-tls" in self.serial
+        return over_network(self.serial)
 
     def sh(self, script: str, *arguments: str, timeout_s: float = 20.0, stdin: bytes = b"") -> Said:
         """Run a script: `sh -c script sh arguments...`, on the phone for at most `timeout_s`.
@@ -173,6 +173,22 @@ class Phone:
         """From now on, go on when the harness is being stopped: what was changed is to be put back."""
         self._heed = _go_on
 
+    @contextlib.contextmanager
+    def within(self, limit_s: float) -> Iterator[None]:
+        """Give up whatever is asked meanwhile after so many seconds, however patient it would be by itself."""
+        heed, deadline = self._heed, time.monotonic() + limit_s
+
+        def hurry() -> None:
+            heed()
+            if time.monotonic() >= deadline:
+                raise TimeoutError("no answer")
+
+        self._heed = hurry
+        try:
+            yield
+        finally:
+            self._heed = heed
+
     def check_features(self) -> None:
         """See that its shell tells exit codes.
 
@@ -183,7 +199,7 @@ class Phone:
         if "shell_v2" not in self.server.features(self.serial):
             raise EnvironmentProblem(
                 f"{self.name} does not tell how programs end (its adb has no `shell_v2`): no failure could be noticed",
-                hint="use a phone with Android 7 or later",
+                hint="use a phone with Android 8 or later",
             )
 
     @contextlib.contextmanager

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import TracebackType
 from typing import Final
 
 from harness.core.device import Device
@@ -15,14 +17,15 @@ from harness.core.protocols import Finding, Progress
 from harness.settings import Settings
 from platforms import lock
 from platforms.android import checkup, devices, returning
-from platforms.android.adb import AdbServer
+from platforms.android.adb import AdbServer, over_network
 from platforms.android.folders import own_folder, session_folder
 from platforms.android.gates import Gate, Limits
-from platforms.android.holding import Hold
+from platforms.android.holding import Hold, owner_of
 from platforms.android.journals import Journals
 from platforms.android.phone import Phone
 from platforms.android.preparation import Preparation, Wishes
-from platforms.android.root import as_root
+from platforms.android.readings import Readings
+from platforms.android.root import ALLOW, as_root
 from platforms.android.session import AndroidSession, Prepared
 
 _AT_ONCE: Final = 32
@@ -69,21 +72,24 @@ class Android:
         path = path if self._locks is None else self._locks / path.name
         with lock.held(path, self._settings.lock_timeout, progress, device.name), contextlib.ExitStack() as stack:
             self._check(phone, device)
-            yield self._opened(phone, device, progress, stack)
+            hold = Hold(phone, owner_of(path), self._settings.lock_timeout, progress)
+            yield self._opened(phone, device, progress, hold, stack)
 
-    def _opened(self, phone: Phone, device: Device, progress: Progress, stack: contextlib.ExitStack) -> AndroidSession:
-        """What is put on the stack is left in an order in which the phone is first no longer interrupted."""
+    def _opened(
+        self, phone: Phone, device: Device, progress: Progress, hold: Hold, stack: contextlib.ExitStack
+    ) -> AndroidSession:
         settings = self._settings
-        hold = Hold(phone, self._own, settings.lock_timeout, progress)
         stack.callback(hold.release)
         hold.take()
-        journals = Journals.of(settings.cache_dir, device.identity, self._own)
+        journals = Journals.of(settings.cache_dir, device.identity)
         preparation = Preparation(phone, self._wishes, journals, progress, hold.ensure)
-        folder = stack.enter_context(contextlib.ExitStack())
-        stack.callback(preparation.restore)
-        stack.callback(phone.finish)
+        gate = Gate(device.name, Limits(timeout_s=settings.cool_timeout), progress)
+        folder = contextlib.ExitStack()
+        stack.push(_Leaving(phone, preparation, folder))
 
         def begin() -> Prepared:
+            if self._wishes.set_freq is not None:  # heat lowers the very limits that are read, and put back at the end
+                gate.settle(Readings(phone).now)
             preparation.prepare()
             folder.close()
             entered = folder.enter_context(session_folder(phone, self._own))
@@ -92,13 +98,17 @@ class Android:
 
         def again() -> Prepared:
             returning.wait(phone, devices.serialno(device), settings.return_timeout, progress)
-            hold.take()
-            return begin()
+            try:
+                hold.take()
+                return begin()
+            except DeviceLost:
+                raise
+            except EnvironmentProblem as error:  # the phone is back, and not ours or not as it must be: as good as lost
+                raise DeviceLost(error.message, hint=error.hint) from error
 
         if settings.reboot:
             returning.restart(phone, devices.serialno(device), settings.return_timeout, progress)
             hold.take()
-        gate = Gate(device.name, Limits(timeout_s=settings.cool_timeout), progress)
         return AndroidSession(phone, device, begin(), again, gate, check_held=hold.check, cpus=settings.cpus)
 
     def _check(self, phone: Phone, device: Device) -> None:
@@ -118,10 +128,36 @@ class Android:
             return None
 
 
+class _Leaving:
+    """The way out of a phone, on which nothing interrupts. One that is gone is not asked once more for each step.
+
+    Args:
+        phone: The phone.
+        preparation: What was fixed on it.
+        folder: What was laid down there.
+    """
+
+    def __init__(self, phone: Phone, preparation: Preparation, folder: contextlib.ExitStack) -> None:
+        self._phone = phone
+        self._preparation = preparation
+        self._folder = folder
+
+    def __enter__(self) -> None:
+        """Nothing is done yet."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._phone.finish()
+        gone = isinstance(error, DeviceLost) and not returning.answers(self._phone)
+        with self._phone.within(0.0 if gone else math.inf), self._folder:
+            self._preparation.restore()
+
+
 def distinct(found: Sequence[Device]) -> tuple[Device, ...]:
     """Each phone once, by identity; by its cable where it is also reached over the network."""
     by_identity: dict[str, Device] = {}
-    for device in sorted(found, key=lambda device: (":" in device.name, device.name)):
+    for device in sorted(found, key=lambda device: (over_network(device.name), device.name)):
         by_identity.setdefault(device.identity, device)
     return tuple(by_identity[identity] for identity in sorted(by_identity))
 
@@ -130,6 +166,7 @@ def _root(phone: Phone) -> str:
     found = as_root(phone)
     if found is None:
         raise EnvironmentProblem(
-            f"the page cache of {phone.name} cannot be dropped: it is not rooted", hint="leave --wipe_cache out"
+            f"the page cache of {phone.name} cannot be dropped: it is not rooted",
+            hint=f"{ALLOW}; or leave --wipe_cache out",
         )
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -13,8 +14,9 @@ from harness.core.errors import EnvironmentProblem, HarnessError, UsageError
 from harness.core.protocols import Progress
 from harness.settings import Settings
 from platforms.android.changes import Change, Heard, Kind, Setting, Shell, changing, looking, restoring, talk
-from platforms.android.clocks import checked_wish, fixing, policies, target_khz
-from platforms.android.journals import JournalBroken, Journals, journal_lines, parse_journal
+from platforms.android.clocks import Policy, checked_wish, fixing, policies, target_khz
+from platforms.android.journals import JournalBroken, Journals, Written, journal_lines, parse_journal, run_of
+from platforms.android.root import ALLOW
 
 FIXED_PERFORMANCE_API: Final = 30
 """Android 11: the first whose `cmd power` has a fixed performance mode."""
@@ -29,6 +31,8 @@ _ANIMATIONS = tuple(
 )
 _LOOKED_AT = (_FIXED_PERFORMANCE, *_ANIMATIONS, _STAY_ON, _SCREEN_OFF, _SCREEN, _AIRPLANE)
 
+_UNSEEN: Final = "unseen"
+"""What `changes.sh` says of a setting that can be set and not be read."""
 _ALL_PLUGS: Final = "7"
 """`BatteryManager.BATTERY_PLUGGED_AC | _USB | _WIRELESS`: what `svc power stayon true` sets at least."""
 _LATE_MS: Final = "2147483647"
@@ -91,6 +95,7 @@ class Preparation:
         self._progress = progress
         self._ensure_held = ensure_held
         self._changes: tuple[Change, ...] = ()
+        self._run = ""
         self.attributes: dict[str, str] = {}
         """What was fixed and what could not be, for `Device.attributes`."""
 
@@ -117,6 +122,7 @@ class Preparation:
         """
         found = self._look()
         if leftovers := self._leftovers(found):
+            self._run = run_of(found.journal) or self._run
             self._put_back(leftovers, None if self._changes else "what an earlier run left behind")
             found = self._look()
         self._check_root(found)
@@ -140,17 +146,24 @@ class Preparation:
         return talk(self._phone, lines, as_root=clocks)
 
     def _leftovers(self, found: Heard) -> tuple[Change, ...]:
-        """What is written down in either place; the phone's own word is the later one."""
-        written: dict[Setting, Change] = {}
-        for place, read in (
-            ("on this machine", self._journals.on_host),
-            ("on the phone", lambda: parse_journal(found.journal)),
-        ):
-            try:
-                written |= {change.setting: change for change in read()}
-            except JournalBroken as error:
-                self._progress.say(f"{self._phone.name}: the journal {place} is not used: {error}")
-        return tuple(written.values())
+        """What is written down: on this machine, if it is of this run or the phone's, and on the phone, which counts.
+
+        Of this run: a phone that restarts at once may have lost what it was told last.
+        """
+        ours = self._read("on this machine", self._journals.on_host)
+        if ours is not None and ours.run not in {self._run, run_of(found.journal)}:
+            self._journals.keep_on_host("", ())  # another host has put it back
+            ours = None
+        theirs = self._read("on the phone", lambda: parse_journal(found.journal))
+        known = [change for written in (ours, theirs) if written is not None for change in written.changes]
+        return tuple({change.setting: change for change in known}.values())
+
+    def _read(self, place: str, read: Callable[[], Written | None]) -> Written | None:
+        try:
+            return read()
+        except JournalBroken as error:
+            self._progress.say(f"{self._phone.name}: the journal {place} is not used: {error}")
+            return None
 
     def _put_back(self, changes: Sequence[Change], why: str | None) -> None:
         """Put back; what does not go back stays written down and is kept in mind."""
@@ -158,9 +171,9 @@ class Preparation:
         rooted = any(change.kind is Kind.CPUFREQ for change in changes)
         try:
             self._ensure_held()
-            heard = talk(self._phone, restoring(changes, self._journals.phone), as_root=rooted)
+            heard = talk(self._phone, restoring(changes, self._journals.phone, self._run), as_root=rooted)
             self._changes = tuple(change for change in changes if change.setting in heard.failed)
-            self._journals.keep_on_host(self._changes)
+            self._journals.keep_on_host(self._run, self._changes)
         except HarnessError as error:
             self._progress.say(
                 f"✗ {self._phone.name}: its settings are not as they were: {error.message}; the next run will try again"
@@ -182,7 +195,7 @@ class Preparation:
         if self._wishes.set_freq is not None and not found.rooted:
             raise EnvironmentProblem(
                 f"the clocks of {self._phone.name} cannot be fixed: it is not rooted",
-                hint="leave --set_freq out: the fixed performance mode is used then, where the phone has it",
+                hint=f"{ALLOW}; or leave --set_freq out: the fixed performance mode is used then, where there is one",
             )
 
     def _change(self, wanted: Sequence[Change]) -> Heard:
@@ -191,25 +204,36 @@ class Preparation:
         for change in wanted:
             before = written[change.setting].before if change.setting in written else change.before
             written[change.setting] = change.model_copy(update={"before": before})
-        self._journals.keep_on_host(tuple(written.values()))
-        self._changes = tuple(written.values())
+        record = Written(run=secrets.token_hex(8), changes=tuple(written.values()))
+        self._journals.keep_on_host(record.run, record.changes)
+        self._run, self._changes = record.run, record.changes
         rooted = any(change.kind is Kind.CPUFREQ for change in wanted)
-        lines = changing(wanted, self._journals.phone, journal_lines(self._changes))
+        lines = changing(wanted, self._journals.phone, journal_lines(record))
         return talk(self._phone, lines, as_root=rooted)
 
     def _wanted(self, found: Heard) -> Iterator[Change]:
         """What must be changed; what is as it should be, or cannot be read, is left alone."""
         if self._wishes.set_freq is not None:
-            yield from fixing(policies(found.clocks), self._wishes.set_freq)
+            yield from self._fixing(policies(found.clocks), self._wishes.set_freq)
         for setting, ours in self._targets(found):
             before = found.values.get(setting)
-            before = "false" if before == "unseen" else before  # of the fixed performance mode: as phones start
+            before = "false" if before == _UNSEEN else before  # of the fixed performance mode: as phones start
             if before is None or before == ours:
                 continue
             try:
                 yield Change(kind=setting.kind, name=setting.name, before=before, ours=ours)
             except ValidationError:
                 self._progress.say(f"{self._phone.name}: {setting.name} is {before!r}, which could not be put back")
+
+    def _fixing(self, found: Sequence[Policy], wish: str) -> tuple[Change, ...]:
+        """A limit that something else has lowered may be heat's or a person's; it is put back, and said."""
+        for policy in found:
+            if policy.highest_khz < policy.frequencies_khz[-1]:
+                self._progress.say(
+                    f"{self._phone.name}: {policy.name} was limited to {policy.highest_khz} kHz of "
+                    f"{policy.frequencies_khz[-1]} kHz before; it will be again, a restart takes the limit away"
+                )
+        return fixing(found, wish)
 
     def _targets(self, found: Heard) -> Iterator[tuple[Setting, str]]:
         if self._wishes.set_freq is None and (found.api or 0) >= FIXED_PERFORMANCE_API:
@@ -230,6 +254,8 @@ class Preparation:
             yield "fixed_clocks", ", ".join(clocks)
         else:
             yield "fixed_performance", _fixed_performance(found, heard)
+            if found.values.get(_FIXED_PERFORMANCE) == _UNSEEN and _FIXED_PERFORMANCE not in heard.failed:
+                yield "fixed_performance_before", "unknown, off afterwards"
         yield "animations", _outcome(_ANIMATIONS, "off", found, heard)
         if self._wishes.screen != "keep":
             yield "screen", _outcome((_SCREEN, _STAY_ON, _SCREEN_OFF), self._wishes.screen, found, heard)

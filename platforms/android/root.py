@@ -10,10 +10,19 @@ _FIND: Final = r"""
 root=
 if [ "$(id -u)" = 0 ]; then root='sh -c'
 elif [ "$(timeout 5 su 0 id -u </dev/null 2>/dev/null)" = 0 ]; then root='su 0 sh -c'
-elif [ "$(timeout 5 su -c 'id -u' </dev/null 2>/dev/null)" = 0 ]; then root='su -c'
+elif [ "$(timeout 30 su -c 'id -u' </dev/null 2>/dev/null)" = 0 ]; then root='su -c'
 fi
 """
-"""Android's own `su` takes a user and a command, Magisk's a line behind `-c`. Both leave the standard input alone."""
+"""Android's own `su` takes a user and a command, Magisk's a line behind `-c`. Both leave the standard input alone.
+
+The second question may be put to a person by an app on the phone, and is given time for a finger to answer it.
+"""
+
+FIND_S: Final = 40.0
+"""What both questions may take together."""
+
+ALLOW: Final = "allow root for Shell in your root app, if the phone has one"
+"""What a person can do about a phone that is rooted and does not let us be root."""
 
 UNROOTED: Final = "unrooted"
 """What `AS_ROOT` prints first when it runs its script as anybody."""
@@ -31,4 +40,4 @@ def as_root(phone: Phone) -> str | None:
     Raises:
         DeviceLost: The phone went away.
     """
-    return phone.sh(_FIND + 'echo "$root"').stdout.strip() or None
+    return phone.sh(_FIND + 'echo "$root"', timeout_s=FIND_S).stdout.strip() or None

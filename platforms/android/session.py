@@ -11,13 +11,14 @@ from typing import Final
 
 from harness.core.command import App, Command, Completed
 from harness.core.device import Device, DeviceState
-from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
 from harness.core.protocols import Staged
 from platforms.android import app, launching, logcat, placement, rails
+from platforms.android.clocks import CORES_SCRIPT
 from platforms.android.conversation import Conversation
 from platforms.android.energy import Course, Meter
 from platforms.android.folders import SessionFolder
-from platforms.android.gates import Gate
+from platforms.android.gates import Gate, Limits, obstacles_in
 from platforms.android.launching import Around, Ending
 from platforms.android.phone import Phone
 from platforms.android.readings import Readings
@@ -26,7 +27,9 @@ from platforms.android.store import Store, refused
 
 _LATE_S: Final = 60.0
 """How much longer than a program perfetto may record, should we be gone."""
+_LIMITS: Final = Limits()
 _PULLED: Final = 'rm -f "$1"'
+_IS_NEW: Final = '[ -e "$2" ] && [ ! "$1" -ot "$2" ]'
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ class AndroidSession:
         self._cpus = cpus
         self._readings = Readings(phone)
         self._meter = Meter()
+        self._unfit: EnvironmentProblem | None = None
         self._begin(prepared)
 
     def stage(self, files: Mapping[str, Path], programs: Mapping[str, Path]) -> Staged:
@@ -127,12 +131,17 @@ class AndroidSession:
             yield _Live(conversation, self._ended)
 
     def pull(self, remote: str, local: Path) -> None:
-        """Fetch, then remove there. Two round trips.
+        """Fetch, then remove there; what lies outside our folder stays. Two round trips.
 
         Raises:
-            FileNotFoundError: The phone has no such file.
+            FileNotFoundError: The phone has no such file, or it is older than the last launch and not ours.
             DeviceLost: The phone went away.
         """
+        if not self._is_ours(remote):
+            if self._phone.sh(_IS_NEW, remote, self._began).exit_code:
+                raise FileNotFoundError(f"{self._phone.name} has no file {remote} that was written since the launch")
+            self._phone.pull(remote, local)
+            return
         self._phone.pull(remote, local)
         said = self._phone.sh(_PULLED, remote)
         if said.exit_code:
@@ -144,8 +153,22 @@ class AndroidSession:
         return self._readings.now().state
 
     def settle(self) -> None:
-        """Wait until it is cool and charged. See `gates`."""
-        self._gate.settle(self._readings.now)
+        """Wait until it is cool and charged. See `gates`. One that did not become so is not waited for again.
+
+        Raises:
+            EnvironmentProblem: It does not become so in time, or did not, and still is not.
+            DeviceLost: It went away.
+        """
+        if self._unfit is not None and any(obstacles_in(self._readings.now(), _LIMITS, _LIMITS.hysteresis_c)):
+            raise EnvironmentProblem(self._unfit.message, hint=self._unfit.hint)
+        self._unfit = None
+        try:
+            self._gate.settle(self._readings.now)
+        except DeviceLost:
+            raise
+        except EnvironmentProblem as error:
+            self._unfit = error
+            raise
 
     def regain(self) -> None:
         """Wait for its return, and prepare it anew."""
@@ -159,7 +182,10 @@ class AndroidSession:
         self._staged = 0
         self._apks: dict[str, str | None] = {}
         self._opened: set[str] = set()
-        self.device = self._asked.model_copy(update={"attributes": {**self._asked.attributes, **prepared.attributes}})
+        attributes = {**self._asked.attributes, **prepared.attributes}
+        if (offline := placement.offline(self._folder.cores)) is not None:
+            attributes["offline_cpus"] = offline
+        self.device = self._asked.model_copy(update={"attributes": attributes})
 
     def _app(self, command: Command, which: App) -> Completed:
         self._check_held()
@@ -174,7 +200,9 @@ class AndroidSession:
             self._store.open_to_apps(folder)
             self._opened.add(folder)
         apk = next(iter(packages), None)
-        ended = app.run(self._phone, command, which, own=self._folder.own, apk=apk, mark=secrets.token_hex(12))
+        package = None if apk is None else app.Package(apk, self._store.sha256_of(apk))
+        around = app.Around(self._folder.own, self._began, package, secrets.token_hex(12))
+        ended = app.run(self._phone, command, which, around)
         self._readings.keep(ended.state)
         untold = "that of an app cannot be told apart from that of its start" if command.energy else None
         return replace(ended.completed, energy_unavailable=untold)
@@ -185,9 +213,11 @@ class AndroidSession:
         cpus = self._placed(command)
         metered = command.energy and not talks
         around = Around(
-            self._folder.path,
-            self._store.watched,
-            cpus,
+            own=self._folder.own,
+            folder=self._folder.path,
+            began=self._began,
+            watched=self._store.watched,
+            cpus=cpus,
             wipe=self._wipe,
             talks=talks,
             metered=metered,
@@ -207,6 +237,7 @@ class AndroidSession:
         self._store.check(ending.files, fate)
         if completed.ok:
             return self._metered(completed, ending, after) if completed.command.energy else completed
+        self._check_placed(completed)
         # In front: what the program itself said last is the reason that people read first.
         said = logcat.about(self._phone, ending.pid, ending.began)
         return replace(completed, stderr=said + completed.stderr)
@@ -217,6 +248,31 @@ class AndroidSession:
         before = read_state(ending.before, after.state.time).state
         spent = self._meter.spent(Course(before, after.state, ending.trace, ending.began_up_s, ending.ended_up_s))
         return replace(completed, energy_mj=spent.energy_mj, energy_unavailable=spent.reason)
+
+    @property
+    def _began(self) -> str:
+        """A file that is written at the start of a launch: what is older, that did not write."""
+        return f"{self._folder.path}/began"
+
+    def _is_ours(self, remote: str) -> bool:
+        return remote.startswith(f"{self._folder.own}/") and ".." not in remote.split("/")
+
+    def _check_placed(self, failed: Completed) -> None:
+        """See whether a program that failed had the CPUs that it was pinned to: phones take some away when warm.
+
+        Raises:
+            BenchmarkFailed: They are not there any more. The benchmarks after it choose among those that are.
+            DeviceLost: The phone went away.
+        """
+        if not failed.cpus or not any(line.startswith("taskset:") for line in failed.stderr.splitlines()):
+            return
+        self._folder = replace(self._folder, cores=self._phone.sh(CORES_SCRIPT).stdout)
+        gone = sorted(set(failed.cpus) - set(placement.usable(self._folder.cores)))
+        if gone:
+            raise BenchmarkFailed(
+                f"CPU {', '.join(map(str, gone))} of {self._phone.name} went offline: the program could not be pinned",
+                hint="let it cool down; or take other CPUs (--cpus)",
+            )
 
     def _environment(self, command: Command) -> Mapping[str, str]:
         """Programs find the libraries beside them, after those that the command names itself."""

@@ -11,21 +11,23 @@ from typing import Final, NamedTuple
 from harness.core.device import DeviceState
 
 STATE_SCRIPT: Final = r"""(
+  cpus=/sys/devices/system/cpu
+  echo '[kernel]'
+  grep -sHE '^(cpu|MemAvailable:|-?[0-9])' /proc/loadavg /proc/stat /proc/meminfo \
+    $cpus/cpu[0-9]*/cpufreq/scaling_cur_freq $cpus/cpufreq/policy*/related_cpus $cpus/cpufreq/policy*/stats/time_in_state
   echo '[battery]'
   timeout 3 dumpsys battery | grep -E '^ *([A-Za-z]+ powered|present|level|scale|voltage|temperature|Charge counter):|STOPPED'
   echo '[thermal]'
   heat=$(timeout 3 dumpsys thermalservice | grep -E '[Ss]tatus|emperature|hotThrottling')
   printf '%s\n' "$heat"
-  case $heat in *mValue=*) zones= ;; *) zones='/sys/class/thermal/thermal_zone*/temp' ;; esac
-  echo '[kernel]'
-  cpus=/sys/devices/system/cpu
-  grep -sHE '^(cpu|MemAvailable:|-?[0-9])' /proc/loadavg /proc/stat /proc/meminfo \
-    $cpus/cpu[0-9]*/cpufreq/scaling_cur_freq $cpus/cpufreq/policy*/stats/time_in_state $zones
+  echo '[zones]'
+  case $heat in *mValue=*) ;; *) grep -sHE '^-?[0-9]' /sys/class/thermal/thermal_zone*/temp ;; esac
   echo '[end]'
 ) 2>/dev/null </dev/null
 """  # noqa: E501 - one pattern
 """A fragment for a phone's shell that prints one block for `read_state`. Needs no root, and leaves no names behind.
 
+The kernel comes first: clocks fall within some ten milliseconds after a program, which is what the rest takes.
 Two calls of system services (some ten milliseconds each; three seconds at most when the system hangs) and one `grep`
 over the kernel's files. Thermal zones are read only where there is no thermal service (before Android 10): reading
 them may wake sensors.
@@ -47,6 +49,7 @@ _THRESHOLD = re.compile(
 )
 _CPU = re.compile(r"/cpu([0-9]{1,4})/cpufreq/scaling_cur_freq$")
 _DOMAIN = re.compile(r"/cpufreq/(policy[0-9]{1,4})/stats/time_in_state$")
+_RELATED = re.compile(r"/cpufreq/(policy[0-9]{1,4})/related_cpus$")
 
 
 class Skin(NamedTuple):
@@ -108,7 +111,8 @@ def read_state(text: str, time: float, before: Reading | None = None) -> Reading
         before: The previous reading, which `busy` counts from.
     """
     sections = _sections(text)
-    battery, kernel = _Battery.of(sections.get("battery", "")), _Kernel.of(sections.get("kernel", ""))
+    battery = _Battery.of(sections.get("battery", ""))
+    kernel = _Kernel.of(sections.get("kernel", "") + sections.get("zones", ""))
     heat = _Heat.of(sections.get("thermal", ""))
     hottest = max((*heat.temperatures, *kernel.temperatures), default=battery.celsius)
     state = DeviceState(
@@ -121,6 +125,7 @@ def read_state(text: str, time: float, before: Reading | None = None) -> Reading
         memory_available_bytes=kernel.memory_available_bytes,
         thermal_status=heat.status,
         residency_ms=kernel.residency_ms,
+        domain_cpus=kernel.domain_cpus,
         battery_percent=battery.percent,
         battery_charge_uah=battery.charge_uah,
         battery_voltage_mv=battery.voltage_mv,
@@ -201,6 +206,7 @@ class _Kernel:
     frequency_mhz: tuple[float, ...] | None
     memory_available_bytes: int | None
     residency_ms: dict[str, dict[int, int]]
+    domain_cpus: dict[str, tuple[int, ...]]
     temperatures: tuple[float, ...]
 
     @classmethod
@@ -217,6 +223,7 @@ class _Kernel:
             frequency_mhz=_frequencies(lines),
             memory_available_bytes=next((int(kib) * 1024 for kib in free if kib is not None), None),
             residency_ms=_residency(lines),
+            domain_cpus=_domains(lines),
             temperatures=tuple(zone for zone in zones if zone is not None),
         )
 
@@ -246,12 +253,13 @@ def _ticks(words: Sequence[str]) -> Ticks | None:
 
 
 def _frequencies(lines: Sequence[tuple[str, list[str]]]) -> tuple[float, ...] | None:
+    """By CPU, up to the last that tells one; 0 for those that do not, which may be offline."""
     found: dict[int, float] = {}
     for path, words in lines:
         cpu, khz = _CPU.search(path), _number(words[0], 1, 1e9) if words else None
         if cpu and khz is not None:
             found[int(cpu[1])] = khz / 1000
-    return tuple(found[cpu] for cpu in sorted(found)) or None
+    return tuple(found.get(cpu, 0.0) for cpu in range(max(found, default=-1) + 1)) or None
 
 
 def _residency(lines: Sequence[tuple[str, list[str]]]) -> dict[str, dict[int, int]]:
@@ -262,6 +270,15 @@ def _residency(lines: Sequence[tuple[str, list[str]]]) -> dict[str, dict[int, in
             khz, ticks = _number(words[0], 1, 1e9), _number(words[1], 0, 1e15)
             if khz is not None and ticks is not None:
                 found.setdefault(domain[1], {})[int(khz)] = int(ticks) * _TICK_MS
+    return found
+
+
+def _domains(lines: Sequence[tuple[str, list[str]]]) -> dict[str, tuple[int, ...]]:
+    found: dict[str, tuple[int, ...]] = {}
+    for path, words in lines:
+        domain, cpus = _RELATED.search(path), [_number(word, 0, 9999) for word in words]
+        if domain and words:
+            found[domain[1]] = tuple(int(cpu) for cpu in cpus if cpu is not None)
     return found
 
 

@@ -19,7 +19,7 @@ from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from platforms.android.digests import Digests, Wanted
 from platforms.android.faults import out_of_space
 from platforms.android.kept import Entry, Kept, evicted
-from platforms.android.launching import STAMP
+from platforms.android.launching import STAMP, STAMP_MARK
 from platforms.android.phone import Phone, Said, hashing_s
 from platforms.android.state import STATE_SCRIPT
 
@@ -63,8 +63,6 @@ chmod -R a+rX "$own/programs" "$folder" && chmod a+x "$own" "$own/sessions" "$se
 if [ -s "$watched" ]; then xargs -0 stat -L -c "$stamp" <"$watched"; fi
 """
 """An app is another user: it is given copies of its own, because links lead into what is ours."""
-_STAMP_WORDS: Final = 9
-"""How many words follow the name in a line of `STAMP`: both times have three."""
 
 
 class Store:
@@ -85,6 +83,7 @@ class Store:
         self._digests = Digests()
         self._used: set[str] = set()
         self._entry_by_path: dict[str, str] = {}
+        self._sha256_by_path: dict[str, str] = {}
         self._together: set[str] = set()
         self._stamps = ""
 
@@ -126,6 +125,7 @@ class Store:
         if len({one.path for one in started.values()}) > 1:
             self._together.update(one.path.rpartition("/")[0] for one in started.values())
         self._entry_by_path.update({one.path: one.entry for one in wanted})
+        self._sha256_by_path.update({one.path: one.sha256 for one in wanted})
         self._stamps, _, state = said.stdout.partition("[stamps]\n")[2].partition("[state]\n")
         return {key: one.path for key, one in started.items()}, state
 
@@ -133,6 +133,14 @@ class Store:
         """Where a program finds what came with it; None when the word is no program, or it came alone."""
         folder = word.rpartition("/")[0]
         return folder if folder in self._together else None
+
+    def sha256_of(self, path: str) -> str:
+        """The hash of a file that was staged.
+
+        Args:
+            path: Where it is on the phone.
+        """
+        return self._sha256_by_path[path]
 
     def open_to_apps(self, folder: str) -> None:
         """Let apps read a folder that was staged.
@@ -249,4 +257,4 @@ def refused(phone: str, own: str, said: Said) -> EnvironmentProblem:
 
 
 def _lines(stamps: str) -> dict[str, str]:
-    return {line.rsplit(" ", _STAMP_WORDS)[0]: line for line in stamps.splitlines()}
+    return {line.rpartition(STAMP_MARK)[0]: line for line in stamps.splitlines()}

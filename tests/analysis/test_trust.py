@@ -243,6 +243,65 @@ def test_a_rising_frequency_and_that_of_other_cpus_are_no_concern() -> None:
     assert state_notes(*pinned) == ()
 
 
+def clocked(
+    index: int,
+    spent_ms: dict[str, dict[int, int]],
+    *,
+    cpus: tuple[int, ...] | None = (4, 5),
+    wall_s: float = 1.0,
+    after_mhz: float = 2000.0,
+) -> Launch:
+    """A launch around which clock domains (`little` of CPUs 0 to 3, `big` of 4 and 5) spent so long at each kHz."""
+    since_boot = {domain: dict.fromkeys(spent, 7000) for domain, spent in spent_ms.items()}
+    now = {domain: {khz: 7000 + ms for khz, ms in spent.items()} for domain, spent in spent_ms.items()}
+    states = [
+        DeviceState(
+            time=time,
+            residency_ms=residency,
+            frequency_mhz=(after_mhz,) * 6,
+            domain_cpus={"little": (0, 1, 2, 3), "big": (4, 5)},
+        )
+        for time, residency in ((0.0, since_boot), (wall_s, now))
+    ]
+    return launch(index, wall_s=wall_s, cpus=cpus).model_copy(update={"before": states[0], "after": states[1]})
+
+
+def test_a_clock_that_falls_within_a_launch_is_told_though_it_has_recovered_at_its_end() -> None:
+    steady = clocked(0, {"big": {1_000_000: 0, 2_000_000: 1000}})
+    held_back = clocked(1, {"big": {1_000_000: 600, 2_000_000: 400}})
+    notes = state_notes(steady, held_back)
+    assert codes(notes) == ["frequency"]
+    assert "30%" in notes[0].message
+
+
+def test_what_cpus_do_between_launches_and_what_others_do_is_no_concern() -> None:
+    steady = clocked(0, {"big": {500_000: 0, 2_000_000: 1000}, "little": {1_000_000: 1000, 500_000: 0}})
+    idle_before = clocked(1, {"big": {500_000: 2000, 2_000_000: 1000}, "little": {1_000_000: 0, 500_000: 3000}})
+    assert state_notes(steady, idle_before) == ()
+
+
+def test_programs_that_are_not_pinned_are_judged_by_the_fastest_domain() -> None:
+    steady = clocked(0, {"big": {2_000_000: 1000, 1_000_000: 0}, "little": {1_000_000: 1000}}, cpus=None)
+    slower = clocked(1, {"big": {2_000_000: 0, 1_000_000: 1000}, "little": {1_000_000: 1000}}, cpus=None)
+    assert codes(state_notes(steady, slower)) == ["frequency"]
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        pytest.param(clocked(1, {}, after_mhz=1000.0), id="no residency"),
+        pytest.param(clocked(1, {"big": {2_000_000: -7000}}, after_mhz=1000.0), id="restarted meanwhile"),
+        pytest.param(clocked(1, {"big": {2_000_000: 10}}, after_mhz=1000.0), id="counts too little"),
+        pytest.param(clocked(1, {"little": {2_000_000: 1000}}, after_mhz=1000.0), id="not of its CPUs"),
+        pytest.param(clocked(1, {"big": {2_000_000: 50}}, wall_s=0.05, after_mhz=1000.0), id="too short"),
+    ],
+)
+def test_where_one_launch_tells_no_time_at_each_clock_all_go_by_the_clock_after_them(unknown: Launch) -> None:
+    notes = state_notes(clocked(0, {"big": {500_000: 1000}}), unknown)
+    assert codes(notes) == ["frequency"]
+    assert "50%" in notes[0].message
+
+
 def test_heat_is_told() -> None:
     assert codes(state_notes(launch(temperature_c=60.0), launch(1, temperature_c=91.0))) == ["hot"]
 

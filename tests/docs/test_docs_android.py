@@ -12,7 +12,9 @@ from harness.cli import app
 from harness.options import ANDROID, WHERE
 from harness.settings import Settings
 from platforms.android.gates import Limits
-from platforms.android.kept import MOST_BYTES
+from platforms.android.holding import LOCK
+from platforms.android.journals import ON_PHONE
+from platforms.android.kept import MOST_BYTES, SHARE, SPARE_BYTES
 from tests.docs.pages import DOCS, codes, tables
 
 PAGE = "android.md"
@@ -55,12 +57,16 @@ def test_defaults_on_the_page_are_those_in_force() -> None:
 def test_limits_on_the_page_are_those_in_force() -> None:
     text = (DOCS / PAGE).read_text(encoding="utf-8")
     limits = Limits()
+    assert SHARE == 2
     for said in (
         f"below {limits.skin_c:g} °C",
         f"{limits.battery_c:g} °C where there is no such sensor",
         f"cool {limits.hysteresis_c:g} °C below",
         f"at least {limits.battery_percent:g} % of charge on battery, {limits.plugged_percent:g} % while it charges",
-        f"up to {MOST_BYTES >> 30} GiB",
+        f"up to {MOST_BYTES >> 30} GiB, or half of",
+        f"{SPARE_BYTES >> 30} GiB stays free",
+        f"`{LOCK}`",
+        f"`{ON_PHONE}`",
     ):
         assert said in re.sub(r"\s+", " ", text)
 

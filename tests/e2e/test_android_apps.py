@@ -100,9 +100,8 @@ def test_an_app_that_is_not_installed_is_told(desk: Desk, spec: Path) -> None:
 
 
 def test_an_app_that_is_given_as_a_program_is_installed(desk: Desk, spec: Path) -> None:
-    package = desk.project.write(f"{PACKAGE}.apk", "a package")
+    package = desk.project.write(f"{PACKAGE}.apk", f"#!/system/bin/sh\n{MINIBENCH}")
     package.chmod(0o755)
-    serial = install(desk, MINIBENCH)
-    done = desk.harness("-b", spec, "--program", f"app={package}", on=serial)
+    done = desk.harness("-b", spec, "--program", f"app={package}", on=desk.phones[0].serial)
     assert done.code == 0, done.stderr + done.stdout
     assert desk.phones[0].exists(f"/services/packages/{PACKAGE}")

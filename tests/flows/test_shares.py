@@ -100,3 +100,12 @@ def test_an_idle_device_waits_for_what_may_come_back() -> None:
     pool.abandon("A")
     waiting.join(5)
     assert got[0] is not None
+
+
+def test_who_gave_up_has_nothing_left_to_give_up() -> None:
+    pool = Pool({device: {0: job("one")} for device in "AB"})
+    share = pool.of("A")
+    assert share.take() is not None
+    assert list(share.abandon()) == list(share.abandon()) == []
+    assert not share.left
+    assert names(list(pool.abandon("B"))) == ["one"]

@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 
 from harness.core.command import Command
 from harness.core.device import Device
-from harness.core.errors import EnvironmentProblem, UsageError
+from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
 from harness.core.protocols import Diagnosable
 from harness.settings import Settings
 from harness.testing.android import phones
 from harness.testing.android.lab import Lab
 from harness.testing.progress import RecordedProgress
 from platforms.android import create
-from platforms.android.adb import AdbServer
+from platforms.android.adb import AdbServer, Listed
+from platforms.android.checkup import unusable
 from platforms.android.devices import parse
 from platforms.android.folders import own_folder
 from platforms.android.phone import Phone
@@ -54,6 +55,11 @@ policy6.related_cpus=6 7
 [end]
 """
 
+_UNPERMITTED = (
+    "no permissions (missing udev rules? user is in the plugdev group); "
+    "see [http://developer.android.com/tools/device.html]"
+)
+
 
 def device(identity: str, name: str) -> Device:
     return Device(platform="android", identity=identity, name=name)
@@ -85,6 +91,30 @@ def test_whatever_a_phone_says_it_has_an_identity(text: str) -> None:
 def test_a_phone_that_is_reached_twice_is_one_and_its_cable_wins() -> None:
     found = distinct([device("B", "10.0.0.7:5555"), device("B", "B"), device("A", "10.0.0.8:5555")])
     assert [(one.identity, one.name) for one in found] == [("A", "10.0.0.8:5555"), ("B", "B")]
+
+
+def test_the_cable_wins_over_a_name_that_mdns_announced() -> None:
+    wireless = "adb-c4d1a2b3-Xy12Zz (2)._adb-tls-connect._tcp"
+    (found,) = distinct([device("c4d1a2b3", wireless), device("c4d1a2b3", "c4d1a2b3")])
+    assert found.name == "c4d1a2b3"
+
+
+def test_serials_and_states_may_have_blanks() -> None:
+    wireless = "adb-c4d1a2b3-Xy12Zz (2)._adb-tls-connect._tcp"
+    assert Listed.parse(f"{wireless}\tdevice\nR5CT1234\t{_UNPERMITTED}\n\n") == (
+        Listed(wireless, "device"),
+        Listed("R5CT1234", _UNPERMITTED),
+    )
+
+
+@given(st.text())
+def test_whatever_a_server_lists_has_a_serial(text: str) -> None:
+    assert all(one.serial for one in Listed.parse(text))
+
+
+def test_a_state_that_goes_on_in_brackets_gets_its_remedy() -> None:
+    assert "udev rules" in (unusable("R5CT1234", _UNPERMITTED).hint or "")
+    assert isinstance(unusable("R5CT1234", "absent"), DeviceLost)
 
 
 @pytest.mark.parametrize("folder", ["", "/", "sdcard", "/a\nb"])
@@ -152,9 +182,72 @@ def test_a_phone_is_restarted_before_it_is_measured_on_if_that_is_asked(
     phone = Phone(AdbServer(broken_lab.server), broken_lab.phones[0].serial)
     boot = "cat /proc/sys/kernel/random/boot_id"
     before = phone.sh(boot).stdout
+    broken_lab.phones[0].write("/services/properties/persist.adb.tcp.port", "5555")
     with platform.open(platform.devices()[0], RecordedProgress()) as session:
         assert session.run(Command(("/system/bin/sh", "-c", "echo up"))).stdout == "up\n"
     assert phone.sh(boot).stdout != before
+
+
+@pytest.mark.slow
+def test_a_phone_that_could_not_be_reached_after_a_restart_is_not_restarted(
+    lab: Lab, phone: Phone, make_platform: MakePlatform
+) -> None:
+    platform = make_platform(lab, reboot=True)
+    boot = "cat /proc/sys/kernel/random/boot_id"
+    before = phone.sh(boot).stdout
+    (found,) = platform.devices()
+    with pytest.raises(EnvironmentProblem, match="over the network"), platform.open(found, RecordedProgress()):
+        pass
+    assert phone.sh(boot).stdout == before
+
+
+@pytest.mark.slow
+def test_a_phone_before_android_8_is_refused_in_words(make_platform: MakePlatform) -> None:
+    with phones(1, api=25) as old:
+        platform = make_platform(old)
+        assert platform.devices() == ()
+        (finding,) = (each for each in platform.diagnose() if each.name == old.phones[0].serial)
+    assert "(API 25), which is too old" in finding.found
+    assert "Android 8" in finding.remedy
+
+
+@pytest.mark.slow
+def test_clocks_of_a_hot_phone_are_fixed_when_it_is_cool(rooted_lab: Lab, make_platform: MakePlatform) -> None:
+    stand_in = rooted_lab.phones[0]
+    limit = "/sys/devices/system/cpu/cpufreq/policy4/scaling_max_freq"
+    full = stand_in.read(limit)
+    platform = make_platform(rooted_lab, set_freq="max", cool_timeout=0.2)
+    (found,) = platform.devices()
+    stand_in.set_thermal(status=3, skin_c=47.0)
+    stand_in.write(limit, "1197000\n")
+    progress = RecordedProgress()
+    with pytest.raises(EnvironmentProblem, match="thermal status 3"), platform.open(found, progress):
+        pass
+    stand_in.set_thermal(status=0, skin_c=30.0)
+    assert stand_in.read(limit) == "1197000\n", "what heat does is left to it"
+    with platform.open(found, progress):
+        pass
+    assert "policy4 was limited to 1197000 kHz of 2253000 kHz before" in progress.lines[-1]
+    stand_in.write(limit, full)
+
+
+@pytest.mark.slow
+def test_a_hung_phone_is_not_waited_for_longer_than_was_asked(make_platform: MakePlatform) -> None:
+    with phones(1) as hung:
+        platform = make_platform(hung, return_timeout=0.5)
+        progress = RecordedProgress()
+        open_phone = platform.open(platform.devices()[0], progress)
+        session = open_phone.__enter__()
+        hung.phones[0].freeze()
+        asked = time.monotonic()
+        with pytest.raises(DeviceLost, match="did not come back") as lost:
+            session.regain()
+        waited = time.monotonic()
+        assert not open_phone.__exit__(DeviceLost, lost.value, None)
+        assert waited - asked < 5, "an answer may take 10 s where nobody limits it"
+        assert time.monotonic() - waited < 9, "nor may each step of the way out"
+        assert "the next run will try again" in progress.lines[-1]
+        hung.phones[0].thaw()
 
 
 @pytest.mark.slow

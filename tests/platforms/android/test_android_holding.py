@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -18,14 +21,17 @@ from harness.testing.android import phones
 from harness.testing.android.lab import Lab
 from harness.testing.android.phone import StandIn
 from harness.testing.progress import RecordedProgress
+from platforms.android import holding
 from platforms.android.adb import AdbServer
-from platforms.android.holding import Hold
+from platforms.android.holding import LOCK, Hold, owner_of
 from platforms.android.phone import Phone
 from platforms.android.platform import Android
+from platforms.android.stream import ShellStream
 
 pytestmark = pytest.mark.slow
 
 _OWN = "/data/local/tmp/edge-harness"
+_MACHINES = itertools.count()
 _ANIMATION = "/services/settings/global/window_animation_scale"
 MakeHost = Callable[..., Android]
 
@@ -46,7 +52,8 @@ def make_host(tmp_path: Path) -> MakeHost:
 
 
 def hold(phone: Phone, timeout_s: float = 0.5, progress: RecordedProgress | None = None) -> Hold:
-    return Hold(phone, _OWN, timeout_s, progress or RecordedProgress())
+    """That of another machine each time."""
+    return Hold(phone, f"machine{next(_MACHINES)}", timeout_s, progress or RecordedProgress())
 
 
 def be_away_for_a_moment(stand_in: StandIn) -> None:
@@ -88,7 +95,7 @@ def test_a_second_host_waits_until_the_first_is_done(phone: Phone) -> None:
 
 
 def test_a_host_whose_connection_is_gone_holds_nothing(phone: Phone) -> None:
-    line = f"mkdir -p {_OWN}; exec 9>>{_OWN}/lock; flock 8 8>&9; echo held; while read -r line; do :; done"
+    line = f"exec 9>>{LOCK}; flock 8 8>&9; echo held; while read -r line; do :; done"
     with phone.shell(line, "it was held") as stream:
         while b"held" not in stream.out:
             assert stream.read(float("inf"))
@@ -179,6 +186,117 @@ def test_a_phone_without_flock_is_used_all_the_same(rooted_lab: Lab) -> None:
         phone.sh("mv /system/bin/away /system/bin/flock")
 
 
-def test_a_folder_that_cannot_be_made_is_told(phone: Phone) -> None:
-    with pytest.raises(EnvironmentProblem, match="does not let us work in /proc/x"):
-        Hold(phone, "/proc/x", 1.0, RecordedProgress()).take()
+def test_a_lock_that_cannot_be_laid_down_is_told(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holding, "LOCK", "/proc/x")
+    with pytest.raises(EnvironmentProblem, match="does not let us lay down /proc/x"):
+        hold(phone).take()
+
+
+def test_a_phone_that_another_host_took_meanwhile_is_lost_for_good(make_host: MakeHost) -> None:
+    progress = RecordedProgress()
+    with phones(1) as lab:
+        stand_in, host = lab.phones[0], make_host(lab, "first")
+        other = hold(Phone(AdbServer(lab.server), stand_in.serial))
+        with host.open(host.devices()[0], progress) as session:
+            be_away_for_a_moment(stand_in)
+            other.take()
+            with pytest.raises(DeviceLost, match="is measuring on"):
+                session.regain()
+            with pytest.raises(DeviceLost, match="another host may hold it now"):
+                session.run(Command(("true",)))
+        assert stand_in.read(_ANIMATION) == "0\n", "what the other host measures under is left alone"
+        assert "the next run will try again" in progress.lines[-1]
+        other.check()
+        other.release()
+        with host.open(host.devices()[0], progress):
+            pass
+        assert stand_in.read(_ANIMATION) == "1.0\n"
+
+
+@contextlib.contextmanager
+def a_ghost(phone: Phone, owner: str) -> Iterator[ShellStream]:
+    """A hold whose connection nobody listens to any more."""
+    left = Hold(phone, owner, 0.5, RecordedProgress())
+    left.take()
+    assert left._stream is not None
+    try:
+        yield left._stream
+    finally:
+        left.release()
+
+
+def test_what_this_machine_left_behind_is_ended_at_once(phone: Phone) -> None:
+    with a_ghost(phone, "ours") as ghost:
+        with pytest.raises(EnvironmentProblem, match="is measuring on"):
+            Hold(phone, "theirs", 0.0, RecordedProgress()).take()
+        taken = Hold(phone, "ours", 0.0, RecordedProgress())
+        taken.take()
+        taken.check()
+        assert ended(ghost)
+        taken.release()
+
+
+def ended(stream: ShellStream) -> bool:
+    deadline = time.monotonic() + 2.0
+    while stream.read(deadline):
+        pass
+    return stream.exit_code is not None
+
+
+def test_a_name_in_the_lock_alone_ends_nobody(phone: Phone) -> None:
+    bystander = "echo $$; read -r line; echo alive"
+    with phone.shell(bystander, "it ran") as stream:
+        while b"\n" not in stream.out:
+            assert stream.read(float("inf"))
+        number = stream.out.decode().strip()
+        with a_ghost(phone, "theirs"):
+            phone.sh(f"echo {number} ours somebody >{LOCK}")
+            with pytest.raises(EnvironmentProblem, match="somebody is measuring on"):
+                Hold(phone, "ours", 0.5, RecordedProgress()).take()
+        stream.write(b"\n")
+        assert ended(stream)
+        assert stream.out.endswith(b"alive\n")
+
+
+def test_a_hold_sends_a_little_now_and_then(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holding, "_SCRIPT", holding._SCRIPT.replace("-t 15", "-t 0.1"))
+    with a_ghost(phone, "ours") as ghost:
+        said = len(ghost.out)
+        assert not ended(ghost)
+        assert ghost.out[said:].startswith(b"\n\n\n")
+
+
+def test_who_is_granted_the_lock_and_is_gone_does_not_keep_it(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holding, "_SCRIPT", holding._SCRIPT.replace("-t 30", "-t 0.3"))
+    monkeypatch.setattr(ShellStream, "write", lambda stream, text: None)
+    with a_ghost(phone, "ours") as ghost:
+        assert ended(ghost)
+
+
+def test_hosts_with_folders_of_their_own_keep_out_of_each_other_s_way(lab: Lab, make_host: MakeHost) -> None:
+    first = make_host(lab, "first")
+    second = make_host(lab, "second", android_dir="/data/local/tmp/mine")
+    with (
+        first.open(first.devices()[0], RecordedProgress()),
+        pytest.raises(EnvironmentProblem, match="is measuring on"),
+        second.open(second.devices()[0], RecordedProgress()),
+    ):
+        pytest.fail("two hosts hold one phone")
+
+
+def test_a_phone_stays_held_when_our_folder_is_removed(phone: Phone) -> None:
+    ours = hold(phone)
+    ours.take()
+    assert phone.sh(f"mkdir -p {_OWN}; rm -r {_OWN}").exit_code == 0
+    with pytest.raises(EnvironmentProblem, match="is measuring on"):
+        hold(phone).take()
+    ours.release()
+
+
+def test_who_holds_a_phone_is_told_by_the_lock_of_the_machine(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for lock in (first, second):
+        lock.touch()
+    assert owner_of(first) == owner_of(first) != owner_of(second)
+    with pytest.raises(EnvironmentProblem, match="cannot look at the lock file"):
+        owner_of(tmp_path / "missing")

@@ -152,6 +152,7 @@ def test_a_phone_is_prepared_and_put_back_in_three_round_trips(
         assert phone.read("settings/global.stay_on_while_plugged_in") == "7"
         assert preparation.attributes == {
             "fixed_performance": "on",
+            "fixed_performance_before": "unknown, off afterwards",
             "animations": "off",
             "screen": "on",
             "airplane": "on",
@@ -189,10 +190,52 @@ def test_what_a_killed_run_changed_is_put_back_by_the_next(
 def test_either_journal_is_enough(phone: PhoneHere, prepared: Prepare, journals: Journals, lost: str) -> None:
     before = phone.everything()
     prepared(airplane=True).__enter__()
-    Path(getattr(journals, lost)).unlink()
+    if lost == "host":
+        journals.host.unlink()
+    else:  # it is torn behind its first line
+        phone.write("own/changes", (phone.read("own/changes") or "").partition("\n")[0])
     with prepared():
         assert phone.read("settings/global.airplane_mode_on") == "0"
     assert phone.everything() == before
+
+
+def test_what_another_host_has_put_back_is_not_put_back_again(
+    phone: PhoneHere, prepared: Prepare, journals: Journals, progress: RecordedProgress
+) -> None:
+    prepared().__enter__()
+    kept = journals.host.read_text()
+    with prepared():
+        pass
+    journals.host.write_text(kept)  # of the host that was killed; the second run was another's
+    phone.write("settings/global.window_animation_scale", "0")  # a person's own wish
+    with prepared():
+        pass
+    assert phone.read("settings/global.window_animation_scale") == "0"
+    assert nothing_written(phone, journals)
+    assert len(progress.lines) == 1
+
+
+def test_a_phone_that_restarts_and_forgets_its_journal_is_put_back(phone: PhoneHere, prepared: Prepare) -> None:
+    before = phone.everything()
+    with prepared() as preparation:
+        (phone.here / "own" / "changes").unlink()
+        preparation.prepare()
+    assert phone.everything() == before
+
+
+def test_the_journal_of_another_run_is_not_forgotten(phone: PhoneHere, prepared: Prepare, journals: Journals) -> None:
+    with prepared():
+        phone.write("own/changes", f"edge-harness changes 2 {'0' * 16}\nend")
+    assert phone.read("own/changes") == f"edge-harness changes 2 {'0' * 16}\nend"
+    assert journals.on_host() is None
+
+
+def test_a_mode_that_cannot_be_read_is_said_to_be_off_afterwards(phone: PhoneHere, prepared: Prepare) -> None:
+    with prepared() as preparation:
+        assert preparation.attributes["fixed_performance_before"] == "unknown, off afterwards"
+    phone.write("power", "  mWakefulness=Awake\n  mFixedPerformanceModeEnabled=false")
+    with prepared() as preparation:
+        assert "fixed_performance_before" not in preparation.attributes
 
 
 def test_a_journal_is_written_before_anything_is_changed(phone: PhoneHere, prepared: Prepare) -> None:
@@ -222,7 +265,9 @@ def test_what_cannot_be_put_back_is_told_and_tried_again_by_the_next_run(
         phone.write("broken/cmd", "failed to set FIXED_PERFORMANCE mode")
     assert phone.read("fixed") == "true"
     assert "mode is not as it was (failed to set FIXED_PERFORMANCE mode)" in progress.lines[-1]
-    assert [change.name for change in journals.on_host()] == ["mode"]
+    kept = journals.on_host()
+    assert kept is not None
+    assert [change.name for change in kept.changes] == ["mode"]
     (phone.here / "broken" / "cmd").unlink()
     with prepared():
         pass
@@ -247,7 +292,7 @@ def test_a_stop_while_it_is_put_back_leaves_it_written_down(
 ) -> None:
     with prepared():
         phone.fails.append(Interrupted("stopped"))
-    assert journals.on_host() != ()
+    assert journals.on_host() is not None
 
 
 def test_preparing_again_keeps_what_was_there_at_first(
@@ -268,7 +313,8 @@ def test_a_hostile_journal_on_the_phone_changes_nothing(
     phone: PhoneHere, prepared: Prepare, journals: Journals, progress: RecordedProgress
 ) -> None:
     before = phone.everything()
-    hostile = "edge-harness changes 1\nglobal adb_enabled 1 0\nglobal window_animation_scale $(touch${IFS}x) 1.0\nend"
+    header = "edge-harness changes 2 0123456789abcdef"
+    hostile = f"{header}\nglobal adb_enabled 1 0\nglobal window_animation_scale $(touch${{IFS}}x) 1.0\nend"
     phone.write("own/changes", hostile)
     with prepared():
         pass
@@ -338,6 +384,7 @@ def test_clocks_of_a_phone_that_is_not_rooted_are_refused_before_anything_is_cha
     with pytest.raises(EnvironmentProblem, match="not rooted") as refused:
         prepared(set_freq="max").__enter__()
     assert "--set_freq" in (refused.value.hint or "")
+    assert "allow root for Shell in your root app" in (refused.value.hint or "")
     assert phone.everything() == before
     assert nothing_written(phone, journals)
 

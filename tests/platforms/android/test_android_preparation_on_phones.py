@@ -22,14 +22,13 @@ from platforms.android import returning
 from platforms.android.adb import AdbServer
 from platforms.android.clocks import CORES_SCRIPT, biggest
 from platforms.android.gates import Gate, Limits
-from platforms.android.journals import Journals
+from platforms.android.journals import ON_PHONE, Journals
 from platforms.android.phone import Phone
 from platforms.android.preparation import Preparation, Wishes
 from platforms.android.state import STATE_SCRIPT, Reading, read_state
 
 pytestmark = pytest.mark.slow
 
-_OWN = "/data/local/tmp/edge-harness"
 _CLOCKS = "/sys/devices/system/cpu/cpufreq"
 _SEEN = f"""
 for file in /services/settings/*/*; do echo "$file $(cat "$file")"; done
@@ -45,7 +44,7 @@ def rooted(rooted_lab: Lab) -> Phone:
 
 
 def preparing(phone: Phone, cache: Path, wishes: Wishes, progress: RecordedProgress | None = None) -> Preparation:
-    return Preparation(phone, wishes, Journals.of(cache, "one", _OWN), progress or RecordedProgress())
+    return Preparation(phone, wishes, Journals.of(cache, "one"), progress or RecordedProgress())
 
 
 def test_a_phone_is_prepared_and_put_back(stand_in: StandIn, phone: Phone, tmp_path: Path) -> None:
@@ -62,9 +61,9 @@ def test_a_phone_is_prepared_and_put_back(stand_in: StandIn, phone: Phone, tmp_p
         assert "mWakefulness=Asleep" in during
         assert "window_animation_scale 0\n" in during
         assert during.endswith("true\n")
-        assert stand_in.exists(f"{_OWN}/changes")
+        assert stand_in.exists(ON_PHONE)
     assert phone.sh(_SEEN).stdout == before
-    assert not stand_in.exists(f"{_OWN}/changes")
+    assert not stand_in.exists(ON_PHONE)
     assert progress.lines == []
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -85,7 +86,7 @@ def test_a_flood_is_ended(session: AndroidSession, monkeypatch: pytest.MonkeyPat
     assert (completed.signal, completed.timed_out) == (9, False)
     assert "wrote more than" in completed.describe()
     deadline = time.monotonic() + 10
-    while "while :" in session.run(script("ps -A -o ARGS | grep -v grep")).stdout and time.monotonic() < deadline:
+    while "do echo xxx" in session.run(script("ps -A -o ARGS | grep -v grep")).stdout and time.monotonic() < deadline:
         time.sleep(0.1)
     assert time.monotonic() < deadline
 
@@ -100,6 +101,101 @@ def test_a_daemon_that_keeps_the_outputs_open_does_not_hold_us(session: AndroidS
     completed = session.run(script("setsid sleep 15 & echo done", timeout_s=60.0))
     assert completed.ok
     assert time.monotonic() - started < 10
+
+
+def test_what_a_program_leaves_running_ends_with_its_launch(session: AndroidSession, phone: Phone) -> None:
+    completed = session.run(script("setsid sleep 77.5 & sleep 0.3; echo done"))
+    assert (completed.ok, completed.stdout) == (True, "done\n")
+    assert re.search(r"left running: [0-9]+ \(\w+\)$", completed.stderr.rstrip())
+    assert phone.sh("ps -A -o ARGS | grep '[s]leep 77.5'").stdout == ""
+    assert session.run(script("echo alone")).stderr == ""
+
+
+def test_programs_that_talk_are_company_and_nothing_left_running(session: AndroidSession) -> None:
+    with session.start(script("echo ready; read -r line; echo $line")) as first:
+        assert first.hear("ready")
+        with session.start(script("echo ready")) as second:
+            assert second.finish().ok
+        first.tell("still here")
+        assert first.finish().stdout == "ready\nstill here\n"
+
+
+def test_where_memory_is_short_the_program_goes_first(session: AndroidSession) -> None:
+    assert session.run(script("cat /proc/self/oom_score_adj")).stdout == "900\n"
+
+
+def test_a_program_that_is_killed_crashed_and_its_phone_is_not_lost(session: AndroidSession) -> None:
+    completed = session.run(script("kill -9 $$"))
+    assert (completed.signal, completed.timed_out) == (9, False)
+    with_its_shell = session.run(script("echo said; kill -9 $PPID"))
+    assert (with_its_shell.signal, with_its_shell.timed_out, with_its_shell.stdout) == (9, False, "said\n")
+    assert "the shell that started it" in with_its_shell.describe()
+
+
+def test_outputs_elsewhere_stay_there_and_old_ones_are_none(
+    session: AndroidSession, stand_in: StandIn, phone: Phone, tmp_path: Path
+) -> None:
+    users = "/data/local/tmp/users.log"
+    phone.sh('echo mine >"$1"; touch -d 2020-01-01T00:00:00 "$1"', users)
+    outside = f"{OWN}/../users.log"
+    for remote in (users, outside):
+        with pytest.raises(FileNotFoundError, match="since the launch"):
+            session.pull(remote, tmp_path / "got")
+    session.run(script("true"))
+    with pytest.raises(FileNotFoundError, match="since the launch"):
+        session.pull(users, tmp_path / "got")
+    session.run(script('echo new >"$1"', users))
+    session.pull(users, tmp_path / "got")
+    assert (tmp_path / "got").read_text() == stand_in.read(users) == "new\n"
+    phone.sh('rm "$1"', users)
+
+
+def test_cpus_that_went_offline_are_told(session: AndroidSession, stand_in: StandIn, tmp_path: Path) -> None:
+    online = "/sys/devices/system/cpu/online"
+    assert "offline_cpus" not in session.device.attributes
+    (tmp_path / "fails").write_text(f"#!{SH}\necho 'taskset: failed to set pid mask: Invalid argument' >&2; exit 1\n")
+    staged = session.stage({}, {"program": tmp_path / "fails"})
+    failing = Command((staged.programs["program"],), threads=2)
+    assert not session.run(failing).ok
+    stand_in.write(online, "0-5\n")
+    try:
+        with pytest.raises(BenchmarkFailed, match=r"CPU 6, 7 .* went offline"):
+            session.run(failing)
+        assert session.run(Command((SH, "-c", "true"), threads=2)).cpus == (4, 5)
+    finally:
+        stand_in.write(online, "0-7\n")
+
+
+def test_a_phone_that_begins_without_its_biggest_cores_says_so(
+    lab: Lab, make_platform: MakePlatform, stand_in: StandIn
+) -> None:
+    stand_in.write("/sys/devices/system/cpu/online", "0-5\n")
+    platform = make_platform(lab)
+    try:
+        with platform.open(platform.devices()[0], RecordedProgress()) as session:
+            assert session.device.attributes["offline_cpus"] == "6, 7 (bigger ones among them)"
+    finally:
+        stand_in.write("/sys/devices/system/cpu/online", "0-7\n")
+
+
+def test_a_phone_that_stays_hot_is_waited_for_once(
+    broken_lab: Lab, make_platform: MakePlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    platform = make_platform(broken_lab, cool_timeout=1.0)
+    hot = broken_lab.phones[0]
+    monkeypatch.setattr("platforms.android.readings._FRESH_S", 0.0)
+    with platform.open(platform.devices()[0], RecordedProgress()) as session:
+        hot.set_thermal(status=3, skin_c=47.0)
+        with pytest.raises(EnvironmentProblem, match="after 1 s") as first:
+            session.settle()
+        monkeypatch.setattr(session._gate, "settle", lambda _: pytest.fail("it waits again"))
+        with pytest.raises(EnvironmentProblem) as second:
+            session.settle()
+        assert (second.value.message, second.value.hint) == (first.value.message, first.value.hint)
+        monkeypatch.undo()
+        hot.set_thermal(status=0, skin_c=30.0)
+        session._readings.forget()
+        session.settle()
 
 
 def test_a_program_that_is_not_there_failed(session: AndroidSession) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.command import App, Command
-from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
 from harness.testing.android.phone import StandIn
 from platforms.android.app import extras
 from platforms.android.phone import Phone
@@ -15,6 +15,8 @@ from platforms.android.session import AndroidSession
 PACKAGE = "org.example.bench"
 APP = App(package=PACKAGE, activity=".Main", result="files/result.json")
 TALKER = App(package=PACKAGE, activity=".Main")
+PLAYED = App(package="org.example.played", activity=".Main", result="files/result.json")
+PLAYING = "#!/system/bin/sh\nmkdir -p files; echo '{says}' >files/result.json; sleep 30\n"
 
 
 def test_extras_are_given_by_their_kind() -> None:
@@ -121,6 +123,93 @@ def test_an_app_is_installed_when_it_came_with_the_build(
     session.run(Command((), app=App(package="org.example.new", activity=".Main"), timeout_s=2))
     assert stand_in.exists("/services/packages/org.example.new")
     phone.sh("pm uninstall org.example.new; rm -rf /data/local/tmp/edge-harness/apps")
+
+
+@pytest.fixture
+def package(session: AndroidSession, phone: Phone, tmp_path: Path) -> Iterator[Path]:
+    """A package that was given as a program, and is not installed yet."""
+    file = tmp_path / f"{PLAYED.package}.apk"
+    file.write_text(PLAYING.format(says="ours"))
+    yield file
+    phone.sh("pm uninstall $1; rm -rf /data/local/tmp/edge-harness/apps /services/no-installing", PLAYED.package)
+
+
+def says(session: AndroidSession) -> str:
+    return session.run(Command((), app=PLAYED, timeout_s=10)).stdout
+
+
+def install(phone: Phone, content: str) -> None:
+    """As somebody else does."""
+    phone.sh(
+        'echo "$2" >/data/local/tmp/$1.apk; pm install /data/local/tmp/$1.apk; rm /data/local/tmp/$1.apk',
+        PLAYED.package,
+        content,
+    )
+
+
+@pytest.mark.slow
+def test_what_is_measured_is_the_build_that_was_given(session: AndroidSession, package: Path) -> None:
+    session.stage({}, {"app": package})
+    assert says(session) == says(session) == "ours\n"
+    session.regain()
+    package.write_text(PLAYING.format(says="ours, newer"))
+    session.stage({}, {"app": package})
+    assert says(session) == "ours, newer\n", "what we installed may be replaced"
+
+
+@pytest.mark.slow
+def test_a_build_that_somebody_else_installed_is_neither_measured_nor_replaced(
+    session: AndroidSession, stand_in: StandIn, phone: Phone, package: Path
+) -> None:
+    install(phone, "another build")
+    session.stage({}, {"app": package})
+    with pytest.raises(BenchmarkFailed, match="another build of") as refused:
+        says(session)
+    assert "uninstall" in str(refused.value.hint)
+    assert stand_in.read(f"/data/app/{PLAYED.package}/base.apk") == "another build\n"
+    phone.sh("pm uninstall $1", PLAYED.package)
+    assert says(session) == "ours\n"
+    install(phone, "another build")
+    with pytest.raises(BenchmarkFailed, match="another build of"):
+        says(session)
+
+
+@pytest.mark.slow
+def test_the_same_build_is_measured_whoever_installed_it(
+    session: AndroidSession, stand_in: StandIn, phone: Phone, package: Path
+) -> None:
+    install(phone, package.read_text().rstrip("\n"))
+    session.stage({}, {"app": package})
+    assert says(session) == "ours\n"
+    assert not stand_in.exists(f"/data/local/tmp/edge-harness/apps/{PLAYED.package}"), "it stays theirs"
+
+
+@pytest.mark.slow
+def test_a_phone_that_forbids_installing_over_usb_has_a_remedy(
+    session: AndroidSession, stand_in: StandIn, package: Path
+) -> None:
+    stand_in.write("/services/no-installing", "INSTALL_FAILED_USER_RESTRICTED: Install canceled by user")
+    session.stage({}, {"app": package})
+    with pytest.raises(EnvironmentProblem, match="cannot be installed") as refused:
+        says(session)
+    assert "Install via USB" in str(refused.value.hint)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_an_app_whose_screen_is_off_is_not_measured(
+    session: AndroidSession, stand_in: StandIn, phone: Phone, hook: Path, when: str
+) -> None:
+    sleeps = "input keyevent KEYCODE_SLEEP; " if when == "meanwhile" else ""
+    does(stand_in, hook, f"{sleeps}mkdir -p files; echo 1 >files/result.json; sleep 30")
+    if when == "before":
+        phone.sh("input keyevent KEYCODE_SLEEP")
+    try:
+        with pytest.raises(EnvironmentProblem, match="is off" if when == "before" else "went off") as dark:
+            session.run(Command((), app=APP, timeout_s=20))
+        assert "--screen on" in str(dark.value.hint)
+    finally:
+        phone.sh("input keyevent KEYCODE_WAKEUP")
 
 
 @pytest.mark.slow

@@ -35,6 +35,10 @@ ANSWER = """
 """
 
 
+def around(cpus: tuple[int, ...] = ()) -> Around:
+    return Around(own="/o", folder="/o/f", began="/o/f/began", watched="/o/w", cpus=cpus)
+
+
 def test_an_answer_is_taken_apart() -> None:
     ending = launching.ending((ANSWER % "out").encode(), MARK)
     assert ending is not None
@@ -72,15 +76,33 @@ def test_a_shell_without_microseconds_tells_no_time() -> None:
     assert ending.wall_s is None
 
 
+@pytest.mark.parametrize(
+    ("clock", "since_boot", "seconds"),
+    [
+        pytest.param(("100.25", "102.75"), ("7.10", "9.62"), 2.5, id="fine"),
+        pytest.param(("100.25", "100.75"), ("7.10", "9.60"), 2.5, id="set back meanwhile"),
+        pytest.param(("100.25", "100.15"), ("7.10", "9.60"), 2.5, id="set back before its start"),
+        pytest.param(("100.25", "3700.25"), ("7.10", "9.60"), 2.5, id="set forward"),
+        pytest.param(("", ""), ("7.10", "9.60"), 2.5, id="no microseconds"),
+        pytest.param(("100.25", "102.75"), ("", ""), 2.5, id="no time since boot"),
+        pytest.param(("", ""), ("", ""), None, id="no clock"),
+    ],
+)
+def test_a_clock_that_is_set_meanwhile_is_not_believed(
+    clock: tuple[str, str], since_boot: tuple[str, str], seconds: float | None
+) -> None:
+    assert launching.elapsed_s(clock, since_boot) == seconds
+
+
 def test_masks_come_from_the_cores_that_are_asked_for() -> None:
-    assert Around("/f", "/w", (0, 4, 7)).prefix == ("taskset", "91")
-    assert Around("/f", "/w", ()).prefix == ()
+    assert around((0, 4, 7)).prefix == ("taskset", "91")
+    assert around().prefix == ()
 
 
 @pytest.mark.parametrize("name", ["", "1A", "A-B", "A=B", "A B", "A;B"])
 def test_variables_have_names_that_shells_take(name: str) -> None:
     with pytest.raises(BenchmarkFailed, match="no name"):
-        launching.line(Command(("true",), env={name: "x"}), Around("/f", "/w"), MARK)
+        launching.line(Command(("true",), env={name: "x"}), around(), MARK)
 
 
 def test_of_the_log_only_what_is_about_the_program_is_taken() -> None:

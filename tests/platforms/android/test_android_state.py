@@ -43,6 +43,8 @@ Temperature static thresholds from HAL:
 /sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq:300000
 /sys/devices/system/cpu/cpu10/cpufreq/scaling_cur_freq:2850000
 /sys/devices/system/cpu/cpu2/cpufreq/scaling_cur_freq:1803000
+/sys/devices/system/cpu/cpufreq/policy0/related_cpus:0 1 2
+/sys/devices/system/cpu/cpufreq/policy6/related_cpus:10
 /sys/devices/system/cpu/cpufreq/policy0/stats/time_in_state:300000 1234
 /sys/devices/system/cpu/cpufreq/policy0/stats/time_in_state:1803000 7
 /sys/devices/system/cpu/cpufreq/policy6/stats/time_in_state:2850000 99
@@ -83,7 +85,8 @@ Temperature static thresholds from HAL:
 def test_a_pixel_is_read_whole() -> None:
     state = parse_state(PIXEL, 5.0)
     assert (state.time, state.load, state.cpus, state.busy) == (5.0, 0.52, 2, None)
-    assert state.frequency_mhz == (300.0, 1803.0, 2850.0)
+    assert state.frequency_mhz == (300.0, 0.0, 1803.0, *(0.0,) * 7, 2850.0), "CPUs that are offline shift no others"
+    assert state.domain_cpus == {"policy0": (0, 1, 2), "policy6": (10,)}
     assert state.residency_ms == {"policy0": {300000: 12340, 1803000: 70}, "policy6": {2850000: 990}}
     assert state.memory_available_bytes == 4761803 * 1024
     assert (state.battery_percent, state.battery_charge_uah, state.battery_voltage_mv) == (87.0, 2893000, 4233)
@@ -130,7 +133,7 @@ def test_a_device_without_a_battery_has_no_charge() -> None:
 
 @pytest.mark.parametrize(("raw", "celsius"), [("41000", 41.0), ("410", 41.0), ("41", 41.0), ("-273000", None)])
 def test_zones_stand_in_where_there_is_no_thermal_service(raw: str, celsius: float | None) -> None:
-    state = parse_state(f"[thermal]\n\n[kernel]\n/sys/class/thermal/thermal_zone3/temp:{raw}\n", 0.0)
+    state = parse_state(f"[kernel]\n[thermal]\n\n[zones]\n/sys/class/thermal/thermal_zone3/temp:{raw}\n", 0.0)
     assert state.temperature_c == celsius
 
 
@@ -170,4 +173,11 @@ def test_damaged_output_never_raises(data: st.DataObject) -> None:
 
 def test_the_script_is_a_fragment_that_can_stand_twice() -> None:
     assert STATE_SCRIPT.startswith("(\n")
+
+
+def test_the_kernel_is_asked_before_services_that_take_time() -> None:
+    assert STATE_SCRIPT.index("[kernel]") < STATE_SCRIPT.index("dumpsys")
+
+
+def test_the_script_ends_quietly() -> None:
     assert STATE_SCRIPT.rstrip().endswith(") 2>/dev/null </dev/null")
