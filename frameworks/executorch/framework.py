@@ -44,7 +44,7 @@ class ExecuTorch:
         return self._build
 
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
-        """The command line of our runners, of upstream's `executor_runner` as it is at the build's commit, or the app."""
+        """The command line of our runners, of upstream's `executor_runner` at the build's commit, or of the app."""
         if benchmark.app is not None:
             return minibench.compose(benchmark, benchmark.app, files)
         if executor_runner.flags_of(build):

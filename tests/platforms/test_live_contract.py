@@ -17,6 +17,8 @@ from harness.testing.contract import ContractBroken
 from harness.testing.platforms import Check, PlatformCase
 from platforms.host.platform import Host
 
+pytestmark = pytest.mark.slow  # waits for programs that do not answer
+
 CHECKS_OF_LIVE = (
     contract.live_programs_are_talked_with,
     contract.live_programs_live_at_the_same_time,

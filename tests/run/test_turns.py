@@ -16,6 +16,8 @@ from platforms.host.platform import Host
 from tests.processes import is_running
 from tests.run.players import TurnTakingPlayers, benchmark, player, told
 
+pytestmark = pytest.mark.slow  # waits for programs that do not answer
+
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Live]:

@@ -23,6 +23,8 @@ from platforms.host.platform import Host
 from platforms.host.session import HostSession
 from tests.run.players import Players, TurnTakingPlayers, benchmark, player, told
 
+pytestmark = pytest.mark.slow  # waits for programs that do not answer
+
 Contest = Callable[..., PairedLaunches]
 
 
