@@ -43,7 +43,7 @@ left() { # whether the holder is one that this machine left behind
 command -v flock >/dev/null || { say none; exit 0; }
 exec 9<"$lock"
 if flock -n 8 8<&9; then :
-elif left && kill -9 "$pid" && timeout 2 flock 8 8<&9; then :
+elif left && kill -9 "$pid" && timeout 5 flock 8 8<&9; then :
 else
   say waits "$who"
   flock 8 8<&9 || { say none; exit 0; }
