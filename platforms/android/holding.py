@@ -64,6 +64,8 @@ Who is granted the lock says that they are still there. In mksh 142 means that n
 _DOING: Final = "it was held against other hosts"
 _LOOK_S: Final = 0.001
 _WAIT_S: Final = 1.0
+_MOMENT_S: Final = 1.0
+"""At least so long is waited: a shell that was refused a moment ago may be granted the lock, and ends then."""
 
 
 class Hold:
@@ -157,9 +159,10 @@ class Hold:
     def _outwait(self, stream: ShellStream, mark: str, who: str, timeout_s: float) -> str:
         started = time.monotonic()
         with self._progress.task(f"{who} measures on {self._phone.name}: waiting", timeout_s) as task:
-            while (waited_s := time.monotonic() - started) < timeout_s:
+            patience_s = max(timeout_s, _MOMENT_S)
+            while (waited_s := time.monotonic() - started) < patience_s:
                 task.update(completed=waited_s)
-                answer = self._answer(stream, mark, 1, min(_WAIT_S, timeout_s - waited_s))
+                answer = self._answer(stream, mark, 1, min(_WAIT_S, patience_s - waited_s))
                 if answer is not None:
                     return answer
         after = f" after {timeout_s:g} s" if timeout_s else ""
