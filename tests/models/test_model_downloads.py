@@ -101,9 +101,9 @@ def handler_of(site: Site) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             until = step.cut_after if step.cut_after is not None else step.stall_after
             sent = body if until is None else body[:until]
+            site.served_bytes += len(sent)  # before: who was answered may look at once
             self.wfile.write(sent)
             self.wfile.flush()
-            site.served_bytes += len(sent)
             if step.stall_after is not None:
                 site.go_on.wait(20)
                 with contextlib.suppress(OSError):  # the client may be gone by now
