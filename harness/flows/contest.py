@@ -114,6 +114,7 @@ class Contest:
     def begin(self) -> None:
         """Take up what an interrupted comparison left, and warm up both sides, unless its pairs say enough."""
         self._guard(self._begin)
+        self.judge.lose(self._losses().seconds)  # also what a launch cost that failed
 
     def step(self) -> None:
         """Measure one more pair. Both sides are warmed up first, where nothing was launched yet."""
@@ -194,7 +195,6 @@ class Contest:
         if self._earlier is None:
             self._warm_up()
             self.judge = self._judge()
-            self.judge.lose(self._losses().seconds)
             self._journal.begin(self._header())
             return
         self.judge = self._judge()

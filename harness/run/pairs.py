@@ -126,6 +126,7 @@ class PairedLaunches:
         for side, arm in self._arms.items():
             arm.begin()
             launch, observations = self._alone(arm)
+            self.lost_s += launch.wall_s
             if launch.outcome is not Outcome.OK:
                 raise BenchmarkFailed(f"the {side} cannot be measured: {launch.reason}")
             chosen = self._chosen(observations)
@@ -134,7 +135,6 @@ class PairedLaunches:
                 raise BenchmarkFailed(f"the {side} reports {wanted}", hint="--metric names what to compare")
             arm.discard("it warmed up")
             self.metric, self.unit = chosen.name, self.unit or chosen.unit
-            self.lost_s += launch.wall_s
             tuned = _tuned(arm.job.benchmark, launch, chosen)
         self._launch_as = tuned
 

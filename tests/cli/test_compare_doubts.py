@@ -32,7 +32,7 @@ def test_whole_microseconds_cannot_rule_out_a_change_of_a_percent(project: Proje
 
 def test_a_treatment_that_crashes_now_and_then_is_not_called_unchanged(project: Project, spec: Path) -> None:
     count = project.folder / "count"
-    crash = f"open({str(count)!r}, 'a').write('x')\nif os.path.getsize({str(count)!r}) % 8 == 7: os.abort()"
+    crash = f"open({str(count)!r}, 'a').write('x')\nif os.path.getsize({str(count)!r}) % 6 == 5: os.abort()"
     treatment = script(project, "treatment", text(before=crash))
     programs = sides(script(project, "control", text()), treatment)
     done = project.harness("compare", "-b", spec, *programs, "--pairs", "40", "--seed", "1")
@@ -71,11 +71,22 @@ def test_paths_on_the_host_are_equally_long_for_the_ninth_folder_and_the_tenth(p
 
 
 def test_seconds_are_those_of_all_launches(project: Project, spec: Path) -> None:
+    count = project.folder / "count"
     slow = "time.sleep(0.05)"
-    flaky = f"{slow}\nif chance.random() < 0.1: sys.exit(9)"
+    flaky = f"{slow}\nopen({str(count)!r}, 'a').write('x')\nif os.path.getsize({str(count)!r}) % 10 == 3: sys.exit(9)"
     programs = sides(script(project, "control", text(before=slow)), script(project, "treatment", text(before=flaky)))
     done = project.harness("compare", "-b", spec, *programs, "--seconds", "2", "--margin", "0.0001", "--seed", "2")
     (result,) = done.read()
+    spent = sum(launch["wall_s"] for launch in (*result["launches"], *result["control_launches"]))
+    assert result["comparison"]["voided"] > 0
+    assert result["comparison"]["seconds"] == pytest.approx(spent, rel=0.01)
+
+
+def test_seconds_are_told_of_a_comparison_that_failed_before_its_first_pair(project: Project, spec: Path) -> None:
+    programs = sides(script(project, "control", text()), script(project, "treatment", text(before="sys.exit(9)")))
+    done = project.harness("compare", "-b", spec, *programs)
+    (result,) = done.read()
+    assert (done.code, result["outcome"]) == (4, "failed")
     spent = sum(launch["wall_s"] for launch in (*result["launches"], *result["control_launches"]))
     assert result["comparison"]["seconds"] == pytest.approx(spent, rel=0.01)
 
