@@ -41,13 +41,14 @@ def launch_statistics(samples: Sequence[float], *, higher_is_better: bool = Fals
     for sample in samples:
         if not 0 < sample < math.inf:
             raise ValueError(f"only finite samples above zero can be compared as ratios, not {sample}")
-    mean = math.fsum(sample / len(ordered) for sample in ordered)  # divided first: a sum may leave the range of doubles
+    largest = ordered[-1]
+    mean = largest * (math.fsum(sample / largest for sample in ordered) / len(ordered))  # a sum may be no double
     best, quartile, tail = (1.0, 0.75, 0.1) if higher_is_better else (0.0, 0.25, 0.9)
     return (
         _percentile(ordered, best),
         _percentile(ordered, quartile),
         _percentile(ordered, 0.5),
-        min(max(mean, ordered[0]), ordered[-1]),
+        min(max(mean, ordered[0]), largest),
         _percentile(ordered, tail),
     )
 
