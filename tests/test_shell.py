@@ -57,6 +57,7 @@ def test_programs_do_not_see_our_secrets(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "s3cret" not in shell.run(Command(("env",))).stdout
 
 
+@pytest.mark.slow
 def test_a_program_that_closes_its_output_and_goes_on_is_still_ended() -> None:
     started = time.monotonic()
     completed = shell.run(python("import os, time; os.close(1); os.close(2); time.sleep(60)", timeout_s=0.5))
@@ -72,6 +73,7 @@ def test_a_grandchild_that_keeps_the_output_open_does_not_hold_us() -> None:
     assert time.monotonic() - started < 10
 
 
+@pytest.mark.slow
 def test_what_a_program_writes_just_before_its_end_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The program writes and ends after we looked at its pipes, and before we look whether it ended."""
     go = tmp_path / "go"
@@ -131,6 +133,7 @@ time.sleep(8)
 """
 
 
+@pytest.mark.slow
 def test_a_program_that_leaves_its_group_does_not_outlive_its_limit() -> None:
     started = time.monotonic()
     completed = shell.run(python(MOVED, timeout_s=1.0))
@@ -153,6 +156,7 @@ def test_a_pause_is_as_long_as_it_shall_be() -> None:
     assert time.monotonic() - started >= 0.05
 
 
+@pytest.mark.slow
 def test_an_attempt_is_made_until_it_succeeds_or_its_time_is_over() -> None:
     answers = iter((False, False, True))
     assert shell.patiently(lambda: next(answers))
@@ -245,6 +249,7 @@ except KeyboardInterrupt as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["pause", "try"])
 def test_interruption_ends_waiting_in_every_thread(tmp_path: Path, way: str) -> None:
     begun = tmp_path / "begun"
@@ -257,6 +262,7 @@ def test_interruption_ends_waiting_in_every_thread(tmp_path: Path, way: str) -> 
     assert time.monotonic() - started < 10
 
 
+@pytest.mark.slow
 def test_hanging_up_is_ignored_under_nohup(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     quick = (

@@ -57,6 +57,7 @@ def test_a_program_that_ends_does_not_answer_and_tells_why() -> None:
     assert "no more" in completed.describe()
 
 
+@pytest.mark.slow
 def test_a_program_that_does_not_answer_in_time_is_killed_with_its_children(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     script = Command(("/bin/sh", "-c", SLEEPER, str(pid)), timeout_s=0.5)
@@ -77,6 +78,7 @@ def test_time_in_which_nobody_waits_does_not_count() -> None:
         assert running.finish().ok
 
 
+@pytest.mark.slow
 def test_waiting_more_than_once_shares_one_limit() -> None:
     begin = time.monotonic()
     with shell.start(python("import time; print('ready', flush=True); time.sleep(60)", timeout_s=0.8)) as running:

@@ -16,6 +16,7 @@ def test_help_can_be_read_without_a_specification(project: Project) -> None:
     assert "validate" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flag", ["--local_reporter", "--local-reporter"])
 def test_flags_are_known_with_underscores_and_dashes(project: Project, flag: str) -> None:
     spec = project.write("spec.json", generic(one_test("good", GOOD)))
@@ -43,6 +44,7 @@ def test_a_token_in_arguments_is_refused_and_not_shown(project: Project) -> None
     assert "s3cret" not in done.stderr
 
 
+@pytest.mark.slow
 def test_no_specification_is_the_users_mistake(project: Project) -> None:
     assert project.harness("run").code == 2
     assert project.harness("-b", "missing.json").code == 2
@@ -57,6 +59,7 @@ def test_validate_tells_everything_that_is_wrong(project: Project) -> None:
     assert "/tests/1" in done.stderr
 
 
+@pytest.mark.slow
 def test_validate_lists_what_a_good_file_expands_to(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a-{n}", GOOD, matrix={"n": [1, 2, 3]})))
     done = project.harness("validate", spec)
@@ -64,6 +67,7 @@ def test_validate_lists_what_a_good_file_expands_to(project: Project) -> None:
     assert "a-3" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_dry_run_shows_the_plan_and_touches_nothing(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", GOOD)))
     done = project.harness("-b", spec, "--dry_run")
@@ -79,6 +83,7 @@ def test_one_line_of_json_per_result_and_nothing_else_on_standard_output(project
     assert [line["benchmark"]["identifier"] for line in lines] == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_patterns_choose_benchmarks(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("fast", GOOD), one_test("slow", GOOD)))
     assert project.harness("-b", spec, "--skip", "*slow").outcomes() == {"fast": "ok"}
@@ -87,6 +92,7 @@ def test_patterns_choose_benchmarks(project: Project) -> None:
     assert "m/fast" in nothing.stderr
 
 
+@pytest.mark.slow
 def test_default_args_of_a_file_win_over_configuration_and_lose_to_flags(project: Project) -> None:
     inner = generic(one_test("a", "{program}"))
     project.write("config/config.json", {"user": "config"})
@@ -102,6 +108,7 @@ def test_a_saved_key_that_no_setting_has_is_an_error(project: Project) -> None:
     assert "model_cache" in done.stderr
 
 
+@pytest.mark.slow
 def test_reset_options_forgets_the_saved_defaults(project: Project) -> None:
     saved = project.write("config/config.json", {"nonsense": 1})
     done = project.harness("-b", project.write("spec.json", generic(one_test("a", GOOD))), "--reset_options")
@@ -115,6 +122,7 @@ def test_init_does_not_block_without_a_terminal(project: Project) -> None:
     assert "no terminal" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_program_is_given_by_flag_or_by_info(project: Project) -> None:
     program = project.folder / "my runner"
     program.write_text(f"#!/bin/sh\nexec {observe(1, 2, 3, 4, 5)}\n")
@@ -128,6 +136,7 @@ def test_a_program_is_given_by_flag_or_by_info(project: Project) -> None:
     assert done.read()[-1]["build"]["commit"] == "abc"
 
 
+@pytest.mark.slow
 def test_a_run_leaves_nothing_in_the_temporary_folder(project: Project) -> None:
     temporary = project.folder / "tmp"
     temporary.mkdir()
@@ -137,6 +146,7 @@ def test_a_run_leaves_nothing_in_the_temporary_folder(project: Project) -> None:
     assert not list((project.cache / "host" / "sessions").iterdir())
 
 
+@pytest.mark.slow
 def test_nothing_needs_to_be_known_about_the_user(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", GOOD)))
     environment = {name: value for name, value in project.environment.items() if name not in {"USER", "LOGNAME"}}
@@ -144,12 +154,14 @@ def test_nothing_needs_to_be_known_about_the_user(project: Project) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_devices_shows_this_machine(project: Project) -> None:
     done = project.harness("devices")
     assert done.code == 0
     assert "identity" in done.stdout
 
 
+@pytest.mark.slow
 def test_an_absent_device_is_an_error(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", GOOD)))
     done = project.harness("-b", spec, "--device", "phone-7")
@@ -157,6 +169,7 @@ def test_an_absent_device_is_an_error(project: Project) -> None:
     assert "phone-7" in done.stderr
 
 
+@pytest.mark.slow
 def test_doctor_names_what_is_there(project: Project) -> None:
     done = project.harness("doctor")
     assert "executorch" in done.stdout

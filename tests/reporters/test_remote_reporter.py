@@ -302,6 +302,7 @@ def test_a_refused_connection_is_told_and_the_run_does_not_try_again(
     assert _spooled(tmp_path) == ["one", "two"]
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers_holds_up_one_result_only(
     tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

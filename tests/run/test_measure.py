@@ -103,6 +103,7 @@ def test_each_launch_has_the_state_of_the_device_before_and_after(session: Sessi
     assert launch.cpu_s is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "outcome", "words"),
     [
@@ -227,6 +228,7 @@ def test_the_environment_of_a_benchmark_reaches_its_program_only(session: Sessio
     assert second.logs[0].text == "none\n"
 
 
+@pytest.mark.slow
 def test_a_time_limit_ends_the_launches_early_and_says_so(session: Session, scratch: Path) -> None:
     slow = command("import time; time.sleep(0.4); " + f"print({'PyTorchObserver ' + line(1)!r})")
     result = measured(benchmark(slow, launches=50, time_limit_s=0.6), session, scratch)

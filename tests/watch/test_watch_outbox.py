@@ -124,6 +124,7 @@ def test_a_command_that_reads_nothing_is_fine(tmp_path: Path) -> None:
     assert python(tmp_path, "pass").deliver(NEWS) == "exit status 0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("argv", "said"),
     [

@@ -65,6 +65,7 @@ def test_what_cannot_be_started_is_told_as_for_other_programs(session: Live) -> 
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death")
 def test_a_live_process_does_not_outlive_a_harness_that_is_killed(tmp_path: Path) -> None:
     holder = subprocess.Popen((sys.executable, "-c", HOLDER, str(tmp_path)))

@@ -24,6 +24,7 @@ def _take(path: Path) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_every_environment_has_the_same_lock(tmp_path: Path) -> None:
     asked = []
     for folder in (tmp_path, tmp_path / "another"):

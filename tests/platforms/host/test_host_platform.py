@@ -115,6 +115,7 @@ def test_fast_cores_come_first_and_siblings_last() -> None:
     assert Placement(cpus).choose(9) == (1, 2, 3, 5)
 
 
+@pytest.mark.slow
 def test_an_idle_cpu_is_preferred_to_a_busy_one() -> None:
     cpus = identity.allowed_cpus()
     if len(cpus) < 2:
@@ -133,6 +134,7 @@ def test_an_idle_cpu_is_preferred_to_a_busy_one() -> None:
         assert looked.choose(1) != (busy,)
 
 
+@pytest.mark.slow
 def test_two_measurements_do_not_run_at_once(tmp_path: Path, host: Host) -> None:
     holder = subprocess.Popen((sys.executable, "-c", HOLDER, str(tmp_path)), stdout=subprocess.DEVNULL)
     try:
@@ -150,6 +152,7 @@ def test_two_measurements_do_not_run_at_once(tmp_path: Path, host: Host) -> None
         holder.wait()
 
 
+@pytest.mark.slow
 def test_a_killed_harness_leaves_no_program_no_lock_and_no_files(tmp_path: Path, host: Host) -> None:
     holder = subprocess.Popen((sys.executable, "-c", HOLDER, str(tmp_path)), stdout=subprocess.DEVNULL)
     pid_file = tmp_path / "pid"
@@ -168,6 +171,7 @@ def test_the_checkup_tells_what_steadies_measurements(host: Host) -> None:
     assert all(finding.ok is not False for finding in found.values())
 
 
+@pytest.mark.slow
 def test_busy_tells_what_was_used_since_the_last_look() -> None:
     reader = StateReader()
     end = time.monotonic() + 0.4

@@ -87,6 +87,7 @@ def test_unknown_names_fail_before_a_process_is_started(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_an_export_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporter, "_TIMEOUT_S", 0.3)
 
