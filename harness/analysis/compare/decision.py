@@ -7,11 +7,11 @@ from typing import Final
 
 from harness.analysis.compare.estimate import CONFIDENCE_ALPHA, Interval, interval, relative
 from harness.analysis.compare.evidence import EProcess, Refutes
-from harness.analysis.compare.reasons import reason_for_more, reason_of
+from harness.analysis.compare.reasons import reason_for_more, reason_of, unshown
 from harness.analysis.compare.reserve import log_payment, with_reserve
 from harness.analysis.compare.resolution import Resolution, add_pair, too_coarse
 from harness.analysis.compare.scale import PredictableScale
-from harness.analysis.compare.statistics import log_ratios
+from harness.analysis.compare.statistics import log_ratios, statistics_of
 from harness.core.comparison import STATISTICS, Evidence, Pair, Parameters, Verdict
 from harness.core.errors import UsageError
 
@@ -22,6 +22,8 @@ _BULK: Final = range(len(STATISTICS) - 1)
 _TAIL: Final = STATISTICS.index("p90")
 _ESTIMATED: Final = STATISTICS.index("p25")
 """The difference is estimated from the better quartile: steadier than median and mean, less extreme than the best."""
+
+_CHANGED: Final = frozenset({Verdict.REGRESSION, Verdict.IMPROVEMENT})
 
 _LARGEST_LOG: Final = 700.0
 """Evidence beyond exp of this is told as exp of this: it has to be a finite number."""
@@ -60,6 +62,7 @@ class Judge:
         self._turned: list[tuple[list[float], list[float]]] = []
         self._estimated: list[float] = []
         self._estimated_scales: list[float] = []
+        self._interval: Interval | None = None
         self._paid: dict[Refutes, float] = {}
         self.decided: Verdict | None = None
         self._decided_after = 0
@@ -104,6 +107,7 @@ class Judge:
             scale.add(ratio)
         self._estimated.append(ratios[_ESTIMATED])
         self._estimated_scales.append(scales[_ESTIMATED])
+        self._interval = None
         self._pairs_s += pair.seconds
         self._conclude()
 
@@ -129,8 +133,20 @@ class Judge:
         if self.decided is None:
             return reason_for_more(self.pairs)
         reason = reason_of(self.decided, self._decided_after, self.parameters)
-        why = too_coarse(self.log_step, self.parameters) if self.decided is Verdict.UNDECIDED else None
+        why = too_coarse(self.log_step, self.parameters) if self.decided is Verdict.UNDECIDED else self.unshown()
         return f"{reason}; {why}" if why else reason
+
+    def unshown(self) -> str | None:
+        """Why the interval does not show the change that is proven, in words; None where it does, or none is proven."""
+        if self.decided not in _CHANGED:
+            return None
+        names = statistics_of(higher_is_better=self._worse < 0)
+        medians = zip(names, (scale.median() for scale in self._scales), strict=True)
+        changes = {name: relative(median) for name, median in medians if median is not None}
+        upwards = (self.decided is Verdict.REGRESSION) == (self._worse > 0)
+        why = unshown(self.interval(), changes, names[_ESTIMATED], upwards=upwards)
+        wider = too_coarse(self.log_step, self.parameters)
+        return f"{why}; {wider}" if why and wider else why
 
     def evidence(self) -> Evidence:
         """The evidence after the last pair."""
@@ -149,7 +165,9 @@ class Judge:
 
     def interval(self) -> Interval:
         """The 95 % interval of the difference, valid whenever it is looked at. None where nothing is excluded."""
-        return interval(self._estimated, self._estimated_scales, CONFIDENCE_ALPHA, log_step=self.log_step)
+        if self._interval is None:  # a board shows every comparison after each pair of one of them
+            self._interval = interval(self._estimated, self._estimated_scales, CONFIDENCE_ALPHA, log_step=self.log_step)
+        return self._interval
 
     def _decide(self) -> Verdict | None:
         alpha = self.parameters.alpha

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
+from harness.analysis.compare.estimate import Interval
 from harness.analysis.compare.evidence import fewest_pairs
 from harness.analysis.compare.reserve import level_on_the_way
 from harness.core.comparison import Parameters, Verdict
+from harness.core.note import Note
+
+UNSHOWN: Final = "interval"
+"""Code of the note that a change is proven which the interval does not show."""
 
 
 def reason_of(verdict: Verdict, pairs: int, parameters: Parameters) -> str:
@@ -27,6 +35,34 @@ def reason_of(verdict: Verdict, pairs: int, parameters: Parameters) -> str:
 def reason_for_more(pairs: int) -> str:
     """Why pairs that ended early are no verdict."""
     return f"{_counted(pairs)} did not suffice for a verdict, and the budget is not spent"
+
+
+def unshown(interval: Interval, changes: Mapping[str, float], estimated: str, *, upwards: bool) -> str | None:
+    """Why the interval does not show a change that is proven, in words; None where it does.
+
+    The interval is that of one figure of five, so that it can hold 0 where others prove a change: a tail, for example.
+
+    Args:
+        interval: Of the estimated figure.
+        changes: Relative change of each figure, by name.
+        estimated: Name of the estimated one.
+        upwards: Whether the proven change is one to larger values.
+    """
+    low, high = interval
+    above, below = low is not None and low > 0, high is not None and high < 0
+    if above if upwards else below:
+        return None
+    where = "lies on the other side of 0" if above or below else "holds 0"
+    told = ", ".join(f"{name} {100 * change:+.2f} %" for name, change in changes.items())
+    return (
+        f"the interval is that of {estimated} alone and {where}; the evidence is that of all figures of all pairs "
+        f"together ({told})"
+    )
+
+
+def unshown_note(why: str | None) -> tuple[Note, ...]:
+    """The same for a reader who sees a change beside an interval that does not show it."""
+    return () if why is None else (Note(code=UNSHOWN, message=why),)
 
 
 def _budget(pairs: int, parameters: Parameters) -> str:

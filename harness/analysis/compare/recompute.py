@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from harness.analysis.compare.decision import Judge
 from harness.analysis.compare.operators import heard, judged, restated
-from harness.analysis.compare.resolution import coarse, exact, without_coarse
+from harness.analysis.compare.reasons import UNSHOWN, unshown_note
+from harness.analysis.compare.resolution import COARSE, coarse, exact
 from harness.core.comparison import Comparison, Evidence, Pair, Parameters, Verdict
 from harness.core.note import Note
+
+_CONCLUDED: Final = frozenset({COARSE, UNSHOWN})
+"""Codes of the notes that a conclusion brings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,7 @@ def conclude(judge: Judge) -> Conclusion:
         low=low,
         high=high,
         evidence=judge.evidence(),
-        notes=coarse(judge.log_step, verdict, judge.parameters),
+        notes=(*coarse(judge.log_step, verdict, judge.parameters), *unshown_note(judge.unshown())),
     )
 
 
@@ -94,6 +99,7 @@ def recompute(comparison: Comparison, parameters: Parameters | None = None, *, d
     judge.lose(max(0.0, comparison.seconds - math.fsum(pair.seconds for pair in comparison.pairs)))
     found, pairs = doubted(conclude(judge), doubt), {pair.index for pair in comparison.pairs[: judge.pairs]}
     operators = judged(heard(comparison.operators, pairs), chosen)
+    others = [note for note in comparison.notes if note.code not in _CONCLUDED]
     return comparison.model_copy(
         update={
             "parameters": chosen,
@@ -104,9 +110,6 @@ def recompute(comparison: Comparison, parameters: Parameters | None = None, *, d
             "high": found.high,
             "evidence": found.evidence,
             "operators": operators,
-            "notes": (
-                *restated(without_coarse(comparison.notes), operators, found.verdict, chosen),
-                *found.notes,
-            ),
+            "notes": (*restated(others, operators, found.verdict, chosen), *found.notes),
         }
     )

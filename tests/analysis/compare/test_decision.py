@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.recompute import conclude
 from harness.analysis.compare.reserve import RESERVE
 from harness.core.comparison import STATISTICS, Pair, Parameters, Verdict
 from harness.core.errors import UsageError
@@ -282,3 +283,57 @@ def test_a_bad_pair_is_refused_and_leaves_no_trace() -> None:
 def test_parameters_that_mean_nothing_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError):
         Judge(PARAMETERS.model_copy(update=wrong), higher_is_better=False)
+
+
+def slow_tails(count: int) -> list[Pair]:
+    """Only the mean and the tail become worse."""
+    return [
+        pair((noise, noise, noise, 0.02 + noise, 0.2 + noise), index=index)
+        for index, noise in enumerate(NOISE[index % len(NOISE)] for index in range(count))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("higher_is_better", "quartile", "tail"), [(False, "p25", "p90 +22"), (True, "p75", "p10 -18")]
+)
+def test_a_change_that_the_interval_does_not_show_is_told_in_words(
+    *, higher_is_better: bool, quartile: str, tail: str
+) -> None:
+    pairs = [swapped(one) for one in slow_tails(100)] if higher_is_better else slow_tails(100)
+    judge = until_verdict(pairs, higher_is_better=higher_is_better)
+    low, high = judge.interval()
+    assert judge.verdict() is Verdict.REGRESSION
+    assert low is not None
+    assert high is not None
+    assert low < 0 < high
+    words = f"the interval is that of {quartile} alone and holds 0"
+    assert words in judge.reason()
+    assert tail in judge.reason()
+    (note,) = conclude(judge).notes
+    assert (note.code, note.trust) == ("interval", True)
+    assert words in note.message
+
+
+def test_an_interval_on_the_other_side_of_the_change_is_told_too() -> None:
+    better_but_for_the_tail = [
+        one.model_copy(update={"treatment": (*(0.98 * figure for figure in one.treatment[:2]), *one.treatment[2:])})
+        for one in slow_tails(100)
+    ]
+    judge = heard(better_but_for_the_tail)
+    assert judge.decided is Verdict.REGRESSION
+    assert "p25 alone and lies on the other side of 0" in judge.reason()
+
+
+@pytest.mark.parametrize("effect", [-0.03, 0.0, 0.03])
+def test_an_interval_that_shows_what_is_told_needs_no_words(effect: float) -> None:
+    judge = until_verdict(noisy(effect))
+    assert judge.unshown() is None
+    assert conclude(judge).notes == ()
+
+
+def test_the_interval_is_found_once_for_each_pair() -> None:
+    judge = heard(noisy(0.01, 10))
+    before = judge.interval()
+    assert judge.interval() is before
+    judge.add(noisy(0.01, 11)[-1])
+    assert judge.interval() != before
