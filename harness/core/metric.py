@@ -138,12 +138,21 @@ def main_metric(metrics: Sequence[Metric]) -> Metric | None:
 
 _RATE_UNIT = re.compile(r"(/|\bper[ _])s(ec(ond)?s?)?$|^(fps|ips|qps|rps|tps|[kmgt]?(flop|op)s)$", re.IGNORECASE)
 
+_TIME_OR_ENERGY: Final = (
+    r"[nuµμm]?s(ec(ond)?s?)?|(nano|micro|milli)seconds?|min(ute)?s?|h(our)?s?|[num]?j(oules?)?|m?w(h|atts?)?"
+)
+_METERED_UNIT = re.compile(rf"({_TIME_OR_ENERGY})(/.*| per .*)?", re.IGNORECASE)
 _COST_UNIT = re.compile(
-    r"([nuµμm]?s(ec(ond)?s?)?|(nano|micro|milli)seconds?|min(ute)?s?|h(our)?s?|cycles?|"
-    r"[kmg]?i?b|([kmg]i?)?bytes?|[num]?j(oules?)?|m?w(h|atts?)?)(/.*| per .*)?",
+    rf"({_TIME_OR_ENERGY}|cycles?|[kmg]?i?b|([kmg]i?)?bytes?)(/.*| per .*)?",
     re.IGNORECASE,
 )
 """Units of what a run costs: time, memory, energy; also for each of something, as in `ms/token`."""
+
+
+def is_metered(unit: str) -> bool:
+    """Whether figures of this unit are read off a clock or a meter, which rounds them, and not counted."""
+    return bool(_RATE_UNIT.search(unit.strip()) or _METERED_UNIT.fullmatch(unit.strip()))
+
 
 _COST = re.compile(
     r"latency|time|duration|delay|loss|err(ors?)?|incorrect|wrong|disagreement|mismatch(es)?|miss(es)?|failures?|drop|"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.core.comparison import Difference, Verdict
-from harness.core.metric import Direction, Metric, convert
+from harness.core.metric import Direction, Metric, convert, is_metered
 from harness.core.result import Result
 
 _FEWEST_LAUNCHES = 2
@@ -26,8 +26,8 @@ def exact_difference(metric: str, unit: str, control: float, treatment: float, *
 def exact_differences(control: Result, treatment: Result) -> tuple[Difference, ...]:
     """Every deterministic figure that both results have.
 
-    Program sizes, operators that a delegate took and operators that none took; and metrics other than times and rates
-    of which every launch, of two or more on each side, said the same.
+    Program sizes, operators that a delegate took and operators that none took; and metrics other than times, rates
+    and energy of which every launch, of two or more on each side, said the same.
     """
     return (*_programs(control, treatment), *_constant_metrics(control, treatment))
 
@@ -63,6 +63,6 @@ def _constant_metrics(control: Result, treatment: Result) -> Iterator[Difference
 
 def _constant(metric: Metric | None) -> Metric | None:
     """The metric, if it is a figure that did not vary."""
-    if metric is None or metric.timed or len(set(metric.launches)) < _FEWEST_LAUNCHES:
+    if metric is None or is_metered(metric.unit) or len(set(metric.launches)) < _FEWEST_LAUNCHES:
         return None
     return metric if len(set(metric.samples)) == 1 else None

@@ -16,10 +16,11 @@ import math
 from bisect import bisect_left
 
 from harness.core.comparison import Pair, Parameters, Verdict
-from harness.core.metric import Direction, convert, direction_of
+from harness.core.metric import is_metered
 from harness.core.note import Note
 
-_CODE = "coarse"
+COARSE = "coarse"
+"""Code of the note that there is no verdict because the figures are told too coarsely."""
 
 _SAME = 1e-9
 """Figures that differ by less, relatively, differ by the rounding of a conversion."""
@@ -76,9 +77,8 @@ def add_pair(resolution: Resolution, pair: Pair) -> None:
 
 
 def exact(unit: str) -> bool:
-    """Whether a metric with this unit is counted, and not read off a clock: neither a time nor a rate."""
-    rate = direction_of("", unit) is Direction.HIGHER  # without a name, only the unit of a rate says so
-    return not rate and convert(1.0, unit, "s") is None
+    """Whether a metric with this unit is counted, and not read off a clock or a meter: no time, rate or energy."""
+    return not is_metered(unit)
 
 
 def too_coarse(log_step: float, parameters: Parameters) -> str | None:
@@ -98,12 +98,7 @@ def coarse(log_step: float, verdict: Verdict, parameters: Parameters) -> tuple[N
         return ()
     wider = "" if math.isinf(log_step) else f", or ask for less: --margin {_above(2 * math.expm1(log_step)):g}"
     hint = f"let each iteration run the model many times, or read a finer clock and tell all its digits{wider}"
-    return (Note(code=_CODE, message=why, hint=hint),)
-
-
-def without_coarse(notes: tuple[Note, ...]) -> tuple[Note, ...]:
-    """Notes of a comparison that is decided again."""
-    return tuple(note for note in notes if note.code != _CODE)
+    return (Note(code=COARSE, message=why, hint=hint),)
 
 
 def _above(share: float) -> float:

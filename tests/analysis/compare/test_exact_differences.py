@@ -102,11 +102,12 @@ def test_a_metric_that_never_varied_is_compared_exactly() -> None:
     [
         (metric("RUN peak_memory", [1.0, 2.0]), metric("RUN peak_memory", [1.0, 1.0])),
         (metric("NET latency", [1.0, 1.0], unit="ms"), metric("NET latency", [2.0, 2.0], unit="ms")),
+        (metric("RUN energy", [1.0, 1.0], unit="mJ"), metric("RUN energy", [2.0, 2.0], unit="mJ")),
         (metric("NET accuracy", [1.0]), metric("NET accuracy", [2.0, 2.0])),
         (metric("NET accuracy", [1.0, 1.0]), metric("NET size", [2.0, 2.0])),
         (metric("NET size", [1.0, 1.0], unit="KiB"), metric("NET size", [2.0, 2.0], unit="B")),
     ],
-    ids=["varies", "a time", "one launch", "other name", "other unit"],
+    ids=["varies", "a time", "energy", "one launch", "other name", "other unit"],
 )
 def test_what_is_not_deterministic_on_both_sides_is_left_out(before: Metric, after: Metric) -> None:
     assert exact_differences(result(before), result(after)) == ()

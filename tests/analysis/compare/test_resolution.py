@@ -103,8 +103,14 @@ def test_counts_that_never_vary_are_equal() -> None:
     assert replay(pairs, PARAMETERS, higher_is_better=False, exact=True).decided is Verdict.NO_CHANGE
 
 
-@pytest.mark.parametrize(("unit", "counted"), [("us", False), ("items/s", False), ("", True), ("bytes", True)])
-def test_times_and_rates_are_read_off_a_clock(unit: str, *, counted: bool) -> None:
+@pytest.mark.parametrize(
+    ("unit", "counted"),
+    [
+        *((unit, False) for unit in ("us", "items/s", "ms/token", "s per image", "mJ", "mJ/inference", "mW", "Wh")),
+        *((unit, True) for unit in ("", "bytes", "MiB", "%", "dB", "cycles")),
+    ],
+)
+def test_times_rates_and_energy_are_read_off_a_clock_or_a_meter(unit: str, *, counted: bool) -> None:
     assert exact(unit) is counted
 
 
