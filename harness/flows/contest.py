@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.analysis.compare.decision import Judge
 from harness.analysis.compare.operators import compare_operators, remark
-from harness.analysis.compare.recompute import conclude, doubted
+from harness.analysis.compare.recompute import Conclusion, conclude, doubted
 from harness.analysis.compare.resolution import exact
 from harness.analysis.compare.statistics import launch_statistics, statistics_of
 from harness.analysis.conclude import build_info
@@ -107,6 +107,13 @@ class Contest:
         return len(self._pairs)
 
     @property
+    def verdict(self) -> Verdict | None:
+        """The verdict that will be told, as far as it is known; None while pairs are wanted."""
+        if self.judge.verdict() is None:
+            return None
+        return self._found().verdict
+
+    @property
     def known(self) -> frozenset[str]:
         """The metric whose samples the launches of an interrupted comparison took along."""
         return frozenset([self._earlier.header.metric]) if self._earlier and self._earlier.pairs else frozenset()
@@ -153,7 +160,7 @@ class Contest:
         Args:
             discovered: Whether the regression survives the control of false discoveries.
         """
-        found = doubted(conclude(self.judge), self._losses().doubt)
+        found = self._found()
         reason = self.failure[1] if self.failure else found.reason
         operators = compare_operators(self._operators, self._parameters)
         header = self._header()
@@ -180,9 +187,13 @@ class Contest:
                 *self._journal.notes,
                 *self._resumed(),
                 *remark(self._operators, operators, found.verdict, self._parameters),
-                *found.notes,
+                *(() if self.failure else found.notes),
             ),
         )
+
+    def _found(self) -> Conclusion:
+        """What the pairs say, as far as they speak for all launches."""
+        return doubted(conclude(self.judge), self._losses().doubt)
 
     def _usable(self, remembered: Remembered | None) -> Remembered | None:
         """What was remembered, unless its figures are others than are asked for now."""

@@ -94,6 +94,8 @@ class Rounds:
     def _take_turns(self, contests: Sequence[Contest], board: Board) -> None:
         live = list(contests)
         for contest in contests:
+            if contest not in live:
+                break  # the device was lost
             contest.begin()
             self._show(contests, board)
             self._leave_failed(live, contest)

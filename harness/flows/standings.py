@@ -30,7 +30,7 @@ def standing(contest: Contest, *, discovered: bool) -> tuple[str, ...]:
     judge = contest.judge
     if contest.failure is not None:
         return (contest.versus.title, str(contest.pairs), "", "", "", contest.failure[0].value.replace("_", " "))
-    verdict, most = judge.verdict(), str(judge.parameters.max_pairs)
+    verdict, most = contest.verdict, str(judge.parameters.max_pairs)
     return (
         contest.versus.title,
         f"{contest.pairs:>{len(most)}}/{most}",

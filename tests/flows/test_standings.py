@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from harness.analysis.compare.decision import Judge
-from harness.core.comparison import Parameters
+from harness.core.comparison import Parameters, Verdict
 from harness.core.result import Outcome
 from harness.flows.contest import Contest
 from harness.flows.standings import HEADER, standing
@@ -31,6 +31,10 @@ class _Contest:
     @property
     def pairs(self) -> int:
         return self.judge.pairs
+
+    @property
+    def verdict(self) -> Verdict | None:
+        return self.judge.verdict()
 
 
 def _row(
