@@ -96,7 +96,8 @@ def hold(request: Request, settings: Settings, display: Display, listeners: Sequ
             interruption of what is gone on with.
     """
     plan = make_plan(settings)
-    reporting = Reporting(plugins.reporters(settings), display, listeners)
+    checked = self_check.Checked()
+    reporting = Reporting(plugins.reporters(settings), display, [*listeners, checked])
     try:
         files = fetch(plan, settings, display)
         control = build_side(plan, request.control, display)
@@ -107,8 +108,8 @@ def hold(request: Request, settings: Settings, display: Display, listeners: Sequ
     said = [reporting.summary(settings.local_reporter)]
     if request.self_check:
         if not reporting.failed:
-            self_check.remember(settings, plan, reporting.verdicts)
-        said.insert(0, self_check.sentence(reporting.verdicts, reporting.failed))
+            self_check.remember(settings, checked)
+        said.insert(0, self_check.sentence(checked))
     code = reporting.exit_code(environment_of(control), environment_of(treatment))
     return Held(code, control, treatment, stored=reporting.stored, said=tuple(said))
 

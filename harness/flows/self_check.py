@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from harness.core.comparison import Verdict
 from harness.core.device import Device
 from harness.core.protocols import Finding
+from harness.core.result import Report
 from harness.core.values import Value
-from harness.flows.plan import Plan
 from harness.settings import Settings
 
 _REMEDY = "harness compare --self_check -b specifications/models/mv2.json"
@@ -28,38 +28,52 @@ class SelfCheck(Value):
     verdicts: dict[Verdict, int]
 
 
-def sentence(verdicts: Counter[Verdict], failed: int) -> str:
-    """What a person is told.
+class Checked:
+    """Counts the verdicts of what could be measured, for each device (`Reporter`)."""
 
-    Args:
-        verdicts: How often each was given.
-        failed: Comparisons that could not be measured.
-    """
-    total, false = sum(verdicts.values()) - failed, verdicts[Verdict.REGRESSION] + verdicts[Verdict.IMPROVEMENT]
-    if total <= 0:
+    name = "self-check"
+
+    def __init__(self) -> None:
+        self.devices: defaultdict[str, Counter[Verdict]] = defaultdict(Counter)
+        """By identity."""
+
+    def report(self, report: Report) -> None:
+        """Count one."""
+        result = report.result
+        if result.ok and result.comparison is not None and result.device is not None:
+            self.devices[result.device.identity][result.comparison.told] += 1
+
+    def close(self) -> None:
+        """Nothing is left to tell."""
+
+
+def sentence(checked: Checked) -> str:
+    """What a person is told."""
+    verdicts = sum(checked.devices.values(), Counter[Verdict]())
+    total, false = verdicts.total(), verdicts[Verdict.REGRESSION] + verdicts[Verdict.IMPROVEMENT]
+    if not total:
         return "self-check: nothing was checked, because nothing could be measured"
     if false:
         return f"self-check: {false} of {total} comparisons of a runner with itself found a difference: trust none here"
-    open_ = verdicts[Verdict.UNDECIDED] - failed
+    open_ = verdicts[Verdict.UNDECIDED]
     why = "their reasons say whether more pairs help, or a finer clock"
     left = f", {open_} undecided: {why}" if open_ else ""
     return f"self-check: no false alarm in {total} comparisons of a runner with itself{left}"
 
 
-def remember(settings: Settings, plan: Plan, verdicts: Counter[Verdict]) -> None:
-    """Keep it for `harness doctor`; nothing is kept of a check that measured nothing."""
-    if not verdicts.total():
-        return
-    check = SelfCheck(time=time.time(), verdicts=dict(verdicts))
-    for device in {pair.device.identity: pair.device for pair in plan.assignments}.values():
-        place = _place(settings, device)
+def remember(settings: Settings, checked: Checked) -> None:
+    """Keep it for `harness doctor`; nothing is kept of a device on which nothing was measured."""
+    for identity, verdicts in checked.devices.items():
+        place = _place(settings, identity)
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(check.model_dump_json())
+        partial = place.with_suffix(".part")
+        partial.write_text(SelfCheck(time=time.time(), verdicts=dict(verdicts)).model_dump_json())
+        partial.replace(place)
 
 
 def finding(settings: Settings, device: Device) -> Finding:
     """What is known about a device."""
-    place = _place(settings, device)
+    place = _place(settings, device.identity)
     if not place.exists():
         return Finding("self-check", None, f"{device.name} was never compared with itself", _REMEDY)
     check = SelfCheck.model_validate_json(place.read_text())
@@ -71,5 +85,5 @@ def finding(settings: Settings, device: Device) -> Finding:
     return Finding("self-check", None if bad else True, f"{device.name} on {day}: {counts}", _REMEDY)
 
 
-def _place(settings: Settings, device: Device) -> Path:
-    return settings.cache_dir / "self-checks" / f"{device.identity}.json"
+def _place(settings: Settings, identity: str) -> Path:
+    return settings.cache_dir / "self-checks" / f"{identity}.json"
