@@ -135,7 +135,7 @@ class PairedLaunches:
                 raise BenchmarkFailed(f"the {side} reports {wanted}", hint="--metric names what to compare")
             arm.discard("it warmed up")
             self.metric, self.unit = chosen.name, self.unit or chosen.unit
-            tuned = _tuned(arm.job.benchmark, launch, chosen)
+            tuned = _tuned(arm.job.benchmark, launch, chosen, observations)
         self._launch_as = tuned
 
     @property
@@ -268,20 +268,30 @@ def _why(launch: Launch, side: str) -> str:
     return SPOILT if launch.outcome is Outcome.OK and launch.throttled else f"the {side} of its pair has no numbers"
 
 
-def _tuned(benchmark: Benchmark, launch: Launch, chosen: Observation) -> Benchmark:
-    """The benchmark with as many iterations as a launch is worth, where the framework composes the command."""
+def _tuned(benchmark: Benchmark, launch: Launch, chosen: Observation, observations: Sequence[Observation]) -> Benchmark:
+    """The benchmark with as many iterations as a launch is worth, where the framework composes the command.
+
+    What an iteration costs, its latency says, whatever is compared; where nothing does, they stay as many as they were.
+    """
     if benchmark.commands or not chosen.samples:
         return benchmark
-    spent = (convert(sum(chosen.samples), chosen.unit, "s") or 0.0) if chosen.samples else 0.0
-    iteration = spent / len(chosen.samples) if chosen.samples else 0.0
+    limit = benchmark.time_limit_s
+    each = benchmark.model_copy(
+        update={
+            "min_iterations": min(_FEWEST_SLOW, benchmark.min_iterations),
+            "time_limit_s": None if limit is None else limit / benchmark.launches,
+        }
+    )
+    timed = next((one for one in observations if one.name == LATENCY and one.samples), chosen)
+    spent = convert(math.fsum(timed.samples), timed.unit, "s")
+    if spent is None:
+        return each
+    iteration = spent / len(timed.samples)
     warmup = min(_WARMUP, benchmark.warmup) if benchmark.warmup >= 0 else _WARMUP
     beside = launch.wall_s - spent - warmup * iteration
-    limit = benchmark.time_limit_s
-    return benchmark.model_copy(
+    return each.model_copy(
         update={
             "iterations": iterations_for(beside, iteration),
-            "min_iterations": min(_FEWEST_SLOW, benchmark.min_iterations),
             "warmup": 1 if iteration > _SLOW_S else warmup,
-            "time_limit_s": None if limit is None else limit / benchmark.launches,
         }
     )
