@@ -17,6 +17,7 @@ from harness import plugins
 from harness.core.errors import ExitCode, HarnessError
 from harness.core.protocols import Diagnosable, Finding
 from harness.flows import self_check
+from harness.flows.showing import cell
 from harness.settings import Settings
 
 _ROOM_BYTES = 2 * 2**30
@@ -29,9 +30,11 @@ def examine(settings: Settings, console: Console) -> ExitCode:
     table = Table(show_header=False, box=None, pad_edge=False)
     for finding in findings:
         mark = {True: "[green]✓", None: "[yellow]·", False: "[bold red]✗"}[finding.ok]
-        table.add_row(mark, finding.name, finding.found)
+        table.add_row(mark, cell(finding.name), cell(finding.found))
         if finding.ok is not True and finding.remedy:
-            table.add_row("", "", f"[dim]remedy: {finding.remedy}")
+            remedy = cell(f"remedy: {finding.remedy}")
+            remedy.stylize("dim")
+            table.add_row("", "", remedy)
     console.print(table)
     missing = sum(finding.ok is False for finding in findings)
     console.print(f"{missing} thing{'s' if missing != 1 else ''} missing" if missing else "ready to measure")

@@ -9,7 +9,6 @@ from pathlib import Path
 from harness import plugins
 from harness.core.benchmark import Export, Model, ModelFile, Origin
 from harness.core.errors import ExitCode, ExportFailed, UsageError
-from harness.core.files import CachedFile
 from harness.core.protocols import Exporter, Progress
 from harness.flows.lowering import describe
 from harness.flows.plan import Failure
@@ -81,12 +80,18 @@ def export_files(settings: Settings, progress: Progress, folder: Path | None) ->
         folder: Where copies are wanted, if anywhere.
     """
     files = fetch(make_plan(settings), settings, progress)
-    for file in files.values():
-        if isinstance(file, CachedFile):
-            if folder is not None:
-                _copy(file.path, folder / file.filename)
-            progress.say(f"{folder / file.filename if folder else file.path}  md5 {file.md5}")
     failed = any(isinstance(file, Failure) for file in files.values())
+    copied: dict[str, str] = {}
+    for file in files.values():
+        if isinstance(file, Failure):
+            continue
+        if folder is not None and copied.setdefault(file.filename, file.md5) != file.md5:
+            progress.say(f"✗ {folder / file.filename} is another file of that name; this one stays at {file.path}")
+            failed = True
+            continue
+        if folder is not None:
+            _copy(file.path, folder / file.filename)
+        progress.say(f"{folder / file.filename if folder else file.path}  md5 {file.md5}")
     return ExitCode.BENCHMARK_FAILED if failed else ExitCode.OK
 
 

@@ -60,8 +60,9 @@ class Worker:
         When it is lost, those that nobody else does end as lost; when it cannot be held at all, as failed.
 
         Returns:
-            Whether something stays undone because the device could not be used.
+            Whether something stays undone because the device could not be used, or it could not be left as it was.
         """
+        measured = False
         if not self._share.left:
             return self._give_up(_NOBODY_LEFT)  # what another measures now does not come here when that is lost
         try:
@@ -74,11 +75,13 @@ class Worker:
                     self._share.done()
                     if self._share.left:
                         pause(job.benchmark.cooldown_s)
+                measured = True
         except EnvironmentProblem as error:
             self._progress.say(f"✗ {self._device.name}: {error.message}")
             lost = Outcome.DEVICE_LOST if isinstance(error, DeviceLost) else Outcome.FAILED
             failure = Failure(lost, error.message, error.hint, environment=True)
-            return self._give_up(failure, error if isinstance(error, _Lost) else None)
+            undone = self._give_up(failure, error if isinstance(error, _Lost) else None)
+            return ExitCode.ENVIRONMENT if measured else undone
         finally:
             self._share.abandon()  # whatever ended it: other devices wait for the job that it took
         return ExitCode.OK

@@ -64,6 +64,23 @@ def test_a_device_that_cannot_be_used_is_not_called_lost(error: EnvironmentProbl
     assert {one.hint for one in kept.results} == {error.hint, None}
 
 
+class Unrestorable(Instant):
+    """A device that cannot be left as it was found."""
+
+    @contextlib.contextmanager
+    def open(self, device: Device, progress: Progress) -> Iterator[InstantSession]:
+        with super().open(device, progress) as session:
+            yield session
+        raise EnvironmentProblem("its screen stays on")
+
+
+def test_a_device_that_could_not_be_left_as_it_was_is_no_success() -> None:
+    kept = Kept()
+    codes = measured(plan(Unrestorable("A"), ["one", "two"]), kept)
+    assert codes == (ExitCode.ENVIRONMENT, ExitCode.ENVIRONMENT)
+    assert [one.outcome for one in kept.results] == [Outcome.OK, Outcome.OK]
+
+
 def shared(platform: Instant, names: list[str]) -> Plan:
     made = plan(platform, names)
     return Plan(made.platform, made.assignments, made.frameworks, spread=True)
@@ -109,7 +126,7 @@ def test_a_worker_that_breaks_does_not_let_the_others_wait() -> None:
     with ThreadPoolExecutor(1) as thread:
         running = thread.submit(measured, shared(Breaking(Broken()), names), kept)
         with contextlib.suppress(Broken):
-            running.result(timeout=20)
+            running.result(timeout=60)
     assert sorted(one.benchmark.identifier for one in kept.results) == sorted(names)
 
 
