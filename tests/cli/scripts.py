@@ -12,7 +12,10 @@ from tests.cli.project import Project
 
 SCRIPT = """#!{python} -S
 import json, os, random, sys, time
-chance = random.Random(int.from_bytes(os.urandom(8), "big"))
+launches = "@LAUNCHES@"
+with open(launches, "a") as file:
+    file.write("x")
+chance = random.Random(f"{{os.path.basename(launches)}} {{os.path.getsize(launches)}}")
 {before}
 for _ in range(12):
     value = {level} * (1 + chance.gauss(0, 0.002))
@@ -23,7 +26,10 @@ RECIPE = 'cp "$1/runner" "$2"\n'
 
 
 def text(level: float = 1000.0, *, before: str = "", step: float = 0.0) -> str:
-    """A runner whose launches tell figures near the level, rounded to steps."""
+    """A runner whose launches tell figures near the level, rounded to steps: other ones in each launch of one program.
+
+    It is complete when `_counted` was told where to count launches: what a test decides is not left to chance.
+    """
     return SCRIPT.format(python=sys.executable, level=level, before=before, step=step)
 
 
@@ -31,7 +37,7 @@ def script(project: Project, name: str, content: str) -> Path:
     """A program of its own: equal texts in two files are two programs."""
     path = project.folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{content}# {name}\n")
+    path.write_text(f"{_counted(project, name, content)}# {name}\n")
     path.chmod(0o755)
     return path
 
@@ -54,13 +60,20 @@ def git_of_scripts(project: Project) -> History:
     for state in ("base", "slower", "same", "broken"):
         (folder / "runner").unlink(missing_ok=True)
         if state != "broken":
-            (folder / "runner").write_text(text(1100.0 if state == "slower" else 1000.0) + f"# {state}\n")
+            runner = _counted(project, state, text(1100.0 if state == "slower" else 1000.0))
+            (folder / "runner").write_text(f"{runner}# {state}\n")
             (folder / "runner").chmod(0o755)
         _git(folder, "add", "-A")
         _git(folder, "commit", "--quiet", "-m", f"Make it {state}")
         commits[state] = _git(folder, "rev-parse", "HEAD")
     project.write("recipes/generic/host/build.sh", RECIPE)
     return History(folder, project.folder / "recipes", commits)
+
+
+def _counted(project: Project, name: str, content: str) -> str:
+    folder = project.folder / "launches"
+    folder.mkdir(exist_ok=True)
+    return content.replace("@LAUNCHES@", str(folder / name.replace("/", "-")))
 
 
 def _git(folder: Path, *arguments: str) -> str:

@@ -14,18 +14,19 @@ import pytest
 from tests.cli.project import Project, command, generic, one_test
 from tests.processes import wait_until
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("cc") is None, reason="compiles the program that it compares"),
-]
+pytestmark = pytest.mark.slow
 
 SOURCE = Path(__file__).parent / "layers.c"
 SEED = ("--seed", "5")
+SURE = (*SEED, "--pairs", "40", "--precision", "0.0000001", "--alpha", "0.0001", "--fdr", "0.0001")
+"""Machines are noisy: one test in 10,000 may tell of an operator that did not change."""
 
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     """Control, and a treatment whose `scan` does a quarter more."""
+    if shutil.which("cc") is None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("no cc: apt install gcc")
     folder = tmp_path_factory.mktemp("layers")
     for name, rounds in (("control", 30000), ("treatment", 37500)):
         subprocess.run(["cc", "-O1", f"-DROUNDS={rounds}", str(SOURCE), "-o", str(folder / name)], check=True)
@@ -52,18 +53,8 @@ def operators(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def test_the_operator_with_more_work_is_found_and_shown(
     project: Project, spec: Path, programs: tuple[str, ...]
 ) -> None:
-    words: tuple[str | Path, ...] = (
-        "-b",
-        spec,
-        *programs,
-        *SEED,
-        "--operators",
-        "--precision",
-        "0.005",
-        "--pairs",
-        "40",
-    )
-    done = project.harness("compare", *words, "--reporter", f"markdown={project.folder / 'run.md'}")
+    markdown = ("--reporter", f"markdown={project.folder / 'run.md'}")
+    done = project.harness("compare", "-b", spec, *programs, *SURE, "--operators", *markdown)
     assert done.code == 1, done.stderr + done.stdout
     (result,) = done.read()
     found = operators(result)
@@ -83,7 +74,7 @@ def test_the_operator_with_more_work_is_found_and_shown(
 
 
 def test_stored_operators_are_decided_again(project: Project, spec: Path, programs: tuple[str, ...]) -> None:
-    compared(project, "-b", spec, *programs, *SEED, "--operators", "--precision", "0.005", "--pairs", "40")
+    compared(project, "-b", spec, *programs, *SURE, "--operators")
     again = project.harness("compare", "--from", project.folder / "results")
     assert "slower scan" in " ".join(again.stdout.split())
     strict = project.harness("compare", "--from", project.folder / "results", "--fdr", "1e-12")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -35,12 +36,16 @@ def names(jobs: object) -> list[str]:
     return [one.benchmark.identifier for one in jobs]
 
 
-def work(share: Share, lost_after: int | None = None) -> tuple[list[str], list[str]]:
-    """What a device measured, and what it told as lost."""
+def work(
+    share: Share, lost_after: int | None = None, together: Callable[[], object] = lambda: None
+) -> tuple[list[str], list[str]]:
+    """What a device measured, and what it told as lost. With its first job it waits for the others."""
     done: list[str] = []
     while (one := share.take()) is not None:
         if len(done) == lost_after:
             return done, names(list(share.abandon()))
+        if not done:
+            together()
         time.sleep(0.001)
         done.append(one.benchmark.identifier)
         share.done()
@@ -58,8 +63,10 @@ def test_a_device_with_a_share_of_its_own_gives_up_what_it_was_doing_first() -> 
 
 def test_a_pool_hands_out_each_job_once() -> None:
     pool = Pool({device: {number: job(str(number)) for number in range(40)} for device in "ABC"})
+    everybody = threading.Barrier(3, timeout=60)
     with ThreadPoolExecutor(3) as threads:
-        results = [one.result() for one in [threads.submit(work, pool.of(device)) for device in "ABC"]]
+        running = [threads.submit(work, pool.of(device), together=everybody.wait) for device in "ABC"]
+        results = [one.result() for one in running]
     done = [name for measured, _ in results for name in measured]
     assert sorted(done, key=int) == [str(number) for number in range(40)]
     assert all(measured for measured, _ in results)
@@ -98,7 +105,7 @@ def test_an_idle_device_waits_for_what_may_come_back() -> None:
     waiting = threading.Thread(target=lambda: got.append(pool.take("B")))
     waiting.start()
     pool.abandon("A")
-    waiting.join(5)
+    waiting.join(60)
     assert got[0] is not None
 
 

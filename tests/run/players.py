@@ -30,7 +30,7 @@ if how == "old" and flags:
 if how == "crashes" and flags:
     os.kill(os.getpid(), 11)
 if how == "hangs" and flags:
-    time.sleep(60)
+    time.sleep(600)
 count = 10
 if flags and how != "deaf":
     print("ready", flush=True)
@@ -44,7 +44,7 @@ if flags and how != "deaf":
         if turn == 3 and how == "leaves":
             sys.exit(0)
         if turn == 3 and how == "silent":
-            time.sleep(60)
+            time.sleep(600)
         count += int(line.split()[1])
         note(line.strip())
         print("done", line.split()[1], flush=True)
@@ -98,7 +98,7 @@ def benchmark(**fields: object) -> Benchmark:
         "origin": Origin(file=Path("spec.json")),
         "digest": "0",
         "iterations": 20,
-        "timeout_s": 20.0,
+        "timeout_s": 60.0,
     }
     return Benchmark.model_validate({**given, **fields})
 

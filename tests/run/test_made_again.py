@@ -6,10 +6,8 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-
-import pytest
 
 from frameworks.generic.framework import Generic
 from harness.analysis.compare.statistics import launch_statistics
@@ -26,7 +24,6 @@ from harness.run.measure import measure
 from harness.run.pairs import PairedLaunches
 from harness.run.ways import InLaunches
 from harness.testing.progress import RecordedProgress
-from platforms.host.platform import Host
 
 SAID = json.dumps({"type": "NET", "metric": "latency", "unit": "us", "value": "5"})
 CODE = f"print('PyTorchObserver ' + {SAID!r})"
@@ -75,13 +72,6 @@ class Fickle:
         self.regained += 1
 
 
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[Session]:
-    platform = Host(tmp_path / "work", lock_path=tmp_path / "lock")
-    with platform.open(platform.devices()[0], RecordedProgress()) as held:
-        yield held
-
-
 def job(launches: int) -> Job:
     benchmark = Benchmark(
         id=0,
@@ -101,64 +91,64 @@ def measured(session: Session, scratch: Path, launches: int = 3) -> Measurement:
     return measure(job(launches), session, Generic({}), scratch=scratch, clock=time.time, progress=RecordedProgress())
 
 
-def test_the_session_of_these_tests_is_what_the_protocols_ask_for(host: Session) -> None:
-    fickle = Fickle(host)
+def test_the_session_of_these_tests_is_what_the_protocols_ask_for(session: Session) -> None:
+    fickle = Fickle(session)
     assert isinstance(fickle, Gated)
     assert isinstance(fickle, Returning)
 
 
-def test_a_launch_that_a_device_cut_short_is_made_again_when_it_returns(host: Session, tmp_path: Path) -> None:
-    session = Fickle(host, gone_at=(2,))
-    result = measured(session, tmp_path)
+def test_a_launch_that_a_device_cut_short_is_made_again_when_it_returns(session: Session, tmp_path: Path) -> None:
+    fickle = Fickle(session, gone_at=(2,))
+    result = measured(fickle, tmp_path)
     assert result.outcome is Outcome.OK
     assert sum(len(said) for said in result.observations) == 3
-    assert (session.regained, session.stagings) == (1, 2)
+    assert (fickle.regained, fickle.stagings) == (1, 2)
     assert [note.code for note in result.notes] == ["returned"]
 
 
-def test_a_device_that_stays_away_ends_the_benchmark(host: Session, tmp_path: Path) -> None:
-    result = measured(Fickle(host, gone_at=(2,), returns=False), tmp_path)
+def test_a_device_that_stays_away_ends_the_benchmark(session: Session, tmp_path: Path) -> None:
+    result = measured(Fickle(session, gone_at=(2,), returns=False), tmp_path)
     assert (result.outcome, result.reason) == (Outcome.DEVICE_LOST, "the phone did not come back")
 
 
-def test_a_device_that_goes_away_again_and_again_is_given_up(host: Session, tmp_path: Path) -> None:
-    session = Fickle(host, gone_at=tuple(range(2, 50)))
-    assert measured(session, tmp_path).outcome is Outcome.DEVICE_LOST
-    assert session.regained < 10
+def test_a_device_that_goes_away_again_and_again_is_given_up(session: Session, tmp_path: Path) -> None:
+    fickle = Fickle(session, gone_at=tuple(range(2, 50)))
+    assert measured(fickle, tmp_path).outcome is Outcome.DEVICE_LOST
+    assert fickle.regained < 10
 
 
-def test_a_launch_that_heat_spoilt_does_not_count_and_is_made_again(host: Session, tmp_path: Path) -> None:
-    result = measured(Fickle(host, hot_at=(2,)), tmp_path, launches=2)
+def test_a_launch_that_heat_spoilt_does_not_count_and_is_made_again(session: Session, tmp_path: Path) -> None:
+    result = measured(Fickle(session, hot_at=(2,)), tmp_path, launches=2)
     assert result.outcome is Outcome.OK
     assert [len(said) for said in result.observations].count(1) == 2
     assert sum(launch.discarded is not None for launch in result.launches) == len(result.launches) - 2 > 0
 
 
-def test_a_device_that_stays_hot_keeps_its_numbers_with_the_doubt(host: Session, tmp_path: Path) -> None:
-    result = measured(Fickle(host, hot_at=tuple(range(50))), tmp_path, launches=1)
+def test_a_device_that_stays_hot_keeps_its_numbers_with_the_doubt(session: Session, tmp_path: Path) -> None:
+    result = measured(Fickle(session, hot_at=tuple(range(50))), tmp_path, launches=1)
     assert result.outcome is Outcome.OK
     assert result.launches[-1].discarded is None
     assert result.launches[-1].throttled
 
 
-def test_each_launch_waits_until_the_device_is_fit(host: Session, tmp_path: Path) -> None:
-    session = Fickle(host)
-    measured(session, tmp_path, launches=3)
-    assert session.settled == 3
+def test_each_launch_waits_until_the_device_is_fit(session: Session, tmp_path: Path) -> None:
+    fickle = Fickle(session)
+    measured(fickle, tmp_path, launches=3)
+    assert fickle.settled == 3
 
 
-def test_a_device_that_never_becomes_fit_fails_the_benchmark_with_its_words(host: Session, tmp_path: Path) -> None:
+def test_a_device_that_never_becomes_fit_fails_the_benchmark_with_its_words(session: Session, tmp_path: Path) -> None:
     class Hot(Fickle):
         def settle(self) -> None:
             raise EnvironmentProblem("the battery is at 12 %", hint="charge it")
 
-    result = measured(Hot(host), tmp_path)
+    result = measured(Hot(session), tmp_path)
     assert (result.outcome, result.reason, result.hint) == (Outcome.FAILED, "the battery is at 12 %", "charge it")
 
 
-def test_a_pair_that_a_device_cut_short_is_voided_and_the_next_one_counts(host: Session, tmp_path: Path) -> None:
-    session = Fickle(host, gone_at=(4,))  # two starts warm up; the pair's second launch is cut short
-    arms = [Arm(job(1), session, Generic({}), tmp_path / side, time.time) for side in ("control", "treatment")]
+def test_a_pair_that_a_device_cut_short_is_voided_and_the_next_one_counts(session: Session, tmp_path: Path) -> None:
+    fickle = Fickle(session, gone_at=(4,))  # two starts warm up; the pair's second launch is cut short
+    arms = [Arm(job(1), fickle, Generic({}), tmp_path / side, time.time) for side in ("control", "treatment")]
     pairs = PairedLaunches(*arms, seed=1, key="k", statistics=launch_statistics, way=InLaunches())
     pairs.begin()
     assert pairs.next_pair() is None

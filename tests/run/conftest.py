@@ -1,0 +1,21 @@
+"""This machine as the device of tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.testing.progress import RecordedProgress
+from platforms.host.platform import Host
+from platforms.host.session import HostSession
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[HostSession]:
+    """A held session, with a lock of its own."""
+    host = Host(tmp_path / "work", lock_path=tmp_path / "lock")
+    with host.open(host.devices()[0], RecordedProgress()) as held:
+        assert isinstance(held, HostSession)
+        yield held
