@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from harness.analysis.compare.estimate import CONFIDENCE_ALPHA, Interval, interval, relative
+from harness.analysis.compare.estimate import CONFIDENCE_ALPHA, Interval, Limits, between, crossed, limits, relative
 from harness.analysis.compare.evidence import EProcess, Refutes
-from harness.analysis.compare.reasons import reason_for_more, reason_of, unshown
+from harness.analysis.compare.reasons import contradicted, reason_for_more, reason_of, unshown
 from harness.analysis.compare.reserve import log_payment, with_reserve
 from harness.analysis.compare.resolution import Resolution, add_pair, too_coarse
 from harness.analysis.compare.scale import PredictableScale
@@ -16,12 +16,15 @@ from harness.core.comparison import STATISTICS, Evidence, Pair, Parameters, Verd
 from harness.core.errors import UsageError
 
 _ALL: Final = range(len(STATISTICS))
-_BULK: Final = range(len(STATISTICS) - 1)
-"""Every statistic but the tail, which has a margin of its own: it moves too much to be held within a narrow one."""
+_ESTIMATED: Final = STATISTICS.index("p25")
+"""The difference is estimated from the better quartile: steadier than median and mean, less extreme than the best.
+It is also what has to be alike for `no change`."""
 
 _TAIL: Final = STATISTICS.index("p90")
-_ESTIMATED: Final = STATISTICS.index("p25")
-"""The difference is estimated from the better quartile: steadier than median and mean, less extreme than the best."""
+"""What else has to be no worse for `no change`. It moves too much to be held within as narrow a margin."""
+
+_CONTRADICTION: Final = 8.0
+"""Evidence of a single statistic for a change that `no change` does not override: docs/decisions/0015."""
 
 _CHANGED: Final = frozenset({Verdict.REGRESSION, Verdict.IMPROVEMENT})
 
@@ -31,6 +34,8 @@ _LARGEST_LOG: Final = 700.0
 
 class Judge:
     """Gathers pairs and says, after each, whether they have said enough. A verdict, once given, stays.
+
+    Only where pairs go on for the precision of the interval, a change that they prove replaces `no change`.
 
     A regression is always for the worse: of a metric whose larger values are better the log ratios are turned for the
     hypotheses, and its pairs have the mirrored statistics (`GAIN_STATISTICS`) in the same places. Difference and
@@ -62,7 +67,7 @@ class Judge:
         self._turned: list[tuple[list[float], list[float]]] = []
         self._estimated: list[float] = []
         self._estimated_scales: list[float] = []
-        self._interval: Interval | None = None
+        self._limits: Limits | None = None
         self._paid: dict[Refutes, float] = {}
         self.decided: Verdict | None = None
         self._decided_after = 0
@@ -107,7 +112,7 @@ class Judge:
             scale.add(ratio)
         self._estimated.append(ratios[_ESTIMATED])
         self._estimated_scales.append(scales[_ESTIMATED])
-        self._interval = None
+        self._limits = None
         self._pairs_s += pair.seconds
         self._conclude()
 
@@ -120,8 +125,8 @@ class Judge:
     def _conclude(self) -> None:
         if self.spent and not self._paid:
             self._make_last_bets()
-        if self.decided is None:
-            self.decided, self._decided_after = self._decide(), self.pairs
+        if not self._final:
+            self._decide()
         self._final = self._final or (self.decided is not None and (self.spent or self._is_precise()))
 
     def verdict(self) -> Verdict | None:
@@ -133,8 +138,13 @@ class Judge:
         if self.decided is None:
             return reason_for_more(self.pairs)
         reason = reason_of(self.decided, self._decided_after, self.parameters)
-        why = too_coarse(self.log_step, self.parameters) if self.decided is Verdict.UNDECIDED else self.unshown()
+        why = self._why_undecided() if self.decided is Verdict.UNDECIDED else self.unshown()
         return f"{reason}; {why}" if why else reason
+
+    def _why_undecided(self) -> str | None:
+        if self._is_equivalent():
+            return contradicted(statistics_of(higher_is_better=self._worse < 0)[_ESTIMATED])
+        return too_coarse(self.log_step, self.parameters)
 
     def unshown(self) -> str | None:
         """Why the interval does not show the change that is proven, in words; None where it does, or none is proven."""
@@ -164,18 +174,31 @@ class Judge:
         return None if median is None else relative(median)
 
     def interval(self) -> Interval:
-        """The 95 % interval of the difference, valid whenever it is looked at. None where nothing is excluded."""
-        if self._interval is None:  # a board shows every comparison after each pair of one of them
-            self._interval = interval(self._estimated, self._estimated_scales, CONFIDENCE_ALPHA, log_step=self.log_step)
-        return self._interval
+        """The 95 % interval of the difference, valid whenever it is looked at.
 
-    def _decide(self) -> Verdict | None:
+        None where nothing is excluded on a side, and on both where every single difference is (`unsteady`).
+        """
+        return between(*self._told_limits())
+
+    def _decide(self) -> None:
+        found = self._changed()
+        if self.decided is None:
+            found = found or self._unchanged()
+        elif self.decided is not Verdict.NO_CHANGE:
+            return
+        if found is not None:
+            self.decided, self._decided_after = found, self.pairs
+
+    def _changed(self) -> Verdict | None:
         alpha = self.parameters.alpha
         if _reaches(self._log_regression, alpha):
             return Verdict.REGRESSION
         if not self.parameters.gate and _reaches(self._log_improvement, alpha):
             return Verdict.IMPROVEMENT
-        if self._is_equivalent():
+        return None
+
+    def _unchanged(self) -> Verdict | None:
+        if self._is_equivalent() and not self._is_contradicted():
             return Verdict.NO_CHANGE
         return Verdict.UNDECIDED if self.spent else None
 
@@ -206,6 +229,21 @@ class Judge:
         no_worse = _reaches(self._alike.not_worse.log_largest, beta) and _reaches(self._alike.tail.log_largest, beta)
         return no_worse and (self.parameters.gate or _reaches(self._alike.not_better.log_largest, beta))
 
+    def _is_contradicted(self) -> bool:
+        """Whether other figures speak for a change, so that likeness of the estimated one is not the whole truth."""
+        processes = (self._regression,) if self.parameters.gate else (self._regression, self._improvement)
+        return any(process.log_strongest >= math.log(_CONTRADICTION) for process in processes)
+
+    @property
+    def unsteady(self) -> bool:
+        """Whether the pairs refute every single difference, so that there is no interval."""
+        return crossed(*self._told_limits())
+
+    def _told_limits(self) -> Limits:
+        if self._limits is None:  # a board shows every comparison after each pair of one of them
+            self._limits = limits(self._estimated, self._estimated_scales, CONFIDENCE_ALPHA, log_step=self.log_step)
+        return self._limits
+
     def _is_precise(self) -> bool:
         if self.parameters.precision is None:
             return True
@@ -225,8 +263,8 @@ class _Alike:
     def __init__(self, parameters: Parameters, log_step: float) -> None:
         margin, tail_margin = math.log1p(parameters.margin), math.log1p(parameters.tail_margin)
         self.log_step = log_step
-        self.not_worse = EProcess(Refutes.AT_LEAST, margin - log_step, _BULK)
-        self.not_better = EProcess(Refutes.AT_MOST, log_step - margin, _BULK)
+        self.not_worse = EProcess(Refutes.AT_LEAST, margin - log_step, [_ESTIMATED])
+        self.not_better = EProcess(Refutes.AT_MOST, log_step - margin, [_ESTIMATED])
         self.tail = EProcess(Refutes.AT_LEAST, tail_margin - log_step, [_TAIL])
 
     def add(self, turned: list[float], scales: list[float]) -> None:

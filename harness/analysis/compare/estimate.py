@@ -20,8 +20,11 @@ _RESOLUTION: Final = 1e-6
 _LARGEST_LOG: Final = 700.0
 """exp of more leaves the range of doubles."""
 
+Limits = tuple[float | None, float | None]
+"""Lower and upper limit of log ratios; None where nothing is excluded on that side."""
+
 Interval = tuple[float | None, float | None]
-"""Lower and upper end of relative differences; None where nothing is excluded on that side."""
+"""The same as relative differences."""
 
 
 def relative(log_ratio: float) -> float:
@@ -29,27 +32,26 @@ def relative(log_ratio: float) -> float:
     return math.expm1(min(log_ratio, _LARGEST_LOG))
 
 
-def interval(
+def limits(
     log_ratios: Sequence[float], scales: Sequence[float], alpha: float = CONFIDENCE_ALPHA, *, log_step: float = 0.0
-) -> Interval:
-    """Every difference that no evidence so far refutes: valid whenever it is looked at, and ever narrower.
+) -> Limits:
+    """The ends of what no evidence so far refutes: valid whenever they are looked at, and ever nearer to each other.
 
-    A difference m is in it while neither "at most m" nor "at least m" has ever been refuted at alpha / 2. Evidence
+    An effect m is between them while neither "at most m" nor "at least m" has ever been refuted at alpha / 2. Evidence
     against "at most m" falls as m grows, for every factor of it does and scales do not depend on m; so what is refuted
     is everything below one limit, and in the mirror everything above another, and bisection finds both.
 
-    If the effect changed while it was measured, every single m can be refuted. Then the range between the limits,
-    which each of the effects had a part in, is returned.
+    If the effect changed while it was measured, every single m can be refuted: then the limits have crossed.
 
     Args:
         log_ratios: ln(treatment / control) of one statistic, pair by pair.
         scales: The scale of each, known before it.
-        alpha: Probability that the interval ever leaves out the true difference.
-        log_step: What rounding may have done to each log ratio (see `harness.analysis.compare.resolution`): the
-            interval is wider by so much on either side. None is excluded where it is infinite.
+        alpha: Probability that the true effect is ever outside.
+        log_step: What rounding may have done to each log ratio (see `harness.analysis.compare.resolution`): the limits
+            are further out by so much on either side. None is excluded where it is infinite.
 
     Returns:
-        The limits of treatment / control - 1.
+        The lower and the upper limit as log ratios.
     """
     if not log_ratios or math.isinf(log_step):
         return None, None
@@ -62,9 +64,26 @@ def interval(
 
     low = _last(refuted(Refutes.AT_MOST), bottom, top)
     high = _last(refuted(Refutes.AT_LEAST), top, bottom)
-    if low is not None and high is not None and low > high:
-        low, high = high, low
-    return (None if low is None else relative(low - log_step)), (None if high is None else relative(high + log_step))
+    return (None if low is None else low - log_step), (None if high is None else high + log_step)
+
+
+def crossed(low: float | None, high: float | None) -> bool:
+    """Whether no effect is left between two limits: it was not one and the same in all pairs."""
+    return low is not None and high is not None and low > high
+
+
+def interval(
+    log_ratios: Sequence[float], scales: Sequence[float], alpha: float = CONFIDENCE_ALPHA, *, log_step: float = 0.0
+) -> Interval:
+    """What lies between the limits (`limits`, with the same arguments), as relative differences."""
+    return between(*limits(log_ratios, scales, alpha, log_step=log_step))
+
+
+def between(low: float | None, high: float | None) -> Interval:
+    """Two limits as relative differences; none where they have crossed, for then nothing lies between them."""
+    if crossed(low, high):
+        return None, None
+    return (None if low is None else relative(low)), (None if high is None else relative(high))
 
 
 def _largest_log(scores: NDArray[np.float64]) -> float:

@@ -62,6 +62,13 @@ class EProcess:
         self.log_value = 0.0
         self.log_largest = 0.0
 
+    @property
+    def log_strongest(self) -> float:
+        """Logarithm of what the statistic that says most says by itself, after the last pair."""
+        bets = len(BETS)
+        alone = [self._logs[first : first + bets] for first in range(0, len(self._logs), bets)]
+        return max(_log_mean(logs) for logs in alone)
+
     def add(self, log_ratios: Sequence[float], scales: Sequence[float]) -> None:
         """Bet on one more pair.
 
@@ -69,16 +76,21 @@ class EProcess:
             log_ratios: ln(treatment / control) of every statistic of the pair.
             scales: The scale of each, known before the pair.
         """
-        tanh, log1p, exp = math.tanh, math.log1p, math.exp
+        tanh, log1p = math.tanh, math.log1p
         scores = [
             min(CLIP, max(-CLIP, self._refutes * (log_ratios[one] - self._effect) / scales[one]))
             for one in self._statistics
         ]
         gains = [log1p(tanh(bet * score)) for score in scores for bet in BETS]  # exp(x) / cosh(x) = 1 + tanh(x)
         self._logs = logs = list(map(add, self._logs, gains))
-        top = max(logs)
-        self.log_value = top + math.log(sum([exp(log - top) for log in logs]) / len(logs))
+        self.log_value = _log_mean(logs)
         self.log_largest = max(self.log_largest, self.log_value)
+
+
+def _log_mean(logs: Sequence[float]) -> float:
+    """Logarithm of the mean of what these are the logarithms of."""
+    top = max(logs)
+    return top + math.log(sum([math.exp(log - top) for log in logs]) / len(logs))
 
 
 def fewest_pairs(level: float) -> int:

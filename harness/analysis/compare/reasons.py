@@ -14,6 +14,9 @@ from harness.core.note import Note
 UNSHOWN: Final = "interval"
 """Code of the note that a change is proven which the interval does not show."""
 
+UNSTEADY: Final = "unsteady"
+"""Code of the note that the pairs refute every single difference."""
+
 
 def reason_of(verdict: Verdict, pairs: int, parameters: Parameters) -> str:
     """What made a verdict after so many pairs."""
@@ -35,6 +38,11 @@ def reason_of(verdict: Verdict, pairs: int, parameters: Parameters) -> str:
 def reason_for_more(pairs: int) -> str:
     """Why pairs that ended early are no verdict."""
     return f"{_counted(pairs)} did not suffice for a verdict, and the budget is not spent"
+
+
+def contradicted(estimated: str) -> str:
+    """Why pairs that rule out a change of one figure are no verdict of no change."""
+    return f"{estimated} alone would be no change, but the other figures speak for one"
 
 
 def unshown(interval: Interval, changes: Mapping[str, float], estimated: str, *, upwards: bool) -> str | None:
@@ -63,6 +71,15 @@ def unshown(interval: Interval, changes: Mapping[str, float], estimated: str, *,
 def unshown_note(why: str | None) -> tuple[Note, ...]:
     """The same for a reader who sees a change beside an interval that does not show it."""
     return () if why is None else (Note(code=UNSHOWN, message=why),)
+
+
+def unsteady_note(unsteady: bool) -> tuple[Note, ...]:
+    """What a reader must know where no single difference explains all pairs."""
+    if not unsteady:
+        return ()
+    message = "the difference changed while it was measured: no single one explains all pairs, so there is no interval"
+    hint = "look at the pairs in the report; measure again with `cooldown`, or on a device that does nothing else"
+    return (Note(code=UNSTEADY, message=message, hint=hint, trust=False),)
 
 
 def _budget(pairs: int, parameters: Parameters) -> str:

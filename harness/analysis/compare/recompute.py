@@ -9,12 +9,12 @@ from typing import Final
 
 from harness.analysis.compare.decision import Judge
 from harness.analysis.compare.operators import heard, judged, restated
-from harness.analysis.compare.reasons import UNSHOWN, unshown_note
+from harness.analysis.compare.reasons import UNSHOWN, UNSTEADY, unshown_note, unsteady_note
 from harness.analysis.compare.resolution import COARSE, coarse, exact
 from harness.core.comparison import Comparison, Evidence, Pair, Parameters, Verdict
 from harness.core.note import Note
 
-_CONCLUDED: Final = frozenset({COARSE, UNSHOWN})
+_CONCLUDED: Final = frozenset({COARSE, UNSHOWN, UNSTEADY})
 """Codes of the notes that a conclusion brings."""
 
 
@@ -42,7 +42,11 @@ def conclude(judge: Judge) -> Conclusion:
         low=low,
         high=high,
         evidence=judge.evidence(),
-        notes=(*coarse(judge.log_step, verdict, judge.parameters), *unshown_note(judge.unshown())),
+        notes=(
+            *(coarse(judge.log_step, verdict, judge.parameters) if judge.pairs else ()),
+            *unshown_note(judge.unshown()),
+            *unsteady_note(judge.unsteady),
+        ),
     )
 
 

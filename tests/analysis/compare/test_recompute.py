@@ -32,7 +32,7 @@ def test_a_stored_comparison_says_again_what_its_judge_said() -> None:
 
 def test_other_parameters_are_stored_with_what_they_say() -> None:
     wide = Parameters(seed=1, margin=0.2, tail_margin=0.3, alpha=1e-9)
-    again = recompute(stored(flat([0.03, 0.04] * 10)), wide)
+    again = recompute(stored(flat([0.03, -0.03] * 15)), wide)
     assert (again.verdict, again.parameters) == (Verdict.NO_CHANGE, wide)
 
 
