@@ -33,7 +33,7 @@ from harness.build.records import (
 )
 from harness.build.workshops import Workshop, open_workshop, remove_folder
 from harness.core.build import Build
-from harness.core.errors import BuildFailed
+from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.core.protocols import Clock, Progress
 
 LIMIT_BYTES: Final = 10 << 30
@@ -100,7 +100,8 @@ class BuildCache:
             force: Try again what failed before in the life of this cache; otherwise it fails again at once.
 
         Raises:
-            BuildFailed: It cannot be made, or not be kept.
+            BuildFailed: It cannot be made.
+            EnvironmentProblem: It cannot be kept, or whatever `make` raised: it can be tried again.
         """
         digest = key.digest
         if force:
@@ -114,7 +115,7 @@ class BuildCache:
                     progress.say(f"{order.what}: waiting for another harness that is building it")
                     told = True
                 if time.monotonic() > waited_until:
-                    raise BuildFailed(f"{order.what} has been built by another process for hours", hint="end it")
+                    raise EnvironmentProblem(f"another process has been building {order.what} for hours", hint="end it")
                 shell.pause(_LOOK_S)
         return build
 
@@ -272,7 +273,7 @@ class BuildCache:
         try:
             yield
         except OSError as error:
-            raise BuildFailed(
+            raise EnvironmentProblem(
                 f"builds cannot be kept in {self.folder}: {error}", hint="choose another place with --cache_dir"
             ) from error
 

@@ -49,6 +49,7 @@ def build_commit(
 
     Raises:
         BuildFailed: The commit cannot be had whole, or its runner cannot be built.
+        EnvironmentProblem: Network, disk or a lock stood in the way, and say nothing about the commit.
     """
     tools = toolchain if toolchain is not None else find_toolchain()
     key = BuildKey(

@@ -9,6 +9,8 @@ need; and `meta.json`, whose entries become flags of the build. It finds in its 
     HARNESS_BUILD_DIR      an empty folder for intermediate files
     HARNESS_ABI            the machine architecture of the device, such as `arm64-v8a`; empty for this machine's
     HARNESS_RUNNER_SOURCE  folder of our own runner's sources, for recipes that name this variable
+
+The recipes for several platforms may share files: those that lie in the folder of their framework.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from harness.build import digests
 from harness.build.strays import BUILD_DIR
 from harness.build.workshops import Workshop
 from harness.core.command import Command
-from harness.core.errors import BuildFailed
+from harness.core.errors import BuildFailed, EnvironmentProblem
 
 SCRIPT: Final = "build.sh"
 RUNNER_SOURCE: Final = "HARNESS_RUNNER_SOURCE"
@@ -34,6 +36,9 @@ TIME_LIMIT_S: Final = 7200.0
 """ExecuTorch from scratch took half an hour on one loaded core."""
 
 _QUOTED_LINES: Final = 20
+
+_FULL: Final = "No space left on device"
+"""What compilers and linkers pass on from the system."""
 
 _INTO_LOG: Final = 'log=$1; shift; exec "$@" >"$log" 2>&1'
 """A build says more than should be held in memory, and one who waits wants to read it."""
@@ -47,7 +52,8 @@ class Recipe:
         name: Its place among the recipes: `executorch/host`.
         framework: Whose runner it makes.
         script: The script.
-        digest: SHA-256 over every file of the recipe, and over our runner's sources where it uses them.
+        digest: SHA-256 over every file of the recipe, over those that the framework's recipes share, and over our
+            runner's sources where it uses them.
         runner_source: Folder of those sources, where it uses them.
     """
 
@@ -83,7 +89,8 @@ def find_recipe(
         for place in (below / platform, below):
             script = (folder / place / SCRIPT).absolute()
             if script.is_file():
-                return _read(place.as_posix(), framework, script, runner_source)
+                shared = (folder / below).absolute() if place != below else None
+                return _read(place.as_posix(), framework, script, shared, runner_source)
     what = "releases" if released else "sources"
     raise BuildFailed(
         f"there is no recipe that builds a {framework} runner for {platform} from {what}",
@@ -93,10 +100,14 @@ def find_recipe(
     )
 
 
-def _read(name: str, framework: str, script: Path, runner_source: Path | None) -> Recipe:
+def _read(name: str, framework: str, script: Path, shared_folder: Path | None, runner_source: Path | None) -> Recipe:
     try:
         parts = {"recipe": digests.of_folder(script.parent)}
-        uses_ours = any(RUNNER_SOURCE.encode() in file.read_bytes() for file in digests.files_below(script.parent))
+        shared = [] if shared_folder is None else [file for file in shared_folder.iterdir() if file.is_file()]
+        if shared:
+            parts["shared"] = digests.of_texts({file.name: digests.of_file(file) for file in shared})
+        files = (*digests.files_below(script.parent), *shared)
+        uses_ours = any(RUNNER_SOURCE.encode() in file.read_bytes() for file in files)
         if uses_ours and runner_source is not None:
             parts["runner"] = digests.of_folder(runner_source)
     except OSError as error:
@@ -127,6 +138,7 @@ def run_recipe(
 
     Raises:
         BuildFailed: It failed or took too long, with the last lines of its log and the place of all of it.
+        EnvironmentProblem: It failed because the disk is full.
     """
     command = Command(
         argv=(
@@ -141,9 +153,10 @@ def run_recipe(
     if completed.ok:
         return
     last = last_lines(workshop.log)
+    failure = EnvironmentProblem if any(_FULL in line for line in last) else BuildFailed
     fate = replace(completed, stderr="\n".join(last)).describe()
     quoted = "".join(f"\n    {line}" for line in last) if len(last) > 1 else ""
-    raise BuildFailed(
+    raise failure(
         f"{what} cannot be built: recipe {recipe.name} {fate}{quoted}", hint=f"the whole log is {workshop.log}"
     )
 

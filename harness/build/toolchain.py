@@ -78,9 +78,9 @@ def find_toolchain(
     if system.sysname == "Darwin":
         named["xcodebuild"] = "xcodebuild"
     tools = {name: told for name, program in named.items() if (told := _describe(program)) is not None}
-    for name in ("ANDROID_NDK", "ANDROID_NDK_HOME"):
-        if (revision := _ndk_revision(variables.get(name))) is not None:
-            tools["ndk"] = revision
+    ndk = variables.get("ANDROID_NDK") or variables.get("ANDROID_NDK_HOME")  # the one that our recipe takes
+    if (revision := _ndk_revision(ndk)) is not None:
+        tools["ndk"] = revision
     return Toolchain(
         machine=f"{system.sysname} {system.machine}",
         tools=tools,

@@ -130,7 +130,8 @@ class Comparer:
             ControlFailed: The control cannot be built.
             BuildFailed: The treatment cannot be built.
             BenchmarkFailed: No benchmark has numbers, and that is the treatment's or the specification's fault.
-            EnvironmentProblem: A device was lost, or a result is not safe: it can be tried again.
+            EnvironmentProblem: A device was lost, a result is not safe, or network or disk kept a commit from being
+                built: it can be tried again.
             UsageError: It can never work.
         """
         decide = dict(self._wish.decide) if most_pairs is None else {**self._wish.decide, "max_pairs": most_pairs}
@@ -187,7 +188,8 @@ def _see_to_it(held: Held, results: Sequence[Result], control: Commit, treatment
         raise EnvironmentProblem("not every result could be stored", hint="see what the local reporter says above")
     for builds, commit, failed in ((held.control, control, ControlFailed), (held.treatment, treatment, BuildFailed)):
         if (failure := _no_build(builds)) is not None:
-            raise failed(f"{commit.short} cannot be built: {failure.reason}", hint=failure.hint)
+            kind = EnvironmentProblem if failure.passing else failed
+            raise kind(f"{commit.short} cannot be built: {failure.reason}", hint=failure.hint)
     lost = [result for result in results if result.outcome is Outcome.DEVICE_LOST]
     if lost:
         raise EnvironmentProblem(lost[0].reason or "a device was lost", hint=lost[0].hint)
@@ -197,6 +199,7 @@ def _see_to_it(held: Held, results: Sequence[Result], control: Commit, treatment
 
 
 def _no_build(builds: Builds) -> Failure | None:
-    """Why no runner at all could be made, if so."""
+    """Why no runner at all could be made, if so; what may pass first, because it says nothing about the commit."""
     failures = [made for made in builds.values() if isinstance(made, Failure)]
+    failures.sort(key=lambda failure: not failure.passing)
     return failures[0] if failures and len(failures) == len(builds) else None

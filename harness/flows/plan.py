@@ -59,12 +59,14 @@ class Failure:
         reason: Why.
         hint: What to do about it.
         environment: Whether the machine is to blame and not the specification.
+        passing: Whether it may be there in an hour: network, disk or a lock stood in the way.
     """
 
     outcome: Outcome
     reason: str
     hint: str | None = None
     environment: bool = False
+    passing: bool = False
 
 
 ALL: Final = "all"

@@ -15,7 +15,7 @@ from harness.build.records import same_runner
 from harness.core.build import Build
 from harness.core.commit import Choosing, Commit, Source
 from harness.core.device import Device
-from harness.core.errors import BenchmarkFailed, EnvironmentProblem
+from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
 from harness.core.protocols import Framework, Progress
 from harness.core.result import Outcome
 from harness.flows.plan import Builds, Failure, Plan
@@ -125,7 +125,8 @@ def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = 
             builds[key] = Failure(Outcome.UNSUPPORTED, error.message, error.hint)
         except EnvironmentProblem as error:
             progress.say(f"✗ {pair.benchmark.framework}: {error.message}")
-            builds[key] = Failure(Outcome.FAILED, error.message, error.hint, environment=True)
+            passing = not isinstance(error, BuildFailed)
+            builds[key] = Failure(Outcome.FAILED, error.message, error.hint, environment=True, passing=passing)
     return builds
 
 

@@ -14,7 +14,7 @@ from harness.build.locks import try_lock
 from harness.build.records import BuildKey, same_runner
 from harness.build.workshops import Workshop
 from harness.core.build import Build
-from harness.core.errors import BuildFailed
+from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.testing.progress import RecordedProgress
 from tests.build.recipe_parts import key_of, writes
 
@@ -179,9 +179,19 @@ def test_one_failure_does_not_hinder_another_commit(cache: BuildCache, progress:
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, progress: RecordedProgress) -> None:
     (tmp_path / "cache").write_text("a file where a folder should be")
-    with pytest.raises(BuildFailed, match="cannot be kept in") as caught:
+    with pytest.raises(EnvironmentProblem, match="cannot be kept in") as caught:
         BuildCache(tmp_path / "cache").get_or_build(key_of("c1"), writes("1"), progress=progress)
     assert "--cache_dir" in (caught.value.hint or "")
+    assert not isinstance(caught.value, BuildFailed), "it says nothing about the commit"
+
+
+def test_what_network_or_disk_spoiled_is_tried_again(cache: BuildCache, progress: RecordedProgress) -> None:
+    def spoiled(workshop: Workshop) -> None:
+        raise EnvironmentProblem("no network")
+
+    with pytest.raises(EnvironmentProblem, match="no network"):
+        cache.get_or_build(key_of("c1"), spoiled, progress=progress)
+    assert cache.get_or_build(key_of("c1"), writes("1"), progress=progress).commit == "c1"
 
 
 # --- making room -------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -143,17 +142,21 @@ def test_threads_that_ask_at_once_build_once_and_others_are_not_held_up(tmp_path
 
 def test_one_who_waits_is_told(tmp_path: Path) -> None:
     begun = threading.Event()
+    progress = RecordedProgress()
 
-    def slow(workshop: Workshop) -> None:
+    def until_the_other_waits(workshop: Workshop) -> None:
         begun.set()
-        time.sleep(0.3)
+        wait_until(lambda: progress.lines != [])
         writes("x")(workshop)
 
+    def make(cache: BuildCache) -> None:
+        cache.get_or_build(key_of("c1"), until_the_other_waits, progress=RecordedProgress())
+
     with BuildCache(tmp_path) as one, BuildCache(tmp_path) as other:
-        thread = threading.Thread(target=lambda: one.get_or_build(key_of("c1"), slow, progress=RecordedProgress()))
+        thread = threading.Thread(target=make, args=(one,))
         thread.start()
         assert begun.wait(30)
-        progress = RecordedProgress()
-        other.get_or_build(key_of("c1"), writes("y"), progress=progress)
+        built = other.get_or_build(key_of("c1"), writes("y"), progress=progress)
         thread.join()
     assert progress.lines == ["thing/host at c1: waiting for another harness that is building it"]
+    assert "echo x" in built.programs["program"].read_text(), "the other's build is taken"

@@ -12,7 +12,7 @@ from harness.build.commits import build_commit
 from harness.build.recipes import find_recipe, last_lines
 from harness.core.build import Build
 from harness.core.commit import Commit
-from harness.core.errors import BuildFailed
+from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.testing.progress import RecordedProgress
 from tests.build.recipe_parts import TOOLS, Folder, write_program, write_recipe
 from tests.processes import wait_until
@@ -121,6 +121,12 @@ def test_a_failing_recipe_is_quoted_and_its_whole_log_kept(bench: Bench) -> None
     assert "line 11\n" not in caught.value.message, "twenty lines are enough"
     assert caught.value.hint == f"the whole log is {log}"
     assert log.read_text().splitlines() == [*(f"line {i}" for i in range(1, 31)), "no such luck"]
+
+
+def test_a_full_disk_is_not_the_fault_of_the_commit(bench: Bench) -> None:
+    with pytest.raises(EnvironmentProblem, match=r"cannot be built: .*No space left") as caught:
+        bench.build('echo "fatal error: error writing to runner.o: No space left on device" >&2; exit 1')
+    assert not isinstance(caught.value, BuildFailed)
 
 
 def test_a_recipe_that_takes_too_long_is_ended(bench: Bench) -> None:

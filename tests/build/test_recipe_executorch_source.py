@@ -124,6 +124,14 @@ def test_further_words_for_cmake_come_last_and_so_win(stage: Stage, monkeypatch:
 
 @pytest.mark.parametrize("platform", ["host", "android"])
 @pytest.mark.usefixtures("ndk")
+def test_what_is_no_checkout_is_said(stage: Stage, platform: str) -> None:
+    (stage.checkout / "examples/portable/executor_runner/executor_runner.cpp").unlink()
+    with pytest.raises(BuildFailed, match="is it a checkout of ExecuTorch"):
+        stage.build(platform)
+
+
+@pytest.mark.parametrize("platform", ["host", "android"])
+@pytest.mark.usefixtures("ndk")
 def test_missing_submodules_are_named_with_their_remedy(stage: Stage, platform: str) -> None:
     (stage.checkout / "backends/xnnpack/third-party/XNNPACK/CMakeLists.txt").unlink()
     with pytest.raises(BuildFailed, match="git submodule update --init --recursive"):

@@ -54,6 +54,18 @@ def test_the_digest_covers_every_file_of_the_recipe_but_not_its_place(tmp_path: 
     assert find_recipe("thing", "host", [tmp_path / "one"]).digest != before
 
 
+def test_the_digest_covers_what_recipes_of_a_framework_share_and_nothing_of_another_platform(tmp_path: Path) -> None:
+    write_recipe(tmp_path, "thing/host", '. "$(dirname "$0")/../parts.sh"')
+    alone = find_recipe("thing", "host", [tmp_path]).digest
+    write_recipe(tmp_path, "thing/android", "exit 0")
+    assert find_recipe("thing", "host", [tmp_path]).digest == alone
+    digests = [alone]
+    for content in ("echo 1", "echo 2"):
+        (tmp_path / "thing/parts.sh").write_text(content)
+        digests.append(find_recipe("thing", "host", [tmp_path]).digest)
+    assert len(set(digests)) == 3
+
+
 def test_our_runner_has_a_part_in_the_recipes_that_name_it_only(tmp_path: Path) -> None:
     write_recipe(tmp_path, "with/host", 'cp "$HARNESS_RUNNER_SOURCE/main.cpp" "$2"')
     write_recipe(tmp_path, "without/host", "exit 0")

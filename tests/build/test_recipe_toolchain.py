@@ -56,5 +56,14 @@ def test_the_revision_of_the_ndk_is_told(tmp_path: Path) -> None:
     assert "ndk" not in find_toolchain(environment={"ANDROID_NDK": str(tmp_path / "none")}).tools
 
 
+def test_of_two_ndks_the_one_that_the_recipe_takes_is_told(tmp_path: Path) -> None:
+    for revision in ("27", "21"):
+        (tmp_path / revision).mkdir()
+        (tmp_path / revision / "source.properties").write_text(f"Pkg.Revision = {revision}\n")
+    both = {"ANDROID_NDK": str(tmp_path / "27"), "ANDROID_NDK_HOME": str(tmp_path / "21")}
+    assert find_toolchain(environment=both).tools["ndk"] == "27"
+    assert find_toolchain(environment={**both, "ANDROID_NDK": ""}).tools["ndk"] == "21"
+
+
 def test_a_variable_that_is_not_text_does_no_harm() -> None:
     assert find_toolchain(environment={"CXXFLAGS": "-I/\udcff"}).variables["CXXFLAGS"] == "-I/\ufffd"

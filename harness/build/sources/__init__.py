@@ -6,7 +6,7 @@ git_history     reading a repository            git_mirror      our copy of it
 git_program     how git is started              git_submodules  what a commit pins
 hg              the same for Mercurial          hg_program      how hg is started
 releases        versions of a Python package, which play the commits
-folders         filled whole or not at all
+folders         filled whole or not at all      troubles        what git and hg say, and whether it may pass
 """
 
 from __future__ import annotations

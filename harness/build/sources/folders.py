@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from harness.build.sources.troubles import ToolFailed
 from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.shell import patiently
 
@@ -57,24 +58,26 @@ def filling(folder: Path) -> Iterator[None]:
     """Fill an empty folder. When that fails, for whatever reason, the folder is removed with all that is in it.
 
     Raises:
-        BuildFailed: The folder cannot be made, or something is in it already (which stays); or what is done inside
-            failed because of the environment or of the operating system.
+        BuildFailed: Something is in it already (which stays); or what belongs into it is not to be had.
+        EnvironmentProblem: Network, disk or a lock stood in the way: it can be tried again.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         occupied = next(folder.iterdir(), None)
     except OSError as error:
-        raise BuildFailed(f"cannot make {folder}: {error.strerror}") from error
+        raise EnvironmentProblem(f"cannot make {folder}: {error.strerror}") from error
     if occupied is not None:
         raise BuildFailed(f"{folder} is not empty: {occupied.name} is in it")
     with contextlib.ExitStack() as undo:
         undo.callback(shutil.rmtree, folder, ignore_errors=True)
         try:
             yield
-        except BuildFailed:
-            raise
-        except EnvironmentProblem as error:
+        except ToolFailed as error:
+            if error.may_pass:
+                raise
             raise BuildFailed(error.message, hint=error.hint) from error
         except OSError as error:
-            raise BuildFailed(f"cannot fill {folder}: {error}", hint="check space and permissions there") from error
+            raise EnvironmentProblem(
+                f"cannot fill {folder}: {error}", hint="check space and permissions there"
+            ) from error
         undo.pop_all()

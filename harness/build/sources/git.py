@@ -171,6 +171,7 @@ class GitSource:
 
         Raises:
             BuildFailed: It cannot be had whole; the folder is removed.
+            EnvironmentProblem: Network or disk is the reason; the folder is removed as well.
         """
         with self._clone() as clone:
             url = clone.url(self._remote)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from harness import shell
+from harness.build.sources.troubles import ToolFailed
 from harness.core.command import Command, Completed
-from harness.core.errors import EnvironmentProblem
 
 LOCAL_S: Final = 900.0
 """Limit of what reads and writes disks only, seconds."""
@@ -56,7 +56,7 @@ _ENVIRONMENT: Final = {
 }
 
 
-class GitFailed(EnvironmentProblem):
+class GitFailed(ToolFailed):
     """git ended badly; the message holds what it said."""
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from harness.build.sources.git_mirror import Mirror
 from harness.build.sources.git_program import GitFailed, git, without_credentials
-from harness.core.errors import BuildFailed
+from harness.core.errors import BuildFailed, EnvironmentProblem
 
 _GITLINK: Final = "160000"
 _DEEPEST: Final = 10
@@ -83,6 +83,7 @@ def bring_submodules(tree: Tree, wanted: Wanted, cache_dir: Path, depth: int = 0
 
     Raises:
         BuildFailed: One cannot be had; the message names its path and its pin.
+        EnvironmentProblem: Likewise, but network or disk is the reason.
     """
     if depth > _DEEPEST:
         raise BuildFailed(f"submodules are nested more than {_DEEPEST} deep at {tree.path}")
@@ -162,9 +163,12 @@ def _bring(submodule: Submodule, path: PurePosixPath, tree: Tree, cache_dir: Pat
         # What `git submodule init` would do: a build that asks is told that the submodule is there.
         git("config", f"submodule.{submodule.name}.url", without_credentials(url), at=tree.folder / ".git")
     except GitFailed as error:
+        what = f"submodule {path}, pinned to {submodule.pin}, cannot be had from {without_credentials(url)}"
+        message = f"{what}: {error.message}"
+        if error.may_pass:
+            raise EnvironmentProblem(message, hint="check network and disk, and try again") from error
         raise BuildFailed(
-            f"submodule {path}, pinned to {submodule.pin}, cannot be had from {without_credentials(url)}:"
-            f" {error.message}",
+            message,
             hint="if nobody has this commit any more, choose another commit of the repository, or give another pin for"
             " this submodule; if the recipe does not need it, leave it out",
         ) from error

@@ -125,6 +125,7 @@ class HgSource:
 
         Raises:
             BuildFailed: It cannot be had whole; the folder is removed.
+            EnvironmentProblem: Network or disk is the reason; the folder is removed as well.
         """
         folder = folder.resolve()
         with filling(folder):

@@ -8,6 +8,8 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from harness import shell
+from harness.build.sources.git_program import without_credentials
+from harness.build.sources.troubles import ToolFailed
 from harness.core.command import Command
 from harness.core.errors import EnvironmentProblem
 from harness.core.values import Value
@@ -26,7 +28,7 @@ _ENVIRONMENT: Final = {
 }
 
 
-class HgFailed(EnvironmentProblem):
+class HgFailed(ToolFailed):
     """hg ended badly; the message holds what it said."""
 
 
@@ -88,7 +90,8 @@ def hg(*arguments: str, at: Path | None, setting: str | None = None, timeout_s: 
     )
     if not completed.ok:
         aborts = [line for line in completed.stderr.splitlines() if line.startswith("abort:")]
-        raise HgFailed(f"hg {arguments[0]}: {aborts[0] if aborts else completed.describe()}")
+        said = aborts[0] if aborts else completed.describe()
+        raise HgFailed(f"hg {arguments[0]}: {without_credentials(said)}")
     return completed.stdout
 
 

@@ -108,6 +108,7 @@ class ReleasesSource:
 
         Raises:
             BuildFailed: There is no wheel for this interpreter, or it cannot be had whole; the folder is removed.
+            EnvironmentProblem: Network or disk is the reason; the folder is removed as well.
         """
         with filling(folder), tempfile.TemporaryDirectory(prefix="harness-wheel-") as temporary:
             wheel = self._download(commit.id, Path(temporary))
@@ -125,7 +126,8 @@ class ReleasesSource:
         )
         wheels = sorted(folder.glob("*.whl"))
         if not completed.ok or len(wheels) != 1:
-            raise BuildFailed(
+            failure = EnvironmentProblem if _is_unreachable(completed) else BuildFailed
+            raise failure(
                 f"{self.package} {version} cannot be downloaded: {_complaint(completed)}",
                 hint="check the network and pip's index; only wheels for this interpreter are taken",
             )
@@ -140,7 +142,7 @@ class ReleasesSource:
         completed = _pip("index", "versions", "--json", *["--pre"] * previews, self.package, timeout_s=_ASK_S)
         if completed.ok:
             return _sorted(completed.stdout)
-        if completed.timed_out or any(sign in completed.stderr for sign in _UNREACHABLE):
+        if _is_unreachable(completed):
             raise EnvironmentProblem(
                 f"the package index cannot be asked for {self.package}: {_complaint(completed)}",
                 hint="check the network; `pip config list` and PIP_INDEX_URL say which index is asked",
@@ -171,6 +173,11 @@ def _sorted(listing: str) -> tuple[Version, ...]:
 def _pip(*arguments: str, timeout_s: float) -> Completed:
     argv = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries=2", *arguments)
     return shell.run(Command(argv, timeout_s=timeout_s))
+
+
+def _is_unreachable(completed: Completed) -> bool:
+    """Whether the index, and not what was asked of it, is the reason."""
+    return completed.timed_out or any(sign in completed.stderr for sign in _UNREACHABLE)
 
 
 def _complaint(completed: Completed) -> str:

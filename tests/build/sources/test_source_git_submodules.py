@@ -6,7 +6,7 @@ import pytest
 
 from harness.build.sources.git import GitSource
 from harness.build.sources.git_submodules import Tree, Wanted, absolute_url, bring_submodules
-from harness.core.errors import BuildFailed, UsageError
+from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
 from tests.build.sources.repositories import GitRepository
 
 pytestmark = pytest.mark.slow  # four repositories for each test
@@ -123,6 +123,16 @@ def test_a_pin_that_cannot_be_had_is_named(nested: Nested, cache: Path, tmp_path
     assert caught.value.hint
     assert not (tmp_path / "tree").exists()
     source.materialise(source.resolve("HEAD~1"), tmp_path / "tree")
+
+
+def test_a_network_that_is_away_is_not_the_fault_of_the_commit(
+    repository: GitRepository, source: GitSource, tmp_path: Path
+) -> None:
+    _submodule_of(repository, "lib", "\tpath = lib\n\turl = http://127.0.0.1:9/lib\n")
+    with pytest.raises(EnvironmentProblem, match=r"submodule lib, pinned to 1+, cannot be had from http") as caught:
+        source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+    assert not isinstance(caught.value, BuildFailed)
+    assert not (tmp_path / "tree").exists()
 
 
 def test_another_pin_can_be_given(nested: Nested, cache: Path, tmp_path: Path) -> None:

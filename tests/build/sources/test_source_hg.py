@@ -145,6 +145,14 @@ def test_a_remote_that_cannot_be_reached_loses_nothing(user: HgRepository, cache
     assert source.resolve("default").subject == "two"
 
 
+def test_a_password_in_a_remotes_address_is_not_shown(user: HgRepository, hg_source: HgSource) -> None:
+    user.commit("one")
+    (user.path / ".hg" / "hgrc").write_text("[paths]\ndefault = ftp://ada:s3cret@127.0.0.1/x\n")
+    with pytest.raises(EnvironmentProblem, match=r"ftp://127\.0\.0\.1/x not found") as caught:
+        hg_source.fetch()
+    assert "s3cret" not in str(caught.value)
+
+
 def test_a_tree_is_a_repository_at_that_changeset(user: HgRepository, hg_source: HgSource, tmp_path: Path) -> None:
     one = user.commit("one")
     user.commit("two")

@@ -161,6 +161,20 @@ def test_a_release_that_was_withdrawn_is_told(release: Shelf, packages: Releases
     assert not (tmp_path / "tree").exists()
 
 
+def test_an_index_that_is_away_is_not_the_fault_of_the_release(
+    release: Shelf, packages: ReleasesSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release("1.0.0")
+    commit = packages.resolve("1.0.0")
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    with pytest.raises(EnvironmentProblem, match=r"1\.0\.0 cannot be downloaded") as caught:
+        packages.materialise(commit, tmp_path / "tree")
+    assert not isinstance(caught.value, BuildFailed)
+    assert not (tmp_path / "tree").exists()
+
+
 def test_releases_do_not_branch(packages: ReleasesSource) -> None:
     assert not isinstance(packages, Branching)
 
