@@ -7,7 +7,7 @@ Its flags came one by one (`cpu_threads` and `num_executions` with 0.6, `inputs`
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ from harness.core.build import Build
 from harness.core.command import Command
 from harness.core.errors import BenchmarkUnsupported
 from harness.core.metric import Observation
+from harness.core.note import Note
 
 NAME: Final = "executor_runner"
 """What a recipe calls it in the build's flag `runner`; its flags are in `runner_flags`, separated by spaces."""
@@ -57,7 +58,7 @@ def compose(benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Com
         wanted["output_file"] = command_line.outputs_base(benchmark, files)
     if "method" in benchmark.variables:
         wanted["method_name"] = benchmark.variables["method"]
-    known = flags_of(build)
+    known = flags_of(build) or frozenset()
     for flag in wanted:
         if flag not in known:
             raise BenchmarkUnsupported(
@@ -77,26 +78,26 @@ def compose(benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Com
     )
 
 
-def flags_of(build: Build) -> frozenset[str]:
-    """The flags that a build's runner has; none when it is not upstream's.
+def flags_of(build: Build) -> frozenset[str] | None:
+    """The flags that a build's runner has, which may be none of ours; None when it is not upstream's.
 
     As its recipe recorded them; of a program that somebody gave, as they stand in its bytes.
     """
     if build.flags.get("runner") == NAME:
         return frozenset(build.flags.get("runner_flags", " ".join(_FLAGS)).split())
     program = build.programs.get("program")
-    return _flags_inside(program) if build.source == "prebuilt" and program is not None else frozenset()
+    return _flags_inside(program) if build.source == "prebuilt" and program is not None else None
 
 
 @cache
-def _flags_inside(program: Path) -> frozenset[str]:
+def _flags_inside(program: Path) -> frozenset[str] | None:
     """In gflags the name of each flag is a string of its own."""
     try:
         content = program.read_bytes()
     except OSError:
-        return frozenset()
+        return None
     found = frozenset(flag for flag in _FLAGS if b"\0" + flag.encode() + b"\0" in content)
-    return found if {"model_path", "num_executions"} <= found else frozenset()
+    return found if {"model_path", "num_executions"} <= found else None
 
 
 def warming_up(benchmark: Benchmark) -> int:
@@ -108,24 +109,34 @@ def parse_log(log: str, warmup: int = 0) -> tuple[Observation, ...]:
     """The metrics of a launch.
 
     Matches the messages alone: their line numbers and times move with commits. Releases before 1.3 log the total of
-    all executions only, which becomes a mean, the warm-up among them.
+    all executions only, which becomes a mean, the warm-up among them (see `judge`).
 
     Args:
         log: What it wrote.
         warmup: How many executions do not count.
     """
     loaded = _milliseconds(_LOADED.findall(log))
-    iterations = _milliseconds(_ITERATION.findall(log))[warmup:]
+    every = _milliseconds(_ITERATION.findall(log))
     totals = [(int(count), value) for count, text in _EXECUTED.findall(log) for value in _milliseconds([text])]
     found = []
-    if iterations:
+    if iterations := every[warmup:]:
         found.append(Observation(type="NET", metric="latency", unit="ms", samples=iterations))
-    elif executions := sum(count for count, _ in totals):
+    elif (executions := sum(count for count, _ in totals)) and not every:
         mean = sum(value for _, value in totals) / executions
         found.append(Observation(type="NET", metric="latency", unit="ms", summary={"mean": mean}))
     if loaded:
         found.append(Observation(type="RUN", metric="load_time", unit="ms", samples=loaded))
     return tuple(found)
+
+
+def judge(logged: Sequence[Observation], warmup: int) -> Iterator[Note]:
+    """What a reader of `parse_log`'s metrics must know."""
+    if warmup and any(one.name == "NET latency" and one.summary for one in logged):
+        yield Note(
+            code="warmup_counted",
+            message=f"the mean latency counts the warm-up too ({warmup} executions): this runner logs only a total",
+            hint="measure a commit since 1.3, whose runner logs each execution, or ask for no warm-up",
+        )
 
 
 def _milliseconds(texts: Sequence[str]) -> tuple[float, ...]:

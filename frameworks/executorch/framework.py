@@ -47,7 +47,7 @@ class ExecuTorch:
         """The command line of our runners, of upstream's `executor_runner` at the build's commit, or of the app."""
         if benchmark.app is not None:
             return minibench.compose(benchmark, benchmark.app, files)
-        if executor_runner.flags_of(build):
+        if executor_runner.flags_of(build) is not None:
             return executor_runner.compose(benchmark, build, files)
         return command_line.compose(benchmark, files)
 
@@ -64,7 +64,9 @@ class ExecuTorch:
         text = "\n".join(said for one in completed for said in (one.stdout, one.stderr))
         observations, notes = parse_lines(text)
         if find(observations, "NET latency") is None:
-            observations += executor_runner.parse_log(text, executor_runner.warming_up(benchmark))
+            warmup = executor_runner.warming_up(benchmark)
+            logged = executor_runner.parse_log(text, warmup)
+            observations, notes = (*observations, *logged), (*notes, *executor_runner.judge(logged, warmup))
         found, problems = parse_files(completed, benchmark)
         observations += found
         return observations, (*notes, *problems, *judge(observations, benchmark))

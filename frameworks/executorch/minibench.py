@@ -28,7 +28,7 @@ _STATUS: Final = "load_status"
 
 
 def compose(benchmark: Benchmark, app: App, files: Mapping[str, str]) -> Command:
-    """The start of the app.
+    """The start of the app; that apps take no environment and no CPUs of their own, the platform says.
 
     Args:
         benchmark: What to measure.
@@ -44,6 +44,8 @@ def compose(benchmark: Benchmark, app: App, files: Mapping[str, str]) -> Command
         ("input files", bool(benchmark.input_files)),
         ("output files", bool(benchmark.output_files)),
         ("a time limit", benchmark.time_limit_s is not None),
+        ("a method", "method" in benchmark.variables),
+        ("`command_args`", bool(benchmark.arguments)),
     ):
         if asked:
             raise BenchmarkUnsupported(
@@ -59,7 +61,9 @@ def compose(benchmark: Benchmark, app: App, files: Mapping[str, str]) -> Command
         extras["tokenizer_path"] = files["files.tokenizer"]
     return Command(
         argv=tuple(word for pair in extras.items() for word in pair),
+        env=benchmark.env,
         timeout_s=benchmark.timeout_s,
+        cpus=benchmark.cpus,
         app=app if app.result else app.model_copy(update={"result": RESULT}),
     )
 

@@ -71,7 +71,7 @@ def test_the_runner_of_executorch_is_the_same_when_it_is_made_again(tmp_path: Pa
     case = replace(
         EXECUTORCH, builds=True, create=lambda: executorch.create(Settings(runner="python", cache_dir=tmp_path))
     )
-    contract.it_builds_the_same_runner_twice(case)
+    contract.starting.it_builds_the_same_runner_twice(case)
 
 
 class Echo:
@@ -263,22 +263,22 @@ class Unsteady(Exporting):
 @pytest.mark.parametrize(
     ("broken", "check"),
     [
-        (Nameless, contract.it_has_a_name),
-        (Forgetful, contract.it_builds_the_same_runner_twice),
-        (Absent, contract.it_builds_the_same_runner_twice),
-        (Counting, contract.its_command_depends_on_nothing_else),
-        (Splitting, contract.its_command_uses_the_paths_it_is_given),
-        (Fixed, contract.its_command_uses_the_paths_it_is_given),
-        (Strict, contract.noise_is_no_observation),
-        (Hopeful, contract.what_was_said_before_a_failure_counts),
-        (Inventive, contract.nothing_said_is_nothing_observed),
-        (Inventive, contract.noise_is_no_observation),
-        (Hoarding, contract.it_reads_the_same_twice),
-        (Littering, contract.it_reads_the_same_twice),
-        (Unitless, contract.its_observations_are_sound),
-        (Unrunnable, contract.its_runner_can_be_started),
-        (Unsteady, contract.fingerprints_of_exports_are_stable),
-        (Permissive, contract.unknown_exports_fail_with_a_remedy),
+        (Nameless, contract.starting.it_has_a_name),
+        (Forgetful, contract.starting.it_builds_the_same_runner_twice),
+        (Absent, contract.starting.it_builds_the_same_runner_twice),
+        (Counting, contract.starting.its_command_depends_on_nothing_else),
+        (Splitting, contract.starting.its_command_uses_the_paths_it_is_given),
+        (Fixed, contract.starting.its_command_uses_the_paths_it_is_given),
+        (Strict, contract.reading.noise_is_no_observation),
+        (Hopeful, contract.reading.what_was_said_before_a_failure_counts),
+        (Inventive, contract.reading.nothing_said_is_nothing_observed),
+        (Inventive, contract.reading.noise_is_no_observation),
+        (Hoarding, contract.reading.it_reads_the_same_twice),
+        (Littering, contract.reading.it_reads_the_same_twice),
+        (Unitless, contract.reading.its_observations_are_sound),
+        (Unrunnable, contract.starting.its_runner_can_be_started),
+        (Unsteady, contract.exporting.fingerprints_of_exports_are_stable),
+        (Permissive, contract.exporting.unknown_exports_fail_with_a_remedy),
     ],
 )
 def test_a_framework_that_breaks_a_promise_is_caught(
@@ -297,18 +297,18 @@ def test_a_framework_that_breaks_a_promise_is_caught(
 
 def test_a_parser_that_raises_shows_what_it_read(tmp_path: Path) -> None:
     with pytest.raises((ValueError, IndexError)) as caught:
-        contract.damaged_output_never_raises(case_of(Exploding, tmp_path))
+        contract.reading.damaged_output_never_raises(case_of(Exploding, tmp_path))
     assert "never raises" in caught.value.__notes__[0]
 
 
 def test_a_benchmark_that_should_be_refused_and_is_not_is_caught(tmp_path: Path) -> None:
     case = case_of(Echo, tmp_path)
     with pytest.raises(ContractBroken, match="it composed"):
-        contract.it_refuses_what_it_cannot_run(replace(case, refused=(case.benchmark,)))
+        contract.starting.it_refuses_what_it_cannot_run(replace(case, refused=(case.benchmark,)))
     with pytest.raises(ContractBroken, match="it composed"):
-        contract.it_refuses_what_it_cannot_run(replace(case, composes=False))
+        contract.starting.it_refuses_what_it_cannot_run(replace(case, composes=False))
 
 
 def test_an_exporter_without_an_example_is_told_to_give_one(tmp_path: Path) -> None:
     with pytest.raises(ContractBroken, match="needs an `export`"):
-        contract.fingerprints_of_exports_are_stable(replace(case_of(Exporting, tmp_path), export=None))
+        contract.exporting.fingerprints_of_exports_are_stable(replace(case_of(Exporting, tmp_path), export=None))

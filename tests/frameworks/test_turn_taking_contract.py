@@ -104,11 +104,11 @@ def test_a_framework_that_keeps_the_contract_passes(tmp_path: Path) -> None:
 )
 def test_a_runner_that_breaks_a_promise_is_caught(runner: Mapping[str, str], said: str, tmp_path: Path) -> None:
     with pytest.raises(ContractBroken, match=said):
-        contract.its_runner_takes_turns(case_of(tmp_path, runner))
+        contract.starting.its_runner_takes_turns(case_of(tmp_path, runner))
 
 
 def test_a_runner_that_cannot_take_turns_here_is_not_asked(tmp_path: Path) -> None:
-    contract.its_runner_takes_turns(replace(case_of(tmp_path, {"ready": "exit 0"}), takes_turns=False))
+    contract.starting.its_runner_takes_turns(replace(case_of(tmp_path, {"ready": "exit 0"}), takes_turns=False))
 
 
 class Elsewhere(Turning):
@@ -142,4 +142,4 @@ class Counting(Turning):
 @pytest.mark.parametrize("broken", [Elsewhere, Careless, Unpinned, Modelless, Counting])
 def test_another_start_for_turns_is_caught(broken: type[Turning], tmp_path: Path) -> None:
     with pytest.raises(ContractBroken):
-        contract.its_start_for_turns_is_the_same_start(case_of(tmp_path, create=broken))
+        contract.starting.its_start_for_turns_is_the_same_start(case_of(tmp_path, create=broken))

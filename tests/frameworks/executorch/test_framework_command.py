@@ -192,6 +192,14 @@ def test_a_flag_that_a_commits_runner_does_not_have_is_told_before_anything_runs
         framework.command(benchmark_of_add.model_copy(update=asked), NATIVE.model_copy(update={"flags": flags}), FILES)
 
 
+def test_a_runner_of_upstream_of_which_no_flag_is_known_is_not_taken_for_ours(
+    framework: ExecuTorch, benchmark_of_add: Benchmark
+) -> None:
+    unread = NATIVE.model_copy(update={"flags": {"runner": "executor_runner", "runner_flags": ""}})
+    with pytest.raises(BenchmarkUnsupported, match="has no --model_path"):
+        framework.command(benchmark_of_add.model_copy(update={"files": (file("files.model"),)}), unread, FILES)
+
+
 @pytest.mark.parametrize(
     ("content", "first"),
     [(b"\0model_path\0num_executions\0cpu_threads\0", "--model_path=/d/add.pte"), (b"x", "--model")],

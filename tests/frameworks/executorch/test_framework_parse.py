@@ -85,6 +85,20 @@ def test_a_total_alone_becomes_a_mean() -> None:
     assert (latency.summary, latency.samples) == ({"mean": 2.5}, ())
 
 
+def test_a_mean_that_counts_the_warm_up_says_so(benchmark_of_add: Benchmark) -> None:
+    total = "I 00:00 executorch:x.cpp:1] Model executed successfully 4 time(s) in 10.0 ms."
+    found, (note,) = parse(benchmark_of_add.model_copy(update={"warmup": 1}), stderr=total)
+    assert found["NET latency"].summary == {"mean": 2.5}
+    assert (note.code, note.trust) == ("warmup_counted", True)
+    assert "counts the warm-up too (1 executions)" in note.message
+    assert parse(benchmark_of_add.model_copy(update={"warmup": 0}), stderr=total)[1] == ()
+
+
+def test_a_launch_that_only_warmed_up_has_no_latency() -> None:
+    log = "Iteration 1 of 4: 2.0 ms\nModel executed successfully 4 time(s) in 10.0 ms.\n"
+    assert executor_runner.parse_log(log, warmup=3) == ()
+
+
 def test_executions_that_never_happened_have_no_mean() -> None:
     assert executor_runner.parse_log("Model executed successfully 0 time(s) in 0.0 ms.") == ()
 

@@ -38,9 +38,27 @@ def test_the_app_is_given_the_folder_of_the_model_and_its_counts(benchmark_of_ap
     assert command.app == APP.model_copy(update={"result": "files/benchmark_results.json"})
 
 
-def test_what_the_app_cannot_be_told_is_unsupported_and_not_ignored(benchmark_of_app: Benchmark) -> None:
-    with pytest.raises(BenchmarkUnsupported, match="a number of threads"):
-        minibench.compose(benchmark_of_app.model_copy(update={"threads": 2}), APP, {"files.model": "/d/add.pte"})
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"threads": 2}, "a number of threads"),
+        ({"time_limit_s": 1.0}, "a time limit"),
+        ({"variables": {"method": "decode"}}, "a method"),
+        ({"arguments": "--seq_len 8"}, "`command_args`"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_what_the_app_cannot_be_told_is_unsupported_and_not_ignored(
+    benchmark_of_app: Benchmark, asked: dict[str, object], words: str
+) -> None:
+    with pytest.raises(BenchmarkUnsupported, match=words):
+        minibench.compose(benchmark_of_app.model_copy(update=asked), APP, {"files.model": "/d/add.pte"})
+
+
+def test_what_the_platform_cannot_give_to_an_app_is_passed_on_to_it(benchmark_of_app: Benchmark) -> None:
+    asked = benchmark_of_app.model_copy(update={"env": {"A": "1"}, "cpus": (4,)})
+    command = minibench.compose(asked, APP, {"files.model": "/d/add.pte"})
+    assert (command.env, command.cpus) == ({"A": "1"}, (4,))
 
 
 def test_its_averages_become_metrics_with_their_units(benchmark_of_app: Benchmark) -> None:
@@ -65,4 +83,4 @@ def test_a_model_that_was_not_loaded_is_told() -> None:
 def test_whatever_it_writes_is_survived_and_never_silent(text: str) -> None:
     found, notes = minibench.parse(text)
     assert not found
-    assert notes or text.strip() == "[]"
+    assert notes or json.loads(text) == []

@@ -23,5 +23,5 @@ def test_the_runners_take_turns_as_comparisons_expect(runner: Path, programs: Pa
         observed={"NET latency": 4, "RUN load_time": 1},
         runs=True,
     )
-    contract.its_start_for_turns_is_the_same_start(case)
-    contract.its_runner_takes_turns(case)
+    contract.starting.its_start_for_turns_is_the_same_start(case)
+    contract.starting.its_runner_takes_turns(case)
