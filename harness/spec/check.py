@@ -9,20 +9,12 @@ from dataclasses import dataclass
 from pydantic import JsonValue, ValidationError
 
 from harness.core.placeholders import names_in, suggest
-from harness.spec.document import (
-    ModelSection,
-    PlatformArgs,
-    Section,
-    Specification,
-    SpecificationList,
-    Step,
-    Test,
-    keys_of,
-)
+from harness.spec.document import ModelSection, Specification, SpecificationList, Test
 from harness.spec.files import keyed
 from harness.spec.positions import Document, join
 from harness.spec.problems import Findings
 from harness.spec.salvage import Path, salvaged
+from harness.spec.sections import PlatformArgs, Section, Step, keys_of
 
 _UNSUPPORTED: Mapping[type[Section], Mapping[str, str]] = {
     ModelSection: {},

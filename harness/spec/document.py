@@ -1,186 +1,34 @@
 """The file format as classes: what a specification and a list of specifications may say.
 
 It contains FAI-PEP's format, so that its specifications load as they are.
-The committed JSON Schema is generated from these classes (`harness.spec.schema`); the descriptions that an editor
-shows are their docstrings. Absent is absent: `null` is never a value.
-Names in braces are placeholders, see `harness.core.placeholders`.
+The committed JSON Schema is generated from these classes and those of `sections` (`harness.spec.schema`); the
+descriptions that an editor shows are their docstrings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, JsonValue, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import ConfigDict, Field, JsonValue
 
-from harness.core.values import Scalar, Value
-
-Item = TypeVar("Item")
-Many = Annotated[tuple[Item, ...], Field(strict=False)]
-"""A JSON array. Only the container is lax (pydantic's strict mode would refuse a list for a tuple)."""
-
-Name = Annotated[str, Field(min_length=1)]
-Seconds = Annotated[float, Field(ge=0)]
-Limit = Annotated[float, Field(gt=0)]
-Count = Annotated[int, Field(ge=1)]
-Dimensions = Many[Count]
-Flag = bool | Literal["true", "false"]
-
-
-class Section(Value):
-    """A part of a document: no coercion, no unknown keys, no null."""
-
-    model_config = ConfigDict(strict=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_null(cls, members: object) -> object:
-        """In these classes None means that a key is absent; a document must not say it."""
-        nulls = [key for key, value in members.items() if value is None] if isinstance(members, dict) else []
-        if nulls:
-            raise PydanticCustomError("null", "{keys}: null is not a value here", {"keys": ", ".join(nulls)})
-        return members
-
-
-class ExportInput(Section):
-    """An example input of an export.
-
-    Attributes:
-        shape: Its dimensions, for example [1, 3, 224, 224].
-        type: Its element type, for example "float".
-    """
-
-    shape: Dimensions
-    type: Name = "float"
-
-
-class ExportEntry(Section):
-    """How to make a model file, instead of where to find it.
-
-    Attributes:
-        definition: A built-in model's name, or "package.module:function".
-        recipe: How it is lowered, for example "xnnpack_q8".
-        inputs: Example inputs by name; absent means the test's own inputs, else the definition's.
-        seed: Seed of weights, example inputs and calibration data.
-        calibration: Number of calibration batches, for recipes that quantise statically.
-        options: Keyword arguments of the definition.
-    """
-
-    definition: Name
-    recipe: Name
-    inputs: dict[Name, ExportInput] = {}
-    seed: Annotated[int, Field(ge=0)] = 0
-    calibration: Count = 8
-    options: dict[str, Scalar] = {}
-
-
-class FileEntry(Section):
-    """A file that is fetched or made before the benchmark.
-
-    Attributes:
-        filename: Its name in the cache and on the device; a plain relative path.
-        location: An http(s) URL, an absolute path, a path relative to this file, or //path below --root_model_dir.
-        md5: Its MD5; the file is refused when it differs. "directory" marks a directory, which is not checked.
-        export: How to make it; instead of a location.
-    """
-
-    filename: str
-    location: Name | None = None
-    md5: str | None = None
-    export: ExportEntry | None = None
-
-
-class Converter(Section):
-    """What turns output into metrics.
-
-    Attributes:
-        name: The converter's name.
-        args: Its options.
-    """
-
-    name: Name
-    args: dict[str, JsonValue] = {}
-
-
-class OutputEntry(Section):
-    """A file that the program writes and that is fetched afterwards.
-
-    Attributes:
-        filename: Its name on the host; a plain relative path.
-        location: Its path on the device, usually "{TGTDIR}/...".
-        converter: What turns it into metrics.
-        upload: Not supported yet.
-        md5: Not supported yet.
-    """
-
-    filename: str
-    location: Name
-    converter: Converter | None = None
-    upload: bool = False
-    md5: str | None = None
-
-
-Files = dict[Name, FileEntry | Many[FileEntry]]
-Outputs = dict[Name, OutputEntry | Many[OutputEntry]]
-
-
-class PlatformArgs(Section):
-    """How the platform starts the program.
-
-    Attributes:
-        taskset: CPUs to pin to, as a hexadecimal mask, for example "f0".
-        sleep_before_run: Pause on the device before each launch, seconds.
-        timeout: Limit of the program, seconds.
-        env: Variables of its environment.
-        log_output: Keep what it writes in the log.
-        non_blocking: Not supported yet.
-        enable_profiling: Not supported yet.
-        profiler_args: Not supported yet.
-        power: Not supported yet.
-        shell: Not supported.
-        retry: Not supported: a failure is reported, not tried again.
-        retry_sleep: Not supported.
-        ignore_status: Not supported: a failure is never reported as success.
-        silent: Not supported.
-        patterns: Not supported.
-        filter: Not supported.
-        process_key: Not supported.
-    """
-
-    taskset: Name | Annotated[int, Field(ge=0)] | None = None
-    sleep_before_run: Seconds | None = None
-    timeout: Limit | None = None
-    env: dict[Name, Scalar] = {}
-    log_output: Flag | None = None
-    non_blocking: JsonValue = None
-    enable_profiling: JsonValue = None
-    profiler_args: JsonValue = None
-    power: JsonValue = None
-    shell: JsonValue = None
-    retry: JsonValue = None
-    retry_sleep: JsonValue = None
-    ignore_status: JsonValue = None
-    silent: JsonValue = None
-    patterns: JsonValue = None
-    filter: JsonValue = None
-    process_key: JsonValue = None
-
-
-class Step(Section):
-    """Commands that run on the host before or after.
-
-    Attributes:
-        files: Programs and data they use, as {preprocess.files.NAME}; programs are made executable.
-        commands: The command lines, in order.
-        command: A single command line, instead of commands.
-        platform_args: Only timeout counts here.
-    """
-
-    files: Files = {}
-    commands: Many[Name] | None = None
-    command: Name | None = None
-    platform_args: PlatformArgs | None = None
+from harness.core.values import Scalar
+from harness.spec.sections import (
+    Converter,
+    Count,
+    Dimensions,
+    FileEntry,
+    Files,
+    Flag,
+    Limit,
+    Many,
+    Name,
+    Outputs,
+    PlatformArgs,
+    Seconds,
+    Section,
+    Step,
+)
 
 
 class AppEntry(Section):
@@ -396,11 +244,6 @@ class SpecificationList(Section):
     benchmarks: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)]
     meta: dict[str, JsonValue] = {}
     default_args: dict[str, JsonValue] = {}
-
-
-def keys_of(section: type[Section]) -> tuple[str, ...]:
-    """The keys a section knows, as files spell them."""
-    return tuple(field.alias or name for name, field in section.model_fields.items())
 
 
 def scalars_of(section: ModelSection | Test) -> Mapping[str, Scalar]:

@@ -15,7 +15,7 @@ from harness.core.placeholders import names_in
 from harness.core.values import text
 from harness.spec.check import Checked
 from harness.spec.digest import digest_of
-from harness.spec.document import AppEntry, ModelSection, Step, Test
+from harness.spec.document import AppEntry, ModelSection, Test
 from harness.spec.files import FileReader, anchored, check_filenames, check_made, dtype_of
 from harness.spec.launching import Launching
 from harness.spec.matrix import Combination, combinations, with_axes
@@ -24,6 +24,7 @@ from harness.spec.options import LoadOptions
 from harness.spec.positions import join
 from harness.spec.problems import Findings
 from harness.spec.scope import BUILT_IN, Scope
+from harness.spec.sections import Step
 
 _ANDROID = "android"
 

@@ -13,7 +13,10 @@ from urllib.parse import unquote
 from harness.core.benchmark import Export, HostStep, Input, ModelFile, OutputFile
 from harness.core.placeholders import PlaceholderProblem, names_in, substitute, suggest
 from harness.core.values import Scalar
-from harness.spec.document import (
+from harness.spec.positions import join
+from harness.spec.problems import Findings
+from harness.spec.scope import Scope
+from harness.spec.sections import (
     ExportEntry,
     ExportInput,
     FileEntry,
@@ -24,9 +27,6 @@ from harness.spec.document import (
     Section,
     Step,
 )
-from harness.spec.positions import join
-from harness.spec.problems import Findings
-from harness.spec.scope import Scope
 
 DTYPES = {
     **{name: name for name in ("float", "half", "double", "int8", "uint8", "int16", "int", "int64", "bool")},

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from harness.core.placeholders import suggest
 from harness.core.values import text
 from harness.spec.cpus import listed_cpus, masked_cpus
-from harness.spec.document import ModelSection, PlatformArgs, Test
+from harness.spec.document import ModelSection, Test
 from harness.spec.options import LoadOptions
 from harness.spec.positions import join
 from harness.spec.scope import Scope
+from harness.spec.sections import PlatformArgs
 
 _DEFAULT_TIMEOUT_S = 300.0
 _DEFAULT_COOLDOWN_S = 0.0

@@ -25,6 +25,7 @@ _NO_DEFAULTS = frozenset(
     {
         *("remote_reporter", "local_reporter", "simple_local_reporter", "reporter", "reporters"),
         *("program", "pre_built_binary", "custom_binary", "c", "info", "benchmark_file", "b"),
+        *("adb_server", "dry_run"),
         *("config_dir", "reset_options", "cache_dir", "model_cache", "exec_dir", "frameworks_dir"),
     }
 )

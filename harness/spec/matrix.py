@@ -12,9 +12,10 @@ from pydantic import ValidationError
 
 from harness.core.placeholders import suggest
 from harness.core.values import Scalar
-from harness.spec.document import Matrix, Test, keys_of
+from harness.spec.document import Matrix, Test
 from harness.spec.positions import join
 from harness.spec.problems import Findings
+from harness.spec.sections import keys_of
 
 MOST_COMBINATIONS = 10_000
 """More is a slip of the pen: at a second each, three hours."""

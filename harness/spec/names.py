@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from pydantic import JsonValue
 
 from harness.core.values import Scalar, text
-from harness.spec.document import FileEntry, Files, Many, ModelSection, Outputs, Test, scalars_of
+from harness.spec.document import ModelSection, Test, scalars_of
 from harness.spec.files import keyed
+from harness.spec.sections import FileEntry, Files, Many, Outputs
 
 
 def values_of(

@@ -12,10 +12,11 @@ from pydantic import JsonValue
 
 from harness.core.benchmark import Origin
 from harness.spec.check import checked_list, is_list
-from harness.spec.document import ModelSection, keys_of
+from harness.spec.document import ModelSection
 from harness.spec.json_syntax import read_json
 from harness.spec.positions import Document, join
 from harness.spec.problems import Findings, Problems
+from harness.spec.sections import keys_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from frameworks.observer import parse_lines
 from harness.core.benchmark import Benchmark
 from harness.core.errors import SpecificationError
 from harness.core.placeholders import names_in
-from harness.spec import check, document, launching, scope
+from harness.spec import check, document, launching, scope, sections
 from harness.spec import load as load_module
-from harness.spec.document import Section, keys_of
 from harness.spec.files import DTYPES
 from harness.spec.load import LoadOptions, load
+from harness.spec.sections import Section, keys_of
 from tests.docs.pages import ROOT, Block, blocks, codes, tables
 
 PAGE = "specifications.md"
@@ -26,7 +26,7 @@ OPTIONS = LoadOptions(root_model_dir=Path("/models"))
 KEYS = tables(PAGE, "keys")
 SECTIONS = {
     name: section
-    for name, section in vars(document).items()
+    for name, section in {**vars(sections), **vars(document)}.items()
     if isinstance(section, type) and issubclass(section, Section) and section is not Section
 }
 """Every part of a document."""

@@ -155,7 +155,10 @@ def test_default_args_leave_other_mistakes_to_the_load(write: Write) -> None:
     assert default_args([write("{"), Path("missing.json"), write({"default_args": 5}, "c.json")]) == {}
 
 
-@pytest.mark.parametrize("flag", ["remote_reporter", "--reporter", "--local-reporter", "program", "config_dir"])
+@pytest.mark.parametrize(
+    "flag",
+    ["remote_reporter", "--reporter", "--local-reporter", "program", "config_dir", "--adb_server", "--dry-run"],
+)
 def test_default_args_say_neither_where_results_go_nor_what_runs(write: Write, flag: str) -> None:
     file = write({**specification("a"), "default_args": {flag: "x"}})  # type: ignore[dict-item]
     for attempt in (load, default_args):
