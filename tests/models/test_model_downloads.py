@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +24,7 @@ from harness.models.cache import ModelCache
 from harness.models.download import Patience, download
 from harness.models.places import place_of
 from harness.models.sources import Download, source_of
+from tests.processes import wait_until
 
 CONTENT = bytes(range(256)) * 2048  # 512 KiB: several chunks
 HALF = len(CONTENT) // 2
@@ -105,7 +105,7 @@ def handler_of(site: Site) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(sent)
             self.wfile.flush()
             if step.stall_after is not None:
-                site.go_on.wait(20)
+                site.go_on.wait(120)  # until the test is over
                 with contextlib.suppress(OSError):  # the client may be gone by now
                     self.wfile.write(body[until:])
 
@@ -336,7 +336,7 @@ def test_a_server_that_falls_silent_is_asked_again(
     place = place_of(cache.folder, file, model, source)
     place.path.parent.mkdir(parents=True)
     with progress.task("downloading") as task:
-        download(file, source, place, task, Patience(read_s=0.2))
+        download(file, source, place, task, Patience(read_s=1.0))
     assert place.part.read_bytes() == CONTENT
     assert site.asked[1].range == f"bytes={HALF}-"
 
@@ -405,20 +405,13 @@ def fetching(cache: ModelCache, file: ModelFile) -> subprocess.Popen[str]:
     return subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.01)
-
-
 @pytest.mark.slow  # starts an interpreter
 def test_a_killed_download_leaves_no_file_and_is_continued(
     site: Site, wanted: Wanted, fetch: Fetch, cache: ModelCache
 ) -> None:
     site.steps = [Step(stall_after=HALF)]
     with fetching(cache, wanted(MD5)) as process:
-        until(lambda: any(part.stat().st_size > 0 for part in cache.folder.rglob("*.part")))
+        wait_until(lambda: any(part.stat().st_size > 0 for part in cache.folder.rglob("*.part")))
         process.send_signal(signal.SIGKILL)
     assert not list(cache.folder.rglob("model.pte"))
     (part,) = cache.folder.rglob("*.part")
@@ -434,7 +427,7 @@ def test_a_killed_download_leaves_no_file_and_is_continued(
 def test_two_processes_download_once(site: Site, wanted: Wanted, cache: ModelCache) -> None:
     site.steps = [Step(stall_after=HALF)]
     with fetching(cache, wanted(MD5)) as first:
-        until(lambda: len(site.asked) == 1)
+        wait_until(lambda: len(site.asked) == 1)
         with fetching(cache, wanted(MD5)) as second:
             assert second.stdout is not None
             assert "waiting" in second.stdout.readline()

@@ -19,6 +19,8 @@ from harness.models.places import place_of
 from harness.models.sources import Local
 
 WRONG = "0" * 32
+ROTTEN = b"rotten"
+"""Not as long as the file: where the clock of the file system is coarse, only that shows a change at once."""
 
 
 def md5(content: bytes) -> str:
@@ -131,7 +133,7 @@ def test_a_wrong_md5_is_refused_with_both_hashes_and_nothing_is_kept(kitchen: Ki
 
 def test_a_damaged_copy_is_fetched_again_and_told(kitchen: Kitchen, source: Path, said: list[str]) -> None:
     cached = kitchen.fetch(at(source, md5(b"weights")))
-    cached.path.write_bytes(b"rotten!")
+    cached.path.write_bytes(ROTTEN)
     again = kitchen.fetch(at(source, md5(b"weights")))
     assert again.fresh
     assert again.path.read_bytes() == b"weights"
@@ -140,7 +142,7 @@ def test_a_damaged_copy_is_fetched_again_and_told(kitchen: Kitchen, source: Path
 
 def test_a_damaged_copy_without_promise_is_fetched_again(kitchen: Kitchen, source: Path) -> None:
     cached = kitchen.fetch(at(source))
-    cached.path.write_bytes(b"rotten!")
+    cached.path.write_bytes(ROTTEN)
     assert kitchen.peek(at(source)) is None
     assert kitchen.fetch(at(source)).path.read_bytes() == b"weights"
 
