@@ -1,10 +1,10 @@
+"""Programs that are run once to their end."""
+
 from __future__ import annotations
 
 import os
 import resource
 import selectors
-import signal
-import subprocess
 import sys
 import threading
 import time
@@ -15,7 +15,7 @@ import pytest
 from harness import shell
 from harness.core.command import Command
 from harness.core.errors import EnvironmentProblem
-from tests.processes import is_running, wait_until, written
+from harness.shell import running
 
 
 def python(code: str, *arguments: str, timeout_s: float = 20.0, **env: str) -> Command:
@@ -46,6 +46,11 @@ def test_a_program_that_cannot_be_started_is_a_problem_of_the_environment() -> N
         shell.run(Command(("/nowhere/program",)))
 
 
+def test_a_folder_that_is_missing_is_not_told_as_a_missing_program(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentProblem, match=f"no folder {tmp_path}/gone"):
+        shell.run(Command(("true",), cwd=tmp_path / "gone"))
+
+
 def test_the_harness_own_environment_is_not_changed() -> None:
     before = dict(os.environ)
     shell.run(python("pass", EDGE_HARNESS_LEAK="1"))
@@ -62,7 +67,7 @@ def test_a_program_that_closes_its_output_and_goes_on_is_still_ended() -> None:
     started = time.monotonic()
     completed = shell.run(python("import os, time; os.close(1); os.close(2); time.sleep(60)", timeout_s=0.5))
     assert completed.timed_out
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 30
 
 
 def test_a_grandchild_that_keeps_the_output_open_does_not_hold_us() -> None:
@@ -70,7 +75,7 @@ def test_a_grandchild_that_keeps_the_output_open_does_not_hold_us() -> None:
     completed = shell.run(Command(("/bin/sh", "-c", "sleep 60 & echo done"), timeout_s=30))
     assert completed.ok
     assert completed.stdout == "done\n"
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 30
 
 
 @pytest.mark.slow
@@ -110,7 +115,7 @@ def test_no_output_is_lost_beside_a_busy_thread() -> None:
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_program_that_floods_is_ended_and_no_success(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shell, "MOST_BYTES", 2 << 20)
+    monkeypatch.setattr(running, "MOST_BYTES", 2 << 20)
     code = f"import sys\nwhile True: print('y' * 1000, file=sys.{stream})"
     completed = shell.run(python(code))
     assert not completed.ok
@@ -120,7 +125,7 @@ def test_a_program_that_floods_is_ended_and_no_success(stream: str, monkeypatch:
 
 
 def test_a_program_that_wrote_too_much_and_ended_well_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shell, "MOST_BYTES", 1 << 10)
+    monkeypatch.setattr(running, "MOST_BYTES", 1 << 10)
     completed = shell.run(python("print('y' * 2000)"))
     assert not completed.ok
 
@@ -129,38 +134,25 @@ MOVED = """
 import os, time
 os.setpgid(0, os.getpgid(os.getppid()))
 print("moved", flush=True)
-time.sleep(8)
+time.sleep(60)
 """
 
 
-@pytest.mark.slow
 def test_a_program_that_leaves_its_group_does_not_outlive_its_limit() -> None:
     started = time.monotonic()
-    completed = shell.run(python(MOVED, timeout_s=1.0))
-    assert completed.stdout == "moved\n"
+    with shell.start(python(MOVED)) as moved:
+        assert moved.hear("moved")
+        moved._left_s = 0.1
+        completed = moved.finish()
     assert completed.timed_out
-    assert time.monotonic() - started < 6
+    assert time.monotonic() - started < 30
 
 
 def test_a_child_that_left_the_group_and_keeps_the_output_open_does_not_hold_us() -> None:
-    code = "import os, sys, time\nif os.fork() == 0:\n os.setsid(); time.sleep(8)\nelse:\n print('done')"
+    code = "import os, time\nif os.fork() == 0:\n os.setsid(); time.sleep(30)\nelse:\n print('done')"
     started = time.monotonic()
     assert shell.run(python(code)).stdout == "done\n"
-    assert time.monotonic() - started < 6
-
-
-def test_a_pause_is_as_long_as_it_shall_be() -> None:
-    started = time.monotonic()
-    shell.pause(0.05)
-    shell.pause(0.0)
-    assert time.monotonic() - started >= 0.05
-
-
-@pytest.mark.slow
-def test_an_attempt_is_made_until_it_succeeds_or_its_time_is_over() -> None:
-    answers = iter((False, False, True))
-    assert shell.patiently(lambda: next(answers))
-    assert not shell.patiently(lambda: False, 0.05)
+    assert time.monotonic() - started < 20
 
 
 def test_a_program_that_is_missing_is_named_also_behind_a_prefix(tmp_path: Path) -> None:
@@ -204,74 +196,3 @@ def test_a_small_tool_that_is_missing_or_fails_says_nothing() -> None:
     assert shell.output(("/nowhere/tool",)) is None
     assert shell.output(("false",)) is None
     assert shell.output(("echo", "hello")) == "hello\n"
-
-
-MAIN = """
-import sys
-from harness import shell
-from harness.core.command import Command
-try:
-    with shell.interruptible():
-        print("ready", flush=True)
-        shell.run(Command(("/bin/sh", "-c", "echo $$ > " + sys.argv[1] + "; sleep 60")))
-except KeyboardInterrupt as error:
-    print("stopped by", error, flush=True)
-"""
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_interruption_ends_children_and_unwinds(tmp_path: Path, number: signal.Signals) -> None:
-    pid = tmp_path / "pid"
-    main = subprocess.Popen((sys.executable, "-c", MAIN, str(pid)), stdout=subprocess.PIPE, text=True)
-    wait_until(lambda: written(pid))
-    main.send_signal(number)
-    output, _ = main.communicate(timeout=20)
-    assert f"stopped by {number.name}" in output
-    assert not is_running(int(pid.read_text()))
-
-
-PAUSED = """
-import sys
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from harness import shell
-def work():
-    Path(sys.argv[1]).write_text("1")
-    try:
-        shell.patiently(lambda: False) if sys.argv[2] == "try" else shell.pause(60)
-    except shell.Interrupted:
-        print("gave up", flush=True)
-try:
-    with shell.interruptible(), ThreadPoolExecutor() as pool:
-        pool.submit(work).result()
-except KeyboardInterrupt as error:
-    print("stopped by", error, flush=True)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("way", ["pause", "try"])
-def test_interruption_ends_waiting_in_every_thread(tmp_path: Path, way: str) -> None:
-    begun = tmp_path / "begun"
-    main = subprocess.Popen((sys.executable, "-c", PAUSED, str(begun), way), stdout=subprocess.PIPE, text=True)
-    wait_until(lambda: written(begun))
-    started = time.monotonic()
-    main.send_signal(signal.SIGINT)
-    output, _ = main.communicate(timeout=20)
-    assert output.splitlines() == ["gave up", "stopped by SIGINT"]
-    assert time.monotonic() - started < 10
-
-
-@pytest.mark.slow
-def test_hanging_up_is_ignored_under_nohup(tmp_path: Path) -> None:
-    pid = tmp_path / "pid"
-    quick = (
-        MAIN.replace("sleep 60", "sleep 1; echo over").replace("shell.run(", "print(shell.run(").replace(")))", "))))")
-    )
-    argv = ("nohup", sys.executable, "-c", quick, str(pid))
-    main = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    wait_until(lambda: written(pid))
-    main.send_signal(signal.SIGHUP)
-    output, _ = main.communicate(timeout=20)
-    assert "over" in output
-    assert "stopped" not in output

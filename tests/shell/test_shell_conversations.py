@@ -1,6 +1,9 @@
+"""Programs to talk with."""
+
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +15,7 @@ import pytest
 from harness import shell
 from harness.core.command import Command
 from harness.core.errors import EnvironmentProblem
+from harness.shell import running as running_programs
 from tests.processes import is_running, wait_until, written
 
 ECHO = """
@@ -22,7 +26,7 @@ for line in sys.stdin:
     print("heard", line.strip(), flush=True)
 print("bye")
 """
-SLEEPER = "sleep 60 & echo $! > $0; wait"
+SLEEPER = "sleep 60 & echo $! > $0; echo begun; wait"
 
 
 def python(code: str, *arguments: str | Path, timeout_s: float = 20.0) -> Command:
@@ -57,36 +61,58 @@ def test_a_program_that_ends_does_not_answer_and_tells_why() -> None:
     assert "no more" in completed.describe()
 
 
-@pytest.mark.slow
 def test_a_program_that_does_not_answer_in_time_is_killed_with_its_children(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    script = Command(("/bin/sh", "-c", SLEEPER, str(pid)), timeout_s=0.5)
-    with shell.start(script) as running:
+    with shell.start(Command(("/bin/sh", "-c", SLEEPER, str(pid)), timeout_s=20.0)) as running:
+        assert running.hear("begun")
+        running._left_s = 0.3
         assert not running.hear("ready")
         completed = running.finish()
     assert completed.timed_out
     wait_until(lambda: not is_running(int(pid.read_text())))
 
 
-@pytest.mark.slow
-def test_time_in_which_nobody_waits_does_not_count() -> None:
-    with shell.start(python(ECHO, timeout_s=1.5)) as running:
+class _Clock:
+    """The time module, as far as programs are timed with it, some time ahead."""
+
+    sleep = staticmethod(time.sleep)
+    ahead_s = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead_s
+
+
+def test_time_in_which_nobody_waits_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = _Clock()
+    monkeypatch.setattr(running_programs, "time", clock)
+    with shell.start(python(ECHO)) as running:
         assert running.hear("hello")
-        time.sleep(2.0)
+        clock.ahead_s = 3600.0
         running.tell("late")
         assert running.hear("heard late")
         assert running.finish().ok
 
 
-@pytest.mark.slow
 def test_waiting_more_than_once_shares_one_limit() -> None:
-    begin = time.monotonic()
-    with shell.start(python("import time; print('ready', flush=True); time.sleep(60)", timeout_s=0.8)) as running:
+    with shell.start(python("import time; print('ready', flush=True); time.sleep(60)", timeout_s=30.0)) as running:
         assert running.hear("ready")
+        assert running._left_s < 30.0
+        running._left_s = 0.3
         assert not running.hear("done")
+        assert running._left_s <= 0.0
         assert not running.hear("done")
         assert running.finish().timed_out
-    assert time.monotonic() - begin < 10
+
+
+def test_what_a_program_said_is_kept_when_its_time_ran_out_after_its_end() -> None:
+    """As where this machine slept: the program had ended in time, and nobody had read what it wrote."""
+    with shell.start(python("print('one'); print('two', end='')")) as running:
+        os.waitid(os.P_PID, running._process.pid, os.WEXITED | os.WNOWAIT)
+        running._left_s = 0.0
+        assert running.hear("one")
+        completed = running.finish()
+    assert completed.ok
+    assert completed.stdout == "one\ntwo"
 
 
 def test_a_program_that_writes_a_lot_does_not_block() -> None:

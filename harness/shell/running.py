@@ -1,0 +1,205 @@
+"""A program that was started, until its end has been seen: what it says, what it costs, and how it is ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from harness.core.command import Command, Completed
+from harness.shell.stopping import LOOK_S, Interrupted, check_stopping, is_stopping, unbroken
+
+MOST_BYTES: Final = 64 << 20
+"""What a program may write to one of its outputs: a thousand times what runners say, and far below what memory holds.
+One that writes more is ended, because numbers may be in what is not kept."""
+
+
+class Running:
+    """A program that was started, until its end has been seen (`harness.core.protocols.LiveProcess`).
+
+    The limit of its command counts only the time in which somebody waits for it: while it is idle because another
+    program is measured, it cannot be late.
+
+    Args:
+        command: What was started.
+        process: The process, with both outputs on pipes.
+        on_line: Called with each line of standard error as it arrives.
+    """
+
+    def __init__(
+        self, command: Command, process: subprocess.Popen[bytes], on_line: Callable[[str], None] | None
+    ) -> None:
+        self._command = command
+        self._process = process
+        self._on_line = on_line
+        self._started = time.monotonic()
+        self._left_s = command.timeout_s
+        self._out, self._err = bytearray(), bytearray()
+        self._heard = self._told = 0
+        self._flooded = False
+        self._selector = selectors.DefaultSelector()
+        for pipe, buffer in ((process.stdout, self._out), (process.stderr, self._err)):
+            if pipe is not None:
+                self._selector.register(pipe, selectors.EVENT_READ, buffer)
+
+    def tell(self, line: str) -> None:
+        """Write a line to its standard input; one that is gone does not hear it."""
+        if self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.write(f"{line}\n".encode())
+
+    def hear(self, line: str) -> bool:
+        """Wait for this line of standard output; other lines are passed over, and kept.
+
+        Returns:
+            False when the program ended without it, or its time is over.
+
+        Raises:
+            Interrupted: The harness is being stopped.
+        """
+        with self._waiting() as deadline:
+            while not (heard := self._find(line)) and self._read(deadline):
+                pass
+        check_stopping()
+        return heard
+
+    def finish(self) -> Completed:
+        """Close its standard input, and wait for its end; its whole group is ended then.
+
+        A program that wrote more than `MOST_BYTES` counts as killed; standard error says so last.
+
+        Raises:
+            Interrupted: The harness is being stopped.
+        """
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            with self._waiting() as deadline:
+                while self._read(deadline):
+                    pass
+                timed_out = not self._flooded and not _wait(self._process, deadline)
+        finally:
+            cpu_s, peak_memory_bytes = self._end()
+        if is_stopping():
+            raise Interrupted("stopped while the program was running")
+        code = -signal.SIGKILL if self._flooded else self._process.returncode
+        return Completed(
+            command=self._command,
+            exit_code=code if code >= 0 else None,
+            signal=-code if code < 0 else None,
+            timed_out=timed_out,
+            stdout=self._out.decode(errors="replace"),
+            stderr=self._err.decode(errors="replace"),
+            wall_s=time.monotonic() - self._started,
+            cpu_s=cpu_s,
+            peak_memory_bytes=peak_memory_bytes,
+        )
+
+    def close(self) -> None:
+        """End it now, if its end has not been seen."""
+        if self._process.returncode is None:
+            self._end()
+
+    @contextlib.contextmanager
+    def _waiting(self) -> Iterator[float]:
+        """Let its clock run. Gives the moment when its time is over."""
+        deadline = time.monotonic() + self._left_s
+        try:
+            yield deadline
+        finally:
+            self._left_s = deadline - time.monotonic()
+
+    def _find(self, line: str) -> bool:
+        """Look through the lines of standard output that were not looked at yet."""
+        while (end := self._out.find(b"\n", self._heard)) >= 0:
+            said, self._heard = self._out[self._heard : end], end + 1
+            if said == line.encode():
+                return True
+        return False
+
+    def _read(self, deadline: float) -> bool:
+        """Wait for output, for a moment; False when there is nothing more to wait for.
+
+        Whether it ended is asked before its output is looked at: what it wrote until then is in the pipes, and is read
+        without waiting, also when its time is over (we may have slept ourselves meanwhile). A grandchild that keeps a
+        pipe open does not hold us.
+        """
+        if not self._selector.get_map() or self._flooded or is_stopping():
+            return False
+        ended = _ended(self._process)
+        if time.monotonic() >= deadline and not ended:
+            return False
+        ready = self._selector.select(0.0 if ended else min(LOOK_S, max(0.0, deadline - time.monotonic())))
+        for key, _ in ready:
+            chunk = os.read(key.fd, 1 << 16)
+            if not chunk:
+                self._selector.unregister(key.fileobj)
+            key.data.extend(chunk)
+            self._flooded = self._flooded or len(key.data) > MOST_BYTES
+        if self._flooded:
+            self._err += f"\nended because it wrote more than {MOST_BYTES >> 20} MiB to one of its outputs\n".encode()
+        if self._on_line is not None:
+            self._told = _tell(self._err, self._told, self._on_line)
+        return bool(ready) or not ended
+
+    def _end(self) -> tuple[float, int | None]:
+        """Kill it and what is left of its group, collect it, and close the pipes. Returns CPU seconds and peak memory.
+
+        Itself too: a program that moved to another group would be waited for without end.
+        """
+        with unbroken():
+            self._selector.close()
+            for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+                if pipe is not None:
+                    pipe.close()
+            for kill in (os.killpg, os.kill):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    kill(self._process.pid, signal.SIGKILL)
+            return _reap(self._process)
+
+
+def _wait(process: subprocess.Popen[bytes], deadline: float) -> bool:
+    """Wait for the child itself; False when its time is over or the harness is being stopped."""
+    pause = 0.0005
+    while not _ended(process):
+        if is_stopping() or time.monotonic() >= deadline:
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, 0.02)
+    return True
+
+
+def _tell(buffer: bytearray, told: int, on_line: Callable[[str], None]) -> int:
+    end = buffer.rfind(b"\n") + 1
+    if end > told:
+        for line in buffer[told:end].decode(errors="replace").splitlines():
+            on_line(line)
+        return end
+    return told
+
+
+def _ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the child itself ended, without collecting it (its resource usage is still wanted)."""
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _reap(process: subprocess.Popen[bytes]) -> tuple[float, int | None]:
+    """Collect the child.
+
+    Returns:
+        CPU seconds, and peak resident memory in bytes (Linux counts `ru_maxrss` in KiB, macOS in bytes). Linux counts
+        the moment before `exec` too, when the child still had the harness's own memory: a peak that is not above ours
+        is not known.
+    """
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    scale = 1 if os.uname().sysname == "Darwin" else 1024
+    ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = usage.ru_maxrss * scale if usage.ru_maxrss > ours else None
+    return usage.ru_utime + usage.ru_stime, peak

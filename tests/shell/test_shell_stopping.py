@@ -1,0 +1,146 @@
+"""Signals, and waiting that ends with them."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import shell
+from tests.processes import is_running, wait_until, written
+
+
+def test_a_pause_is_as_long_as_it_shall_be() -> None:
+    started = time.monotonic()
+    shell.pause(0.05)
+    shell.pause(0.0)
+    assert time.monotonic() - started >= 0.05
+
+
+@pytest.mark.slow
+def test_an_attempt_is_made_until_it_succeeds_or_its_time_is_over() -> None:
+    answers = iter((False, False, True))
+    assert shell.patiently(lambda: next(answers))
+    assert not shell.patiently(lambda: False, 0.05)
+
+
+AT_ONCE = """
+import os, signal, subprocess, sys
+from harness import shell
+from harness.core.command import Command
+real = subprocess.Popen
+def started(*words, **options):
+    process = real(*words, **options)
+    print(process.pid, flush=True)
+    os.kill(os.getpid(), signal.SIGTERM)
+    return process
+subprocess.Popen = started
+try:
+    with shell.interruptible():
+        shell.run(Command(("sleep", "60")))
+except KeyboardInterrupt as error:
+    print("stopped by", error, flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_signal_that_comes_while_a_program_is_being_started_leaves_none_behind() -> None:
+    done = subprocess.run((sys.executable, "-c", AT_ONCE), capture_output=True, text=True, timeout=50, check=False)
+    pid, said = done.stdout.splitlines()
+    assert said == "stopped by SIGTERM", done.stderr
+    assert not is_running(int(pid))
+
+
+CLEANUP = """
+import os, signal
+from harness import shell
+from harness.cli import app, main
+from harness.core.command import Command
+@app.command
+def work():
+    with shell.interruptible():
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        finally:
+            shell.run(Command(("true",)))
+main(["work"])
+"""
+
+
+@pytest.mark.slow
+def test_an_interruption_that_meets_a_program_on_its_way_out_is_still_told_as_one() -> None:
+    done = subprocess.run((sys.executable, "-c", CLEANUP), capture_output=True, text=True, timeout=50, check=False)
+    assert (done.returncode, done.stdout) == (130, ""), done.stderr
+
+
+MAIN = """
+import sys
+from harness import shell
+from harness.core.command import Command
+try:
+    with shell.interruptible():
+        print("ready", flush=True)
+        shell.run(Command(("/bin/sh", "-c", "echo $$ > " + sys.argv[1] + "; sleep 60")))
+except KeyboardInterrupt as error:
+    print("stopped by", error, flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interruption_ends_children_and_unwinds(tmp_path: Path, number: signal.Signals) -> None:
+    pid = tmp_path / "pid"
+    main = subprocess.Popen((sys.executable, "-c", MAIN, str(pid)), stdout=subprocess.PIPE, text=True)
+    wait_until(lambda: written(pid))
+    main.send_signal(number)
+    output, _ = main.communicate(timeout=50)
+    assert f"stopped by {number.name}" in output
+    assert not is_running(int(pid.read_text()))
+
+
+PAUSED = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from harness import shell
+def work():
+    Path(sys.argv[1]).write_text("1")
+    try:
+        shell.patiently(lambda: False) if sys.argv[2] == "try" else shell.pause(60)
+    except shell.Interrupted:
+        print("gave up", flush=True)
+try:
+    with shell.interruptible(), ThreadPoolExecutor() as pool:
+        pool.submit(work).result()
+except KeyboardInterrupt as error:
+    print("stopped by", error, flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["pause", "try"])
+def test_interruption_ends_waiting_in_every_thread(tmp_path: Path, way: str) -> None:
+    begun = tmp_path / "begun"
+    main = subprocess.Popen((sys.executable, "-c", PAUSED, str(begun), way), stdout=subprocess.PIPE, text=True)
+    wait_until(lambda: written(begun))
+    main.send_signal(signal.SIGINT)
+    output, _ = main.communicate(timeout=50)
+    assert output.splitlines() == ["gave up", "stopped by SIGINT"]
+
+
+@pytest.mark.slow
+def test_hanging_up_is_ignored_under_nohup(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    quick = (
+        MAIN.replace("sleep 60", "sleep 1; echo over").replace("shell.run(", "print(shell.run(").replace(")))", "))))")
+    )
+    argv = ("nohup", sys.executable, "-c", quick, str(pid))
+    main = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    wait_until(lambda: written(pid))
+    main.send_signal(signal.SIGHUP)
+    output, _ = main.communicate(timeout=50)
+    assert "over" in output
+    assert "stopped" not in output
