@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import difflib
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -39,6 +40,8 @@ _DECIDE = {
 }
 """Flags that decide, and the fields of `harness.core.comparison.Parameters` they set."""
 
+_BESIDE_FROM = frozenset({*_DECIDE, "config_dir", "reset_options", "debug"})
+"""Flags that say how stored pairs are judged."""
 
 _SIDES = (
     *("control", "treatment", "control_program", "treatment_program"),
@@ -105,13 +108,41 @@ def refuse_bare_file(tokens: Sequence[str]) -> None:
         raise UsageError(f"{tokens[0]} is no command", hint=f"measure it with harness -b {tokens[0]}")
 
 
+def refuse_beside_from(options: RunOptions, sides: CompareOptions) -> None:
+    """Say that a flag about measuring means nothing where only stored pairs are judged.
+
+    Raises:
+        UsageError: There is one.
+    """
+    for flags in (options, sides):
+        for field in dataclasses.fields(flags):
+            if field.name not in _BESIDE_FROM and getattr(flags, field.name) is not None:
+                raise UsageError(
+                    f"--{field.name} beside --from, which judges what is stored and measures nothing",
+                    hint="leave one of them out",
+                )
+
+
+def refuse_odd_limits(pruning: bool, **limits: float | None) -> None:
+    """Say that limits of what to keep are for pruning, and can be no less than nothing.
+
+    Raises:
+        UsageError: One is given otherwise.
+    """
+    for name, limit in limits.items():
+        if limit is not None and not pruning:
+            raise UsageError(f"--{name} says what to prune", hint=f"harness builds prune --{name} {limit:g}")
+        if limit is not None and not 0 <= limit < math.inf:
+            raise UsageError(f"--{name} {limit:g}: a limit is 0 or more, and finite")
+
+
 def settings(options: RunOptions | PlaceOptions) -> Settings:
     """The flags on top of what is saved, in the environment and in the specifications.
 
     Raises:
         UsageError: A layer has a key or a value that means nothing.
     """
-    from harness import layers
+    from harness import info, layers
     from harness.spec.load import default_args
 
     given = {key: value for key, value in dataclasses.asdict(options).items() if value is not None}
@@ -119,7 +150,7 @@ def settings(options: RunOptions | PlaceOptions) -> Settings:
     if given.pop("reset_options", False):
         config.unlink(missing_ok=True)
     if "info" in given:
-        given = {**layers.from_info(layers.read_info(given.pop("info"))), **given}
+        given = {**info.layer(info.read(given.pop("info"))), **given}
     files = given.get("benchmark_file") or layers.files_of(os.environ)
     unknown = layers.strangers(os.environ)
     found = layers.resolve(
@@ -163,9 +194,9 @@ def for_comparison(options: RunOptions) -> bool:
     """Whether FAI-PEP's info JSON has a control."""
     if options.info is None:
         return False
-    from harness import layers
+    from harness import info
 
-    return layers.read_info(options.info).control is not None
+    return info.read(options.info).control is not None
 
 
 def wish(options: RunOptions, sides: CompareOptions) -> Wish:
@@ -174,17 +205,17 @@ def wish(options: RunOptions, sides: CompareOptions) -> Wish:
     Raises:
         UsageError: The info JSON cannot be read, or a self-check is told what to compare.
     """
-    from harness import layers
+    from harness import info
     from harness.core.comparison import Interleave
     from harness.flows.requests import Programs, Wish
 
     _refuse_sides_of_self_check(sides)
     control = _given(sides.control_program, sides.control)
     treatment = _given(sides.treatment_program, sides.treatment)
-    if options.info is not None and (info := layers.read_info(options.info)).control is not None:
+    if options.info is not None and (told := info.read(options.info)).control is not None:
         control, treatment = (
             Programs(side.paths(), side.commit, side.commit_time, side.texts())
-            for side in (info.control, info.treatment)
+            for side in (told.control, told.treatment)
         )
     repository = f"{sides.repo or 'git'}:{sides.repo_dir}" if sides.repo_dir else None
     flags = dataclasses.asdict(sides)
@@ -236,10 +267,10 @@ def _refuse_sides_of_self_check(sides: CompareOptions) -> None:
 def _given(programs: tuple[str, ...] | None, name: str | None) -> str | Programs | None:
     if not programs:
         return name
-    from harness import layers
     from harness.flows.requests import Programs
+    from harness.typed_values import programs_of
 
-    return Programs(layers.programs_of(programs))
+    return Programs(programs_of(programs))
 
 
 def _spelled(token: str, known: set[str]) -> str:

@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
@@ -16,6 +16,7 @@ import harness
 from harness import asked
 from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
 from harness.options import CompareOptions, PlaceOptions, RunOptions, WatchOptions
+from harness.streams import forget
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,14 +74,14 @@ def compare(
         options: What to measure, where and how.
         sides: What to compare with what, and how to decide.
     """
+    if from_ is not None:
+        asked.refuse_beside_from(options, sides)
     settings = asked.settings(options)
     wish = asked.wish(options, sides)
     from harness import display, shell
     from harness.flows import recomputed, requests, series
 
     if from_ is not None:
-        if wish.metric is not None:
-            raise UsageError("--from judges what was compared: another --metric must be measured")
         return recomputed.show(from_, wish.decide, _console())
     asked.specified(settings)
     if settings.dry_run:
@@ -235,6 +236,8 @@ def report(
     from harness import display
     from harness.flows import reports
 
+    if path is not None and flush:
+        raise UsageError(f"--flush sends everything that waits, and not {path}", hint="leave one of them out")
     settings = asked.settings(options)
     if path is not None:
         return reports.show(path, settings, _console())
@@ -246,6 +249,8 @@ def report(
 
 @app.command
 def builds(
+    action: Literal["list", "prune"] = "list",
+    /,
     *,
     prune: Annotated[bool, Parameter(negative="")] = False,
     keep_mib: float | None = None,
@@ -256,7 +261,8 @@ def builds(
     """List the runners that were built, or make room.
 
     Args:
-        prune: Remove builds that nothing uses now.
+        action: What to do.
+        prune: The same as the action `prune`: remove builds that nothing uses now.
         keep_mib: Keep the latest used up to so many MiB; the default keeps none.
         unused_days: Remove only what was not used for so many days.
         exec_dir: Folder of the builds.
@@ -265,8 +271,10 @@ def builds(
     from harness.build.cache import BuildCache
     from harness.flows import builds as flow
 
+    pruning = prune or action == "prune"
+    asked.refuse_odd_limits(pruning, keep_mib=keep_mib, unused_days=unused_days)
     cache = BuildCache(exec_dir or asked.settings(options).cache_dir / "builds")
-    if prune:
+    if pruning:
         return flow.prune(cache, _console(), keep_mib=keep_mib, unused_days=unused_days)
     return flow.show(cache, _console())
 
@@ -291,7 +299,7 @@ def _guarded(tokens: Sequence[str]) -> int:
         asked.refuse_bare_file(tokens)
         return int(app(tokens, exit_on_error=False, print_error=False, result_action="return_value") or 0)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forget(sys.stdout)
         return ExitCode.ENVIRONMENT
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost frame: nothing is above it
         if "--debug" in tokens:
@@ -313,7 +321,8 @@ def _told(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tuple[
             return str(error), ExitCode.USAGE
         case KeyboardInterrupt():
             more = "; `--resume` goes on with it" if tokens[:1] in (["compare"], ["bisect"]) else ""
-            return f"interrupted ({error}): what was measured before is kept{more}", ExitCode.INTERRUPTED
+            signal = f" ({error})" if str(error) else ""  # one that came before signals were ours says nothing
+            return f"interrupted{signal}: what was measured before is kept{more}", ExitCode.INTERRUPTED
         case OSError():
             place = f"{error.filename}: " if error.filename else ""
             hint = "make room or permission there, or name another place (`harness run --help`, files, configuration)"

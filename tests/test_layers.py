@@ -10,6 +10,7 @@ import pytest
 from harness import layers
 from harness.core.errors import UsageError
 from harness.settings import Settings
+from harness.typed_values import PATHS
 
 
 def resolved(
@@ -24,7 +25,7 @@ def resolved(
     )
 
 
-@pytest.mark.parametrize("name", layers._PATHS)
+@pytest.mark.parametrize("name", PATHS)
 def test_a_path_means_the_same_everywhere_from_whichever_layer(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -41,7 +42,7 @@ def test_a_path_means_the_same_everywhere_from_whichever_layer(
 
 def test_every_path_of_the_settings_is_made_absolute() -> None:
     paths = {name for name, field in Settings.__dataclass_fields__.items() if str(field.type).startswith("Path")}
-    assert paths == set(layers._PATHS)
+    assert paths == set(PATHS)
 
 
 @pytest.mark.parametrize(
@@ -118,3 +119,30 @@ def test_regressed_types_of_the_environment_are_shell_words() -> None:
 def test_a_broken_list_of_regressed_types_is_an_error() -> None:
     with pytest.raises(UsageError, match="regressed_types"):
         resolved({"regressed_types": '["NET"'})
+
+
+@pytest.mark.parametrize("given", ["3-1", "", "a", "1-", "-1", "1,,2"])
+def test_what_is_no_list_of_cpus_is_an_error_and_forbids_nothing(given: str) -> None:
+    with pytest.raises(UsageError, match="no list of CPUs"):
+        resolved({"cpus": given})
+
+
+def test_cpus_are_numbers_ranges_or_none_at_all() -> None:
+    assert resolved({"cpus": "2, 4-6"}).cpus == (2, 4, 5, 6)
+    assert resolved({"cpus": "none"}).cpus == ()
+    assert resolved().cpus is None
+
+
+def test_programs_and_reporters_of_one_name_do_not_replace_one_another(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).touch()
+    both = (str(tmp_path / "a"), str(tmp_path / "b"))
+    with pytest.raises(UsageError, match="two programs are called `program`"):
+        resolved({"program": both})
+    assert resolved({"program": (both[0], f"lib={both[1]}")}).program == {
+        "program": tmp_path / "a",
+        "lib": tmp_path / "b",
+    }
+    with pytest.raises(UsageError, match="`html` is asked for twice"):
+        resolved({"reporter": ("html=a", "html=b")})
+    assert resolved({"reporter": ("html=a", "html=a")}).reporters == {"html": "a"}

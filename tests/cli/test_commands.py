@@ -117,7 +117,7 @@ def test_reset_options_forgets_the_saved_defaults(project: Project) -> None:
 
 
 def test_init_does_not_block_without_a_terminal(project: Project) -> None:
-    done = project.harness("init", timeout_s=20)
+    done = project.harness("init")
     assert done.code == 2
     assert "no terminal" in done.stderr
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -24,7 +25,7 @@ def test_a_good_run_is_zero_and_stored_at_once(project: Project) -> None:
     (result,) = done.read()
     assert result["outcome"] == "ok"
     assert result["metrics"][0]["samples"] == [1, 2, 3, 4, 5, 6]
-    assert "m/good" not in done.stderr or "measuring m/good" in done.stderr
+    assert "measuring m/good" in done.stderr
     assert str(done.results) in done.stderr
 
 
@@ -43,7 +44,9 @@ def test_a_good_run_is_zero_and_stored_at_once(project: Project) -> None:
 def test_a_failing_benchmark_is_a_result_and_the_next_one_runs(
     project: Project, name: str, line: str, outcome: str, words: str
 ) -> None:
-    spec = project.write("spec.json", generic(one_test(name, line, timeout=1), one_test("good", GOOD)))
+    spec = project.write(
+        "spec.json", generic(one_test(name, line, timeout=1 if name == "timeout" else 60), one_test("good", GOOD))
+    )
     done = project.harness("-b", spec)
     assert done.code == 4
     assert done.outcomes() == {name: outcome, "good": "ok"}
@@ -105,8 +108,12 @@ def test_the_environment_of_one_test_does_not_reach_the_next(project: Project) -
         "spec.json", generic(one_test("first", show, env={"EDGE_LEAK": "1"}), one_test("second", show))
     )
     project.harness("-b", spec)
-    logs = {path.parts[-8]: path.read_text() for path in (project.folder / "results").rglob("*.stderr*")}
-    assert sorted(text.strip() for text in logs.values()) == ["1", "None"] or logs
+    folders = {path.parent: json.loads(path.read_text()) for path in (project.folder / "results").rglob("result.json")}
+    said = {
+        result["benchmark"]["identifier"]: {log.read_text() for log in folder.rglob("*stderr*")}
+        for folder, result in folders.items()
+    }
+    assert said == {"first": {"1\n"}, "second": {"None\n"}}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -119,7 +126,7 @@ def test_interruption_keeps_what_was_measured_and_ends_the_program(project: Proj
     )
     wait_until(lambda: written(pid))
     run.send_signal(number)
-    _, said = run.communicate(timeout=30)
+    _, said = run.communicate(timeout=50)
     assert run.returncode == 130
     assert "interrupted" in said
     assert not is_running(int(pid.read_text()))

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -21,16 +20,14 @@ GOOD = observe(1, 2, 3)
 
 def test_an_interruption_ends_the_pause_between_benchmarks(project: Project) -> None:
     tests = (one_test("first", GOOD), one_test("second", GOOD))
-    spec = project.write("spec.json", generic(*tests, cooldown=60))
+    spec = project.write("spec.json", generic(*tests, cooldown=600))
     run = subprocess.Popen(
         command("-b", spec), cwd=project.folder, env=project.environment, stderr=subprocess.PIPE, text=True
     )
     wait_until(lambda: any((project.folder / "results").rglob("result.json")))
-    interrupted = time.monotonic()
     run.send_signal(signal.SIGINT)
     _, said = run.communicate(timeout=50)
     assert run.returncode == 130, said
-    assert time.monotonic() - interrupted < 20
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
