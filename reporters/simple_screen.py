@@ -17,8 +17,8 @@ from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import Report, writable
 from harness.settings import Settings
+from harness.streams import forget
 from reporters.canonical import one_line
-from reporters.streams import forget
 
 _BULK: Final[Mapping[str, IncEx | bool]] = {
     "launches": True,

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.streams import forget
 from reporters.screen.columns import printable, widened
-from reporters.streams import forget
 
 
 def show(shown: Table | Text, console: Console) -> None:

@@ -9,9 +9,9 @@ from rich.console import Console
 from harness.core.errors import ReporterFailed
 from harness.core.result import Report, Result, writable
 from harness.settings import Settings
+from harness.streams import forget
 from reporters.lean import without_samples
 from reporters.screen.page import show
-from reporters.streams import forget
 
 
 def create(settings: Settings) -> Screen | None:

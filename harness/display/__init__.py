@@ -1,0 +1,22 @@
+"""What a person sees while it works: a live display on a terminal, plain lines elsewhere; always on standard error."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import TextIO
+
+from rich.console import Console
+
+from harness.display.live import LiveBoard, LiveDisplay, LiveTask
+from harness.display.plain import PlainBoard, PlainDisplay, PlainTask
+from harness.streams import unfailing
+
+__all__ = ["LiveBoard", "LiveDisplay", "LiveTask", "PlainBoard", "PlainDisplay", "PlainTask", "display"]
+
+
+def display(stream: TextIO | None = None) -> LiveDisplay | PlainDisplay:
+    """Live on a terminal, plain elsewhere; silent where nothing can be written."""
+    stream = unfailing(stream or sys.stderr or io.StringIO())  # a closed standard error is None
+    console = Console(file=stream)
+    return LiveDisplay(console) if console.is_terminal and not console.is_dumb_terminal else PlainDisplay(stream)

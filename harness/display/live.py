@@ -1,0 +1,168 @@
+"""A live display: spinners, bars, remaining time, and a board above them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.cells import cell_len
+from rich.console import Console, Group, JustifyMethod, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Column, Table
+from rich.text import Text
+
+from harness.core.comparison import Verdict
+from harness.core.protocols import Task
+from harness.display.decided import is_decided
+
+_REFRESH_HZ = 4
+"""Few enough that drawing does not disturb what is measured on another core."""
+_AROUND_BOARD = 8
+"""Lines of a terminal that rows leave to title, headings, progress and the last things said."""
+_LEAST_NAME = 12
+"""A name is cut to so many characters at the least."""
+_TONES = {
+    Verdict.REGRESSION.value: "bold red",
+    Verdict.IMPROVEMENT.value: "bold green",
+    Verdict.UNDECIDED.value: "yellow",
+    Verdict.NO_CHANGE.value: "dim",
+}
+"""Any other last word is a failure."""
+
+
+class LiveTask:
+    """One moving line."""
+
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress = progress
+        self._task = task
+
+    def update(self, *, completed: float | None = None, total: float | None = None, text: str | None = None) -> None:
+        """Move it."""
+        self._progress.update(self._task, completed=completed, total=total)
+        if text is not None:
+            self._progress.update(self._task, detail=text)
+
+
+class LiveBoard:
+    """A table above the moving lines, and a line that says how many of its rows are decided.
+
+    A row is decided when its last cell says something, and not as a question. Columns never become narrower, and rows
+    keep their places.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        header: Sequence[str],
+        *,
+        console: Console,
+        task: Task,
+        redraw: Callable[[RenderableType], None],
+    ) -> None:
+        self._title = title
+        self._header = header
+        self._console = console
+        self._task = task
+        self._redraw = redraw
+        self._widths = [*(cell_len(name) for name in header[:-1]), max(map(cell_len, (header[-1], *_TONES)))]
+
+    def show(self, rows: Sequence[Sequence[str]]) -> None:
+        """Draw it anew."""
+        for row in rows:
+            self._widths = [max(width, cell_len(cell)) for width, cell in zip(self._widths, row, strict=True)]
+        decided = sum(map(is_decided, rows))
+        self._task.update(completed=decided, total=len(rows), text=f"{decided} of {len(rows)} decided")
+        shown = _fitting(rows, self._console.height - _AROUND_BOARD)
+        parts: list[RenderableType] = [Text(self._title, style="italic"), self._table(shown)]
+        if len(shown) < len(rows):
+            parts.append(Text(f"and {len(rows) - len(shown)} more", style="dim"))
+        self._redraw(Group(*parts))
+
+    def _table(self, rows: Sequence[Sequence[str]]) -> Table:
+        table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+        last = len(self._header) - 1
+        # Names give way where there is no room; figures never do.
+        room = self._console.width - sum(self._widths[1:]) - 2 * last
+        widths = [max(min(self._widths[0], room), _LEAST_NAME), *self._widths[1:]]
+        for number, (name, width) in enumerate(zip(self._header, widths, strict=True)):
+            justify: JustifyMethod = "left" if number in {0, last} else "right"
+            table.add_column(name, justify=justify, width=width, no_wrap=True, overflow="ellipsis")
+        for row in rows:
+            tone = _TONES.get(row[-1], "red" if is_decided(row) else "yellow")
+            table.add_row(*map(Text, row[:-1]), Text(row[-1], style=tone))
+        return table
+
+
+def _fitting(rows: Sequence[Sequence[str]], room: int) -> Sequence[Sequence[str]]:
+    """As many rows as there is room for, in their order: the first of those that are not decided go first."""
+    if len(rows) <= room:
+        return rows
+    wanted = sorted(range(len(rows)), key=lambda number: is_decided(rows[number]))[: max(room, 1)]
+    return [rows[number] for number in sorted(wanted)]
+
+
+class LiveDisplay:
+    """Spinners, bars, remaining time, and a board above them."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._progress = Progress(
+            SpinnerColumn(finished_text="[green]✓"),
+            TextColumn("{task.description}", table_column=_cut(console.width // 2 - 10)),
+            BarColumn(bar_width=14),
+            TextColumn("[dim]{task.fields[detail]}", table_column=_cut(console.width // 4 - 2)),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(compact=True),
+        )
+        self._live = Live(self._progress, console=console, transient=True, refresh_per_second=_REFRESH_HZ)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    @contextlib.contextmanager
+    def task(self, text: str, total: float | None = None) -> Iterator[LiveTask]:
+        """A line that moves until the context ends."""
+        task = self._progress.add_task(text, total=total, detail="")
+        try:
+            yield LiveTask(self._progress, task)
+        finally:
+            self._progress.remove_task(task)
+            self.refresh()  # at once: what others print next must not stand where this line still is
+
+    @contextlib.contextmanager
+    def board(self, title: str, header: Sequence[str]) -> Iterator[LiveBoard]:
+        """A table above the moving lines until the context ends."""
+        with self.task("comparing") as task:
+            try:
+                yield LiveBoard(
+                    title,
+                    header,
+                    console=self.console,
+                    task=task,
+                    redraw=lambda drawn: self._live.update(Group(drawn, self._progress)),
+                )
+            finally:
+                self._live.update(self._progress)
+
+    def refresh(self) -> None:
+        """Draw everything now."""
+        self._live.refresh()
+
+    def say(self, text: str) -> None:
+        """A line that stays above the moving ones."""
+        self.console.print(text, markup=False, highlight=False)
+
+
+def _cut(width: int) -> Column:
+    """A column that leaves room for the figures behind it."""
+    return Column(no_wrap=True, overflow="ellipsis", max_width=max(width, 10))
