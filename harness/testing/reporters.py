@@ -19,13 +19,12 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import Outcome, Report, Result
-from harness.testing.contract import ContractBroken
+from harness.testing.contract import ContractBroken, expect, process_unchanged
 from harness.testing.results import DEVICE, failed_result, noisy_result, ok_result, report_of
 
 
@@ -84,7 +83,7 @@ def check_reporter(case: ReporterCase) -> None:
 def it_has_a_name(case: ReporterCase) -> None:
     """Messages name it."""
     with _reporter(case) as reporter:
-        _require(reporter.name.strip(), "its `name` is empty")
+        expect(bool(reporter.name.strip()), "its `name` is empty")
 
 
 def it_tells_every_outcome(case: ReporterCase) -> None:
@@ -148,7 +147,7 @@ def it_leaves_the_result_alone(case: ReporterCase) -> None:
     before = report.model_dump_json()
     with _reporter(case) as reporter:
         reporter.report(report)
-    _require(report.model_dump_json() == before, "it changed the report that it was given")
+    expect(report.model_dump_json() == before, "it changed the report that it was given")
 
 
 def it_works_in_any_thread(case: ReporterCase) -> None:
@@ -178,10 +177,8 @@ def it_closes_without_having_told_anything(case: ReporterCase) -> None:
 
 def it_leaves_the_process_as_it_was(case: ReporterCase) -> None:
     """Working folder, environment and threads belong to the harness."""
-    before = _process()
-    _tell(case, [ok_result(), failed_result()])
-    for what, was in before.items():
-        _require(_process()[what] == was, f"it left another {what} behind")
+    with process_unchanged():
+        _tell(case, [ok_result(), failed_result()])
 
 
 def it_raises_reporter_failed_when_it_cannot_tell(case: ReporterCase) -> None:
@@ -192,8 +189,8 @@ def it_raises_reporter_failed_when_it_cannot_tell(case: ReporterCase) -> None:
         reporter = case.create_broken()
         for result in (ok_result(), failed_result()):
             error = _failure(partial(reporter.report, report_of(result)))
-            _require(error is not None, "report() of a broken reporter returned as if all were well")
-            _require(error is None or error.hint, f"its error has no hint: {error}")
+            expect(error is not None, "report() of a broken reporter returned as if all were well")
+            expect(error is None or bool(error.hint), f"its error has no hint: {error}")
         _failure(reporter.close)
 
 
@@ -227,7 +224,7 @@ def _report(reporter: Reporter, report: Report) -> str | None:
         place = reporter.report(report)
     except ReporterFailed as error:
         raise ContractBroken(f"it refused the {title}: {error}") from error
-    _require(place != "", f"it returned an empty place for the {title}")
+    expect(place != "", f"it returned an empty place for the {title}")
     return place
 
 
@@ -257,20 +254,10 @@ def _streams(case: ReporterCase) -> Iterator[None]:
         yield
     for name, stream, allowed in (("output", stdout, case.writes_stdout), ("error", stderr, case.writes_stderr)):
         said = stream.getvalue()
-        _require(allowed or not said, f"it wrote to standard {name}: {said[:200]!r}")
-
-
-def _process() -> dict[str, object]:
-    threads = {thread.ident for thread in threading.enumerate() if not thread.daemon}
-    return {"working folder": Path.cwd(), "environment": dict(os.environ), "thread": threads}
-
-
-def _require(holds: object, message: str) -> None:
-    if not holds:
-        raise ContractBroken(message)
+        expect(allowed or not said, f"it wrote to standard {name}: {said[:200]!r}")
 
 
 def _require_apart(case: ReporterCase, places: Sequence[str | None], what: str) -> None:
     told = [place for place in places if place is not None]
     twice = {place for place in told if told.count(place) > 1}
-    _require(case.one_place or not twice, f"{what} have the same place: {sorted(twice)}")
+    expect(case.one_place or not twice, f"{what} have the same place: {sorted(twice)}")

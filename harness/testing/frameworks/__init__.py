@@ -1,0 +1,48 @@
+"""The contract of frameworks, as checks that any framework's tests can run.
+
+    CASE = FrameworkCase(
+        create=lambda: MyFramework(...),
+        benchmark=benchmark_of("my_framework", files={"files.model": "/d/net.bin"}),
+        said=Path("recorded.txt").read_text(),
+        observed={"NET latency": 5},
+    )
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+    def test_my_framework_keeps_the_contract(check: Check) -> None:
+        check(CASE)
+
+A check passes silently or raises `ContractBroken`. The output of a real launch is all that is needed: no device, and
+no runner unless the case has `runs`. What is right for one framework only (its arguments, its notes) is that
+framework's own to test.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.testing.frameworks import exporting, reading, starting
+from harness.testing.frameworks.case import HERE, Check, FrameworkCase, benchmark_of
+
+__all__ = [
+    "CHECKS",
+    "HERE",
+    "Check",
+    "FrameworkCase",
+    "benchmark_of",
+    "check_framework",
+    "exporting",
+    "reading",
+    "starting",
+]
+
+CHECKS: Final[tuple[Check, ...]] = (*starting.CHECKS, *reading.CHECKS, *exporting.CHECKS)
+
+
+def check_framework(case: FrameworkCase) -> None:
+    """Run every check.
+
+    Raises:
+        ContractBroken: With the first that fails.
+    """
+    for check in CHECKS:
+        check(case)

@@ -1,0 +1,74 @@
+"""A framework under test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from harness.core.benchmark import Benchmark, Export, Model, ModelFile, Origin
+from harness.core.device import Device
+from harness.core.protocols import Framework
+from harness.testing.results import DEVICE
+
+HERE: Final = Origin(file=Path("contract.json"), pointer="/tests/0", line=1)
+
+
+@dataclass(frozen=True, slots=True)
+class FrameworkCase:
+    """A framework under test.
+
+    Attributes:
+        create: Makes the plug-in; called often.
+        benchmark: A benchmark that it can start, see `benchmark_of`. Its files need not exist unless `runs`.
+        said: What its runner writes when it is started for that benchmark and all goes well.
+        observed: How many samples that has, by metric: `{"NET latency": 5}`.
+        refused: Benchmarks that it cannot start.
+        composes: Whether it composes commands at all; if not, it must refuse `benchmark` too.
+        builds: Whether a runner can be had here.
+        runs: Whether that runner can be started here, with the files of `benchmark` at their locations.
+        takes_turns: Whether that runner can take turns; asked only of a framework that is `TurnTaking`.
+        device: What runners are built for.
+        export: Something that it can export; needed of a framework that is an `Exporter`. It is not exported.
+    """
+
+    create: Callable[[], Framework]
+    benchmark: Benchmark
+    said: str
+    observed: Mapping[str, int]
+    refused: Sequence[Benchmark] = ()
+    composes: bool = True
+    builds: bool = True
+    runs: bool = False
+    takes_turns: bool = True
+    device: Device = field(default=DEVICE)
+    export: Export | None = None
+
+
+Check = Callable[[FrameworkCase], None]
+
+
+def benchmark_of(framework: str, files: Mapping[str, str] | None = None, **changes: object) -> Benchmark:
+    """A plain benchmark.
+
+    Args:
+        framework: Name of the framework.
+        files: Location of each file by key, for example `{"files.model": "/d/net.pte"}`.
+        changes: Other fields of `Benchmark`.
+    """
+    entries = tuple(
+        ModelFile(key=key, filename=Path(location).name, location=location, origin=HERE)
+        for key, location in (files or {}).items()
+    )
+    plain = Benchmark(
+        id=0,
+        model=Model(name="contract", format="any"),
+        identifier="contract",
+        metric="delay",
+        framework=framework,
+        files=entries,
+        origin=HERE,
+        digest="0" * 64,
+    )
+    return plain.model_copy(update=changes)
