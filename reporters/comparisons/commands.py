@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core.build import BuildInfo
-from harness.core.comparison import Comparison, Parameters
+from harness.core.comparison import Parameters
 from harness.core.metric import LATENCY
 from harness.core.result import Result
 
 
 def again(result: Result) -> str:
-    """The command that measures what this result is of once more; programs that were given are named by a stand-in."""
+    """The command that measures what this result is of once more; programs that were given are named by a stand-in.
+
+    Empty where no command could name both sides.
+    """
     comparison = result.comparison
-    if comparison is None:
+    sides = _sides(comparison.control, result.build) if comparison and result.build else []
+    if comparison is None or not sides:
         return ""
     metric = [] if comparison.metric in {"", LATENCY} else ["--metric", comparison.metric]
     platform = [] if result.device is None or result.device.platform == "host" else ["-p", result.device.platform]
     operators = ["--operators"] if result.benchmark.operators else []
-    words = ["-b", result.benchmark.specification, *platform, *_sides(comparison, result.build), *metric, *operators]
+    words = ["-b", result.benchmark.specification, *platform, *sides, *metric, *operators]
     return shlex.join(["harness", "compare", *words, *_decide(comparison.parameters)])
+
+
+def again_for_all(results: Sequence[Result]) -> list[str]:
+    """The commands that measure all of them once more, each once."""
+    return list(dict.fromkeys(command for result in results if (command := again(result))))
 
 
 def recompute(place: Path) -> str:
@@ -28,16 +38,19 @@ def recompute(place: Path) -> str:
     return shlex.join(["harness", "compare", "--from", str(place)])
 
 
-def _sides(comparison: Comparison, treatment: BuildInfo | None) -> list[str]:
-    control = comparison.control
-    kind = control.source.partition(":")[0]
-    if treatment is None or control.source != treatment.source:
-        return []
-    if kind in {"installed", "none"}:
+def _sides(control: BuildInfo, treatment: BuildInfo) -> list[str]:
+    """The flags that name them; none where flags cannot."""
+    builds = {"control": control, "treatment": treatment}
+    kinds = {name: build.source.partition(":")[0] for name, build in builds.items()}
+    if set(kinds.values()) <= {"installed", "none"}:
         return ["--self_check"]
-    if kind == "prebuilt":
-        return ["--control-program", "CONTROL", "--treatment-program", "TREATMENT"]
-    return ["--source", control.source, "--control", control.commit, "--treatment", treatment.commit]
+    sources = {build.source for name, build in builds.items() if kinds[name] != "prebuilt"}
+    if len(sources) > 1 or sources & {"installed", "none"}:
+        return []
+    words = [word for source in sources for word in ("--source", source)]
+    for name, build in builds.items():
+        words += [f"--{name}-program", name.upper()] if kinds[name] == "prebuilt" else [f"--{name}", build.commit]
+    return words
 
 
 def _decide(parameters: Parameters) -> list[str]:
@@ -64,4 +77,4 @@ def _decide(parameters: Parameters) -> list[str]:
 
 
 def _word(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
+    return value if isinstance(value, str) else f"{value:.15g}"

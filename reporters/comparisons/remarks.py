@@ -37,6 +37,12 @@ def why(result: Result, compared: int) -> str:
     return comparison.reason
 
 
+def reasons(result: Result, compared: int) -> str:
+    """What made the verdict (see `why`), and what it rests on less."""
+    lost = lost_pairs(result.comparison) if result.comparison else ""
+    return "; ".join(filter(None, (why(result, compared), lost)))
+
+
 def lost_pairs(comparison: Comparison) -> str:
     """That pairs were lost, where some were."""
     if not comparison.voided:
@@ -88,6 +94,15 @@ def rules(parameters: Parameters) -> list[tuple[str, str]]:
     if parameters.precision is not None:
         found.append(("goes on until the difference is known to", f"± {percent(parameters.precision)}"))
     return [*found, ("seed of the coin", str(parameters.seed))]
+
+
+def rules_of_all(results: Sequence[Result]) -> list[tuple[tuple[str, str], ...]]:
+    """How they were decided (see `rules`), once for all that share it."""
+    return list(dict.fromkeys(tuple(rules(one.parameters)) for one in measured(results)))
+
+
+WEIGHTS: Final = ("evidence against", "is", "refutes at")
+"""What the columns of `weights` are called."""
 
 
 def weights(comparison: Comparison) -> list[tuple[str, str, str]]:

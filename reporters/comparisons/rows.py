@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from harness.core.build import BuildInfo
+from harness.core.comparison import Comparison
 from harness.core.result import Result
 from reporters.comparisons.shares import signed, span
 from reporters.comparisons.standing import Standing, standing
@@ -14,6 +15,10 @@ from reporters.figures import quantity
 
 _HASH: Final = 40
 """Characters from which on a commit is a hash, of which twelve are told (as `harness.core.commit.Commit.short`)."""
+
+
+LAUNCHES: Final = ("launches", "control", "treatment", "difference")
+"""What the columns of `launches` are called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,15 @@ def row(result: Result) -> Row:
         pairs=str(len(comparison.pairs)),
         time=quantity(comparison.seconds, "s"),
     )
+
+
+def launches(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+    """The five statistics of the launches under `LAUNCHES`; nothing without pairs."""
+    unit = comparison.unit
+    return [
+        (one.name, quantity(one.control, unit), quantity(one.treatment, unit), signed(one.difference))
+        for one in figures(comparison)
+    ]
 
 
 def control_name(result: Result) -> str:

@@ -9,13 +9,11 @@ from typing import Final
 from harness.core.comparison import Comparison
 from harness.core.result import Result
 from reporters.branch import branch
-from reporters.comparisons.commands import again, recompute
-from reporters.comparisons.remarks import false_discoveries, lost_pairs, measured, rules, weights, why
-from reporters.comparisons.rows import row
+from reporters.comparisons.commands import again_for_all, recompute
+from reporters.comparisons.remarks import WEIGHTS, false_discoveries, measured, reasons, rules_of_all, weights
+from reporters.comparisons.rows import LAUNCHES, launches, row
 from reporters.comparisons.shares import signed
 from reporters.comparisons.standing import headline, separate, standing
-from reporters.comparisons.trajectory import figures
-from reporters.figures import quantity
 from reporters.html.elements import definitions, escape, figure_table, listed, wide_table
 from reporters.html.picture import picture, reach, span
 from reporters.html.style import STYLE
@@ -116,16 +114,6 @@ def _cell(column: Column, number: int, *, linked: bool) -> str:
 def _behind(result: Result, comparison: Comparison, number: int, compared: int, run: Run) -> str:
     """What stands behind one verdict."""
     told = row(result)
-    statistics = [
-        (
-            one.name,
-            quantity(one.control, comparison.unit),
-            quantity(one.treatment, comparison.unit),
-            signed(one.difference),
-        )
-        for one in figures(comparison)
-    ]
-    sentence = "; ".join(filter(None, (why(result, compared), lost_pairs(comparison))))
     summary = [
         f"<h3>{escape(f'{told.model}/{told.identifier}')}</h3>",
         f'<span class="badge">{escape(told.verdict)}</span>',
@@ -136,11 +124,11 @@ def _behind(result: Result, comparison: Comparison, number: int, compared: int, 
     parts = [
         f'<article class="{told.standing.slug}" id="b{number}">',
         f"<header>{''.join(summary)}</header>",
-        f"<p>{escape(sentence)}</p>",
+        f"<p>{escape(reasons(result, compared))}</p>",
         picture(comparison),
         '<div class="numbers">',
-        figure_table(("launches", "control", "treatment", "difference"), statistics),
-        figure_table(("evidence against", "is", "refutes at"), weights(comparison)),
+        figure_table(LAUNCHES, launches(comparison)),
+        figure_table(WEIGHTS, weights(comparison)),
         "</div>",
         f"<pre>{escape(recompute(run.tree / branch(result)))}</pre>",
         "</article>",
@@ -150,8 +138,7 @@ def _behind(result: Result, comparison: Comparison, number: int, compared: int, 
 
 def _decided(results: Sequence[Result]) -> Iterator[str]:
     """How it was decided, and how to do it again; once for all that share it."""
-    said = dict.fromkeys(tuple(rules(one.parameters)) for one in measured(results))
-    commands = dict.fromkeys(command for result in results if (command := again(result)))
+    said, commands = rules_of_all(results), again_for_all(results)
     if said:
         yield "<h2>How it was decided</h2>"
     yield from map(definitions, said)

@@ -8,13 +8,10 @@ from collections.abc import Iterator, Sequence
 from harness.core.comparison import Comparison
 from harness.core.result import Result
 from reporters.branch import branch
-from reporters.comparisons.commands import again, recompute
-from reporters.comparisons.remarks import lost_pairs, measured, rules, weights, why
-from reporters.comparisons.rows import row
-from reporters.comparisons.shares import signed
+from reporters.comparisons.commands import again_for_all, recompute
+from reporters.comparisons.remarks import WEIGHTS, measured, reasons, rules_of_all, weights
+from reporters.comparisons.rows import LAUNCHES, launches, row
 from reporters.comparisons.standing import headline, separate
-from reporters.comparisons.trajectory import figures
-from reporters.figures import quantity
 from reporters.markdown.picture import picture
 from reporters.markdown.text import escape, fenced, table
 from reporters.run_page import Run
@@ -59,21 +56,12 @@ def _behind(result: Result, comparison: Comparison, compared: int, run: Run) -> 
     """What stands behind one verdict, folded away."""
     told = row(result)
     name = f"{told.mark} {told.model}/{told.identifier}: {told.verdict}, {told.difference} ({told.interval})"
-    statistics = [
-        (
-            one.name,
-            quantity(one.control, comparison.unit),
-            quantity(one.treatment, comparison.unit),
-            signed(one.difference),
-        )
-        for one in figures(comparison)
-    ]
     parts = [
         f"<details><summary>{html.escape(name)}</summary>",
-        escape("; ".join(filter(None, (why(result, compared), lost_pairs(comparison))))),
+        escape(reasons(result, compared)),
         fenced(picture(comparison)),
-        table(("launches", "control", "treatment", "difference"), statistics, (False, True, True, True)),
-        table(("evidence against", "is", "refutes at"), weights(comparison), (False, True, True)),
+        table(LAUNCHES, launches(comparison), (False, True, True, True)),
+        table(WEIGHTS, weights(comparison), (False, True, True)),
         fenced(recompute(run.tree / branch(result)), "sh"),
         "</details>",
     ]
@@ -82,8 +70,7 @@ def _behind(result: Result, comparison: Comparison, compared: int, run: Run) -> 
 
 def _decided(results: Sequence[Result]) -> Iterator[str]:
     """How it was decided, and how to do it again; once for all that share it."""
-    said = dict.fromkeys(tuple(rules(one.parameters)) for one in measured(results))
-    commands = dict.fromkeys(command for result in results if (command := again(result)))
+    said, commands = rules_of_all(results), again_for_all(results)
     if said:
         yield "## How it was decided"
     for one in said:

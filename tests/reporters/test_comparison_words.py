@@ -225,6 +225,34 @@ def test_the_command_names_both_sides(source: str, words: str) -> None:
     assert command == f"harness compare -b specifications/models/mv2.json -p android {words} --seed 7"
 
 
+@pytest.mark.parametrize(
+    ("control", "treatment", "words"),
+    [
+        ("prebuilt", "git:/src", "--source git:/src --control-program CONTROL --treatment 1.5"),
+        ("git:/src", "prebuilt", "--source git:/src --control 1.4 --treatment-program TREATMENT"),
+        ("git:/src", "hg:/src", None),
+        ("installed", "git:/src", None),
+    ],
+)
+def test_sides_from_two_places_are_both_named_or_there_is_no_command(
+    control: str, treatment: str, words: str | None
+) -> None:
+    made = compared("a", made_pairs(0.0, 8), treatment=BuildInfo(source=treatment, commit="1.5"))
+    assert made.comparison is not None
+    comparison = made.comparison.model_copy(update={"control": BuildInfo(source=control, commit="1.4")})
+    command = again(made.model_copy(update={"comparison": comparison}))
+    assert command == (f"harness compare -b specifications/models/mv2.json {words} --seed 7" if words else "")
+
+
+def test_without_a_build_of_the_treatment_there_is_no_command() -> None:
+    assert again(compared("a", made_pairs(0.0, 8)).model_copy(update={"build": None})) == ""
+
+
+def test_the_command_repeats_large_budgets_to_the_last_digit() -> None:
+    made = compared("a", made_pairs(0.0, 8), parameters=Parameters(seed=1, max_pairs=1234567, margin=0.01234567))
+    assert "--margin 0.01234567 --pairs 1234567 " in again(made)
+
+
 def test_commands_use_flags_that_exist(flags_of_compare: set[str]) -> None:
     every = Parameters(
         seed=1, alpha=0.02, beta=0.02, margin=0.02, tail_margin=0.02, max_pairs=2, max_seconds=2, precision=0.02,

@@ -43,7 +43,7 @@ def _fill(spool: Spool, *uids: str) -> None:
 
 
 def _drain(spool: Spool, deliver: Callable[[str, bytes, float], Answer], total_s: float = math.inf) -> FlushOutcome:
-    return spool.drain(deliver, each_s=1.0, total_s=total_s)
+    return spool.drain(deliver, each_s=60.0, total_s=total_s)
 
 
 def test_an_entry_is_there_whole_before_it_is_sent(spool: Spool) -> None:
