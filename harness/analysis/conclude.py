@@ -17,7 +17,7 @@ from harness.core.files import CachedFile
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import ENERGY, LATENCY, Metric
 from harness.core.note import Note
-from harness.core.result import BenchmarkInfo, FileInfo, Outcome, Result
+from harness.core.result import BenchmarkInfo, FileInfo, Launch, Outcome, Result
 
 _SILENT = "the program ended well but reported no number"
 _NO_OPERATORS = "operators_unavailable"
@@ -62,6 +62,8 @@ def conclude(
             notes = [note for note in notes if note.code != missing.code]  # it is said once
         elif not elsewhere and not _reported(metrics, job.benchmark):
             outcome, reason, hint = Outcome.FAILED, _silence(notes), _SILENT_HINT
+        elif not elsewhere and (silent := _silent_launches(measurement, job.benchmark)):
+            outcome, reason, hint = Outcome.FAILED, _silent_in(silent, measurement.launches), _SILENT_HINT
         elif (lost := _lost(metrics, notes, known)) is not None:
             outcome, reason, hint = Outcome.FAILED, lost.message, lost.hint
         else:
@@ -131,6 +133,25 @@ def _reported(metrics: Sequence[Metric], benchmark: Benchmark) -> bool:
     """Whether there is a number for which it was run: energy is the harness's own, and none of the program's."""
     about_energy = benchmark.metric == POWER
     return any(metric.summary and (about_energy or metric.metric != ENERGY) for metric in metrics)
+
+
+def _silent_launches(measurement: Measurement, benchmark: Benchmark) -> list[int]:
+    """Launches that ended well, count, and said nothing: what the others said is a choice of the program's launches."""
+    if benchmark.metric == POWER:
+        return []
+    return [
+        launch.index
+        for launch, said in zip(measurement.launches, measurement.observations, strict=False)
+        if launch.discarded is None
+        and launch.outcome is Outcome.OK
+        and all(observation.metric == ENERGY for observation in said)
+    ]
+
+
+def _silent_in(silent: Sequence[int], launches: Sequence[Launch]) -> str:
+    which = ", ".join(str(index + 1) for index in silent[:4])
+    more = f" and {len(silent) - 4} more" if len(silent) > 4 else ""
+    return f"launch{'es' if len(silent) > 1 else ''} {which}{more} of {len(launches)} ended well and reported nothing"
 
 
 def _missing_energy(metrics: Sequence[Metric], notes: Sequence[Note], benchmark: Benchmark) -> Note | None:

@@ -54,8 +54,8 @@ def judge(metrics: Sequence[Metric], launches: Sequence[Launch], cores: int) -> 
         cores: CPUs of the device, for states that do not say of how many their `busy` is a share.
 
     Returns:
-        Notes `few_samples`, `noisy`, `warming_up`, `slowing_down`, `throttled`, `frequency`, `hot`, `busy` and
-        `spoilt_by_heat`.
+        Notes `impossible`, `few_samples`, `noisy`, `warming_up`, `slowing_down`, `throttled`, `frequency`, `hot`,
+        `busy` and `spoilt_by_heat`.
     """
     main = main_metric(metrics)
     if main is None or not main.timed:
@@ -63,9 +63,21 @@ def judge(metrics: Sequence[Metric], launches: Sequence[Launch], cores: int) -> 
     with np.errstate(
         over="ignore", invalid="ignore"
     ):  # `harness.analysis.noise` knows what leaves the range of doubles
-        about_samples = (*_few_samples(main), *_noisy(main), *_trending(main))
+        about_samples = (*_impossible(main), *_few_samples(main), *_noisy(main), *_trending(main))
     counting = [launch for launch in launches if launch.discarded is None]
     return (*about_samples, *_heated(counting), *_busy(counting, cores), *_spoilt(launches))
+
+
+def _impossible(metric: Metric) -> Iterator[Note]:
+    wrong = [sample for sample in metric.samples or (metric.median or 1.0,) if sample <= 0]
+    if wrong:
+        yield Note(
+            code="impossible",
+            message=f"{metric.name} was {wrong[0]:g} {metric.unit} in {len(wrong)} of {max(1, len(metric.samples))} "
+            "samples: no time, and no rate, is zero or less",
+            hint="look at how the program takes the time: the clock may have been set, or is too coarse",
+            trust=False,
+        )
 
 
 def _few_samples(metric: Metric) -> Iterator[Note]:

@@ -198,7 +198,12 @@ def _words(name: str) -> set[str]:
     return {word.lower() for word in whole} | (humps - {"map"})
 
 
-_NANOSECONDS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9}
+_NANOSECONDS = {
+    **dict.fromkeys(("ns", "nsec", "nanoseconds"), 1.0),
+    **dict.fromkeys(("us", "µs", "μs", "usec", "microseconds"), 1e3),
+    **dict.fromkeys(("ms", "msec", "milliseconds"), 1e6),
+    **dict.fromkeys(("s", "sec", "seconds"), 1e9),
+}
 
 
 def convert(value: float, unit: str, to: str) -> float | None:

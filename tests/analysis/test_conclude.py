@@ -60,6 +60,13 @@ def test_a_metric_that_is_lost_in_one_launch_is_a_failure() -> None:
     assert concluded(LATENCY % 1, LATENCY % "fast").outcome is Outcome.FAILED
 
 
+def test_a_launch_that_ends_well_and_says_nothing_is_a_failure_whatever_the_others_said() -> None:
+    result = concluded(LATENCY % 1, "", LATENCY % 1)
+    assert result.outcome is Outcome.FAILED
+    assert result.reason == "launch 2 of 3 ended well and reported nothing"
+    assert result.metric("NET latency") is not None
+
+
 @pytest.mark.parametrize("garbage", ["PyTorchObserver {garbage", 'PyTorchObserver {"value": 3}'])
 def test_something_unreadable_without_any_latency_is_a_failure(garbage: str) -> None:
     assert concluded(f"{CONV % 3}\n{garbage}").outcome is Outcome.FAILED

@@ -213,9 +213,15 @@ def test_without_a_timed_metric_nothing_is_judged() -> None:
 
 
 def test_zero_and_enormous_samples_are_judged_without_a_warning() -> None:
-    assert notes_on([[0.0] * 10] * 2) == ()
-    assert codes(notes_on([[-1.7e308, 1.7e308] * 5, [1.7e308] * 10])) == ["noisy"]
+    assert codes(notes_on([[0.0] * 10] * 2)) == ["impossible"]
+    assert codes(notes_on([[-1.7e308, 1.7e308] * 5, [1.7e308] * 10])) == ["impossible", "noisy"]
     assert math.isinf(within_launches(metric_of([[-1.0, 0.0, 1.0]])))
+
+
+def test_a_time_that_is_not_above_zero_takes_the_trust_away() -> None:
+    (note,) = notes_on([[2.0, 2.0, -123.0, 2.0, 2.0]] * 2)[:1]
+    assert (note.code, note.trust) == ("impossible", False)
+    assert "was -123 ms in 2 of 10 samples" in note.message
 
 
 def test_throttling_takes_the_trust_away() -> None:
