@@ -193,7 +193,7 @@ class Contest:
 
     def _found(self) -> Conclusion:
         """What the pairs say, as far as they speak for all launches."""
-        return doubted(conclude(self.judge), self._losses().doubt)
+        return doubted(conclude(self.judge), self._losses().doubt or self._launches.uneven)
 
     def _usable(self, remembered: Remembered | None) -> Remembered | None:
         """What was remembered, unless its figures are others than are asked for now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 
@@ -16,9 +17,13 @@ from harness.core.result import Report, Result
 from harness.display import PlainDisplay
 from harness.flows.reporting import Reporting
 from harness.flows.requests import decided_by
+from harness.run.pairs import UNEVEN
 from harness.run.voids import LOST_LAUNCHES
 from reporters.canonical import RESULT_FILE, load
 from reporters.screen import Screen
+
+_DOUBTS: Final = frozenset({*LOST_LAUNCHES, UNEVEN})
+"""Codes of notes that speak against `no change`, whatever the pairs say."""
 
 
 def show(place: Path, decide: Mapping[str, object], console: Console) -> ExitCode:
@@ -51,7 +56,7 @@ def _again(result: Result, decide: Mapping[str, object]) -> Result:
     if comparison is None or not (result.ok or comparison.identical):
         return result  # what failed stays failed: its pairs are not all there were
     parameters = decided_by({**comparison.parameters.model_dump(), **decide})
-    doubt = next((note.message for note in result.notes if note.code in LOST_LAUNCHES and not note.trust), None)
+    doubt = next((note.message for note in result.notes if note.code in _DOUBTS and not note.trust), None)
     return result.model_copy(update={"comparison": recompute(comparison, parameters, doubt=doubt)})
 
 

@@ -37,6 +37,12 @@ _FAILING_SHARE = 0.2
 _HOT_IN_A_ROW = 20
 """Heat is no fault of a build, and passes; a device that stays hot cannot be measured on."""
 
+_MANY_MORE = 2
+"""Times as many samples: programs that run for a given time differ by as much as they differ in speed, and no more."""
+
+UNEVEN = "unequal_samples"
+"""Code of the note that the launches of both sides told different numbers of samples."""
+
 Statistics = Callable[[Sequence[float]], tuple[float, ...]]
 
 
@@ -114,6 +120,7 @@ class PairedLaunches:
         self.lost_s = 0.0
         """Device time of launches that are part of no pair: of warming up, and of voided pairs."""
         self._unequal: tuple[Note, ...] = ()
+        self._uneven: Note | None = None
         self.operators: OperatorMedians | None = None
         """Of the last pair, where they are timed."""
 
@@ -137,6 +144,11 @@ class PairedLaunches:
             self.metric, self.unit = chosen.name, self.unit or chosen.unit
             tuned = _tuned(arm.job.benchmark, launch, chosen, observations)
         self._launch_as = tuned
+
+    @property
+    def uneven(self) -> str | None:
+        """That one side told many more samples than the other, in words: then figures of the same name are none."""
+        return self._uneven.message if self._uneven else None
 
     @property
     def doubt(self) -> str | None:
@@ -180,6 +192,8 @@ class PairedLaunches:
             figures[side] = found
         self._hot_in_a_row = 0
         self._unequal = _unequal(seen["control"].launch, seen["treatment"].launch)
+        counts = {side: len(self._samples(one.observations)) for side, one in seen.items()}
+        self._uneven = self._uneven or _uneven(counts["control"], counts["treatment"])
         if self._launch_as.operators:
             medians = {side: operator_medians(one.observations) for side, one in seen.items()}
             self.operators = OperatorMedians(pair=index, control=medians["control"], treatment=medians["treatment"])
@@ -199,7 +213,8 @@ class PairedLaunches:
         Raises:
             BenchmarkFailed: One of them failed.
         """
-        for note in (*self._voids.notes(self.next_index - self._first), *self._unequal):
+        uneven = (self._uneven,) if self._uneven else ()
+        for note in (*self._voids.notes(self.next_index - self._first), *self._unequal, *uneven):
             self._arms["treatment"].note(note)
         for arm in self._arms.values():
             arm.end()
@@ -232,6 +247,10 @@ class PairedLaunches:
         sampled = [one for one in observations if values(one) and (self.metric is None or one.name == self.metric)]
         return next((one for one in sampled if one.name == LATENCY), sampled[0] if sampled else None)
 
+    def _samples(self, observations: Sequence[Observation]) -> tuple[float, ...]:
+        chosen = self._chosen(observations)
+        return values(chosen) if chosen is not None else ()
+
     def _figures(self, observations: Sequence[Observation]) -> tuple[float, ...] | None:
         """The statistics of one launch in the unit of the first; None where it said nothing that can be compared."""
         chosen = self._chosen(observations)
@@ -241,6 +260,18 @@ class PairedLaunches:
         if factor is None or min(values(chosen)) <= 0:
             return None
         return self._statistics([value * factor for value in values(chosen)])
+
+
+def _uneven(control: int, treatment: int) -> Note | None:
+    """That a launch of one side told many more samples than one of the other, if so.
+
+    A program that tells its best iterations only, or one figure for all, looks faster than it is.
+    """
+    if max(control, treatment) < _MANY_MORE * min(control, treatment):
+        return None
+    message = f"a launch of the control told {control} samples, one of the treatment {treatment}"
+    hint = "figures of so different launches cannot be compared: let both tell every iteration"
+    return Note(code=UNEVEN, message=message, hint=hint, trust=False)
 
 
 def values(observation: Observation) -> tuple[float, ...]:
