@@ -53,6 +53,9 @@ _OF_A_COMMIT = frozenset({"treatment", "source", "repo_dir", "branch"})
 _OF_BUILDS = frozenset({"repo", "remote_repository", "frameworks_dir", "exec_dir"})
 """Flags that name one commit, and how to get and build it."""
 
+_COMMITS = frozenset({"--commit", "--base-commit", "--control", "--treatment"})
+"""Flags that take names of commits, `-` reads them from standard input."""
+
 _CONTINUOUS = frozenset({"--interval", "--commit-file", "--status-file", "--step", "--regression", "--platforms"})
 """Flags of FAI-PEP's continuous mode."""
 
@@ -70,7 +73,7 @@ def spelled(tokens: Sequence[str]) -> list[str]:
     classes = (RunOptions, CompareOptions, PlaceOptions, WatchOptions)
     known = {field.name for options in classes for field in dataclasses.fields(options)}
     known |= {name.replace("-", "_") for name in (*_OTHER_NAMES, *FAI_PEP_ELSEWHERE)}
-    return [_spelled(token, known) for token in tokens]
+    return _with_standard_input([_spelled(token, known) for token in tokens])
 
 
 def refuse_elsewhere(tokens: Sequence[str]) -> None:
@@ -210,6 +213,7 @@ def wish(options: RunOptions, sides: CompareOptions) -> Wish:
     from harness.flows.requests import Programs, Wish
 
     _refuse_sides_of_self_check(sides)
+    _refuse_empty_names(sides)
     control = _given(sides.control_program, sides.control)
     treatment = _given(sides.treatment_program, sides.treatment)
     if options.info is not None and (told := info.read(options.info)).control is not None:
@@ -264,6 +268,13 @@ def _refuse_sides_of_self_check(sides: CompareOptions) -> None:
         )
 
 
+def _refuse_empty_names(sides: CompareOptions) -> None:
+    """An empty variable of a script is no wish for the default."""
+    for flag in _SIDES:
+        if getattr(sides, flag) == "":
+            raise UsageError(f"--{flag} is empty", hint="name something, or leave the flag out for its default")
+
+
 def _given(programs: tuple[str, ...] | None, name: str | None) -> str | Programs | None:
     if not programs:
         return name
@@ -271,6 +282,17 @@ def _given(programs: tuple[str, ...] | None, name: str | None) -> str | Programs
     from harness.typed_values import programs_of
 
     return Programs(programs_of(programs))
+
+
+def _with_standard_input(tokens: Sequence[str]) -> list[str]:
+    """`--commit -` as one word: a lone dash would be taken for the next flag."""
+    joined: list[str] = []
+    for token in tokens:
+        if token == "-" and joined and joined[-1] in _COMMITS:  # noqa: S105 - a word of a command line
+            joined[-1] += "=-"
+        else:
+            joined.append(token)
+    return joined
 
 
 def _spelled(token: str, known: set[str]) -> str:

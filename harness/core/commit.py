@@ -66,6 +66,7 @@ class Source(Protocol):
 
         Raises:
             BuildFailed: It cannot be had whole; nothing half-made is left.
+            EnvironmentProblem: Network or disk stood in the way: that says nothing about the commit.
         """
 
 
