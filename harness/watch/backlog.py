@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
@@ -17,6 +18,13 @@ _MOST_TRIED: Final = 200
 @runtime_checkable
 class Parting(Source, Protocol):
     """A source in which lines of development part."""
+
+    def main(self) -> Commit:
+        """The newest commit of the main branch, its remote's included.
+
+        Raises:
+            UsageError: There is no such branch.
+        """
 
     def merge_base(self, one: Commit, other: Commit) -> Commit:
         """Where they parted.
@@ -58,13 +66,21 @@ class Arrivals:
     parted: Commit | None = None
 
 
-def newest_of(source: Source, names: Sequence[str]) -> Commit:
+def newest_of(source: Source, names: Sequence[str], *, main: bool = False) -> Commit:
     """The commit that the first of several names leads to: `origin/main`, else `main`.
+
+    Args:
+        source: Where commits come from.
+        names: Most wanted first.
+        main: Whether the main branch, where there is one, comes before all of them.
 
     Raises:
         UsageError: None of them does.
         EnvironmentProblem: The source cannot be read.
     """
+    if main and isinstance(source, Parting):
+        with contextlib.suppress(UsageError):
+            return source.main()
     *others, last = names
     for name in others:
         try:

@@ -29,12 +29,14 @@ class Branch:
         names: Names of the newest commit, most wanted first: `origin/main`, `main`; for releases `latest`.
         choice: Which commits are measured.
         begin: Name of the commit after which the first start begins; None begins with the newest.
+        main: Whether the main branch of the source, where it has one, comes before the names.
     """
 
     source: Source
     names: tuple[str, ...]
     choice: Choice = field(default_factory=Choice)
     begin: str | None = None
+    main: bool = False
 
 
 class Following:
@@ -89,12 +91,13 @@ class Following:
 
     def _take(self) -> None:
         self._branch.source.fetch()
-        tip = newest_of(self._branch.source, self._branch.names)
+        tip = newest_of(self._branch.source, self._branch.names, main=self._branch.main)
         place = self._state.notebook.read(Place)
         cursor = place.cursor if place is not None else self._begin()
         known = [entry.commit for entry in self._state.commits.newest(_KNOWN)]
         found = arrivals(self._branch.source, cursor, tip, known)
-        quiet = place is not None and place.tip == tip.id
+        last_look = self._rhythm is None
+        quiet = last_look or (place is not None and place.tip == tip.id)
         if cursor is None or (found.rewritten and found.parted is None):
             taken = [(commit, Progress.WAITING, "") for commit in found.commits]
         else:
