@@ -9,12 +9,12 @@ import base64
 import math
 import time
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from pydantic import SecretStr
 
 from harness import __version__
+from harness.core.refusals import cause, is_final, status_line
 from reporters.destination import TOKEN_VARIABLE, Target
 from reporters.spool import Answer, Fate
 
@@ -26,9 +26,6 @@ _PAUSES_S: Final = (0.2, 0.8)
 
 _LEAST_S: Final = 0.5
 """An attempt gets at least so long, also when waiting for other processes took all the time."""
-
-_KEEP: Final = frozenset({401, 403, 408, 429})
-"""4xx that say nothing against the result; another token or a later hour mends them."""
 
 _FULL_STOP: Final = frozenset({401, 403, 429})
 """Answers that the next result would get too."""
@@ -91,7 +88,7 @@ class Endpoint:
         except requests.Timeout:
             return self._silent(f"did not answer within {answer_s:.1f} s"), False
         except requests.RequestException as error:
-            return self._silent(f"cannot be reached: {_cause(error)}"), True
+            return self._silent(f"cannot be reached: {cause(error, 'the connection was cut')}"), True
 
     def _authorise(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         """Put our credentials in, and by being there keep those of ~/.netrc out."""
@@ -104,12 +101,11 @@ class Endpoint:
     def _judge(self, status: int, said: str) -> Answer:
         if 200 <= status < 300:
             return Answer(Fate.SENT)
-        reason = f"{self.target.shown} answered {_status_line(status)}" + (f": {said}" if said else "")
+        reason = f"{self.target.shown} answered {status_line(status)}" + (f": {said}" if said else "")
         if status in (401, 403) and self.token is None and self.target.login is None:
             reason += f" (there is no token: set {TOKEN_VARIABLE})"
-        refused = 400 <= status < 500 and status not in _KEEP
         blocked = status in _FULL_STOP or status < 400
-        return Answer(Fate.REFUSED if refused else Fate.KEPT, reason, blocked=blocked)
+        return Answer(Fate.REFUSED if is_final(status) else Fate.KEPT, reason, blocked=blocked)
 
     def _silent(self, what: str) -> Answer:
         return Answer(Fate.KEPT, f"{self.target.shown} {what}", blocked=True, unreachable=True)
@@ -141,20 +137,3 @@ class Endpoint:
 def _basic(login: SecretStr) -> str:
     """`user:password` as RFC 7617 sends it."""
     return base64.b64encode(login.get_secret_value().encode()).decode()
-
-
-def _status_line(status: int) -> str:
-    try:
-        return f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return str(status)
-
-
-def _cause(error: BaseException) -> str:
-    """The operating system's words for it. The library's quote the URL with its query."""
-    link: BaseException | None = error
-    while link is not None:
-        if isinstance(link, OSError) and link.strerror:
-            return link.strerror
-        link = link.__cause__ or link.__context__
-    return "the connection was cut"

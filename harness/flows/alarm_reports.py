@@ -103,9 +103,9 @@ class AlarmReports:
             why=alarm.why,
             series=tuple(self._series(alarm)),
             operators=tuple(_operators(verified)),
-            command=self._command(alarm),
+            command=self._command(alarm, str(verified.get("platform") or self._settings.platform)),
             discovery=Discovery(time=alarm.opened, harness=harness.__version__, host=socket.gethostname()),
-            results=(str(self._settings.local_reporter),),
+            results=(str(self._settings.local_reporter.resolve()),),
         )
 
     def _candidates(self, alarm: Alarm) -> Iterator[Candidate]:
@@ -157,14 +157,14 @@ class AlarmReports:
                 verdict=point.verdict,
             )
 
-    def _command(self, alarm: Alarm) -> str:
-        """What measures the change again, wherever it is typed."""
+    def _command(self, alarm: Alarm, platform: str) -> str:
+        """What measures the change again on its device, wherever it is typed."""
         files = [str(file.resolve()) for file in self._settings.benchmark_file]
         sign, title = alarm.sign, str(alarm.document.get("title", ""))
         words = ["harness", "compare", "-b", *files, *sources(self._wish), "--control", sign.first]
         words += ["--treatment", sign.last, "--only", title, *measured(self._wish, self._settings)]
-        if self._settings.platform != "host":
-            words += ["-p", self._settings.platform, "-d", sign.device]
+        if platform != "host":
+            words += ["-p", platform, "-d", sign.device]
         return shlex.join(words)
 
 
@@ -173,7 +173,7 @@ def sources(wish: Wish) -> tuple[str, ...]:
     kind, _, place = (wish.source or "").partition(":")
     if kind not in {"git", "hg"}:
         return ("--source", wish.source or "")
-    folder = str(Path(place).resolve())
+    folder = str(Path(place).expanduser().resolve())
     return ("--repo_dir", folder) if kind == "git" else ("--repo", "hg", "--repo_dir", folder)
 
 

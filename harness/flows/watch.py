@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -89,7 +90,13 @@ def watch(wish: Wish, settings: Settings, watching: Watching, display: Display) 
     source = comparers[0].source
     pinned = source.resolve(wish.control) if isinstance(wish.control, str) else None
     orders = Orders(
-        branch=Branch(source, _tips(wish, comparers[0].kind), _choice(watching), _begin(wish, watching)),
+        branch=Branch(
+            source,
+            _tips(wish, comparers[0].kind),
+            _choice(watching),
+            _begin(wish, watching),
+            main=wish.branch is None,
+        ),
         controls=Controls(source, pinned),
         interval_s=watching.interval_s,
         switch=switch,
@@ -98,12 +105,18 @@ def watch(wish: Wish, settings: Settings, watching: Watching, display: Display) 
     couriers = _couriers(watching)
     with open_state(watching.state) as state, ThreadPoolExecutor(1, "build-ahead") as ahead:
         reports = AlarmReports(state, source, wish, settings)
-        doing = Doing(comparers, source, state, ahead if builds_ahead(comparers[-1].settings) else None, display)
+        may_build = leaves_alone([comparer.settings for comparer in comparers])
+        doing = Doing(comparers, source, state, ahead if may_build else None, display)
         work = Work(doing.compare, judge, doing.confirm, doing.search) if watching.alarms else Work(doing.compare)
         tally = keep_watching(orders, work, state, couriers=[reports, *couriers], say=display.say)
         return _code(
             tally, worse=any(_is_worse(state.alarms.find(alarm)) for alarm in tally.alarms), failed=doing.failed
         )
+
+
+def leaves_alone(measured: Sequence[Settings]) -> bool:
+    """Whether a compiler on this machine disturbs nothing that is measured: one platform that it does is enough."""
+    return all(map(builds_ahead, measured))
 
 
 def _refuse(wish: Wish, settings: Settings, watching: Watching) -> None:
@@ -122,12 +135,15 @@ def _begin(wish: Wish, watching: Watching) -> str | None:
 
 
 def _tips(wish: Wish, kind: str) -> tuple[str, ...]:
-    """Names of the newest commit. A remote's branch comes first: a local one is as old as the last pull."""
+    """Names of the newest commit. A remote's branch comes first: a local one is as old as the last pull.
+
+    Where no branch is named the main one is followed; these are for repositories without one.
+    """
     if kind == "releases":
         return ("latest",)
     branch = wish.branch
     if branch is None:
-        return ("origin/HEAD", "HEAD") if kind == "git" else ("default", ".")
+        return ("HEAD",) if kind == "git" else (".",)
     return (f"{wish.remote or 'origin'}/{branch}", branch) if kind == "git" else (branch,)
 
 
@@ -155,6 +171,6 @@ def _code(tally: Tally, *, worse: bool, failed: bool) -> ExitCode:
         codes.append(ExitCode.REGRESSION)
     if tally.unreachable or tally.troubled:
         codes.append(ExitCode.ENVIRONMENT)
-    if failed or tally.commits[Progress.FAILED]:
+    if failed or tally.commits[Progress.FAILED] or tally.commits[Progress.BUILD_FAILED]:
         codes.append(ExitCode.BENCHMARK_FAILED)
     return gravest(codes)

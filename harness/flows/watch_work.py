@@ -12,7 +12,7 @@ from harness.analysis.bisect.answers import Culprit, Ending, Finding
 from harness.analysis.bisect.search import Search
 from harness.core.commit import Commit, Source
 from harness.core.comparison import Comparison, Verdict
-from harness.core.errors import BenchmarkFailed, EnvironmentProblem, HarnessError
+from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, HarnessError
 from harness.core.protocols import Display
 from harness.core.result import Outcome, Result
 from harness.core.trend import ChangeKind
@@ -55,18 +55,31 @@ class Doing:
         self._build_ahead(treatment)
         self._display.say(f"{treatment.short} {treatment.subject}")
         results: list[Result] = []
+        given_up: list[BuildFailed | BenchmarkFailed] = []
         for comparer in self._comparers:
             try:
                 results.extend(comparer.compare(control, treatment, resume=True))
             except ControlFailed as error:
                 return Compared(progress=Progress.FAILED, why=error.message, control_failed=True)
+            except (BuildFailed, BenchmarkFailed) as error:
+                given_up.append(error)  # what another platform has measured is no worse for it
+        return self._compared(results, given_up, control)
+
+    def _compared(
+        self, results: Sequence[Result], given_up: Sequence[BuildFailed | BenchmarkFailed], control: Commit
+    ) -> Compared:
+        """What became of a commit whose results are all there, with the platforms on which there was no comparison."""
         points = tuple(point for result in results if (point := point_of_result(result, control.id)) is not None)
+        if given_up and not points:
+            raise given_up[0]
         failed = [result for result in results if _has_failed(result)]
-        self.failed = self.failed or bool(failed)
+        self.failed = self.failed or bool(failed or given_up)
         if not points:
             return Compared(progress=Progress.FAILED, why=(failed or results)[0].reason or "nothing was measured")
-        why = f"{len(failed)} of {len(results)} benchmarks failed: {failed[0].reason}" if failed else ""
-        return Compared(points=points, why=why)
+        said = [error.message for error in given_up]
+        if failed:
+            said.append(f"{len(failed)} of {len(results)} benchmarks failed: {failed[0].reason}")
+        return Compared(points=points, why="; ".join(said))
 
     def confirm(self, alarm: Alarm) -> Confirmation:
         """The builds around a change, held against one another."""
@@ -139,6 +152,7 @@ def _verified(result: Result, comparison: Comparison) -> Document:
     changed = [(operators[row.name], row.contribution) for row in changed_operators(comparison)]
     return {
         "device": result.device.name if result.device else "",
+        "platform": result.device.platform if result.device else "",
         "unit": comparison.unit,
         "comparison": comparison.model_dump(mode="json", exclude={"pairs", "operators"}),
         "operators": [

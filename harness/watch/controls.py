@@ -25,10 +25,12 @@ class Controls:
     Attributes:
         source: Where commits come from.
         pinned: The control of every commit; None takes the first commit of each week.
+        begin: Name of the commit after which watching began: the control of the first in a source without times.
     """
 
     source: Source
     pinned: Commit | None = None
+    begin: str | None = None
 
     def control_of(self, treatment: Commit, before: Commit | None, unusable: Set[str]) -> Commit | None:
         """What to hold a commit against: never itself, and never a later one.
@@ -38,7 +40,7 @@ class Controls:
 
         Args:
             treatment: The commit.
-            before: The commit before it, as far as the watcher knows.
+            before: The commit before it that can be built, as far as the watcher knows.
             unusable: Ids of commits that cannot be built.
 
         Returns:
@@ -50,7 +52,7 @@ class Controls:
         if self.pinned is not None:
             return None if self.pinned.id == treatment.id else self.pinned
         if treatment.time is None:
-            return before if before is not None and before.id not in unusable else None
+            return before if before is not None else self._where_it_began(treatment, unusable)
         newest = treatment
         for _ in range(_WEEKS):
             first = self._first_of_week(newest)
@@ -60,6 +62,17 @@ class Controls:
                 return found
             newest = parent
         return None
+
+    def _where_it_began(self, treatment: Commit, unusable: Set[str]) -> Commit | None:
+        """The commit after which watching began, if it is before this one."""
+        if self.begin is None:
+            return None
+        try:
+            begin = self.source.resolve(self.begin)
+            is_before = bool(self.source.between(begin, treatment))
+        except UsageError:
+            return None
+        return begin if is_before and begin.id not in unusable else None
 
     def _usable(self, first: Commit, newest: Commit, unusable: Set[str]) -> Commit | None:
         """The first that can be used of a week's commits."""

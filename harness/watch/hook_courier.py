@@ -17,7 +17,6 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -25,6 +24,7 @@ from pydantic import SecretStr
 
 from harness import __version__
 from harness.core.errors import UsageError
+from harness.core.refusals import cause, is_final, status_line
 from harness.watch.couriers import DeliveryFailed
 from harness.watch.records import News
 
@@ -35,8 +35,6 @@ SECRET_VARIABLE: Final = "HARNESS_HOOK_SECRET"  # noqa: S105 - the name of a var
 
 _CONNECT_S: Final = 10.0
 _ANSWER_S: Final = 30.0
-_LATER: Final = frozenset({401, 403, 408, 429})
-"""4xx that say nothing against the document; another secret or a later hour mends them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +67,11 @@ class HookCourier:
             ) as response:
                 status = response.status_code
         except requests.RequestException as error:
-            raise DeliveryFailed(f"{self._shown} cannot be reached: {_cause(error)}") from None
-        said = f"{self._shown} answered {_status_line(status)}"
+            why = cause(error, "no answer in time, or the connection was cut")
+            raise DeliveryFailed(f"{self._shown} cannot be reached: {why}") from None
+        said = f"{self._shown} answered {status_line(status)}"
         if not 200 <= status < 300:
-            raise DeliveryFailed(said, final=400 <= status < 500 and status not in _LATER)
+            raise DeliveryFailed(said, final=is_final(status))
         return said
 
     def _headers(self, news: News, body: bytes) -> dict[str, str]:
@@ -114,20 +113,3 @@ def hook_courier(url: str, environment: Mapping[str, str]) -> HookCourier:
 def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
     """An authentication that adds nothing."""
     return request
-
-
-def _status_line(status: int) -> str:
-    try:
-        return f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return str(status)
-
-
-def _cause(error: BaseException) -> str:
-    """The operating system's words for it. The library's quote the URL."""
-    link: BaseException | None = error
-    while link is not None:
-        if isinstance(link, OSError) and link.strerror:
-            return link.strerror
-        link = link.__cause__ or link.__context__
-    return "no answer in time, or the connection was cut"

@@ -119,13 +119,14 @@ class _Watcher:
         self._off = orders.switch.off
         self._patience = Patience(timing, self._off, say)
         rhythm = polling(orders.interval_s) if orders.interval_s is not None else None
-        self._following = Following(_beginning(orders), state, rhythm, timing, say)
+        branch = _beginning(orders)
+        self._following = Following(branch, state, rhythm, timing, say)
         self._outbox = Outbox(state, couriers, timing, self._patience, say)
         self._pursuit = Pursuit(
             state, work, couriers=names_of(couriers), timing=timing, patience=self._patience, say=say
         )
         self._taking = Taking(
-            orders.controls,
+            replace(orders.controls, begin=branch.begin),
             orders.commit_file,
             work=work,
             state=state,
@@ -163,7 +164,8 @@ class _Watcher:
                 self._rest()
 
     def _welcome(self) -> None:
-        self._state.recover(self._timing.wall())
+        for entry in self._state.recover(self._timing.wall()):
+            self._taking.give_up(entry)
         if self._state.predecessor is not None:
             text = f"taking over from {self._state.predecessor}, which did not end in order"
             self._state.notebook.happened(text, self._timing.wall())

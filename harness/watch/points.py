@@ -34,7 +34,7 @@ class Points:
 
     def series(self, benchmark: str, device: str, metric: str) -> Series:
         """Everything measured of one metric of one benchmark on one device."""
-        where = "WHERE benchmark = ? AND device = ? AND metric = ? ORDER BY number"
+        where = "WHERE benchmark = ? AND device = ? AND metric = ? ORDER BY one.position, number"
         found = self._placed(where, benchmark, device, metric)
         return Series(benchmark=benchmark, device=device, metric=metric, points=tuple(found))
 

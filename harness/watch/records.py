@@ -103,9 +103,9 @@ class Placed(Value):
 
 
 class Series(Value):
-    """The points of one benchmark on one device, in the order of measurement.
+    """The points of one benchmark on one device, in the order of commits.
 
-    That is the order of commits, but for those measured again, which have several points.
+    Commits that were measured again have several points, in the order of measurement.
     """
 
     benchmark: str

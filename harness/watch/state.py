@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,10 +14,10 @@ from harness.watch.database import Database
 from harness.watch.letters import Letters
 from harness.watch.notebook import Notebook
 from harness.watch.points import Points
-from harness.watch.records import Progress
+from harness.watch.records import Entry, Progress
 
 MOST_KILLS: Final = 3
-"""A commit with which the harness was killed so often is given up: it may well be what kills it."""
+"""A commit with which the harness was killed so often is given up."""
 
 
 class State:
@@ -50,17 +50,24 @@ class State:
         """All changes of the context, or none."""
         return self._database.transaction()
 
-    def recover(self, time: float) -> None:
-        """Deal with what a killed watcher left: what ran waits again. Nothing of it was counted."""
+    def recover(self, time: float) -> Sequence[Entry]:
+        """Deal with what a killed watcher left: what ran waits again. Nothing of it was counted.
+
+        Returns:
+            The commits that are given up, because they may well be what kills it.
+        """
+        given_up = []
         for entry in self.commits.abandoned():
             with self.transaction():
                 if entry.attempts >= MOST_KILLS:
+                    given_up.append(entry)
                     why = f"the harness was killed {entry.attempts} times while it measured this commit"
                     self.commits.finish(entry, Progress.FAILED, why, time)
                 else:
                     self.commits.release(entry, counts=True)
                     why = "the harness was killed while it measured this commit; it is done again"
                 self.notebook.happened(f"{entry.commit.short}: {why}", time)
+        return given_up
 
 
 @contextlib.contextmanager

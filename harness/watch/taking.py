@@ -92,6 +92,11 @@ class Taking:
         self._take(entry, doing)
         return True
 
+    def give_up(self, entry: Entry) -> None:
+        """Count and tell a commit that the state gave up by itself, with which the harness was killed too often."""
+        self.ended[Progress.FAILED] += 1
+        self._say(f"{entry.commit.short}: given up, because the harness was killed {entry.attempts} times with it")
+
     def _take(self, entry: Entry, doing: Callable[[str], None]) -> None:
         """Deal with one commit."""
         try:
@@ -129,9 +134,11 @@ class Taking:
             return Compared(progress=Progress.FAILED, why=error.message)
 
     def _control_of(self, entry: Entry) -> Commit | None:
-        broken = self._state.notebook.read(Broken) or Broken()
+        broken = frozenset((self._state.notebook.read(Broken) or Broken()).commits)
         before = self._state.commits.before(entry)
-        return self._controls.control_of(entry.commit, before.commit if before else None, frozenset(broken.commits))
+        while before is not None and before.commit.id in broken:
+            before = self._state.commits.before(before)
+        return self._controls.control_of(entry.commit, before.commit if before else None, broken)
 
     def _record(self, entry: Entry, compared: Compared) -> None:
         """Everything about one commit in one transaction, and what its series say with it."""

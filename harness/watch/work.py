@@ -48,10 +48,10 @@ Judge = Callable[[Series], Judgement]
 """What a series says. Pure, and quick: it is asked while the newest point is being recorded."""
 
 Confirm = Callable[[Alarm], Confirmation]
-"""Measures a suspicion again. Raises as `Compare` does."""
+"""Measures a suspicion again. Whatever it raises but `Stopped`, it is tried again later."""
 
 Search = Callable[[Alarm, JsonValue, Callable[[JsonValue], None]], Document]
-"""Finds the culprit of an alarm. Raises as `Compare` does.
+"""Finds the culprit of an alarm. Whatever it raises but `Stopped`, it is tried again later, a few times.
 
 It gets the progress that it saved last (None at first), and a function that saves it: after each step, so that a killed
 search goes on where it was.

@@ -98,9 +98,9 @@ def test_an_interrupted_search_goes_on_where_it_was(watch: Watch) -> None:
     )
     with process:
         try:
-            wait_until(lambda: len(list(kept.glob("*.json"))) == 1 and heard(kept) >= 2)
+            wait_until(lambda: len(list(kept.glob("*.json"))) == 1 and heard(kept) >= 2, 120)
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=30)
+            process.communicate(timeout=120)
         finally:
             process.kill()
     assert process.returncode == 130

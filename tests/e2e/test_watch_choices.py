@@ -41,6 +41,19 @@ def test_without_a_word_the_newest_commit_alone_is_measured(watch: Watch) -> Non
     assert controls(watch) == {watch.work.commits[0]}, "the first of its week"
 
 
+def test_without_a_branch_the_main_one_of_the_remote_is_followed(watch: Watch) -> None:
+    remote = watch.project.folder / "remote.git"
+    watch.work.git("clone", "--quiet", "--bare", str(watch.work.folder), str(remote))
+    watch.work.git("remote", "add", "origin", str(remote))
+    watch.work.git("fetch", "--quiet", "origin")
+    watch.work.git("remote", "set-head", "origin", "main")
+    pushed = watch.work.commit("Change 1", same=True)
+    watch.work.git("push", "--quiet", str(remote), "main")  # which leaves refs/remotes/origin as it is
+    watch.work.git("reset", "--quiet", "--hard", watch.work.commits[0])
+    assert watch.harness("--since", watch.work.commits[0]).code == 0
+    assert measured(watch) == [pushed]
+
+
 def test_each_third_commit_is_measured_and_at_last_the_newest(watch: Watch) -> None:
     for number in range(1, 9):
         watch.work.commit(f"Change {number}", same=True)
@@ -106,7 +119,7 @@ def test_fai_peps_command_line_watches_until_the_status_file_says_0(watch: Watch
         watch.wait_for(watch.work.commits[1], process)
         assert switch.read_text() == "1\n"
         switch.write_text("0")
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     assert "stopped; write 1 into it before the next start" in watch.said
     assert commits.read_text().strip() == watch.work.commits[1]
 
@@ -118,7 +131,7 @@ def test_the_status_file_stops_a_comparison_after_its_pair_which_counts_later(wa
     with watch.running(*long, "--interval", "1", "--status_file", switch) as process:
         watch.wait_until(lambda: "comparing on" in watch.said, process)
         switch.write_text("0")
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     assert watch.counts() == {Progress.WAITING: 1}
     switch.write_text("1")
     assert watch.harness("--since", watch.work.commits[0], "--pairs", "8", "--status_file", switch).code == 0

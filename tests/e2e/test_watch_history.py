@@ -51,8 +51,8 @@ def test_of_64_commits_those_that_changed_something_are_named_and_no_other(
     assert slow.sign.kind == ChangeKind.STEP
     report = watch.report(slow)
     assert culprits(report) == [culprit]
-    effect = report["search"]["culprits"][0]["step"]
-    assert effect["low"] < 0.03 < effect["high"]
+    # Not its interval: one of 95 % may miss, and what preempts a busy machine is not in proportion to the work.
+    assert report["search"]["culprits"][0]["step"]["difference"] == pytest.approx(0.03, abs=0.015)
     told = {event: [key for key, document in documents(watch) if document["event"] == event] for event in EVENTS}
     if gain < 0.03:
         (fast,) = others
@@ -94,7 +94,7 @@ def test_a_repository_may_grow_while_it_is_watched(watch: Watch) -> None:
         watch.wait_for(watch.work.commits[-1], process)
         assert watch.status()["alive"] is True
         switch.write_text("0\n")
-        code = process.wait(30)
+        code = process.wait(120)
     assert code == 1
     assert f"{switch} says 0" in watch.said
     assert watch.counts() == {Progress.DONE: number - 1, Progress.BUILD_FAILED: 1}

@@ -165,7 +165,7 @@ class Watch:
         return (command, "-b", self.project.folder / "spec.json", *places, *arguments)
 
     def harness(
-        self, *arguments: str | Path, command: str = "watch", timeout_s: float = 300.0, **environment: str
+        self, *arguments: str | Path, command: str = "watch", timeout_s: float = 900.0, **environment: str
     ) -> Outcome:
         """The command, to its end."""
         return self.project.harness(*self.asked(*arguments, command=command), timeout_s=timeout_s, **environment)
@@ -260,11 +260,13 @@ class Watch:
         told = self.project.folder / "diary" / "told"
         return told.read_text().split() if told.exists() else []
 
-    def wait_for(self, commit: str, process: subprocess.Popen[str], within_s: float = 90.0) -> None:
+    def wait_for(self, commit: str, process: subprocess.Popen[str], within_s: float = 300.0) -> None:
         """Wait until a running watcher dealt with a commit, and told every alarm."""
         self.wait_until(lambda: self.is_done_with(commit), process, within_s)
 
-    def wait_until(self, condition: Callable[[], bool], process: subprocess.Popen[str], within_s: float = 60.0) -> None:
+    def wait_until(
+        self, condition: Callable[[], bool], process: subprocess.Popen[str], within_s: float = 300.0
+    ) -> None:
         """Wait for something that a running watcher does."""
 
         def has_happened() -> bool:

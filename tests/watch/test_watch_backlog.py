@@ -94,6 +94,10 @@ def test_the_first_name_that_means_something_wins(line: Line) -> None:
         newest_of(line, ("origin/neither", "neither"))
 
 
+def test_a_source_without_a_main_branch_has_the_newest_that_is_named(line: Line) -> None:
+    assert newest_of(line, ("main",), main=True).id == "c2"
+
+
 class Repository:
     """A git repository that grows."""
 
@@ -144,3 +148,17 @@ def test_a_branch_that_was_moved_back_brings_nothing(repository: Repository, tmp
     assert (found.rewritten, found.commits) == (True, ())
     assert found.parted is not None
     assert found.parted.id == base
+
+
+@pytest.mark.slow
+def test_the_main_branch_is_that_of_the_remote_and_as_new_as_the_last_fetch(
+    repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit("cloned")
+    clone = tmp_path / "clone"
+    run(tmp_path, "git", "clone", "--quiet", str(repository.folder), str(clone))
+    source = GitSource(clone, cache_dir=tmp_path / "cache")
+    for subject in ("newer", "newest"):
+        pushed = repository.commit(subject)
+        source.fetch()
+        assert newest_of(source, ("HEAD",), main=True).id == pushed

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.build.sources.git import GitSource
+from harness.core.commit import Commit
 from harness.watch.backlog import newest_of
 from harness.watch.controls import Controls, _monday
 from tests.e2e.repositories import need, run
@@ -67,8 +68,18 @@ def test_a_pinned_control_is_never_held_against_itself(line: Line) -> None:
 def test_sources_without_times_are_compared_with_the_commit_before(line: Line) -> None:
     controls = Controls(line)
     assert controls.control_of(line.commit("c2"), line.commit("c1"), frozenset()) == line.commit("c1")
-    assert controls.control_of(line.commit("c2"), line.commit("c1"), frozenset({"c1"})) is None
     assert controls.control_of(line.commit("c0"), None, frozenset()) is None
+
+
+def test_the_first_commit_of_a_source_without_times_is_held_against_where_watching_began(line: Line) -> None:
+    def control_of(treatment: str, begin: str, *unusable: str) -> Commit | None:
+        return Controls(line, begin=begin).control_of(line.commit(treatment), None, frozenset(unusable))
+
+    assert control_of("c1", "c0") == line.commit("c0")
+    assert control_of("c1", "c1") is None, "never itself"
+    assert control_of("c1", "c2") is None, "never a later one"
+    assert control_of("c1", "c9") is None, "it is gone"
+    assert control_of("c1", "c0", "c0") is None, "it does not build"
 
 
 @given(st.lists(st.integers(1, 3 * DAY_S), min_size=1, max_size=60), st.data())

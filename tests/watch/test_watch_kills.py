@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.commit import Commit
+from harness.watch.claim import last_holder
 from harness.watch.commit_file import read_commit
 from harness.watch.database import Database
 from harness.watch.loop import watch
@@ -117,6 +118,7 @@ def _check(folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")  # the threads of pytest-xdist
 @pytest.mark.parametrize("after", [False, True])
 def test_a_watcher_killed_at_any_change_loses_and_repeats_nothing(tmp_path: Path, after: bool) -> None:
     statement, killed = 0, -signal.SIGKILL
@@ -132,7 +134,13 @@ def test_a_watcher_killed_at_any_change_loses_and_repeats_nothing(tmp_path: Path
 
 
 def _wait_for(commit_file: Path, newest: str) -> None:
-    wait_until(lambda: read_commit(commit_file) == newest)
+    wait_until(lambda: read_commit(commit_file) == newest, 120)
+
+
+def holds(state: Path, pid: int) -> bool:
+    """Whether a process has a state; the note of one that was killed stays."""
+    holder = last_holder(state)
+    return holder is not None and holder.pid == pid
 
 
 DRIVER = """
@@ -188,7 +196,7 @@ def test_a_watcher_of_a_growing_repository_killed_at_random_measures_each_commit
                 if last:
                     _wait_for(tmp_path / "commit", commits[-1])
                 else:
-                    wait_until((tmp_path / "state.holder").exists)
+                    wait_until(lambda pid=watcher.pid: holds(tmp_path / "state", pid))  # type: ignore[misc]
                     time.sleep(chance.uniform(0.0, 0.5))
             finally:
                 watcher.send_signal(signal.SIGKILL)

@@ -81,6 +81,12 @@ def hook() -> Iterator[Hook]:
             thread.join()
 
 
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody stands between a test and its own server."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
 def outbox(state: State, clock: Clock, *couriers: Courier) -> Outbox:
     patience = Patience(clock.timing, lambda: False, lambda _: None)
     return Outbox(state, couriers, clock.timing, patience, lambda _: None)

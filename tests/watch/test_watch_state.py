@@ -87,6 +87,16 @@ def test_a_point_comes_back_as_it_was_and_knows_its_place(state: State) -> None:
     assert (placed.position, placed.control_position) == (entry.position, control.position)
 
 
+def test_points_are_in_the_order_of_commits_also_where_history_came_back(state: State) -> None:
+    waiting(state, "back", "other")
+    for entry in state.commits.those(Progress.WAITING):
+        state.points.add(entry, point("c0"))
+    state.commits.withdraw(None, keep=("other",))
+    waiting(state, "back")
+    (series,) = state.points.every_series()
+    assert [placed.commit for placed in series.points] == ["other", "back"]
+
+
 def test_an_alarm_is_opened_once_and_told_once_to_each_courier(state: State) -> None:
     assert state.alarms.open(SIGN, 1.0)
     assert not state.alarms.open(SIGN, 2.0)

@@ -13,11 +13,12 @@ from harness.watch.backlog import Choice
 from harness.watch.controls import Controls
 from harness.watch.database import Cell, Database
 from harness.watch.following import Branch
-from harness.watch.loop import Orders
+from harness.watch.loop import Orders, Tally, watch
 from harness.watch.polling import Timing
 from harness.watch.records import Compared, Point
 from harness.watch.state import State
 from harness.watch.switch import Switch
+from harness.watch.work import Work
 
 WEEK_S = 7 * 24 * 3600
 MONDAY = 1_767_571_200
@@ -128,6 +129,24 @@ def orders(
         Switch(switch),
         commit_file,
     )
+
+
+def once(state: State, line: Line, laboratory: Laboratory, clock: Clock, **others: object) -> Tally:
+    """Do what there is to do, once."""
+    return watch(orders(line, **others), Work(laboratory.compare), state, timing=clock.timing)  # type: ignore[arg-type]
+
+
+def for_hours(clock: Clock, file: Path, hours: float) -> None:
+    """Stop the watcher after some hours of its clock."""
+    end = clock.monotonic + 3600 * hours
+    before = clock.meanwhile
+
+    def meanwhile() -> None:
+        before()
+        if clock.monotonic >= end:
+            file.write_text("0")
+
+    clock.meanwhile = meanwhile
 
 
 def limit_pages(state: State, pages: int) -> None:

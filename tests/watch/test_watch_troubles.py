@@ -1,0 +1,260 @@
+"""What commits, devices, disks, networks and clocks do to the loop of the continuous mode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.core.commit import Commit
+from harness.core.errors import BenchmarkFailed, BuildFailed, DeviceLost, EnvironmentProblem, HarnessError, UsageError
+from harness.shell import Interrupted
+from harness.watch.loop import watch
+from harness.watch.notebook import Polled, Trouble
+from harness.watch.records import Compared, Progress
+from harness.watch.state import MOST_KILLS, State
+from harness.watch.status import status_of
+from harness.watch.taking import MOST_TROUBLES
+from harness.watch.work import Stopped, Work
+from tests.watch.watching import Clock, Laboratory, Line, for_hours, limit_pages, once, orders, page_count, point
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        BuildFailed("no compiler"),
+        BenchmarkFailed("no numbers"),
+        Compared(progress=Progress.FAILED, why="crashed"),
+    ],
+)
+def test_a_commit_that_fails_is_told_and_the_next_is_taken(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock, problem: Compared | HarnessError
+) -> None:
+    laboratory.answers["c1"] = problem
+    progress = Progress.BUILD_FAILED if isinstance(problem, BuildFailed) else Progress.FAILED
+    tally = once(state, line, laboratory, clock, base="c0", begin="c0")
+    assert tally.commits == {progress: 1, Progress.DONE: 1}
+    (entry,) = state.commits.those(progress)
+    assert entry.why
+
+
+def test_a_device_that_is_away_costs_no_commit(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock, tmp_path: Path
+) -> None:
+    laboratory.answers["c2"] = DeviceLost("unplugged")
+    status = tmp_path / "status"
+
+    def back() -> None:
+        if len(laboratory.asked) == 4:
+            laboratory.answers.clear()
+
+    clock.meanwhile = back
+    for_hours(clock, status, 3)
+    tally = once(state, line, laboratory, clock, base="c0", interval_s=3600.0, switch=status)
+    assert laboratory.treatments == ["c2"] * 5
+    assert (tally.commits, tally.troubled) == ({Progress.DONE: 1}, False)
+    assert state.notebook.read(Trouble) is None
+
+
+def test_trouble_is_shown_while_it_lasts(state: State, line: Line, laboratory: Laboratory, clock: Clock) -> None:
+    laboratory.answers["c2"] = DeviceLost("unplugged", hint="plug it in")
+    tally = once(state, line, laboratory, clock, base="c0")
+    assert tally.troubled
+    status = status_of(state.path)
+    assert status.trouble is not None
+    assert "plug it in" in status.trouble.error
+    assert [entry.commit.id for entry in status.waiting] == ["c2"]
+
+
+def test_a_commit_that_spoils_the_device_again_and_again_gives_way(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock, tmp_path: Path
+) -> None:
+    laboratory.answers["c1"] = DeviceLost("rebooted")
+    status = tmp_path / "status"
+    for_hours(clock, status, 5)
+    once(state, line, laboratory, clock, base="c0", begin="c0", interval_s=3600.0, switch=status)
+    assert laboratory.treatments == ["c1"] * MOST_TROUBLES + ["c2"]
+    assert state.commits.counts() == {Progress.FAILED: 1, Progress.DONE: 1}
+
+
+def test_a_commit_that_killed_the_harness_too_often_is_told_and_no_success(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    state.commits.add(line.commit("c1"), Progress.WAITING)
+    for _ in range(MOST_KILLS):
+        state.recover(1.0)
+        entry = state.commits.next()
+        assert entry is not None
+        state.commits.begin(entry, line.commit("c0"), 1.0)
+    said: list[str] = []
+    work = Work(laboratory.compare)
+    tally = watch(orders(line, base="c0"), work, state, timing=clock.timing, say=said.append)
+    assert tally.commits == {Progress.FAILED: 1, Progress.DONE: 1}
+    assert any(f"c1: given up, because the harness was killed {MOST_KILLS} times" in text for text in said)
+    assert laboratory.treatments == ["c2"]
+
+
+def test_a_control_that_cannot_be_built_is_replaced(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    line.times = {"c0": 10, "c1": 20, "c2": 30}
+    line.ids = ["c0", "c1", "c2"]
+
+    def compare(control: Commit, treatment: Commit) -> Compared:
+        laboratory.compare(control, treatment)
+        return Compared(control_failed=control.id == "c0", why="no compiler then")
+
+    watch(orders(line), Work(compare), state, timing=clock.timing)
+    assert laboratory.asked == [("c0", "c2"), ("c1", "c2")]
+    assert state.commits.counts() == {Progress.DONE: 1}
+
+
+def test_of_releases_each_is_held_against_the_one_before_that_can_be_built(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    line.ids = ["c0", "c1", "c2", "c3"]
+    laboratory.answers["c2"] = BuildFailed("no wheel")
+    once(state, line, laboratory, clock, begin="c0")
+    assert laboratory.asked == [("c0", "c1"), ("c1", "c2"), ("c1", "c3")]
+
+
+def test_a_pinned_control_that_cannot_be_built_is_a_failure(state: State, line: Line, clock: Clock) -> None:
+    broken = Compared(control_failed=True, why="no compiler then")
+    tally = watch(orders(line, base="c0"), Work(lambda *_: broken), state, timing=clock.timing)
+    assert tally.commits == {Progress.FAILED: 1}
+    assert "control c0 cannot be built" in state.commits.those(Progress.FAILED)[0].why
+
+
+def test_what_can_never_work_ends_the_watcher(state: State, line: Line, laboratory: Laboratory, clock: Clock) -> None:
+    laboratory.answers["c2"] = UsageError("no such device")
+    with pytest.raises(UsageError):
+        once(state, line, laboratory, clock, base="c0")
+
+
+def test_a_branch_that_never_was_is_a_mistake(state: State, laboratory: Laboratory, clock: Clock) -> None:
+    with pytest.raises(UsageError, match="no main"):
+        once(state, Line(), laboratory, clock)
+
+
+def test_an_unreachable_repository_is_asked_again_and_shown(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock, tmp_path: Path
+) -> None:
+    once(state, line, laboratory, clock, base="c0")
+    line.problem = EnvironmentProblem("no network")
+    tally = once(state, line, laboratory, clock, base="c0")
+    assert tally.unreachable
+    polled = status_of(state.path).polled
+    assert polled is not None
+    assert polled.success is not None
+    assert (polled.error, polled.failures) == ("no network", 1)
+    assert polled.next is None, "it was to be done once"
+    line.ids.append("c3")
+    status = tmp_path / "status"
+    begin = clock.monotonic
+
+    def mend() -> None:
+        if clock.monotonic - begin > 7200:
+            line.problem = None
+
+    clock.meanwhile = mend
+    for_hours(clock, status, 6)
+    once(state, line, laboratory, clock, base="c0", interval_s=3600.0, switch=status)
+    assert laboratory.treatments == ["c2", "c3"]
+    assert state.notebook.read(Polled) is not None
+    assert any("answers again" in happening.text for happening in state.notebook.lately())
+
+
+@pytest.mark.parametrize("problem", [Stopped("stopped after a launch"), Interrupted("ctrl-c"), KeyboardInterrupt()])
+def test_a_comparison_that_was_given_up_is_done_again(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock, problem: BaseException
+) -> None:
+    def compare(control: Commit, treatment: Commit) -> Compared:
+        raise problem
+
+    asked = orders(line, base="c0")
+    if isinstance(problem, Stopped):
+        watch(asked, Work(compare), state, timing=clock.timing)
+    else:
+        with pytest.raises(type(problem)):
+            watch(asked, Work(compare), state, timing=clock.timing)
+    once(state, line, laboratory, clock, base="c0")
+    assert laboratory.treatments == ["c2"]
+
+
+def test_results_wait_for_room_on_the_disk(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    many = Compared(points=tuple(point("c0", benchmark=f"{number:03}" * 60) for number in range(200)))
+
+    def compare(control: Commit, treatment: Commit) -> Compared:
+        limit_pages(state, page_count(state))
+        laboratory.compare(control, treatment)
+        return many
+
+    def make_room() -> None:
+        if len(clock.waited) == 90:
+            limit_pages(state, 1 << 20)
+
+    clock.meanwhile = make_room
+    watch(orders(line, base="c0"), Work(compare), state, timing=clock.timing, say=said.append)
+    assert laboratory.treatments == ["c2"], "what was measured is not measured again"
+    assert len(state.points.of_commit("c2")) == 200
+    assert any("no room" in text for text in said)
+
+
+def test_a_full_disk_does_not_keep_a_person_from_stopping(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock, tmp_path: Path
+) -> None:
+    status = tmp_path / "status"
+    many = Compared(points=tuple(point("c0", benchmark=f"{number:03}" * 60) for number in range(200)))
+
+    def compare(control: Commit, treatment: Commit) -> Compared:
+        limit_pages(state, page_count(state))
+        return many
+
+    for_hours(clock, status, 1)
+    watch(orders(line, base="c0", switch=status), Work(compare), state, timing=clock.timing)
+    limit_pages(state, 1 << 20)
+    state.recover(clock.wall)
+    once(state, line, laboratory, clock, base="c0")
+    assert laboratory.treatments == ["c2"]
+
+
+def test_a_commit_file_that_cannot_be_written_stops_nothing(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    (tmp_path / "folder").write_text("")
+    asked = orders(line, base="c0", begin="c0")
+    object.__setattr__(asked, "commit_file", tmp_path / "folder" / "commit")
+    with pytest.raises(EnvironmentProblem, match="cannot read the commit file"):
+        watch(asked, Work(laboratory.compare), state, timing=clock.timing, say=said.append)
+    asked = orders(line, base="c0", begin="c0", commit_file=tmp_path / "later" / "commit")
+    (tmp_path / "later").symlink_to("/proc")
+    watch(asked, Work(laboratory.compare), state, timing=clock.timing, say=said.append)
+    assert laboratory.treatments == ["c1", "c2"]
+    assert any("cannot write the commit file" in text for text in said)
+
+
+@pytest.mark.parametrize("jump_s", [-86400.0, 86400.0])
+def test_a_clock_that_is_set_changes_nothing(
+    state: State, laboratory: Laboratory, clock: Clock, tmp_path: Path, jump_s: float
+) -> None:
+    line, status = Line(["c0", "c1", "c2"]), tmp_path / "status"
+    looked: list[float] = []
+    fetch = line.fetch
+
+    def count() -> None:
+        looked.append(clock.monotonic)
+        fetch()
+
+    def jump() -> None:
+        if len(clock.waited) == 100:
+            clock.wall += jump_s
+
+    line.fetch = count  # type: ignore[method-assign]
+    clock.meanwhile = jump
+    for_hours(clock, status, 5.5)
+    once(state, line, laboratory, clock, base="c0", interval_s=3600.0, switch=status)
+    assert len(looked) == 6
