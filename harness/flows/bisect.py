@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import Display
 from harness.flows.commits import Comparer, Narrowed
 from harness.flows.plan import choose, select
-from harness.flows.requests import Wish
+from harness.flows.requests import Wish, decided_by
 from harness.flows.run import load_benchmarks
 from harness.flows.search import search
 from harness.flows.showing import cell, show
@@ -60,6 +61,7 @@ def bisect(wish: Wish, settings: Settings, between: Between, display: Display, c
         raise UsageError("a search is between two commits", hint="name them with --good and --bad alone")
     if settings.dry_run:
         raise UsageError("what a search will ask depends on the answers", hint="`harness run --dry_run` has a plan")
+    decided_by({"seed": 0, **wish.decide})
     comparer = Comparer(wish, settings, display, lambda: pause(0.0))
     source = comparer.source
     with display.task(f"looking for commits in {source.name}"):
@@ -69,14 +71,12 @@ def bisect(wish: Wish, settings: Settings, between: Between, display: Display, c
             raise UsageError(f"--good and --bad are both {good.short}", hint="name two commits")
         commits = (good, *source.between(good, bad))
     narrowed = _narrowed(between.benchmark, settings)
-    kept = _Kept(settings.cache_dir / "bisect", commits, narrowed)
-    begun = (kept.read() if between.resume else None) or Search.begin(
-        [commit.id for commit in commits],
-        aims=Aims() if between.max_pairs is None else Aims(max_pairs=between.max_pairs),
-    )
+    kept = _Kept(settings.cache_dir / "bisect", commits, _measured(wish, settings, narrowed))
+    begun = _begun(between, commits, kept, display)
     display.say(f"{len(commits) - 1} commits between {good.short} and {bad.short}; {narrowed.title}")
     ended, finding = search(begun, commits, narrowed, comparer, progress=display, save=kept.save)
-    kept.forget()
+    if finding.ending is not Ending.UNDECIDED:
+        kept.forget()
     _show(finding, ended, commits, console)
     return ExitCode.OK if finding.ending is Ending.FOUND else ExitCode.UNDECIDED
 
@@ -93,17 +93,35 @@ def _narrowed(pattern: str | None, settings: Settings) -> Narrowed:
     return Narrowed(titles[0], devices[0].identity)
 
 
+def _measured(wish: Wish, settings: Settings, narrowed: Narrowed) -> tuple[str, ...]:
+    """What pairs are measured of: those of another metric, device or definition are no evidence here."""
+    digests = sorted({found.digest for found in load_benchmarks(settings) if found.title == narrowed.title})
+    device, metric = narrowed.device or "", wish.metric or ""
+    return (*digests, device, metric, wish.interleave.value, settings.command_args or "")
+
+
+def _begun(between: Between, commits: tuple[Commit, ...], kept: _Kept, display: Display) -> Search:
+    """The search that is gone on with, or a new one; the budget is the one that was given now."""
+    begun = kept.read() if between.resume else None
+    if between.resume and begun is None:
+        display.say("nothing is kept of such a search: it begins anew")
+    budget = {} if between.max_pairs is None else {"max_pairs": between.max_pairs}
+    if begun is None:
+        return Search.begin([commit.id for commit in commits], aims=Aims.model_validate(budget))
+    return begun.model_copy(update={"aims": begun.aims.model_copy(update=budget)})
+
+
 class _Kept:
     """How far a search is, in a file.
 
     Args:
         folder: Where.
         commits: The history that is searched.
-        narrowed: What is measured.
+        measured: What is measured of them.
     """
 
-    def __init__(self, folder: Path, commits: tuple[Commit, ...], narrowed: Narrowed) -> None:
-        text = "\n".join([*(commit.id for commit in commits), narrowed.title, narrowed.device or ""])
+    def __init__(self, folder: Path, commits: tuple[Commit, ...], measured: tuple[str, ...]) -> None:
+        text = "\n".join([*(commit.id for commit in commits), *measured])
         self._file = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
 
     def read(self) -> Search | None:
@@ -116,14 +134,24 @@ class _Kept:
             raise EnvironmentProblem(f"{self._file} cannot be read: {error}", hint="search without --resume") from error
 
     def save(self, progress: JsonValue) -> None:
-        """Keep it, whole or not at all."""
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        draft = self._file.with_suffix(".part")
-        draft.write_text(Search.model_validate(progress).model_dump_json(indent=_JSON_INDENT))
-        draft.replace(self._file)
+        """Keep it, whole or not at all.
+
+        Raises:
+            EnvironmentProblem: The disk refuses; what was kept before stays.
+        """
+        draft = self._file.with_suffix(f".{os.getpid()}")
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_text(Search.model_validate(progress).model_dump_json(indent=_JSON_INDENT))
+            draft.replace(self._file)
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"how far the search is cannot be kept in {self._file}: {error.strerror or error}",
+                hint="make room or permission there, then go on with --resume",
+            ) from error
 
     def forget(self) -> None:
-        """The search ended."""
+        """The search found what there is."""
         self._file.unlink(missing_ok=True)
 
 
