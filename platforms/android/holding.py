@@ -43,7 +43,7 @@ left() { # whether the holder is one that this machine left behind
 command -v flock >/dev/null || { say none; exit 0; }
 exec 9<"$lock"
 if flock -n 8 8<&9; then :
-elif left && kill -9 "$pid" && timeout 5 flock 8 8<&9; then :
+elif left && kill -9 "$pid" && { timeout 5 flock 8 8<&9; flock -n 8 8<&9; }; then :
 else
   say waits "$who"
   flock 8 8<&9 || { say none; exit 0; }
@@ -57,6 +57,7 @@ while :; do
 done
 """
 """`9` is only ours, because mksh closes it in what it starts, so `flock` is given a copy: the lock belongs to both.
+After `timeout` it is asked once more: the exit status of toybox's does not always say what became of what it ran.
 
 Who is granted the lock says that they are still there. In mksh 142 means that nothing was read in time.
 """

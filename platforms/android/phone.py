@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import math
+import secrets
 import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +28,10 @@ _HASH_S: Final = 60.0
 """For reading back what was pushed, beside a second for each 20 MiB: the slowest storage reads faster."""
 _HASH_BYTES_PER_S: Final = 20 << 20
 _HASH: Final = 'sha256sum < "$1"'
+_TELL: Final = """trap 'printf "\\n%s %s\\n" {mark} $? >&2' EXIT
+"""
+"""The script's own shell tells its exit status, unless it becomes another program: toybox's `timeout` (0.8.9) may miss
+that of a script which ends at once, and takes 127 or any other (https://github.com/landley/toybox/issues/389)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,9 @@ class Phone:
             EnvironmentProblem: It does not let us in, or the script took too long or said too much.
             Interrupted: The harness is being stopped.
         """
-        line = shlex.join(("exec", "timeout", "-s", "KILL", f"{timeout_s:g}", "sh", "-c", script, "sh", *arguments))
+        mark = secrets.token_hex(12)
+        telling = _TELL.format(mark=mark) + script
+        line = shlex.join(("exec", "timeout", "-s", "KILL", f"{timeout_s:g}", "sh", "-c", telling, "sh", *arguments))
         started = time.monotonic()
         deadline = started + timeout_s + ANSWER_S
         doing = "it ran a script"
@@ -99,7 +106,8 @@ class Phone:
                     f"{self.name} took more than {timeout_s:g} s for a script", hint="restart it; is its storage full?"
                 )
             out, err = (text.decode(errors="replace") for text in (stream.out, stream.err))
-            return Said(stream.exit_code, out, err, wall_s)
+            code, err = _told(err, mark)
+            return Said(stream.exit_code if code is None else code, out, err, wall_s)
 
     def push(self, local: Path, remote: str) -> None:
         """Bring a file to the phone, and see by its hash there that it is the same.
@@ -230,6 +238,13 @@ class Phone:
     def _mind(self) -> None:
         """What a connection heeds, also one that was open already when `finish` was called."""
         self._heed()
+
+
+def _told(err: str, mark: str) -> tuple[int | None, str]:
+    """The exit status that a script told, if it did; and what else it said there."""
+    before, told, rest = err.rpartition(f"\n{mark} ")
+    code, _, behind = rest.partition("\n")
+    return (int(code), before + behind) if told and code.isdigit() else (None, err)
 
 
 def _go_on() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,9 +12,9 @@ import pytest
 from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
 from harness.testing.android.lab import Lab
 from harness.testing.android.phone import StandIn
-from platforms.android import wire
 from platforms.android.adb import AdbServer
 from platforms.android.phone import Phone
+from tests.processes import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -44,16 +43,27 @@ def test_exit_codes_and_streams_arrive_apart(phone: Phone) -> None:
     assert (said.exit_code, said.stdout, said.stderr) == (3, "a 'b' $c\n;d\n", "err\n")
 
 
+@pytest.mark.parametrize("code", [0, 127])
+def test_the_exit_code_is_the_script_s_whatever_its_guard_makes_of_it(rooted_lab: Lab, code: int) -> None:
+    phone = Phone(AdbServer(rooted_lab.server), rooted_lab.phones[0].serial)
+    careless = f'#!/system/bin/sh\nshift 3; "$@"; exit {code}\n'  # as `timeout` when a script ends too soon for it
+    put = 'mv "$1" "$1.away"; cat >"$1"; chmod 755 "$1"'
+    phone.sh(put, "/system/bin/timeout", stdin=careless.encode())
+    try:
+        said = phone.sh("true"), phone.sh("echo -n out; echo -n err >&2; exit 3")
+    finally:
+        phone.sh('mv -f "$1.away" "$1"', "/system/bin/timeout")
+    assert [(one.exit_code, one.stdout, one.stderr) for one in said] == [(0, "", ""), (3, "out", "err")]
+
+
 def test_scripts_can_read_what_they_are_given(phone: Phone) -> None:
     given = bytes(range(256)) * 1000
     assert phone.sh("wc -c", stdin=given).stdout.strip() == str(len(given))
 
 
 def test_a_script_that_talks_all_the_time_is_ended_in_time(phone: Phone) -> None:
-    started = time.monotonic()
-    with pytest.raises(EnvironmentProblem, match="more than 1 s"):
+    with pytest.raises(EnvironmentProblem, match="more than 1 s"):  # else we would have given up, in other words
         phone.sh("while :; do echo x; sleep 0.01; done", timeout_s=1.0)
-    assert time.monotonic() - started < 8
 
 
 def test_a_command_that_adb_cannot_carry_is_refused(phone: Phone) -> None:
@@ -64,25 +74,20 @@ def test_a_command_that_adb_cannot_carry_is_refused(phone: Phone) -> None:
 def test_an_unplug_never_looks_like_short_output(alone: tuple[Phone, StandIn]) -> None:
     phone, stand_in = alone
     with soon(stand_in.unplug), pytest.raises(DeviceLost):
-        phone.sh("echo begun; sleep 20")
+        phone.sh("echo begun; sleep 60", timeout_s=90.0)
 
 
-def test_a_hung_phone_is_noticed(alone: tuple[Phone, StandIn], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hung_phone_is_noticed(alone: tuple[Phone, StandIn]) -> None:
     phone, stand_in = alone
-    monkeypatch.setattr(wire, "ANSWER_S", 1.0)
     stand_in.freeze()
-    started = time.monotonic()
     with pytest.raises(DeviceLost, match="did not answer"):
-        phone.sh("echo hi")
-    assert time.monotonic() - started < 30
+        phone.sh("echo hi", timeout_s=1.0)
 
 
 def test_a_phone_that_does_not_trust_us_is_told_with_the_remedy(alone: tuple[Phone, StandIn]) -> None:
     phone, stand_in = alone
     stand_in.unauthorise()
-    deadline = time.monotonic() + 20
-    while phone.server.state(phone.serial) != "unauthorized" and time.monotonic() < deadline:
-        time.sleep(0.1)
+    wait_until(lambda: phone.server.state(phone.serial) == "unauthorized")
     with pytest.raises(EnvironmentProblem, match="trust") as caught:
         phone.sh("echo hi")
     assert "Allow USB debugging" in str(caught.value)
@@ -92,13 +97,11 @@ def test_a_server_that_was_killed_is_started_again(broken_lab: Lab) -> None:
     server = AdbServer(broken_lab.server)
     phone = Phone(server, broken_lab.phones[0].serial)
     with soon(broken_lab.kill_server), pytest.raises(DeviceLost):
-        phone.sh("sleep 20")
+        phone.sh("sleep 60", timeout_s=90.0)
     try:
         assert server.listed() == ()
         server.connect(phone.serial)
-        deadline = time.monotonic() + 20
-        while server.state(phone.serial) != "device" and time.monotonic() < deadline:
-            time.sleep(0.1)
+        wait_until(lambda: server.state(phone.serial) == "device")
         assert phone.sh("echo back").stdout == "back\n"
     finally:
         broken_lab.kill_server()
