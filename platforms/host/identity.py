@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import platform
@@ -47,12 +48,7 @@ def identity(remember: Path) -> str:
     From systemd's machine id (hashed with our name, as its manual asks, so that the raw id stays here), from macOS's
     platform UUID, or, where there is neither, from a random number that is kept in `remember`.
     """
-    raw = _system_id()
-    if raw is None:
-        if not remember.exists():
-            remember.parent.mkdir(parents=True, exist_ok=True)
-            remember.write_text(uuid.uuid4().hex)
-        raw = remember.read_text().strip()
+    raw = _system_id() or _read(remember) or _remembered(remember)
     return hashlib.sha256(f"edge-harness:{raw}".encode()).hexdigest()[:16]
 
 
@@ -61,6 +57,21 @@ def allowed_cpus() -> tuple[int, ...]:
     if hasattr(os, "sched_getaffinity"):
         return tuple(sorted(os.sched_getaffinity(0)))
     return tuple(range(os.cpu_count() or 1))
+
+
+def _remembered(path: Path) -> str:
+    """A random number in a new file: whole, and the same for all who come at the same time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    partial.write_text(uuid.uuid4().hex)
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.link(partial, path)
+        if _read(path) is None:  # a disk was full once, and left it empty
+            partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return path.read_text().strip()
 
 
 def _system_id() -> str | None:

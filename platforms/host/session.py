@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from harness import shell
 from harness.core.command import Command, Completed
@@ -18,9 +20,18 @@ from platforms.host.copies import Copies
 from platforms.host.placement import Placement, can_pin, checked, pinned
 from platforms.host.state import StateReader
 
+_TICK_NS = 20_000_000
+"""By how much the time of a file may lag behind the clock: a tick of the kernel, of 10 ms at most."""
 _DIGITS = 6
 """Of the folders of one session: their paths are equally long, because the length of an argument moves the stack of a
 program, and with it its speed."""
+
+
+class _Written(NamedTuple):
+    """When something was last done to a file, which nobody can choose, and which file it is."""
+
+    ns: int
+    inode: int
 
 
 class HostSession:
@@ -41,6 +52,8 @@ class HostSession:
         self._pin = pin
         self._state = StateReader()
         self._copies = Copies(folder / "files")
+        self._began_ns = time.time_ns()
+        self._pulled: dict[Path, _Written] = {}
 
     def stage(self, files: Mapping[str, Path], programs: Mapping[str, Path]) -> Staged:
         """Data are linked to copies of this session (see `Copies`); programs are used where they are, if they can be.
@@ -83,12 +96,23 @@ class HostSession:
             yield _Live(running, lambda completed: self._ended(completed, cpus))
 
     def pull(self, remote: str, local: Path) -> None:
-        """Move, whole or not at all."""
+        """Fetch, whole or not at all, then remove; what lies outside the session's folder stays.
+
+        Raises:
+            FileNotFoundError: There is no such file, or it lies outside and was not written since the last launch.
+        """
+        place = Path(remote)
+        ours = place.is_relative_to(self._folder) and ".." not in place.parts
+        written = _written(place)
+        if not ours and (written.ns < self._began_ns - _TICK_NS or self._pulled.get(place) == written):
+            raise FileNotFoundError(f"{remote} was not written since the launch")
         local.parent.mkdir(parents=True, exist_ok=True)
         partial = local.with_name(local.name + ".part")
-        shutil.copyfile(remote, partial)
+        shutil.copyfile(place, partial)
         partial.replace(local)
-        Path(remote).unlink()
+        self._pulled[place] = written
+        if ours:
+            place.unlink()
 
     def state(self) -> DeviceState:
         """The machine's state now."""
@@ -97,6 +121,7 @@ class HostSession:
     def _prefixed(self, command: Command, cpus: tuple[int, ...]) -> Command:
         placed = replace(command, cwd=command.cwd or self._folder)
         started = shell.dying_with_us(placed)  # looks for the program itself, and not for what pins it
+        self._began_ns = time.time_ns()
         if not cpus:
             return started
         prefix = started.argv[: -len(placed.argv)]
@@ -129,6 +154,11 @@ class _Live:
 
     def finish(self) -> Completed:
         return self.ended(self.running.finish())
+
+
+def _written(place: Path) -> _Written:
+    found = place.stat()
+    return _Written(found.st_ctime_ns, found.st_ino)
 
 
 def _executable(path: Path, folder: Path) -> Path:

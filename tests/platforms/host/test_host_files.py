@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,6 +99,24 @@ def test_a_file_system_that_cannot_share_blocks_is_copied_by_hand(
     monkeypatch.setattr(os, "copy_file_range", cannot, raising=False)
     staged = session.stage({"model.pte": model}, {})
     assert Path(staged.files["model.pte"]).read_bytes() == model.read_bytes()
+
+
+def test_outputs_elsewhere_stay_there_and_old_ones_are_none(session: HostSession, tmp_path: Path) -> None:
+    users, got = tmp_path / "users.log", tmp_path / "got"
+    users.write_text("mine\n")
+    time.sleep(0.1)  # longer than a tick
+    writes = Command(("/bin/sh", "-c", 'echo new >>"$0"', str(users)))
+    for program in (Command(("true",)), writes, Command(("true",)), writes):
+        session.run(program)
+        if program is writes:
+            session.pull(str(users), got)
+            assert got.read_text() == users.read_text() != "mine\n"
+        else:
+            with pytest.raises(FileNotFoundError, match="since the launch"):
+                session.pull(str(users), tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    with pytest.raises(FileNotFoundError):
+        session.pull(f"{session.stage({}, {}).folder}/../../../users.log", tmp_path / "none")
 
 
 def test_a_file_that_went_away_is_a_problem_of_the_environment(session: HostSession, tmp_path: Path) -> None:

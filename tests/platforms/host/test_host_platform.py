@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,31 @@ def test_a_machine_without_an_identity_remembers_one(tmp_path: Path, monkeypatch
     first = identity.identity(tmp_path / "identity")
     assert identity.identity(tmp_path / "identity") == first
     assert identity.identity(tmp_path / "another") != first
+
+
+def test_those_who_come_at_the_same_time_remember_the_same_identity(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(identity, "_system_id", lambda: None)
+    for number in range(50):
+        place = tmp_path / str(number) / "identity"
+        start = threading.Barrier(4)
+
+        def ask(place: Path = place, start: threading.Barrier = start) -> str:
+            start.wait()
+            return identity.identity(place)
+
+        with ThreadPoolExecutor(4) as pool:
+            assert len({asked.result() for asked in [pool.submit(ask) for _ in range(4)]}) == 1
+        assert [file.name for file in place.parent.iterdir()] == ["identity"]
+
+
+def test_an_identity_that_a_full_disk_left_empty_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identity, "_system_id", lambda: None)
+    for place in (tmp_path / "one", tmp_path / "two"):
+        place.touch()
+    assert identity.identity(tmp_path / "one") == identity.identity(tmp_path / "one")
+    assert identity.identity(tmp_path / "one") != identity.identity(tmp_path / "two")
 
 
 def test_the_raw_machine_id_is_not_told(tmp_path: Path) -> None:
@@ -122,16 +149,22 @@ def test_an_idle_cpu_is_preferred_to_a_busy_one() -> None:
         pytest.skip("needs two CPUs")
     busy = cpus[-1]
     burner = subprocess.Popen(("taskset", "-c", str(busy), sys.executable, "-c", "while True: pass"))
+    looks: list[Placement] = []
+
+    def shares() -> dict[int, float]:
+        return {cpu.number: cpu.busy for cpu in looks[-1].cpus}
+
+    def is_seen() -> bool:
+        looks.append(placement.look())
+        return shares()[busy] > 0.5
+
     try:
-        time.sleep(0.3)
-        looked = placement.look()
+        wait_until(is_seen)
     finally:
         burner.kill()
         burner.wait()
-    shares = {cpu.number: cpu.busy for cpu in looked.cpus}
-    assert shares[busy] > 0.5
-    if min(shares.values()) < 0.4:
-        assert looked.choose(1) != (busy,)
+    if min(shares().values()) < 0.4:
+        assert looks[-1].choose(1) != (busy,)
 
 
 @pytest.mark.slow
