@@ -124,9 +124,9 @@ def a_program_that_does_not_end_is_killed_with_its_children(case: PlatformCase, 
         mark = f"{staged.folder}/alive"
         loop = 'echo begun; (while :; do echo x >> "$1"; sleep 0.1; done) & wait'
         started = time.monotonic()
-        completed = session.run(case.script(loop, mark, timeout_s=1.0))
+        completed = session.run(case.script(loop, mark, timeout_s=3.0))
         expect(completed.timed_out and not completed.ok, "it did not count as timed out")
-        expect(time.monotonic() - started < 10, "it was not ended in time")
+        expect(time.monotonic() - started < 30, "it was not ended in time")
         expect("begun" in completed.stdout, "what it wrote before it was ended is lost")
         expect(_size(case, session, mark) > 0, "its child never ran: this check proves nothing")
         before = _size(case, session, mark)

@@ -78,7 +78,7 @@ class Phone:
             handle = self._do(request)
             said = {"ok": "yes"}
         except OSError as error:
-            said = {"error": f"{error.strerror}: {request}", "number": str(error.errno)}
+            said = {"error": f"{error.strerror or error}: {request}", "number": str(error.errno or errno.EIO)}
         with contextlib.suppress(BrokenPipeError):
             socket.send_fds(connection, [json.dumps(said).encode()], [] if handle is None else [handle])
         if handle is not None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 from asyncio import StreamReader, StreamWriter
 from typing import Final
 
+from harness.testing.android import ports
 from harness.testing.android.conversation import Conversation
 from harness.testing.android.link import Link
 from harness.testing.android.machine import Machine
@@ -33,10 +35,20 @@ class Cable:
         self._conversations: set[asyncio.Task[None]] = set()
 
     async def plug(self) -> None:
-        """Listen, always on the same port."""
-        if self._server is None:
-            self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
-            self.port = self._server.sockets[0].getsockname()[1]
+        """Listen, always on the same port.
+
+        Raises:
+            OSError: Another took it meanwhile.
+        """
+        while self._server is None:
+            port = self.port or ports.chosen()
+            try:
+                self._server = await asyncio.start_server(self._accept, "127.0.0.1", port)
+            except OSError as error:
+                if self.port or error.errno != errno.EADDRINUSE:
+                    raise
+            else:
+                self.port = port
 
     async def unplug(self) -> None:
         """Refuse connections, and break those that there are."""

@@ -14,6 +14,7 @@ from typing import Final
 import harness
 from harness import shell
 from harness.core.command import Command
+from harness.testing.android import ports
 from harness.testing.android.keeper import ask
 from harness.testing.android.unavailable import StandInUnavailable
 
@@ -89,6 +90,8 @@ def _program() -> Path:
 
 
 def _free_port() -> int:
-    with socket.socket() as any_socket:
-        any_socket.bind(("127.0.0.1", 0))
-        return int(any_socket.getsockname()[1])
+    while True:
+        port = ports.chosen()
+        with socket.socket() as any_socket, contextlib.suppress(OSError):
+            any_socket.bind(("127.0.0.1", port))
+            return port

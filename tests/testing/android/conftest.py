@@ -25,14 +25,14 @@ Shell = Callable[[str], Answer]
 
 
 def device_of(lab: Lab, phone: StandIn) -> AdbDevice:
-    return AdbClient("127.0.0.1", lab.port, socket_timeout=10).device(phone.serial)
+    return AdbClient("127.0.0.1", lab.port, socket_timeout=60).device(phone.serial)
 
 
 def shell_of(lab: Lab, phone: StandIn) -> Shell:
     device = device_of(lab, phone)
 
     def run(command: str) -> Answer:
-        said = device.shell2(command, v2=True, timeout=10)
+        said = device.shell2(command, v2=True, timeout=60)
         return Answer(said.returncode, said.stdout, said.stderr)
 
     return run

@@ -62,6 +62,12 @@ def _marked(mark: str) -> list[int]:
     return found
 
 
+def test_phones_and_their_server_listen_where_nobody_is_put_by_chance(lab: Lab) -> None:
+    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    listening = [lab.port, *(int(phone.serial.rpartition(":")[2]) for phone in lab.phones)]
+    assert all(port < max(lowest, 32_768) for port in listening)
+
+
 def test_labs_do_not_disturb_each_other(lab: Lab, phone: StandIn) -> None:
     with phones(1, rooted=True) as other:
         assert phone.serial not in other.states()

@@ -11,6 +11,7 @@ from harness.core.command import Command
 from harness.testing.android import StandInUnavailable, phones
 from harness.testing.android.lab import Lab
 from harness.testing.android.phone import StandIn
+from tests.processes import wait_until
 from tests.testing.android.conftest import Shell, device_of, shell_of
 
 pytestmark = pytest.mark.slow
@@ -93,7 +94,8 @@ def test_cores_have_policies_and_frequencies(sh: Shell) -> None:
 
 
 def test_processes_of_other_phones_and_of_the_machine_are_not_seen(sh: Shell) -> None:
-    assert sh("ps -A -o CMD").out.split() == ["CMD", "init", "adbd", "ps"]
+    # What an earlier test started ends a moment after that test.
+    wait_until(lambda: sh("ps -A -o CMD").out.split() == ["CMD", "init", "adbd", "ps"])
 
 
 def test_a_program_of_this_machine_runs_with_a_library_pushed_beside_it(

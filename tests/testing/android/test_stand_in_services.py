@@ -125,8 +125,8 @@ def test_an_app_is_a_script_that_a_test_lays_down(phone: StandIn, sh: Shell) -> 
 
 def test_a_running_app_has_its_packages_name(phone: StandIn, sh: Shell) -> None:
     phone.write("/data/app-hooks/org.running.app", "while :; do sleep 0.1; done\n")
-    sh("am start -n org.running.app/.Main; sleep 0.2")
-    assert sh("pidof org.running.app").code == 0
+    sh("am start -n org.running.app/.Main")
+    wait_until(lambda: sh("pidof org.running.app").code == 0)
     sh("am force-stop org.running.app; pm uninstall org.running.app")
 
 
@@ -140,6 +140,7 @@ def test_perfetto_writes_the_trace_that_a_test_gives(phone: StandIn, sh: Shell) 
     sh("echo 'duration_ms: 10' | perfetto --txt -c - -o /data/misc/perfetto-traces/x")
     assert phone.read("/data/misc/perfetto-traces/x") == "a trace"
     started = sh("echo | perfetto -d -c - -o /data/local/tmp/trace").out
+    wait_until(lambda: sh("pidof sleep").code == 0)  # from now on it heeds signals
     assert not phone.exists("/data/local/tmp/trace")
     sh(f"kill -TERM {started}")
     wait_until(lambda: phone.exists("/data/local/tmp/trace"))
