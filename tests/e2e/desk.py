@@ -25,6 +25,8 @@ NEIGHBOUR = "/data/local/tmp/neighbour/notes.txt"
 OWN = "/data/local/tmp/edge-harness"
 AS_BOUGHT = {"window_animation_scale": "1.0", "transition_animation_scale": "1.0", "animator_duration_scale": "1.0"}
 """Settings of a stand-in phone that the harness changes while it measures."""
+_LATEST_S = 100.0
+"""That a phone hangs is noticed after half a minute; the rest is for busy machines."""
 
 
 class Ran(NamedTuple):
@@ -51,7 +53,7 @@ class Running:
 
     def says(self, words: str) -> None:
         """Wait until it has said this on standard error."""
-        wait_until(lambda: words in self._said.read_text())
+        wait_until(lambda: words in self._said.read_text(), _LATEST_S)
 
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
@@ -159,7 +161,7 @@ def ran(phone: StandIn) -> list[Ran]:
 
 def has_begun(phone: StandIn, name: str, times: int = 1) -> None:
     """Wait until the witness has begun on this phone under this name."""
-    wait_until(lambda: sum(one.name == name for one in ran(phone)) >= times)
+    wait_until(lambda: sum(one.name == name for one in ran(phone)) >= times, _LATEST_S)
 
 
 def settings_of(phone: StandIn) -> dict[str, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from platforms.android.journals import ON_PHONE
 from tests.cli.project import generic, one_test
 from tests.e2e.desk import AS_BOUGHT, NEIGHBOUR, OWN, Desk, has_begun, outcomes_by_phone, ran, settings_of, sh
 from tests.processes import wait_until
@@ -34,14 +35,14 @@ def test_a_stopped_run_leaves_phones_as_they_were(
             has_begun(phone, "long")
             assert set(settings_of(phone).values()) == {"0"}, "what is put back was changed"
         running.send(number)
-        done = running.outcome(timeout_s=20)
+        done = running.outcome(timeout_s=60)
     assert done.code == 130
     assert "interrupted" in done.stderr
     assert outcomes_by_phone(done.read()) == {phone.serial: {"short": "ok"} for phone in phones}
     for phone in phones:
         assert settings_of(phone) == AS_BOUGHT
         assert phone.read("/services/fixed_performance").strip() == "false"
-        assert sh(desk.lab, phone, f"ls {OWN}/sessions; ls {OWN}/changes 2>/dev/null; {RUNS}") == ""
+        assert sh(desk.lab, phone, f"ls {OWN}/sessions; ls {ON_PHONE} 2>/dev/null; {RUNS}") == ""
         assert phone.read(NEIGHBOUR) == "mine"
 
 
@@ -54,12 +55,13 @@ def test_the_next_run_puts_back_what_a_killed_one_left(desk: Desk, spec: Path, w
     wait_until(lambda: sh(desk.lab, phone, RUNS) == "")  # the connection ended, and with it what it started
     assert set(settings_of(phone).values()) == {"0"}
     assert sh(desk.lab, phone, f"ls {OWN}/sessions") != ""
+    assert phone.exists(ON_PHONE)
     done = desk.harness("-b", spec, "--program", witness, "--only", "*/short", on=phone.serial)
     assert done.code == 0, done.stderr
     assert "put back what an earlier run left behind" in done.stderr
     assert settings_of(phone) == AS_BOUGHT
     assert phone.read("/services/fixed_performance").strip() == "false"
-    assert sh(desk.lab, phone, f"ls {OWN}/sessions; ls {OWN}/changes 2>/dev/null") == ""
+    assert sh(desk.lab, phone, f"ls {OWN}/sessions; ls {ON_PHONE} 2>/dev/null") == ""
     assert phone.read(NEIGHBOUR) == "mine"
     assert [one.ended is not None for one in ran(phone)] == [True, False, True]
 

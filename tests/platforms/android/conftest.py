@@ -71,7 +71,7 @@ def make_platform(tmp_path: Path) -> MakePlatform:
     """Makes the platform for a lab, with settings of its own."""
 
     def make(lab: Lab, **changed: object) -> Android:
-        settings = Settings(adb_server=lab.server, cache_dir=tmp_path / "cache", return_timeout=20.0, lock_timeout=5.0)
+        settings = Settings(adb_server=lab.server, cache_dir=tmp_path / "cache", return_timeout=60.0, lock_timeout=60.0)
         return Android(replace(settings, **changed), AdbServer(lab.server), locks=tmp_path)  # type: ignore[arg-type]
 
     return make

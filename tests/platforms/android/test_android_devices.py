@@ -16,7 +16,7 @@ from harness.settings import Settings
 from harness.testing.android import phones
 from harness.testing.android.lab import Lab
 from harness.testing.progress import RecordedProgress
-from platforms.android import create
+from platforms.android import create, returning
 from platforms.android.adb import AdbServer, Listed
 from platforms.android.checkup import unusable
 from platforms.android.devices import parse
@@ -24,6 +24,7 @@ from platforms.android.folders import own_folder
 from platforms.android.phone import Phone
 from platforms.android.platform import distinct
 from tests.platforms.android.conftest import MakePlatform
+from tests.processes import wait_until
 
 PIXEL = """\
 [ro.board.platform]: [gs201]
@@ -150,10 +151,8 @@ def test_a_phone_that_does_not_let_us_in_is_told_by_the_checkup(broken_lab: Lab,
     platform, stand_in = make_platform(broken_lab), broken_lab.phones[0]
     (device_before,) = platform.devices()
     stand_in.unauthorise()
-    deadline = time.monotonic() + 20
     server = AdbServer(broken_lab.server)
-    while server.state(stand_in.serial) != "unauthorized" and time.monotonic() < deadline:
-        time.sleep(0.1)
+    wait_until(lambda: server.state(stand_in.serial) == "unauthorized")
     assert platform.devices() == ()
     (finding,) = (finding for finding in platform.diagnose() if finding.name == stand_in.serial)
     assert (finding.ok, finding.found) == (False, "unauthorized")
@@ -218,21 +217,27 @@ def test_clocks_of_a_hot_phone_are_fixed_when_it_is_cool(rooted_lab: Lab, make_p
     full = stand_in.read(limit)
     platform = make_platform(rooted_lab, set_freq="max", cool_timeout=0.2)
     (found,) = platform.devices()
-    stand_in.set_thermal(status=3, skin_c=47.0)
-    stand_in.write(limit, "1197000\n")
     progress = RecordedProgress()
-    with pytest.raises(EnvironmentProblem, match="thermal status 3"), platform.open(found, progress):
-        pass
-    stand_in.set_thermal(status=0, skin_c=30.0)
-    assert stand_in.read(limit) == "1197000\n", "what heat does is left to it"
-    with platform.open(found, progress):
-        pass
+    try:
+        stand_in.set_thermal(status=3, skin_c=47.0)
+        stand_in.write(limit, "1197000\n")
+        with pytest.raises(EnvironmentProblem, match="thermal status 3"), platform.open(found, progress):
+            pass
+        stand_in.set_thermal(status=0, skin_c=30.0)
+        assert stand_in.read(limit) == "1197000\n", "what heat does is left to it"
+        with platform.open(found, progress):
+            pass
+    finally:
+        stand_in.set_thermal(status=0, skin_c=30.5)
+        stand_in.write(limit, full)
     assert "policy4 was limited to 1197000 kHz of 2253000 kHz before" in progress.lines[-1]
-    stand_in.write(limit, full)
 
 
 @pytest.mark.slow
-def test_a_hung_phone_is_not_waited_for_longer_than_was_asked(make_platform: MakePlatform) -> None:
+def test_a_hung_phone_is_not_waited_for_longer_than_was_asked(
+    make_platform: MakePlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(returning, "_GLANCE_S", 1.0)
     with phones(1) as hung:
         platform = make_platform(hung, return_timeout=0.5)
         progress = RecordedProgress()
@@ -244,8 +249,8 @@ def test_a_hung_phone_is_not_waited_for_longer_than_was_asked(make_platform: Mak
             session.regain()
         waited = time.monotonic()
         assert not open_phone.__exit__(DeviceLost, lost.value, None)
-        assert waited - asked < 5, "an answer may take 10 s where nobody limits it"
-        assert time.monotonic() - waited < 9, "nor may each step of the way out"
+        assert waited - asked < 10, "an answer may take 15 s where nobody limits it"
+        assert time.monotonic() - waited < 10, "nor may each step of the way out"
         assert "the next run will try again" in progress.lines[-1]
         hung.phones[0].thaw()
 

@@ -10,7 +10,8 @@ from harness.testing.progress import RecordedProgress
 from platforms.android.gates import Gate, Limits
 from platforms.android.state import Reading, Skin
 
-QUICK = Limits(timeout_s=0.2, poll_s=0.01)
+PATIENT = Limits(timeout_s=60.0, poll_s=0.001)
+IMPATIENT = Limits(timeout_s=0.05, poll_s=0.001)
 
 
 def reading(
@@ -34,15 +35,15 @@ def one_after_another(*readings: Reading) -> Callable[[], Reading]:
     return lambda: left.pop(0) if len(left) > 1 else left[0]
 
 
-def settled(*readings: Reading) -> RecordedProgress:
+def settled(*readings: Reading, limits: Limits = PATIENT) -> RecordedProgress:
     progress = RecordedProgress()
-    Gate("Pixel", QUICK, progress).settle(one_after_another(*readings))
+    Gate("Pixel", limits, progress).settle(one_after_another(*readings))
     return progress
 
 
 def refusal(*readings: Reading) -> EnvironmentProblem:
     with pytest.raises(EnvironmentProblem) as refused:
-        settled(*readings)
+        settled(*readings, limits=IMPATIENT)
     return refused.value
 
 
@@ -99,7 +100,7 @@ def test_a_nearly_empty_phone_that_charges_is_waited_for() -> None:
 
 def test_a_phone_that_tells_nothing_passes_with_a_word_said_once() -> None:
     progress = RecordedProgress()
-    gate = Gate("Pixel", QUICK, progress)
+    gate = Gate("Pixel", PATIENT, progress)
     blind = reading(skin_c=None, status=None, percent=None, battery_c=None, plugged=None)
     gate.settle(lambda: blind)
     gate.settle(lambda: blind)

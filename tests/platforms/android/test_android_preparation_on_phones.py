@@ -101,7 +101,7 @@ def test_a_restart_in_the_midst_is_prepared_again_and_put_back(tmp_path: Path) -
         with preparing(phone, tmp_path, Wishes()) as preparation:
             serialno = phone.sh("getprop ro.serialno").stdout.strip()
             stand_in.reboot(seconds=0.2)
-            returning.wait(phone, serialno, 20.0, RecordedProgress())
+            returning.wait(phone, serialno, 60.0, RecordedProgress())
             preparation.prepare()
             assert "window_animation_scale 0\n" in phone.sh(_SEEN).stdout
         after = phone.sh(_SEEN).stdout
@@ -134,11 +134,13 @@ def read(phone: Phone) -> Reading:
 
 
 def test_the_state_is_that_of_the_phone(stand_in: StandIn, phone: Phone) -> None:
-    stand_in.set_battery(level=55, temperature_c=27.5, plugged=False, charge_uah=2_000_000, voltage_mv=3900)
-    stand_in.set_thermal(status=2, skin_c=43.5)
-    reading = read(phone)
-    stand_in.set_battery(level=90, temperature_c=25.0, plugged=True)
-    stand_in.set_thermal(status=0, skin_c=30.0)
+    try:
+        stand_in.set_battery(level=55, temperature_c=27.5, plugged=False, charge_uah=2_000_000, voltage_mv=3900)
+        stand_in.set_thermal(status=2, skin_c=43.5)
+        reading = read(phone)
+    finally:
+        stand_in.set_battery(level=85, temperature_c=27.0, plugged=True, charge_uah=3_300_000, voltage_mv=4200)
+        stand_in.set_thermal(status=0, skin_c=30.5)
     state = reading.state
     assert (state.battery_percent, state.plugged, state.battery_charge_uah) == (55.0, False, 2_000_000)
     assert (state.battery_voltage_mv, reading.battery_c, state.thermal_status) == (3900, 27.5, 2)
@@ -170,7 +172,7 @@ def test_a_warm_phone_is_waited_for_until_it_is_cool(stand_in: StandIn, phone: P
         ):
             gate.settle(lambda: read(phone))
     finally:
-        stand_in.set_thermal(status=0, skin_c=30.0)
+        stand_in.set_thermal(status=0, skin_c=30.5)
     gate.settle(lambda: read(phone))
     assert len(progress.tasks) == 1
 

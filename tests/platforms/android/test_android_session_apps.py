@@ -43,8 +43,9 @@ def does(stand_in: StandIn, hook: Path, script: str) -> None:
 
 @pytest.mark.slow
 def test_an_app_s_result_file_is_its_output(
-    session: AndroidSession, stand_in: StandIn, hook: Path, tmp_path: Path
+    session: AndroidSession, stand_in: StandIn, hook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("platforms.android.readings._FRESH_S", 60.0)
     does(stand_in, hook, f'cd /data/data/{PACKAGE}; mkdir -p files; echo "$*" >files/result.json; sleep 30')
     (tmp_path / "model").write_text("model")
     staged = session.stage({"model": tmp_path / "model"}, {})

@@ -24,6 +24,7 @@ from platforms.android.phone import Phone
 from platforms.android.session import AndroidSession
 from tests.platforms.android.conftest import MakePlatform
 from tests.platforms.android.traces import rails_trace
+from tests.processes import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -68,21 +69,23 @@ def test_power_rails_tell_the_energy_of_a_program(railed: AndroidSession, stand_
     assert completed.ok
     assert completed.stdout == "it was here\n"
     assert completed.energy_unavailable is None
+    # Rails go by the time since boot, which may differ by 0.05 s from the clock that is told (`launching.elapsed_s`).
     assert completed.energy_mj == {
-        "rail S2M_VDD_CPUCL2": pytest.approx(_CPU_MW * completed.wall_s, rel=0.02),
-        "rail S2S_VDD_G3D": pytest.approx(_GPU_MW * completed.wall_s, rel=0.02),
+        "rail S2M_VDD_CPUCL2": pytest.approx(_CPU_MW * completed.wall_s, rel=0.04),
+        "rail S2S_VDD_G3D": pytest.approx(_GPU_MW * completed.wall_s, rel=0.04),
     }
 
 
 def test_nothing_of_the_recording_is_left(railed: AndroidSession, phone: Phone) -> None:
     assert railed.run(program(2.1)).energy_mj
-    assert phone.sh("pidof -x perfetto; ls /data/misc/perfetto-traces").stdout == ""
+    wait_until(lambda: phone.sh("pidof -x perfetto").stdout == "")
+    assert phone.sh("ls /data/misc/perfetto-traces").stdout == ""
     folder = railed.stage({}, {}).folder.rpartition("/")[0]
     assert not [name for name in phone.sh('ls "$1"', folder).stdout.split() if name.startswith("rails")]
 
 
 def test_a_program_that_is_too_short_has_no_energy(railed: AndroidSession) -> None:
-    completed = railed.run(program(0.3))
+    completed = railed.run(program())
     assert completed.ok
     assert completed.energy_mj == {}
     assert "ended too soon" in (completed.energy_unavailable or "")
