@@ -46,6 +46,18 @@ def test_a_treatment_that_crashes_now_and_then_is_not_called_unchanged(project: 
     assert again.code == 5, again.stdout
 
 
+def test_a_treatment_that_tells_fewer_samples_is_not_called_unchanged(project: Project, spec: Path) -> None:
+    few = text().replace("range(12)", "range(3)")
+    programs = sides(script(project, "control", text()), script(project, "treatment", few))
+    done = project.harness("compare", "-b", spec, *programs, "--pairs", "20")
+    (result,) = done.read()
+    assert result["comparison"]["verdict"] != "no change"
+    (note,) = [note for note in result["notes"] if note["code"] == "unequal_samples"]
+    assert "the control told 12 samples, one of the treatment 3" in note["message"]
+    assert not note["trust"]
+    assert project.harness("compare", "--from", project.folder / "results").code == done.code == 5, done.stdout
+
+
 def test_programs_whose_paths_are_not_equally_long_are_told(project: Project, spec: Path) -> None:
     rooted = text(before="# $ORIGIN")
     control, treatment = script(project, "a/r", rooted), script(project, "a_much_longer_name/r", rooted)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from harness.asked import spelled
 from harness.cli import main
 from tests.cli.project import Project
+
+MV2 = "specifications/models/mv2.json"
 
 
 @pytest.mark.parametrize(
@@ -22,6 +25,8 @@ from tests.cli.project import Project
         (("builds", "prune", "--keep_mib", "-5"), "0 or more"),
         (("builds", "--prune", "--unused_days", "nan"), "0 or more"),
         (("builds", "forget"), "forget"),
+        (("compare", "-b", MV2, "--repo_dir", ".", "--treatment", ""), "--treatment is empty"),
+        (("run", "-b", MV2, "--repo_dir", ".", "--base_commit", "", "--ab_testing"), "--control is empty"),
     ],
 )
 def test_what_means_nothing_is_refused(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,3 +42,14 @@ def test_builds_are_listed_and_pruned(project: Project, words: tuple[str, ...]) 
     done = project.harness(*words)
     assert done.code == 0, done.stderr
     assert ("0 removed" if "prune" in words[-1] else "0 kept") in done.stdout
+
+
+@pytest.mark.parametrize("flag", ["--commit", "--base_commit", "--control", "--treatment"])
+def test_a_lone_dash_is_standard_input_and_no_flag(flag: str) -> None:
+    assert spelled(["compare", flag, "-", "--pairs", "3"]) == [
+        *("compare", f"{flag.replace('_', '-')}=-", "--pairs", "3"),
+    ]
+
+
+def test_a_lone_dash_elsewhere_stays_as_it_is() -> None:
+    assert spelled(["validate", "-"]) == ["validate", "-"]
