@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -61,7 +62,8 @@ def answer(status: int, text: str = "", **headers: str) -> Reply:
 
 def cut(handler: BaseHTTPRequestHandler) -> None:
     handler.close_connection = True
-    handler.connection.shutdown(socket.SHUT_RDWR)
+    with contextlib.suppress(OSError):  # the other end may have hung up before
+        handler.connection.shutdown(socket.SHUT_RDWR)
 
 
 class Server:
