@@ -24,7 +24,7 @@ def judge(series: records.Series) -> records.Judgement:
     if not points:
         return records.Judgement()
     key = trend.SeriesKey(benchmark=series.benchmark, device=series.device, metric=series.metric)
-    higher = series.points[-1].point.higher_is_better
+    higher = any(placed.point.higher_is_better for placed in series.points)  # equal bytes know no direction
     found = read(trend.Series(key=key, higher_is_better=higher, points=points))
     title = series.points[-1].point.title
     signs = tuple(
@@ -127,7 +127,7 @@ def point_of_result(result: Result, control: str) -> records.Point | None:
         title=f"{result.benchmark.model}/{result.benchmark.identifier}",
         device=device.identity,
         control=control,
-        metric=comparison.metric,
+        metric=records.ANY_METRIC if comparison.identical else comparison.metric,
         higher_is_better=comparison.higher_is_better,
         verdict=comparison.told,
         log_ratio=None if measured is None else measured.difference,

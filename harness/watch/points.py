@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from harness.watch.database import Cell, Database
-from harness.watch.records import Entry, Placed, Point, Series
+from harness.watch.records import ANY_METRIC, Entry, Placed, Point, Series
+
+Key = tuple[str, str, str]
+"""Benchmark, device and metric of a series."""
 
 _FIELDS: Final = tuple(Point.model_fields)
 _COLUMNS: Final = ", ".join(_FIELDS)
@@ -33,15 +36,28 @@ class Points:
         )
 
     def series(self, benchmark: str, device: str, metric: str) -> Series:
-        """Everything measured of one metric of one benchmark on one device."""
-        where = "WHERE benchmark = ? AND device = ? AND metric = ? ORDER BY one.position, number"
-        found = self._placed(where, benchmark, device, metric)
+        """Everything known of one metric of one benchmark on one device: also where nothing had to be measured."""
+        where = "WHERE benchmark = ? AND device = ? AND metric IN (?, ?) ORDER BY one.position, number"
+        found = self._placed(where, benchmark, device, metric, ANY_METRIC)
         return Series(benchmark=benchmark, device=device, metric=metric, points=tuple(found))
 
     def every_series(self) -> Sequence[Series]:
         """All series."""
-        keys = self._database.rows("SELECT DISTINCT benchmark, device, metric FROM points ORDER BY 1, 2, 3")
-        return [self.series(*map(str, key)) for key in keys]
+        places = self._database.rows("SELECT DISTINCT benchmark, device FROM points ORDER BY 1, 2")
+        return [self.series(*key) for place in places for key in self._keys(*map(str, place))]
+
+    def keys(self, point: Point) -> Sequence[Key]:
+        """Benchmark, device and metric of each series that a point is in."""
+        if point.metric != ANY_METRIC:
+            return [(point.benchmark, point.device, point.metric)]
+        return self._keys(point.benchmark, point.device)
+
+    def _keys(self, benchmark: str, device: str) -> Sequence[Key]:
+        """Those of a benchmark on a device; one of no metric in particular while nothing was measured there."""
+        query = "SELECT DISTINCT metric FROM points WHERE benchmark = ? AND device = ? ORDER BY 1"
+        metrics = [str(metric) for (metric,) in self._database.rows(query, benchmark, device)]
+        measured = [metric for metric in metrics if metric != ANY_METRIC]
+        return [(benchmark, device, metric) for metric in measured or metrics]
 
     def of_commit(self, commit: str) -> Sequence[Point]:
         """What was measured of one commit."""

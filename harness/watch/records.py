@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field, JsonValue
 
 from harness.core.commit import Commit
 from harness.core.comparison import Verdict
+from harness.core.trend import ChangeKind
 from harness.core.values import Value
 
 Document = dict[str, JsonValue]
 """What stages say about an alarm in their own words; kept and told as it is."""
+
+
+ANY_METRIC: Final = ""
+"""The metric of a point that was not measured: programs of the same bytes differ by nothing, whatever is measured."""
 
 
 class Progress(StrEnum):
@@ -60,7 +65,8 @@ class Point(Value):
         title: How a person names it.
         device: Identity of the device.
         control: Id of the commit that it was held against.
-        metric: Name of the metric that was compared; a part of the series' key.
+        metric: Name of the metric that was compared; a part of the series' key. A point of `ANY_METRIC` is in every
+            series of its benchmark and device.
         higher_is_better: Whether larger values of it are better.
         verdict: What the pairs said.
         log_ratio: Natural logarithm of treatment over control; None where there is no number.
@@ -75,7 +81,7 @@ class Point(Value):
     title: str
     device: str
     control: str
-    metric: str = ""
+    metric: str = ANY_METRIC
     higher_is_better: bool = False
     verdict: Verdict
     log_ratio: float | None = None
@@ -103,7 +109,7 @@ class Placed(Value):
 
 
 class Series(Value):
-    """The points of one benchmark on one device, in the order of commits.
+    """The points of one metric of one benchmark on one device, in the order of commits.
 
     Commits that were measured again have several points, in the order of measurement.
     """
@@ -154,6 +160,11 @@ class Sign(Value):
     last: str
     over: bool = False
     document: Document = {}
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether it is a change for the worse."""
+        return self.kind != ChangeKind.IMPROVEMENT
 
 
 class Judgement(Value):

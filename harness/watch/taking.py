@@ -142,7 +142,6 @@ class Taking:
 
     def _record(self, entry: Entry, compared: Compared) -> None:
         """Everything about one commit in one transaction, and what its series say with it."""
-        series = {(point.benchmark, point.device, point.metric) for point in compared.points}
 
         def write() -> None:
             with self._state.transaction():
@@ -152,7 +151,7 @@ class Taking:
                 if compared.progress is Progress.BUILD_FAILED:
                     self._remember_broken(entry.commit)
                 self._state.notebook.forget(Trouble)
-                for key in sorted(series):
+                for key in sorted({key for point in compared.points for key in self._state.points.keys(point)}):
                     self._heed(self._work.judge(self._state.points.series(*key)))
 
         self._patience.until_room(write)

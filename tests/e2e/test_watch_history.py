@@ -77,6 +77,21 @@ def test_of_64_commits_those_that_changed_something_are_named_and_no_other(
 EVENTS = ("confirmed", "bisected", "closed")
 
 
+def test_a_commit_of_the_same_bytes_hides_no_culprit_behind_it(watch: Watch) -> None:
+    watch.work.commit("Refactor", same=True)
+    culprit = watch.work.commit("Do more", slower=0.04)
+    for number in range(1, 5):
+        watch.work.commit(f"Change {number}")
+    done = watch.harness("--since", watch.work.commits[0], *watch.diary, *FEW)
+    assert done.code == 1, done.stderr
+    (series,) = watch.series()
+    assert {placed.commit for placed in series.points} == set(watch.work.commits[1:])
+    assert [placed.commit for placed in series.points if placed.point.log_ratio == 0.0] == [watch.work.commits[1]]
+    (alarm,) = watch.alarms()
+    assert culprits(watch.report(alarm)) == [culprit]
+    assert [document["event"] for _, document in documents(watch)] == ["confirmed", "bisected"]
+
+
 def test_a_repository_may_grow_while_it_is_watched(watch: Watch) -> None:
     chance, switch = random.Random(3), watch.project.folder / "switch"
     first = watch.work.commits[0]

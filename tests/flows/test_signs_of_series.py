@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from harness.core.comparison import Verdict
+from harness.core.trend import ChangeKind
 from harness.flows.signs import judge
 from harness.watch.records import Placed, Point, Series, Sign
 
@@ -62,6 +63,16 @@ def test_signs_of_neighbouring_changes_do_not_overlap() -> None:
     points = tuple(placed(place + 1, level) for place, level in enumerate(levels))
     one, other = judge(Series(benchmark="b", device="board", metric="", points=points)).signs
     assert number(one.first) < 21 <= number(one.last) <= number(other.first) < 33 <= number(other.last)
+
+
+def test_which_way_is_better_is_known_also_where_the_newest_commit_was_not_measured() -> None:
+    gains = [placed(number, level) for number, level in enumerate([0.0] * 10 + [-0.05] * 10, 1)]
+    measured = [
+        one.model_copy(update={"point": one.point.model_copy(update={"higher_is_better": True})}) for one in gains
+    ]
+    newest = placed(21, 0.0, None)
+    (sign, *_) = judge(Series(benchmark="b", device="board", metric="", points=(*measured, newest))).signs
+    assert sign.kind == ChangeKind.STEP, "less of what should be more is worse"
 
 
 def test_a_series_without_numbers_says_nothing() -> None:

@@ -14,21 +14,24 @@ import pytest
 from harness.core.alarm import AlarmReport
 from harness.core.build import BuildInfo
 from harness.core.commit import Commit, Source
-from harness.core.comparison import Comparison, Parameters, Verdict
+from harness.core.comparison import Comparison, Pair, Parameters, Verdict
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, ExitCode, HarnessError
 from harness.core.result import Result
+from harness.core.trend import ChangeKind
 from harness.flows.alarm_reports import AlarmReports, sources
 from harness.flows.commits import Comparer, ControlFailed
 from harness.flows.requests import Wish
+from harness.flows.signs import judge
 from harness.flows.watch import _code, leaves_alone
 from harness.flows.watch_work import Doing, _verified
 from harness.settings import Settings
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import ok_result
-from harness.watch.loop import Tally
-from harness.watch.records import Alarm, Document, Event, News, Progress, Sign, Stage
+from harness.watch.loop import Tally, watch
+from harness.watch.records import Alarm, Compared, Document, Event, News, Progress, Sign, Stage
 from harness.watch.state import State, open_state
-from tests.watch.watching import Line
+from harness.watch.work import Work
+from tests.watch.watching import Clock, Line, orders
 
 CONTROL, TREATMENT = (Commit(source="git:/src", id=name * 40) for name in "ab")
 
@@ -39,7 +42,7 @@ def compared(device: str) -> Result:
     assert result.device is not None
     comparison = Comparison(
         control=BuildInfo(source="git:/src", commit=CONTROL.id),
-        metric="NET latency",
+        metric="",
         parameters=Parameters(seed=1),
         verdict=Verdict.NO_CHANGE,
         identical=True,
@@ -65,6 +68,11 @@ class Laboratory:
 def state(tmp_path: Path) -> Iterator[State]:
     with open_state(tmp_path / "watch.db") as opened:
         yield opened
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 def doing(state: State, *answers: Result | HarnessError) -> Doing:
@@ -94,6 +102,45 @@ def test_a_control_that_cannot_be_built_is_returned_and_a_lost_device_raised(sta
     assert doing(state, compared("board"), ControlFailed("no compiler then")).compare(CONTROL, TREATMENT).control_failed
     with pytest.raises(EnvironmentProblem, match="unplugged"):
         doing(state, compared("board"), EnvironmentProblem("unplugged")).compare(CONTROL, TREATMENT)
+
+
+def slower(device: str, by: float) -> Result:
+    """A result of eight pairs, the treatment of which took so much longer, relative."""
+    result = compared(device)
+    assert result.comparison is not None
+    pairs = tuple(
+        Pair(
+            index=index,
+            control_first=True,
+            control=(100.0,) * 5,
+            treatment=(100.0 * (1 + by + 0.001 * (index % 2)),) * 5,
+            control_launch=index,
+            treatment_launch=index,
+            seconds=1.0,
+        )
+        for index in range(8)
+    )
+    measured = {"metric": "NET latency", "identical": False, "pairs": pairs, "verdict": Verdict.REGRESSION}
+    return result.model_copy(update={"comparison": result.comparison.model_copy(update=measured)})
+
+
+def test_a_commit_of_the_same_bytes_is_a_point_of_the_series_and_the_change_behind_it_is_told_once(
+    state: State, clock: Clock
+) -> None:
+    line = Line(["base", "refactor", "slower", "later", "latest"])
+    work = {"refactor": compared("board"), "base": compared("board")}
+
+    def compare(control: Commit, treatment: Commit) -> Compared:
+        return doing(state, work.get(treatment.id, slower("board", 0.04))).compare(control, treatment)
+
+    tally = watch(orders(line, base="base", begin="base"), Work(compare, judge), state, timing=clock.timing)
+    (series,) = state.points.every_series()
+    assert series.metric == "NET latency"
+    assert [one.commit for one in series.points if one.point.log_ratio == 0.0] == ["refactor"]
+    (alarm,) = state.alarms.those(*Stage)
+    assert tally.alarms == (alarm.sign.identity,)
+    assert (alarm.sign.kind, alarm.sign.first) == (ChangeKind.STEP, "refactor")
+    assert line.ids.index("slower") <= line.ids.index(alarm.sign.last), "the search has the culprit among its commits"
 
 
 def test_nothing_is_built_ahead_while_this_machine_is_measured_too() -> None:

@@ -17,7 +17,7 @@ from harness.core.errors import EnvironmentProblem, UsageError
 from harness.watch.claim import Holder, last_holder, ourselves
 from harness.watch.database import VERSION, StateFull
 from harness.watch.notebook import MOST_HAPPENINGS, Doing
-from harness.watch.records import Alarm, Event, Fate, Progress, Sign, Stage
+from harness.watch.records import ANY_METRIC, Alarm, Event, Fate, Progress, Sign, Stage
 from harness.watch.state import MOST_KILLS, State, look_at, open_state
 from tests.processes import wait_until, written
 from tests.watch.watching import Line, limit_pages, page_count, point
@@ -85,6 +85,23 @@ def test_a_point_comes_back_as_it_was_and_knows_its_place(state: State) -> None:
     (placed,) = series.points
     assert placed.point == made
     assert (placed.position, placed.control_position) == (entry.position, control.position)
+
+
+def test_a_point_of_equal_bytes_is_in_every_series_of_its_benchmark_and_device(state: State) -> None:
+    waiting(state, "same", "slower", "larger")
+    same, slower, larger = state.commits.those(Progress.WAITING)
+    equal = point("c0").model_copy(update={"metric": ANY_METRIC})
+    state.points.add(same, equal)
+    (alone,) = state.points.every_series()
+    assert (alone.metric, [placed.commit for placed in alone.points]) == (ANY_METRIC, ["same"])
+    state.points.add(slower, point("c0", 0.04))
+    state.points.add(larger, point("c0", 0.1).model_copy(update={"metric": "NET memory"}))
+    found = {series.metric: [placed.commit for placed in series.points] for series in state.points.every_series()}
+    assert found == {"NET latency": ["same", "slower"], "NET memory": ["same", "larger"]}
+    assert [metric for _, _, metric in state.points.keys(equal)] == ["NET latency", "NET memory"]
+    elsewhere = equal.model_copy(update={"device": "another board"})
+    state.points.add(same, elsewhere)
+    assert [metric for _, _, metric in state.points.keys(elsewhere)] == [ANY_METRIC]
 
 
 def test_points_are_in_the_order_of_commits_also_where_history_came_back(state: State) -> None:
