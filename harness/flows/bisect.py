@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from rich.table import Table
 from harness.analysis.bisect.aims import Aims
 from harness.analysis.bisect.answers import Ending, Finding
 from harness.analysis.bisect.search import Search
-from harness.core.commit import Commit
+from harness.core.commit import Commit, Source
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import Display
 from harness.flows.commits import Comparer, Narrowed
@@ -69,16 +70,38 @@ def bisect(wish: Wish, settings: Settings, between: Between, display: Display, c
         good, bad = source.resolve(between.good), source.resolve(between.bad)
         if good.id == bad.id:
             raise UsageError(f"--good and --bad are both {good.short}", hint="name two commits")
-        commits = (good, *source.between(good, bad))
+        commits = (good, *_between(source, good, bad))
     narrowed = _narrowed(between.benchmark, settings)
     kept = _Kept(settings.cache_dir / "bisect", commits, _measured(wish, settings, narrowed))
     begun = _begun(between, commits, kept, display)
-    display.say(f"{len(commits) - 1} commits between {good.short} and {bad.short}; {narrowed.title}")
+    display.say(f"{_counted(len(commits) - 1)} from {good.short} to {bad.short}; {narrowed.title}")
     ended, finding = search(begun, commits, narrowed, comparer, progress=display, save=kept.save)
     if finding.ending is not Ending.UNDECIDED:
         kept.forget()
     _show(finding, ended, commits, console)
     return ExitCode.OK if finding.ending is Ending.FOUND else ExitCode.UNDECIDED
+
+
+def _between(source: Source, good: Commit, bad: Commit) -> Sequence[Commit]:
+    """The commits behind the good one, up to the bad one."""
+    try:
+        return source.between(good, bad)
+    except UsageError as error:
+        if not _is_before(source, bad, good):
+            raise
+        hint = "--good is the older one, also where the newer is faster: exchange them"
+        raise UsageError(error.message, hint=hint) from error
+
+
+def _is_before(source: Source, older: Commit, newer: Commit) -> bool:
+    try:
+        return bool(source.between(older, newer))
+    except UsageError:
+        return False
+
+
+def _counted(commits: int) -> str:
+    return "1 commit" if commits == 1 else f"{commits} commits"
 
 
 def _narrowed(pattern: str | None, settings: Settings) -> Narrowed:
@@ -168,7 +191,7 @@ def _show(finding: Finding, ended: Search, commits: tuple[Commit, ...], console:
                 row = (commit.short, f"{culprit.step:+.2%}", interval, proven, commit.author, commit.subject)
                 table.add_row(*map(cell, row))
         show(table, console)
-    else:
+    elif finding.ending is Ending.UNDECIDED:
         table = Table("commit", "probability", "by", "subject", pad_edge=False)
         for suspect in ended.posterior().likeliest()[:10]:
             commit = by_id[suspect.commit]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -20,6 +20,10 @@ Save = Callable[[JsonValue], None]
 
 _QUARTILE = STATISTICS.index("p25")
 """Of five figures of a launch the one that neither bursts nor a lucky iteration move: what differences are told in."""
+
+
+_WORTH_NAMING = 0.005
+"""Probability below which a commit is no suspect: it would be told as 0 %."""
 
 
 def search(
@@ -47,7 +51,7 @@ def search(
     while isinstance(asked := current.next(), Query):
         control, treatment = by_id[asked.control], by_id[asked.treatment]
         try:
-            ratios = _measured(comparer, control, treatment, narrowed, asked)
+            comparison = _compared(comparer, control, treatment, narrowed, asked)
         except ControlFailed as error:
             current = _without(current, control, error)
             progress.say(f"passed over: {error.message}")
@@ -55,30 +59,34 @@ def search(
             current = _without(current, treatment, error)
             progress.say(f"passed over: {error.message}")
         else:
-            current = current.learn(asked.control, asked.treatment, ratios, asked.purpose)
-            progress.say(_told(current, by_id))
+            current = _taught(current, asked, comparison)
+            same = f"{control.short} and {treatment.short} are the same bytes: nothing to measure"
+            progress.say(same if comparison.identical else _told(current, by_id))
         save(current.model_dump(mode="json"))
     return current, asked.model_copy(update={"reason": _readable(asked.reason, commits)})
 
 
-def ratios_of(comparison: Comparison, pairs: int) -> tuple[float, ...]:
-    """ln(treatment / control) of the lower quartile, pair by pair; of equal bytes it is nothing in each."""
-    if comparison.identical:
-        return (0.0,) * pairs
+def ratios_of(comparison: Comparison) -> tuple[float, ...]:
+    """ln(treatment / control) of the lower quartile, pair by pair; of equal bytes there are no pairs."""
     return tuple(log_ratios(pair)[_QUARTILE] for pair in comparison.pairs)
 
 
-def _measured(
-    comparer: Comparer, control: Commit, treatment: Commit, narrowed: Narrowed, asked: Query
-) -> tuple[float, ...]:
+def _taught(current: Search, asked: Query, comparison: Comparison) -> Search:
+    """The search with the answer to its question."""
+    if comparison.identical:
+        return current.learn_same(asked.control, asked.treatment, asked.purpose)
+    return current.learn(asked.control, asked.treatment, ratios_of(comparison), asked.purpose)
+
+
+def _compared(comparer: Comparer, control: Commit, treatment: Commit, narrowed: Narrowed, asked: Query) -> Comparison:
+    """What two commits say of one another: pairs, or that they are the same bytes."""
     results = comparer.compare(
         control, treatment, run_type="regress", narrowed=narrowed, quiet=True, most_pairs=asked.pairs
     )
     comparison = results[0].comparison
-    ratios = ratios_of(comparison, asked.pairs) if comparison is not None else ()
-    if not ratios:
+    if comparison is None or not (comparison.pairs or comparison.identical):
         raise BenchmarkFailed(f"{treatment.short} does not run: {results[0].reason or 'it gave no pair'}")
-    return ratios
+    return comparison
 
 
 def _without(current: Search, commit: Commit, error: BuildFailed | BenchmarkFailed) -> Search:
@@ -95,9 +103,15 @@ def _readable(text: str, commits: Sequence[Commit]) -> str:
     return text
 
 
-def _told(current: Search, by_id: dict[str, Commit]) -> str:
-    """Who is suspected now."""
+def _told(current: Search, by_id: Mapping[str, Commit]) -> str:
+    """Who is suspected now, behind those who are found."""
     posterior = current.posterior()
-    likeliest = posterior.likeliest()[:3]
-    names = ", ".join(f"{by_id[one.commit].short} {one.probability:.0%}" for one in likeliest)
-    return f"{current.pairs} pairs; suspected: {names}; none: {posterior.unchanged:.0%}"
+    pairs = "1 pair" if current.pairs == 1 else f"{current.pairs} pairs"
+    found = [f"found: {by_id[culprit.commits[-1]].short}" for culprit in current.culprits]
+    if not posterior.suspects:
+        return "; ".join([pairs, *found])
+    likely = [one for one in posterior.likeliest()[:3] if one.probability >= _WORTH_NAMING]
+    names = ", ".join(f"{by_id[one.commit].short} {one.probability:.0%}" for one in likely)
+    suspected = [f"suspected: {names}"] if names else []
+    unchanged = f"no {'other' if found else 'change'}: {posterior.unchanged:.0%}"
+    return "; ".join([pairs, *found, *suspected, unchanged])

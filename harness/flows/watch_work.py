@@ -160,7 +160,7 @@ def _verified(result: Result, comparison: Comparison) -> Document:
             for one, share in changed
         ],
         "pairs": len(comparison.pairs),
-        "log_ratios": list(ratios_of(comparison, 1)),
+        "log_ratios": list(ratios_of(comparison)),
         "result": result.uid,
     }
 
@@ -205,7 +205,7 @@ def _verified_alone(alarm: Alarm, commit: Commit) -> Finding:
 
 def searched(finding: Finding, commits: Sequence[Commit], ended: Search | None = None) -> Document:
     """What a search found, with the commits that it was about."""
-    believed = {} if ended is None else {one.commit: one.probability for one in ended.posterior().suspects}
+    believed = {} if ended is None else {one.commit: one.probability for one in ended.suspects()}
     skipped = set() if ended is None else set(ended.skipped)
     found = {commit for culprit in finding.culprits for commit in culprit.commits}
     return {

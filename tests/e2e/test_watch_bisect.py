@@ -82,6 +82,16 @@ def test_between_equals_nothing_is_found_and_nobody_accused(watch: Watch) -> Non
     assert "evidence" not in done.stdout
 
 
+def test_between_ends_of_the_same_bytes_nothing_is_measured(watch: Watch) -> None:
+    watch.work.commit("Refactor", same=True)
+    done = bisect(watch)
+    assert done.code == 5, done.stderr + done.stdout
+    assert "1 commit from" in done.stderr
+    assert "are the same bytes: there is nothing to find between them" in " ".join(done.stdout.split())
+    assert "pairs" not in done.stderr + done.stdout
+    assert named(watch, done) == []
+
+
 def test_ends_that_cannot_be_built_are_told(watch: Watch) -> None:
     work(watch, 3, slower={}, broken=(3,))
     done = bisect(watch)
@@ -132,3 +142,5 @@ def test_a_good_commit_that_is_newer_than_the_bad_one_is_a_mistake(watch: Watch)
     done = watch.harness("--good", "main", "--bad", "main~1", command="bisect")
     assert done.code == 2
     assert "is not before" in done.stderr
+    assert "exchange them" in done.stderr
+    assert "merge base" not in done.stderr

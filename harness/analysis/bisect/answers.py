@@ -36,19 +36,21 @@ class Query(Value):
 
 
 class Heard(Value):
-    """Pairs that were measured.
+    """Pairs that were measured, or that there are none to measure.
 
     Attributes:
         control: The commit that was held against.
         treatment: The commit that was asked about.
         purpose: Why.
         log_ratios: ln(treatment / control) of one statistic, pair by pair.
+        same: Whether both are the same bytes: known without a pair.
     """
 
     control: str
     treatment: str
     purpose: Purpose
-    log_ratios: tuple[float, ...]
+    log_ratios: tuple[float, ...] = ()
+    same: bool = False
 
 
 class Suspect(Value):
@@ -95,7 +97,8 @@ class Culprit(Value):
         before: The commit before them.
         probability: That the change is here.
         step: What it changed, relative: 0.02 is 2 % more.
-        low: Lower end of the 95 % interval of `step`, valid whenever it is looked at; None where nothing is excluded.
+        low: Lower end of the 95 % interval of `step`, valid whenever it is looked at; None where nothing is excluded,
+            or where the pairs refute every single step (then `high` is None too).
         high: Upper end.
         evidence: E-value of the fresh pairs against "no change in this direction"; 100 refutes it at 1 %.
         confirmed: Whether that is enough.

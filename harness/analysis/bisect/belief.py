@@ -69,13 +69,20 @@ class Belief:
         """Whether anything was measured of a commit."""
         return commit in self.history.positions
 
+    def is_same(self, ends: Neighbours) -> bool:
+        """Whether two commits were found to be the same bytes."""
+        control, treatment = self.commits[ends[0]], self.commits[ends[1]]
+        return any(heard.same and (heard.control, heard.treatment) == (control, treatment) for heard in self.heard)
+
     def fresh(self, step: Neighbours) -> Sequence[float]:
         """Log ratios that were measured to confirm a change between two neighbours."""
         return self._ratios(step, Purpose.CONFIRM)
 
     @cached_property
     def whole(self) -> float | None:
-        """Log ratio of the bad commit to the good one; None before it was measured."""
+        """Log ratio of the bad commit to the good one; None before it is known."""
+        if self.is_same((0, self.last)):
+            return 0.0
         measured = self._ratios((0, self.last))
         return float(np.median(measured)) if measured else None
 
@@ -86,15 +93,22 @@ class Belief:
         asked = sorted({(numbers[heard.control], numbers[heard.treatment]) for heard in self.heard})
         ratios = {ends: self._ratios(ends) for ends in asked}
         scale = scale_of(ratios.values())
-        levels = level_grid([float(np.median(ratios[ends])) for ends in asked if ends[0] == 0], scale)
+        measured = [ratios[ends] for ends in asked if ends[0] == 0 and ratios[ends]]
+        levels = level_grid([float(np.median(group)) for group in measured], scale)
         steps = levels[None, :] - levels[:, None]
         return History(
             levels=levels,
             smallest=max(self.smallest * abs(self.whole or 0.0), _LEAST_CHANGE * scale),
             positions=sorted({0, self.last, *(number for ends in asked for number in ends)}),
-            at={ends[1]: log_likelihood(ratios[ends], levels, scale) for ends in asked if ends[0] == 0},
-            across={ends[1]: log_likelihood(ratios[ends], steps, scale) for ends in asked if ends[0] != 0},
+            at={ends[1]: self._likelihood(ends, levels, scale) for ends in asked if ends[0] == 0},
+            across={ends[1]: self._likelihood(ends, steps, scale) for ends in asked if ends[0] != 0},
         )
+
+    def _likelihood(self, ends: Neighbours, steps: Array, scale: float) -> Array:
+        """Logarithm of the likelihood of each step from one commit to the other."""
+        if self.is_same(ends):
+            return np.where(steps == 0.0, 0.0, -np.inf)
+        return log_likelihood(self._ratios(ends), steps, scale)
 
     def _ratios(self, ends: tuple[int, int], purpose: Purpose | None = None) -> list[float]:
         control, treatment = self.commits[ends[0]], self.commits[ends[1]]

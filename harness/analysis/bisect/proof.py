@@ -25,7 +25,8 @@ class Proof:
         evidence: E-value against "no difference", the largest so far: the mean of those against "not more" and "not
             less", so that nobody has to say beforehand which it will be.
         step: Relative difference; None without pairs.
-        low: Lower end of its 95 % interval, valid whenever it is looked at; None where nothing is excluded.
+        low: Lower end of its 95 % interval, valid whenever it is looked at; None where nothing is excluded, and with
+            `high` where the pairs refute every single difference (docs/decisions/0015).
         high: Upper end.
     """
 

@@ -19,6 +19,8 @@ does not know. Its odds of a change anywhere are one to four; this makes them ab
 _WORTH_GOING_ON = 0.1
 """Probability of a further culprit from which on the search goes on behind the last one."""
 
+_LIKELIER_THAN_NOT = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -46,6 +48,8 @@ def stand(belief: Belief, aims: Aims) -> Standing:
     follows from the pairs alone, so a search that was interrupted goes on as if it had not been.
     """
     culprits: tuple[Culprit, ...] = ()
+    if belief.is_same((0, belief.last)):
+        return Standing(culprits, start=0, more=0.0)
     start, more, enough = 0, belief.more(0), _SAID_TO_DIFFER * (1 - aims.confidence)
     while more >= enough:
         step, probability = belief.next_culprit(start)
@@ -75,14 +79,31 @@ def believed(belief: Belief, start: int) -> Posterior:
     )
 
 
+def blamed(belief: Belief, standing: Standing) -> tuple[Suspect, ...]:
+    """Every commit, oldest first, with the probability that it is the next to change the number.
+
+    That is behind the culprit that was settled before it; behind the good commit where there is none.
+    """
+    found: list[Suspect] = []
+    for culprit in standing.culprits:
+        settled = believed(belief, len(found)).suspects
+        end = belief.commits.index(culprit.commits[-1])
+        found += settled[: end - len(found)]
+    return (*found, *believed(belief, standing.start).suspects)
+
+
 def tell(belief: Belief, standing: Standing, pairs: int) -> Finding:
     """What was found, also when the budget ended the search."""
-    whole, smallest = belief.whole or 0.0, relative(belief.history.smallest)
+    same = belief.is_same((0, belief.last))
+    whole, smallest = belief.whole or 0.0, 0.0 if same else relative(belief.history.smallest)
     explained = math.fsum(math.log1p(culprit.step) for culprit in standing.culprits)
     if standing.wants is not None:
         ending, reason = Ending.UNDECIDED, f"{pairs} pairs, the budget, are spent: {_open(belief, standing)}"
     elif standing.culprits:
         ending, reason = Ending.FOUND, _found(standing.culprits)
+    elif same:
+        good, bad = belief.commits[0], belief.commits[-1]
+        ending, reason = Ending.NOTHING, f"{good} and {bad} are the same bytes: there is nothing to find between them"
     else:
         ending, reason = Ending.NOTHING, f"{pairs} pairs rule out a change of {smallest:.2%} or more; less may be there"
     return Finding(
@@ -124,8 +145,12 @@ def _named(culprit: Culprit) -> str:
 
 
 def _open(belief: Belief, standing: Standing) -> str:
-    likeliest = believed(belief, standing.start).likeliest()
+    now = believed(belief, standing.start)
+    likeliest = now.likeliest()
     found = f"{_found(standing.culprits)}; behind it " if standing.culprits else ""
+    if now.unchanged > _LIKELIER_THAN_NOT:
+        return f"{found}most likely nothing changed ({now.unchanged:.0%})"
     if len(likeliest) == 1:
         return f"{found}{likeliest[0].commit} is the likeliest ({likeliest[0].probability:.0%})"
-    return f"{found}{len(likeliest)} commits hold 95 % of the probability, {likeliest[0].commit} most"
+    held = math.fsum(one.probability for one in likeliest)
+    return f"{found}{len(likeliest)} commits hold {held:.0%} of the probability, {likeliest[0].commit} most"

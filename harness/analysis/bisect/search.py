@@ -16,9 +16,9 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from harness.analysis.bisect.aims import Aims, Costs
-from harness.analysis.bisect.answers import Finding, Heard, Posterior, Purpose, Query
+from harness.analysis.bisect.answers import Culprit, Finding, Heard, Posterior, Purpose, Query, Suspect
 from harness.analysis.bisect.belief import Belief
-from harness.analysis.bisect.reasoning import believed, stand, tell
+from harness.analysis.bisect.reasoning import believed, blamed, stand, tell
 from harness.core.values import Value
 
 
@@ -88,14 +88,22 @@ class Search(Value):
         Raises:
             ValueError: There is no pair, one is not a finite number, or these two cannot be held against one another.
         """
-        before, end = self._number(control), self._number(treatment)
-        belief = self._belief
-        if (before, end) not in {*belief.neighbours(0), *((0, other) for other in belief.askable[1:])}:
-            raise ValueError(f"{control} is neither the good commit nor the one before {treatment}")
         if not log_ratios or not all(map(math.isfinite, log_ratios)):
             raise ValueError("what is learnt are log ratios of pairs, finite numbers")
-        heard = Heard(control=control, treatment=treatment, purpose=purpose, log_ratios=tuple(log_ratios))
-        return self.model_copy(update={"heard": (*self.heard, heard)})
+        return self._hear(Heard(control=control, treatment=treatment, purpose=purpose, log_ratios=tuple(log_ratios)))
+
+    def learn_same(self, control: str, treatment: str, purpose: Purpose = Purpose.LOCATE) -> Search:
+        """Learn that two commits are the same bytes. That is certain, costs no pair, and says nothing about noise.
+
+        Args:
+            control: As of `learn`.
+            treatment: The commit that was to be held against it.
+            purpose: As the query had it.
+
+        Raises:
+            ValueError: These two cannot be held against one another.
+        """
+        return self._hear(Heard(control=control, treatment=treatment, purpose=purpose, same=True))
 
     def skip(self, commit: str) -> Search:
         """Learn that a commit does not build, or does not run.
@@ -122,9 +130,29 @@ class Search(Value):
         return self._query(0, self._worthiest(belief, standing.start), Purpose.LOCATE)
 
     def posterior(self) -> Posterior:
-        """What is believed now."""
+        """What is believed now of the commits behind the last culprit."""
         belief = self._belief
         return believed(belief, stand(belief, self.aims).start)
+
+    @property
+    def culprits(self) -> tuple[Culprit, ...]:
+        """Those that are settled, oldest first."""
+        return stand(self._belief, self.aims).culprits
+
+    def suspects(self) -> tuple[Suspect, ...]:
+        """Every commit, oldest first, with the probability that it is the next to change the number.
+
+        That is behind the culprit before it; behind the good commit where there is none.
+        """
+        belief = self._belief
+        return blamed(belief, stand(belief, self.aims))
+
+    def _hear(self, heard: Heard) -> Search:
+        before, end = self._number(heard.control), self._number(heard.treatment)
+        belief = self._belief
+        if (before, end) not in {*belief.neighbours(0), *((0, other) for other in belief.askable[1:])}:
+            raise ValueError(f"{heard.control} is neither the good commit nor the one before {heard.treatment}")
+        return self.model_copy(update={"heard": (*self.heard, heard)})
 
     @property
     def _belief(self) -> Belief:
@@ -138,7 +166,7 @@ class Search(Value):
     def _worthiest(self, belief: Belief, start: int) -> int:
         """The commit of which it is least known whether the number has changed by then, for what the answer costs."""
         unchanged, built = belief.unchanged(start), self._built
-        asked = [number for number in belief.askable if number > start]
+        asked = [number for number in belief.askable if number > start and not belief.is_same((0, number))]
         return max(asked, key=lambda number: _doubt(float(unchanged[number])) / self._price_s({number}, built))
 
     def _query(self, control: int, treatment: int, purpose: Purpose) -> Query:

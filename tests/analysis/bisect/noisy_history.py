@@ -20,18 +20,22 @@ class NoisyHistory:
         noise: Log ratios of pairs of equal builds, in the order of time.
         seed: Of the places in the noise, and of the coins.
         broken: Numbers of commits that do not build.
+        plain: Whether commits at the same level are the same bytes.
     """
 
-    def __init__(self, levels: Sequence[float], noise: Array, seed: int, broken: Sequence[int] = ()) -> None:
+    def __init__(
+        self, levels: Sequence[float], noise: Array, seed: int, broken: Sequence[int] = (), *, plain: bool = False
+    ) -> None:
         self.levels = levels
         self.commits = tuple(f"c{number}" for number in range(len(levels)))
         self._noise = noise
         self._chance = np.random.default_rng(seed)
+        self._plain = plain
         self._broken = {f"c{number}" for number in broken}
 
     def pairs(self, control: str, treatment: str, pairs: int) -> list[float]:
         """What so many pairs say: log ratios."""
-        step = self.levels[self.commits.index(treatment)] - self.levels[self.commits.index(control)]
+        step = self._step(control, treatment)
         return [step + float(noise) for noise in tossed(self._noise, self._chance, pairs)]
 
     def step(self, search: Search, query: Query) -> Search:
@@ -39,8 +43,13 @@ class NoisyHistory:
         for commit in (query.treatment, query.control):
             if commit in self._broken:
                 return search.skip(commit)
+        if self._plain and self._step(query.control, query.treatment) == 0.0:
+            return search.learn_same(query.control, query.treatment, query.purpose)
         said = self.pairs(query.control, query.treatment, query.pairs)
         return search.learn(query.control, query.treatment, said, query.purpose)
+
+    def _step(self, control: str, treatment: str) -> float:
+        return self.levels[self.commits.index(treatment)] - self.levels[self.commits.index(control)]
 
     def searched(self, search: Search) -> tuple[Finding, Search]:
         """What the search finds in the end."""

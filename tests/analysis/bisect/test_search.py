@@ -69,6 +69,56 @@ def test_nothing_is_told_only_of_what_the_noise_lets_one_see() -> None:
     assert f"a change of {found.smallest:.2%} or more; less may be there" in found.reason
 
 
+def test_between_ends_of_the_same_bytes_there_is_nothing_to_find() -> None:
+    search = Search.begin(COMMITS).learn_same("c0", "c32")
+    found = search.next()
+    assert isinstance(found, Finding)
+    assert (found.ending, found.pairs, found.whole, found.more) == (Ending.NOTHING, 0, 0.0, 0.0)
+    assert found.reason == "c0 and c32 are the same bytes: there is nothing to find between them"
+    assert search.posterior().unchanged == pytest.approx(1.0)
+
+
+def test_equal_bytes_are_no_pairs_and_make_no_noise_smaller() -> None:
+    search = Search.begin(COMMITS, [0.03, 0.05, 0.01, 0.04] * 5, aims=Aims(max_pairs=20))
+    told = search.learn_same("c0", "c16").learn_same("c19", "c20", Purpose.CONFIRM)
+    spent, spent_too = search.next(), told.next()
+    assert isinstance(spent, Finding)
+    assert isinstance(spent_too, Finding)
+    assert spent_too.pairs == 20
+    assert spent_too.smallest == spent.smallest
+
+
+def test_equal_bytes_clear_a_commit_and_all_before_it_for_good() -> None:
+    search = Search.begin(COMMITS, [0.03, 0.031] * 10).learn_same("c0", "c16").learn_same("c19", "c20")
+    told = {one.commit: one.probability for one in search.posterior().suspects}
+    assert max(told[f"c{number}"] for number in (*range(1, 17), 20)) < 1e-3
+    assert sum(told.values()) == pytest.approx(1.0, abs=1e-3)
+    asked = search.next()
+    assert isinstance(asked, Query)
+    assert int(asked.treatment[1:]) > 16
+
+
+@pytest.mark.parametrize("culprits", [((2, 0.03),), ((17, 0.03),), ((32, 0.03),), ((8, 0.04), (20, 0.05))])
+def test_a_culprit_among_commits_that_change_no_byte_is_found_and_no_answer_asked_for_twice(
+    culprits: tuple[tuple[int, float], ...],
+) -> None:
+    found, search = NoisyHistory(stepped(32, *culprits), NOISE, seed=3, plain=True).searched(Search.begin(COMMITS))
+    assert [culprit.commits for culprit in found.culprits] == [(f"c{commit}",) for commit, _ in culprits]
+    same = [(heard.control, heard.treatment) for heard in search.heard if heard.same]
+    assert same
+    assert len(set(same)) == len(same)
+
+
+def test_what_is_believed_of_a_culprit_is_told_also_when_the_search_has_gone_on_behind_it() -> None:
+    found, search = searched(NoisyHistory(stepped(32, (8, 0.04), (20, 0.05)), NOISE, seed=3))
+    told = {one.commit: one.probability for one in search.suspects()}
+    assert list(told) == list(COMMITS[1:])
+    assert {culprit.commits[0]: culprit.probability for culprit in found.culprits} == {
+        commit: pytest.approx(told[commit]) for commit in ("c8", "c20")
+    }
+    assert search.culprits == found.culprits
+
+
 def test_every_culprit_is_told() -> None:
     found, _ = searched(NoisyHistory(stepped(32, (5, 0.04), (14, -0.03), (27, 0.05)), NOISE, seed=1))
     assert [culprit.commits for culprit in found.culprits] == [("c5",), ("c14",), ("c27",)]
@@ -105,6 +155,15 @@ def test_a_spent_budget_is_told_with_what_is_known() -> None:
     assert found.ending is Ending.UNDECIDED
     assert found.pairs == 30
     assert "30 pairs, the budget, are spent" in found.reason
+
+
+def test_a_spent_budget_accuses_nobody_where_no_change_is_likelier() -> None:
+    search = Search.begin(COMMITS[:2], aims=Aims(max_pairs=4)).learn("c0", "c1", [0.0, 0.001, -0.001, 0.0])
+    found = search.next()
+    assert isinstance(found, Finding)
+    assert found.ending is Ending.UNDECIDED
+    unchanged = search.posterior().unchanged
+    assert found.reason == f"4 pairs, the budget, are spent: most likely nothing changed ({unchanged:.0%})"
 
 
 def test_without_confirmation_no_neighbours_are_compared() -> None:
