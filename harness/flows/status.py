@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from harness.analysis.bisect.answers import Finding
 from harness.core.errors import ExitCode
 from harness.flows.showing import cell, show
 from harness.watch.records import Alarm, Entry, Point
@@ -42,11 +43,12 @@ def tell(path: Path, console: Console, *, as_json: bool) -> ExitCode:
             for row in _rows(done.entry, done.points):
                 table.add_row(*map(cell, row))
         show(table, console)
-    for alarm in status.alarms:
+    for alarm in (*status.alarms, *status.standing):
         show(cell(f"alarm: {_named(alarm)}"), console)
     for letter in status.undelivered:
         what = f"{letter.news.event} of {letter.news.alarm.sign.identity}"
-        show(cell(f"not delivered by {letter.courier} ({letter.attempts} attempts): {what}: {letter.said}"), console)
+        tried = "1 attempt" if letter.attempts == 1 else f"{letter.attempts} attempts"
+        show(cell(f"not delivered by {letter.courier} ({tried}): {what}: {letter.said}"), console)
     return ExitCode.OK
 
 
@@ -61,14 +63,15 @@ def _lines(status: WatchStatus) -> Iterator[str]:
     if status.polled is not None:
         yield f"looked for new commits: {_time(status.polled.success)}"
         if status.polled.error:
-            yield f"  it fails since {status.polled.failures} attempts: {status.polled.error}"
+            times = "once" if status.polled.failures == 1 else f"{status.polled.failures} times"
+            yield f"  it has failed {times} since: {status.polled.error}"
     if status.trouble is not None:
         yield f"trouble: {status.trouble.error}"
     counts = ", ".join(f"{count} {progress.replace('_', ' ')}" for progress, count in status.counts.items() if count)
     yield f"commits: {counts or 'none yet'}"
     if status.waiting:
         yield "next: " + ", ".join(f"{entry.commit.short} {entry.commit.subject}" for entry in status.waiting[:3])
-    yield f"alarms: {len(status.alarms)} open, {status.told} told"
+    yield f"alarms: {len(status.alarms)} in work, {len(status.standing)} told and not made good"
 
 
 def _rows(entry: Entry, points: tuple[Point, ...]) -> Iterator[tuple[str, ...]]:
@@ -87,7 +90,17 @@ def _named(alarm: Alarm) -> str:
     by = f" of {size:+.2%}" if isinstance(size, int | float) else ""
     why = f" ({alarm.why})" if alarm.why else ""
     title = sign.document.get("title", sign.benchmark)
-    return f"{sign.kind}{by} in {title} on {sign.device}, {sign.first[:12]}..{sign.last[:12]}: {alarm.stage}{why}"
+    culprits = ", ".join(commit[:12] for commit in _culprits(alarm))
+    where = f"culprit {culprits}" if culprits else f"{sign.first[:12]}..{sign.last[:12]}"
+    return f"{sign.kind}{by} in {title} on {sign.device}, {where}: {alarm.stage}{why}"
+
+
+def _culprits(alarm: Alarm) -> Sequence[str]:
+    """The commits that the search named, if it did."""
+    searched = alarm.document.get("search")
+    found = searched.get("finding") if isinstance(searched, dict) else None
+    culprits = () if found is None else Finding.model_validate(found).culprits
+    return [commit for culprit in culprits for commit in culprit.commits]
 
 
 def _first_line(text: str) -> str:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from harness.core.errors import ExitCode, UsageError, gravest
 from harness.core.protocols import Display
-from harness.core.trend import ChangeKind
 from harness.flows.alarm_reports import AlarmReports
 from harness.flows.commits import Comparer
 from harness.flows.requests import Programs, Wish
@@ -161,7 +160,7 @@ def _couriers(watching: Watching) -> list[Courier]:
 
 
 def _is_worse(alarm: Alarm | None) -> bool:
-    return alarm is not None and alarm.sign.kind != ChangeKind.IMPROVEMENT
+    return alarm is not None and alarm.sign.is_worse
 
 
 def _code(tally: Tally, *, worse: bool, failed: bool) -> ExitCode:

@@ -35,8 +35,9 @@ class WatchStatus(Value):
         running: What is being compared.
         waiting: The first commits that wait.
         done: The commits that were compared last, newest first.
-        alarms: Alarms that are open or cannot be closed by themselves: everything but `told` and `closed`.
-        told: How many alarms were told.
+        alarms: Alarms in work: everything but `told` and `closed`.
+        standing: Changes for the worse that were told and that no later commit made good.
+        told: How many alarms were told and not closed, improvements among them.
         letters: How many letters have which fate.
         undelivered: Letters that wait after a failure, or were refused.
         happenings: What happened last, newest first.
@@ -54,6 +55,7 @@ class WatchStatus(Value):
     waiting: tuple[Entry, ...]
     done: tuple[Done, ...]
     alarms: tuple[Alarm, ...]
+    standing: tuple[Alarm, ...]
     told: int
     letters: dict[Fate, int]
     undelivered: tuple[Letter, ...]
@@ -73,6 +75,7 @@ def status_of(path: Path) -> WatchStatus:
 
 def _status(state: State, holder: Holder | None) -> WatchStatus:
     commits, notebook = state.commits, state.notebook
+    told = state.alarms.those(Stage.TOLD)
     waiting = [letter for letter in state.letters.those(Fate.WAITING) if letter.attempts]
     return WatchStatus(
         state=str(state.path),
@@ -88,7 +91,8 @@ def _status(state: State, holder: Holder | None) -> WatchStatus:
             Done(entry=entry, points=tuple(state.points.of_commit(entry.commit.id))) for entry in commits.finished(_FEW)
         ),
         alarms=tuple(state.alarms.those(Stage.OPENED, Stage.CONFIRMED, Stage.BISECTED)),
-        told=len(state.alarms.those(Stage.TOLD)),
+        standing=tuple(alarm for alarm in told if alarm.sign.is_worse),
+        told=len(told),
         letters=dict(state.letters.counts()),
         undelivered=(*waiting, *state.letters.those(Fate.REFUSED)),
         happenings=tuple(notebook.lately()),

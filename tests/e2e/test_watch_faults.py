@@ -85,7 +85,7 @@ def test_a_remote_that_goes_away_is_told_and_asked_again(watch: Watch) -> None:
         remote.rename(away)
         watch.wait_until(lambda: watch.status()["polled"]["failures"] >= 1, process)
         told = watch.project.harness("status")
-        assert "it fails since" in told.stdout
+        assert "it has failed" in told.stdout
         assert str(remote) in told.stdout
         away.rename(remote)
         watch.work.commit("Change 2", same=True)

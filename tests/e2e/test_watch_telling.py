@@ -134,11 +134,21 @@ def test_status_tells_what_was_done_and_as_json_everything(watch: Watch) -> None
     assert watch.harness("--since", watch.work.commits[0], *FEW).code == 1
     told = watch.project.harness("status")
     assert told.code == 0, told.stderr
-    for words in ("no watcher runs", "8 done", "0 open, 1 told", watch.work.commits[8][:12], "m/work"):
+    counted = "alarms: 0 in work, 1 told and not made good"
+    for words in (
+        "no watcher runs",
+        "8 done",
+        counted,
+        "alarm: step of ",
+        f"culprit {watch.work.commits[5][:12]}",
+        watch.work.commits[8][:12],
+        "m/work",
+    ):
         assert words in told.stdout
     status = watch.status()
     assert status["counts"] == {"done": 8}
     assert status["letters"] == {"delivered": 2}
+    assert [one["sign"]["kind"] for one in status["standing"]] == ["step"]
     assert status["waiting"] == status["undelivered"] == status["alarms"] == []
     assert any("bisected: step of m/work" in happening["text"] for happening in status["happenings"])
 

@@ -187,6 +187,29 @@ def test_a_refused_letter_keeps_its_alarm_from_counting_as_told(
     assert [(letter.fate, letter.said) for letter in status.undelivered] == [(Fate.REFUSED, "gone")]
 
 
+def test_what_was_told_stays_in_the_status_until_it_is_made_good(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    slow_commit(laboratory, "c2")
+    watch(orders(line, base="c0"), Work(laboratory.compare, suspects, found), state, timing=clock.timing)
+    status = status_of(state.path)
+    assert (status.alarms, status.told) == ((), 1)
+    assert [alarm.sign.last for alarm in status.standing] == ["c2"]
+    line.ids.append("c3")
+    watch(orders(line, base="c0"), Work(laboratory.compare, suspects, found), state, timing=clock.timing)
+    assert status_of(state.path).standing == ()
+
+
+def test_an_improvement_that_was_told_is_nothing_that_stands(state: State) -> None:
+    for number, kind in enumerate(("step", "improvement", "drift")):
+        sign = Sign(identity=kind, benchmark="b", device="board", kind=kind, first="c0", last="c1")
+        state.alarms.open(sign, float(number))
+        state.alarms.keep(Alarm(sign=sign, stage=Stage.TOLD, opened=float(number), changed=0.0))
+    status = status_of(state.path)
+    assert status.told == 3
+    assert [alarm.sign.kind for alarm in status.standing] == ["step", "drift"]
+
+
 def test_the_status_shows_what_was_done_and_what_is_open(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
