@@ -1,4 +1,4 @@
-"""A command of the user's that delivers news of alarms: `--on-alarm COMMAND`.
+"""A command of the user's that delivers news of alarms: `--on_alarm COMMAND`.
 
 It gets the document as one line on its standard input, the path of the same document in `HARNESS_ALARM_FILE` and its
 key in `HARNESS_ALARM_KEY`. Exit status 0 means delivered.
@@ -70,17 +70,22 @@ class CommandCourier:
 
 
 def command_courier(text: str, folder: Path) -> CommandCourier:
-    """The courier of `--on-alarm COMMAND`, which is split as a POSIX shell would and never given to one.
+    """The courier of `--on_alarm COMMAND`, which is split as a POSIX shell would and never given to one.
 
     Raises:
-        UsageError: It is empty, or a quotation is not closed.
+        UsageError: It is empty, a quotation is not closed, or there is no such program: an alarm may be months away.
     """
     try:
         argv = shlex.split(text)
     except ValueError as error:
-        raise UsageError(f"--on-alarm {text!r}: {error}", hint="close every quotation mark") from error
+        raise UsageError(f"--on_alarm {text!r}: {error}", hint="close every quotation mark") from error
     if not argv:
-        raise UsageError("--on-alarm names no command", hint="for example --on-alarm 'notify --channel perf'")
+        raise UsageError("--on_alarm names no command", hint="for example --on_alarm 'notify --channel perf'")
+    if shell.which(argv[0]) is None:
+        raise UsageError(
+            f"--on_alarm {argv[0]}: there is no such program",
+            hint="check the path, and that it may be executed; `sh FILE` runs one that may not",
+        )
     return CommandCourier(tuple(argv), folder)
 
 

@@ -47,6 +47,8 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
         (["--step", "0"], "names no commit"),
         (["--on_alarm", ""], "names no command"),
         (["--on_alarm", "tell 'me"], "close every quotation mark"),
+        (["--on_alarm", "./nosuch.sh --loud"], "--on_alarm ./nosuch.sh: there is no such program"),
+        (["--on_alarm", "./spec.json"], "--on_alarm ./spec.json: there is no such program"),
         (["--hook", "ftp://example.org/secret"], "is no http(s) URL"),
         (["--intervall", "5"], "did you mean --interval?"),
     ],

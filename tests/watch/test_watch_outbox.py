@@ -153,9 +153,9 @@ def test_a_command_does_not_see_the_secret_of_the_hook(tmp_path: Path, monkeypat
 
 
 def test_a_command_is_split_like_a_shell_would_and_never_given_to_one(tmp_path: Path) -> None:
-    assert command_courier("notify 'two words' $HOME", tmp_path).argv == ("notify", "two words", "$HOME")
-    for wrong in ("", "notify 'open"):
-        with pytest.raises(UsageError, match="--on-alarm"):
+    assert command_courier("sh 'two words' $HOME", tmp_path).argv == ("sh", "two words", "$HOME")
+    for wrong in ("", "sh 'open", "./no-such-program"):
+        with pytest.raises(UsageError, match="--on_alarm"):
             command_courier(wrong, tmp_path)
 
 
