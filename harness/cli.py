@@ -48,7 +48,7 @@ def run(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING) -> int:
         return compare(options=options, sides=sides)
     settings = asked.specified(asked.settings(options))
     from harness import display, shell
-    from harness.flows import requests
+    from harness.flows import lookout, requests
     from harness.flows import run as flow
 
     if settings.dry_run:
@@ -57,7 +57,8 @@ def run(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING) -> int:
         if not one_commit:
             return flow.run(settings, shown)
         wishes = requests.treatments_of(asked.wish(options, sides), settings)
-        return gravest([flow.run(settings, shown, requests.side_of(one, settings, shown)) for one in wishes])
+        at = lookout.Lookout(shown)
+        return gravest([flow.run(settings, shown, requests.side_of(one, settings, at, shown)) for one in wishes])
 
 
 @app.command(sort_key=1)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -14,17 +13,21 @@ from pydantic import ValidationError
 
 from harness.build.cache import BuildCache
 from harness.build.sources import Branching, open_source
-from harness.build.sources.names import parse_name
 from harness.core.commit import Commit, Source
 from harness.core.comparison import Interleave, Parameters
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Progress
 from harness.flows.compare import Request
+from harness.flows.lookout import Lookout
 from harness.flows.sides import Built, Given, Side, installed
 from harness.settings import Settings
 
 _LISTS: Final = frozenset({".txt", ".list", ".commits"})
 """Endings of files that are lists of commits, whatever commits are called."""
+_FLAGS: Final = {"max_pairs": "pairs", "max_seconds": "seconds"}
+"""Flags that are not called like the field of `Parameters` that they set."""
+_LIMITS: Final = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+"""Limits of a field as Pydantic names them, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +130,13 @@ def _is_commit(wish: Wish, settings: Settings) -> bool:
     return True
 
 
-def request_of(wish: Wish, settings: Settings, progress: Progress, cache: BuildCache) -> Request:
+def request_of(wish: Wish, settings: Settings, lookout: Lookout, cache: BuildCache) -> Request:
     """Find both sides.
 
     Args:
         wish: What was asked.
         settings: Where the copies of repositories are.
-        progress: Told what happens.
+        lookout: Looks for commits.
         cache: Holds the runners as long as they are measured.
 
     Raises:
@@ -142,11 +145,11 @@ def request_of(wish: Wish, settings: Settings, progress: Progress, cache: BuildC
         EnvironmentProblem: The source cannot be reached.
     """
     parameters = decided_by({"seed": secrets.randbits(31), **wish.decide, "interleave": wish.interleave})
-    control, treatment = _sides(wish, settings, progress, cache)
+    control, treatment = _sides(wish, settings, lookout, cache)
     return Request(control, treatment, parameters, wish.metric, wish.resume, wish.self_check)
 
 
-def side_of(wish: Wish, settings: Settings, progress: Progress) -> Side:
+def side_of(wish: Wish, settings: Settings, lookout: Lookout, progress: Progress) -> Side:
     """The runner of one commit, to be measured alone.
 
     Raises:
@@ -154,7 +157,7 @@ def side_of(wish: Wish, settings: Settings, progress: Progress) -> Side:
         EnvironmentProblem: The source cannot be reached.
     """
     name, source = wish.treatment, _source(wish, settings)
-    with _looking(source, [name if isinstance(name, str) else None], progress):
+    with lookout.at(source, [name if isinstance(name, str) else None]):
         commit = source.resolve(name if isinstance(name, str) else wish.branch or _newest(source))
     progress.say(f"commit: {commit.short} {commit.subject}".rstrip())
     return Built(source, commit, place_of(wish)[0] == "releases", cache_of(wish, settings), wish.recipes)
@@ -171,8 +174,10 @@ def decided_by(values: Mapping[str, object]) -> Parameters:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
+        limits = [f"{_LIMITS[limit]} {value:g}" for limit, value in first.get("ctx", {}).items() if limit in _LIMITS]
+        wanted = f"it has to be {limits[0]}" if limits else first["msg"].lower()
         hint = "`harness compare --help` says what each of them means"
-        raise UsageError(f"{name} = {first['input']}: {first['msg'].lower()}", hint=hint) from error
+        raise UsageError(f"--{_FLAGS.get(name, name)} {first['input']}: {wanted}", hint=hint) from error
 
 
 def described(wish: Wish) -> tuple[str, str]:
@@ -230,23 +235,23 @@ def _source(wish: Wish, settings: Settings) -> Source:
     return open_source(kind, place, cache_dir=settings.cache_dir, remote=wish.remote)
 
 
-def _sides(wish: Wish, settings: Settings, progress: Progress, cache: BuildCache) -> tuple[Side, Side]:
+def _sides(wish: Wish, settings: Settings, lookout: Lookout, cache: BuildCache) -> tuple[Side, Side]:
     if wish.self_check:
         return installed, installed
     if isinstance(wish.control, Programs) and isinstance(wish.treatment, Programs):
         return _given(wish.control, cache), _given(wish.treatment, cache)
     _, control_name, treatment_name = _named(wish)
     source = _source(wish, settings)
-    control, treatment = _commits(control_name, treatment_name or wish.branch, source, progress)
+    control, treatment = _commits(control_name, treatment_name or wish.branch, source, lookout)
     if control.id == treatment.id:
         raise SameCommit(f"control and treatment are both {control.short}", hint="name another --control")
     made = (Built(source, one, place_of(wish)[0] == "releases", cache, wish.recipes) for one in (control, treatment))
     return next(made), next(made)
 
 
-def _commits(control: str | None, treatment: str | None, source: Source, progress: Progress) -> tuple[Commit, Commit]:
+def _commits(control: str | None, treatment: str | None, source: Source, lookout: Lookout) -> tuple[Commit, Commit]:
     """The commits of both sides, with the defaults of a repository."""
-    with _looking(source, [control, treatment], progress):
+    with lookout.at(source, [control, treatment]):
         newer = source.resolve(treatment or _newest(source))
         if control is not None:
             older = source.resolve(control)
@@ -255,40 +260,6 @@ def _commits(control: str | None, treatment: str | None, source: Source, progres
         else:
             raise UsageError("releases have no default to compare with", hint="name a version: --control 1.0")
     return older, newer
-
-
-@contextlib.contextmanager
-def _looking(source: Source, names: Sequence[str | None], progress: Progress) -> Iterator[None]:
-    """Look for commits, after asking for new ones. Without its remote a source still knows those that it knew."""
-    with progress.task(f"looking for commits in {source.name}"):
-        unreachable = None if all(_stays(source, name) for name in names) else _fetched(source)
-        try:
-            yield
-        except UsageError as error:
-            if unreachable is None:
-                raise
-            raise EnvironmentProblem(f"{error.message}; {unreachable.message}", hint=unreachable.hint) from error
-    if unreachable is not None:
-        progress.say(f"{unreachable.message}: going on with the commits that are known here")
-
-
-def _fetched(source: Source) -> EnvironmentProblem | None:
-    """Learn of new commits; the problem, where they cannot be asked for."""
-    try:
-        source.fetch()
-    except EnvironmentProblem as error:
-        return error
-    return None
-
-
-def _stays(source: Source, name: str | None) -> bool:
-    """Whether a name is the hash of a commit that is known: whatever is fetched, it will mean the same."""
-    if name is None or not isinstance(source, Branching) or not parse_name(name).is_hash:
-        return False
-    try:
-        return source.resolve(name).id.startswith(name.lower())
-    except UsageError:
-        return False
 
 
 def cache_of(wish: Wish, settings: Settings) -> BuildCache:

@@ -12,6 +12,7 @@ from harness.build.cache import BuildCache
 from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
 from harness.core.protocols import Display
 from harness.flows.compare import Request, compare
+from harness.flows.lookout import Lookout
 from harness.flows.requests import SameCommit, Wish, cache_of, request_of
 from harness.flows.run import make_plan
 from harness.flows.sides import Built, build_side
@@ -58,11 +59,11 @@ def builds_ahead(settings: Settings) -> bool:
 
 def _found(wishes: Sequence[Wish], settings: Settings, display: Display, codes: list[ExitCode]) -> Sequence[_Asked]:
     """The wishes whose commits are there: all are looked up before the first is measured. Of others the codes."""
-    found = []
+    found, lookout = [], Lookout(display)
     for wish in wishes:
         cache, title = cache_of(wish, settings), str(wish.treatment)
         try:
-            found.append(_Asked(title, request_of(wish, settings, display, cache), cache))
+            found.append(_Asked(title, request_of(wish, settings, lookout, cache), cache))
         except Interrupted:
             raise
         except SameCommit as same:
