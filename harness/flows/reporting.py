@@ -15,6 +15,7 @@ from harness.core.protocols import Progress, Reporter
 from harness.core.result import Outcome, Report, Result
 
 _STORES: Final = "local"
+_NOUNS: Final = frozenset({Verdict.REGRESSION.value, Verdict.IMPROVEMENT.value})
 _NOT_RUN = frozenset({Outcome.SKIPPED, Outcome.UNSUPPORTED})
 
 
@@ -51,7 +52,9 @@ class Reporting:
             kept: str | None = None
             for reporter in self._reporters:
                 place = self._tell(reporter, report)
-                kept = place if reporter.name == _STORES else kept
+                if reporter.name == _STORES:
+                    kept = place
+                    report = report.model_copy(update={"place": kept})
             return kept
 
     def recall(self, result: Result) -> None:
@@ -88,7 +91,7 @@ class Reporting:
         Args:
             place: Where results are kept.
         """
-        parts = [f"{count} {word}" for word, count in self._words.items()]
+        parts = [f"{count} {word}{_ending(word, count)}" for word, count in self._words.items()]
         if self._untrusted:
             parts.append(f"{self._untrusted} not to be trusted (see the notes)")
         if self._untold:
@@ -140,6 +143,11 @@ class Reporting:
             self._broken += 1
             self._untold[reporter.name] += 1
             self._progress.say(f"reporter {reporter.name} is broken: {type(error).__name__}: {error}")
+
+
+def _ending(word: str, count: int) -> str:
+    """Of the plural, for what is counted by a noun."""
+    return "s" if count > 1 and word in _NOUNS else ""
 
 
 def _word(result: Result) -> str:

@@ -25,6 +25,17 @@ def test_the_reporter_that_stores_says_where(tmp_path: Path) -> None:
     assert reporting.complete
 
 
+def test_those_that_are_told_later_know_where_it_is_kept(tmp_path: Path) -> None:
+    seen: list[str | None] = []
+
+    class Later(Kept):
+        def report(self, report: Report) -> None:
+            seen.append(report.place)
+
+    place = Reporting((Later(), LocalReporter(tmp_path)), RecordedProgress()).report(Report(result=RESULT))
+    assert seen == [place]
+
+
 def test_what_is_not_stored_has_no_place_and_is_told_to_the_others(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("in the way")
     kept = Kept()
@@ -43,6 +54,8 @@ def test_what_is_recalled_counts_and_is_told_to_listeners_alone(tmp_path: Path) 
     assert reporting.verdicts == {Verdict.REGRESSION: 1}
     assert reporting.exit_code() is ExitCode.REGRESSION
     assert reporting.summary() == "1 regression"
+    reporting.recall(RESULT)
+    assert reporting.summary() == "2 regressions"
 
 
 def test_a_lost_device_leaves_something_to_go_on_with(tmp_path: Path) -> None:
