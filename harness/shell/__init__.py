@@ -8,7 +8,7 @@ stopping    signals, and waiting that ends with them
 from __future__ import annotations
 
 from harness.shell.running import MOST_BYTES, Running
-from harness.shell.starting import dying_with_us, inherited, output, run, start, which
+from harness.shell.starting import dying_with_us, inherited, located, output, run, start, which
 from harness.shell.stopping import Interrupted, check_stopping, interruptible, is_stopping, patiently, pause
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "inherited",
     "interruptible",
     "is_stopping",
+    "located",
     "output",
     "patiently",
     "pause",

@@ -80,11 +80,22 @@ def dying_with_us(command: Command) -> Command:
     Raises:
         EnvironmentProblem: There is no such program; behind the prefix it would look like a failure of the prefix.
     """
+    located(command)
+    return command.replace_argv((*_death_prefix(), *command.argv))
+
+
+def located(command: Command) -> Path:
+    """Where the program of a command is.
+
+    Raises:
+        EnvironmentProblem: There is no such program.
+    """
     program = command.argv[0]
     place = program if "/" not in program else str((command.cwd or Path()) / program)
-    if shutil.which(place, path=command.env.get("PATH")) is None:
+    found = shutil.which(place, path=command.env.get("PATH"))
+    if found is None:
         raise _no_such_program(program)
-    return command.replace_argv((*_death_prefix(), *command.argv))
+    return Path(found)
 
 
 @cache

@@ -18,6 +18,7 @@ from harness.core.protocols import Staged
 from platforms.host import energy
 from platforms.host.copies import Copies
 from platforms.host.placement import Placement, can_pin, checked, pinned
+from platforms.host.programs import check_program
 from platforms.host.state import StateReader
 
 _TICK_NS = 20_000_000
@@ -79,7 +80,7 @@ class HostSession:
         """Run pinned, in a process group of its own, which dies with the harness.
 
         Raises:
-            BenchmarkFailed: A staged file was changed.
+            BenchmarkFailed: It is no program of this machine, or a staged file was changed.
             BenchmarkUnsupported: It cannot be pinned to its CPUs.
             EnvironmentProblem: It cannot be started.
         """
@@ -121,6 +122,7 @@ class HostSession:
     def _prefixed(self, command: Command, cpus: tuple[int, ...]) -> Command:
         placed = replace(command, cwd=command.cwd or self._folder)
         started = shell.dying_with_us(placed)  # looks for the program itself, and not for what pins it
+        check_program(shell.located(placed), self._folder)
         self._began_ns = time.time_ns()
         if not cpus:
             return started

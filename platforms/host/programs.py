@@ -1,0 +1,118 @@
+"""Whether a file is a program that this machine can start: looked at first, because those that start it do not say.
+
+`taskset` and `setpriv` start programs with `execvp`, which gives what the kernel refuses to `/bin/sh` (exec(3), on
+ENOEXEC). The shell then runs a text as a script that nobody called one, and finds syntax errors in machine code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from harness import shell
+from harness.core.command import Command
+from harness.core.errors import BenchmarkFailed, EnvironmentProblem
+
+_HEADER_BYTES: Final = 64
+_MACHINE_END: Final = 20
+"""Of an ELF header, and where its field `e_machine` ends (elf(5))."""
+_LITTLE_ENDIAN: Final = 1
+_STARTED: Final = frozenset({2, 3})
+"""`e_type` of executables and of position-independent ones."""
+_MACHINES: Final = {
+    3: "x86",
+    8: "MIPS",
+    21: "64-bit PowerPC",
+    22: "S/390",
+    40: "32-bit ARM",
+    62: "x86-64",
+    164: "Hexagon",
+    183: "AArch64",
+    243: "RISC-V",
+    258: "LoongArch",
+}
+"""Words for `e_machine` (linux/elf-em.h)."""
+_ALSO_STARTS: Final = {62: 3, 183: 40}
+"""Machines whose kernels start programs of their 32-bit predecessor too."""
+_PROBE_S: Final = 10.0
+
+
+class _Elf(NamedTuple):
+    """What an ELF header says."""
+
+    type: int
+    machine: int
+
+    @property
+    def machine_name(self) -> str:
+        return _MACHINES.get(self.machine, f"machine {self.machine} of the ELF format")
+
+
+def check_program(path: Path, scratch: Path) -> None:
+    """See that the kernel would start a file itself. Only Linux is asked; a file that cannot be read is let through.
+
+    Args:
+        path: The program.
+        scratch: A folder for a file of a few bytes.
+
+    Raises:
+        BenchmarkFailed: It is no program, or one for another machine.
+    """
+    ours = _machine()
+    head = _head(path)
+    if ours is None or head is None or head.startswith(b"#!"):
+        return
+    elf = _elf(head)
+    if elf is None or elf.type not in _STARTED:
+        what = "it begins neither as ELF nor with #!" if elf is None else "it is an object file or a core dump"
+        raise BenchmarkFailed(
+            f"{path} is no program: {what}",
+            hint="name the program itself; a script says in its first line what runs it, as #!/bin/sh does",
+        )
+    if elf.machine in (ours.machine, _ALSO_STARTS.get(ours.machine)) or _is_emulated(head, scratch / "probe"):
+        return
+    raise BenchmarkFailed(
+        f"{path} is a program for {elf.machine_name}, and this machine is {ours.machine_name}",
+        hint="build it for this machine, or name the platform that it is for (--platform)",
+    )
+
+
+@cache
+def _machine() -> _Elf | None:
+    """What programs of this machine say of themselves; None where that is not known."""
+    head = _head(Path("/proc/self/exe")) if sys.platform == "linux" else None
+    return None if head is None else _elf(head)
+
+
+def _head(path: Path) -> bytes | None:
+    try:
+        with path.open("rb") as content:
+            return content.read(_HEADER_BYTES)
+    except OSError:
+        return None
+
+
+def _elf(head: bytes) -> _Elf | None:
+    if not head.startswith(b"\x7fELF") or len(head) < _MACHINE_END:
+        return None
+    order: Literal["little", "big"] = "little" if head[5] == _LITTLE_ENDIAN else "big"
+    return _Elf(int.from_bytes(head[16:18], order), int.from_bytes(head[18:_MACHINE_END], order))
+
+
+def _is_emulated(head: bytes, probe: Path) -> bool:
+    """Whether an emulator is registered with the kernel (binfmt_misc) for programs that begin so.
+
+    Containers do not see which ones are, though they hold there too: the kernel is asked to start the bare header.
+    """
+    probe.write_bytes(head)
+    probe.chmod(0o755)
+    try:
+        with contextlib.suppress(EnvironmentProblem):
+            shell.run(Command((str(probe),), timeout_s=_PROBE_S))
+            return True
+        return False
+    finally:
+        probe.unlink()
