@@ -19,6 +19,7 @@ from harness.run.energy import energy_told
 from harness.run.host_steps import run_step
 from harness.run.launch import Launched, commands_of, fetch_outputs, launch
 from harness.run.names import Names, on_device, on_host
+from harness.run.operators import per_iteration
 from harness.run.staging import made_files, stage
 from harness.shell import pause
 
@@ -132,6 +133,7 @@ class Arm:
         if fetched.launch.outcome is Outcome.OK:
             after = self._step("postprocess", benchmark.after, prepared.index)
             self._observations[-1] += self._parsed(after) if after else ()
+            self._sum_operators(benchmark)
             self._tell_energy(benchmark, fetched.completed)
         return Seen(fetched.launch, self._observations[-1])
 
@@ -175,6 +177,11 @@ class Arm:
             self._made = made
             self._staged = stage(self.job, made, self.session)
         return self._staged
+
+    def _sum_operators(self, benchmark: Benchmark) -> None:
+        if benchmark.operators:
+            self._observations[-1], notes = per_iteration(self._observations[-1])
+            self._notes.extend(notes)
 
     def _tell_energy(self, benchmark: Benchmark, completed: tuple[Completed, ...]) -> None:
         if benchmark.energy:

@@ -327,3 +327,14 @@ def test_a_script_that_may_be_started_finds_its_neighbours(session: Session, scr
     result = measured(benchmark(command(OBSERVE, line(1)), before=step), session, scratch)
     assert result.outcome is Outcome.OK, result.reason
     assert (scratch / "ran").exists()
+
+
+def test_operators_that_are_told_by_the_call_are_told_by_the_iteration(session: Session, scratch: Path) -> None:
+    calls = [
+        line(150),
+        *(json.dumps({"type": "conv", "metric": "latency", "unit": "us", "value": v}) for v in (99, 51)),
+    ]
+    asked = measured(benchmark(command(OBSERVE, *calls), operators=True), session, scratch)
+    assert [one.samples for one in asked.observations[0]] == [(150,), (150,)]
+    unasked = measured(benchmark(command(OBSERVE, *calls)), session, scratch)
+    assert [one.samples for one in unasked.observations[0]] == [(150,), (99, 51)]
