@@ -15,6 +15,7 @@ from typing import Final
 from filelock import FileLock
 from pydantic import ValidationError
 
+from harness.core.comparison import Verdict
 from harness.core.errors import EnvironmentProblem
 from harness.core.metric import main_metric
 from harness.core.result import Outcome, Result
@@ -46,6 +47,7 @@ class IndexEntry(Value):
         device_name: What a person calls it.
         commit: Of the build, if there was one.
         outcome: How it ended.
+        verdict: What its comparison says, if it is one that ended well.
         trusted: Whether its numbers should be believed.
         metric: Name of the main metric: see `harness.core.metric.main_metric`.
         median: Its median, in `unit`.
@@ -62,6 +64,7 @@ class IndexEntry(Value):
     device_name: str | None = None
     commit: str | None = None
     outcome: Outcome
+    verdict: Verdict | None = None
     trusted: bool
     metric: str | None = None
     median: float | None = None
@@ -149,11 +152,17 @@ def entry_of(result: Result, path: Path) -> IndexEntry:
         device_name=device.name if device is not None else None,
         commit=result.build.commit if result.build is not None else None,
         outcome=result.outcome,
+        verdict=_verdict(result),
         trusted=result.trusted,
         metric=main.name if main is not None else None,
         median=main.median if main is not None else None,
         unit=main.unit if main is not None else None,
     )
+
+
+def _verdict(result: Result) -> Verdict | None:
+    comparison = result.comparison
+    return comparison.told if comparison is not None and (result.ok or comparison.identical) else None
 
 
 def _scan(folder: Path) -> Rebuilt:

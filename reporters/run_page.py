@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.core.errors import ReporterFailed, UsageError
 from harness.core.result import Report, Result, writable
 from harness.settings import Settings
+from harness.shell import is_stopping
+from reporters.branch import branch
 from reporters.lean import without_samples
 
 
@@ -21,12 +23,31 @@ class Run:
     Attributes:
         results: In the order in which they were told, without samples.
         tree: Where the local reporter keeps them whole.
+        places: The folder of each there by its `uid`, as far as it is known.
+        within: What relative file names in them are relative to.
         finished: Whether the run is over; else more may come.
+        interrupted: Whether it ended before everything was measured, because it was told to.
     """
 
     results: Sequence[Result]
     tree: Path
     finished: bool
+    interrupted: bool = False
+    places: Mapping[str, Path] = field(default_factory=dict)
+    within: Path = Path()
+
+    def place(self, result: Result) -> Path:
+        """Where a result is kept; at least the folder of all of its commit."""
+        return self.places.get(result.uid, self.tree / branch(result))
+
+    @property
+    def notice(self) -> tuple[str, str] | None:
+        """What a reader must know before anything else: a catchword, and the rest of it."""
+        if not self.finished:
+            return "Not finished.", "This was written while the run went on; what is missing is not known."
+        if self.interrupted:
+            return "Interrupted.", "What is missing was not measured."
+        return None
 
 
 class RunPage:
@@ -44,11 +65,15 @@ class RunPage:
         self._file = file
         self._tree = tree
         self._render = render
+        self._within = Path.cwd()
         self._results: list[Result] = []
+        self._places: dict[str, Path] = {}
 
     def report(self, report: Report) -> str:
         """Write the page with one more result; returns its file."""
         self._results.append(without_samples(writable(report.result)))
+        if report.place is not None:
+            self._places[report.result.uid] = Path(report.place)
         return self._write(finished=False)
 
     def close(self) -> None:
@@ -56,7 +81,15 @@ class RunPage:
         self._write(finished=True)
 
     def _write(self, *, finished: bool) -> str:
-        text = self._render(Run(self._results, self._tree, finished))
+        run = Run(
+            self._results,
+            self._tree,
+            finished,
+            interrupted=finished and is_stopping(),
+            places=self._places,
+            within=self._within,
+        )
+        text = self._render(run)
         try:
             _replace(self._file, text)
         except OSError as error:

@@ -220,7 +220,14 @@ class RawLog(Value):
 
 
 class Report(Value):
-    """What a reporter receives: the result, and the raw logs that go with it."""
+    """What a reporter receives: the result, and what goes with it.
+
+    Attributes:
+        result: The result.
+        logs: What its launches wrote.
+        place: Where it is kept already, as the reporter that stores said; None where it is not, or not yet.
+    """
 
     result: Result
     logs: tuple[RawLog, ...] = ()
+    place: str | None = None

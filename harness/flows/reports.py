@@ -9,15 +9,18 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
+from harness.core.metric import LATENCY
 from harness.core.protocols import Progress
-from harness.core.result import Result
+from harness.core.result import Outcome, Result
 from harness.settings import Settings
 from reporters import remote
 from reporters.canonical import RESULT_FILE, load
+from reporters.comparisons.standing import Standing
 from reporters.figures import quantity
 from reporters.index import IndexEntry, read_index
 from reporters.screen import page
 from reporters.screen.columns import Column, fitted, printable, widened
+from reporters.screen.contrasts import STYLES
 
 _LATEST = 25
 """Results that are listed: a screenful."""
@@ -94,14 +97,18 @@ def _listing(entries: list[IndexEntry]) -> list[Column]:
         Column("benchmark", texts([f"{entry.model}/{entry.identifier}" for entry in entries])),
         Column("device", texts([entry.device_name or "" for entry in entries]), weight=30),
         Column("commit", texts([(entry.commit or "")[:12] for entry in entries]), weight=40),
-        Column("outcome", texts([entry.outcome.value.replace("_", " ") for entry in entries]), weight=60),
-        Column("metric", texts(metrics), weight=50, distinguishing=True),
+        Column("outcome", texts([(entry.verdict or entry.outcome).value.replace("_", " ") for entry in entries])),
+        Column("metric", texts(metrics), weight=50, distinguishing=set(metrics) <= {LATENCY, ""}),
         Column("median", texts(medians), right=True),
         Column("folder", texts([entry.path for entry in entries]), weight=20),
     ]
 
 
 def _mark(entry: IndexEntry) -> Text:
-    if entry.outcome == "ok":
-        return Text("" if entry.trusted else "!", style="bold yellow")
+    doubt = "!" if entry.outcome is Outcome.OK and not entry.trusted else ""
+    if entry.verdict is not None:
+        how = Standing[entry.verdict.name]
+        return Text(how.mark + doubt, style=STYLES[how])
+    if entry.outcome is Outcome.OK:
+        return Text(doubt, style="bold yellow")
     return Text("✗", style="bold red")

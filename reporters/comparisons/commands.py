@@ -12,10 +12,14 @@ from harness.core.metric import LATENCY
 from harness.core.result import Result
 
 
-def again(result: Result) -> str:
+def again(result: Result, within: Path = Path()) -> str:
     """The command that measures what this result is of once more; programs that were given are named by a stand-in.
 
     Empty where no command could name both sides.
+
+    Args:
+        result: Of a comparison.
+        within: The folder in which it was measured, so that the command can be given in any.
     """
     comparison = result.comparison
     sides = _sides(comparison.control, result.build) if comparison and result.build else []
@@ -24,13 +28,13 @@ def again(result: Result) -> str:
     metric = [] if comparison.metric in {"", LATENCY} else ["--metric", comparison.metric]
     platform = [] if result.device is None or result.device.platform == "host" else ["-p", result.device.platform]
     operators = ["--operators"] if result.benchmark.operators else []
-    words = ["-b", result.benchmark.specification, *platform, *sides, *metric, *operators]
+    words = ["-b", str(within / result.benchmark.specification), *platform, *sides, *metric, *operators]
     return shlex.join(["harness", "compare", *words, *_decide(comparison.parameters)])
 
 
-def again_for_all(results: Sequence[Result]) -> list[str]:
-    """The commands that measure all of them once more, each once."""
-    return list(dict.fromkeys(command for result in results if (command := again(result))))
+def again_for_all(results: Sequence[Result], within: Path) -> list[str]:
+    """The commands that measure all of them once more (see `again`), each once."""
+    return list(dict.fromkeys(command for result in results if (command := again(result, within))))
 
 
 def recompute(place: Path) -> str:

@@ -28,6 +28,8 @@ def why(result: Result, compared: int) -> str:
     comparison = result.comparison
     if comparison is None or standing(result) in {Standing.FAILED, Standing.SKIPPED}:
         return result.reason or "no reason was given"
+    if comparison.identical:
+        return "there is nothing to measure"  # the verdict beside it says why: `same bytes`
     if undiscovered(comparison):
         return (
             f"its own pairs speak for a regression (evidence {evidence(comparison.evidence.regression)}), but among "

@@ -10,7 +10,7 @@ from harness.core.comparison import Comparison
 from harness.core.result import Result
 from reporters.comparisons.shares import signed, span
 from reporters.comparisons.standing import Standing, standing
-from reporters.comparisons.trajectory import figures
+from reporters.comparisons.trajectory import Figure, figures
 from reporters.figures import quantity
 
 _HASH: Final = 40
@@ -19,6 +19,10 @@ _HASH: Final = 40
 
 LAUNCHES: Final = ("launches", "control", "treatment", "difference")
 """What the columns of `launches` are called."""
+_LAUNCHES_KEY: Final = (
+    "The figures are medians over launches, the difference is the median over pairs: it need not be theirs."
+)
+_CONTRARY: Final = "Where a * stands, the figures differ the other way: believe the pairs."
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +96,25 @@ def launches(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     """The five statistics of the launches under `LAUNCHES`; nothing without pairs."""
     unit = comparison.unit
     return [
-        (one.name, quantity(one.control, unit), quantity(one.treatment, unit), signed(one.difference))
+        (one.name, *_shown(one, unit), signed(one.difference) + ("*" if _is_contrary(one, unit) else ""))
         for one in figures(comparison)
     ]
+
+
+def launches_key(comparison: Comparison) -> str:
+    """What the figures of `launches` are."""
+    contrary = any(_is_contrary(one, comparison.unit) for one in figures(comparison))
+    return f"{_LAUNCHES_KEY} {_CONTRARY}" if contrary else _LAUNCHES_KEY
+
+
+def _shown(one: Figure, unit: str) -> tuple[str, str]:
+    return quantity(one.control, unit), quantity(one.treatment, unit)
+
+
+def _is_contrary(one: Figure, unit: str) -> bool:
+    """Whether the figures, as they are shown, differ in another direction than the pairs do."""
+    control, treatment = _shown(one, unit)
+    return control != treatment and (one.treatment - one.control) * one.difference < 0
 
 
 def control_name(result: Result) -> str:

@@ -8,10 +8,9 @@ from typing import Final
 
 from harness.core.comparison import Comparison
 from harness.core.result import Result
-from reporters.branch import branch
 from reporters.comparisons.commands import again_for_all, recompute
 from reporters.comparisons.remarks import WEIGHTS, false_discoveries, measured, reasons, rules_of_all, weights
-from reporters.comparisons.rows import LAUNCHES, launches, row
+from reporters.comparisons.rows import LAUNCHES, launches, launches_key, row
 from reporters.comparisons.shares import signed
 from reporters.comparisons.standing import headline, separate, standing
 from reporters.html.elements import definitions, escape, figure_table, listed, wide_table
@@ -50,11 +49,8 @@ def render(run: Run) -> str:
         f"{_HEAD}<title>harness: {escape(heading)}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
         f"<h1>{escape(heading[:1].upper() + heading[1:])}</h1>",
     ]
-    if not run.finished:
-        parts.append(
-            '<p class="notice"><strong>Not finished.</strong> This was written while the run went on; '
-            "what is missing is not known.</p>"
-        )
+    if run.notice:
+        parts.append('<p class="notice"><strong>{}</strong> {}</p>'.format(*run.notice))
     if compared:
         parts += _comparisons(compared, run)
     if compared and others:
@@ -77,7 +73,7 @@ def _comparisons(results: Sequence[Result], run: Run) -> Iterator[str]:
     for number, result in shown:
         if result.comparison is not None:
             yield _behind(result, result.comparison, number, compared, run)
-    yield from _decided(results)
+    yield from _decided(results, run)
 
 
 def _contrasts(results: Sequence[Result]) -> str:
@@ -130,15 +126,16 @@ def _behind(result: Result, comparison: Comparison, number: int, compared: int, 
         figure_table(LAUNCHES, launches(comparison)),
         figure_table(WEIGHTS, weights(comparison)),
         "</div>",
-        f"<pre>{escape(recompute(run.tree / branch(result)))}</pre>",
+        f'<p class="soft">{escape(launches_key(comparison))}</p>',
+        f"<pre>{escape(recompute(run.place(result)))}</pre>",
         "</article>",
     ]
     return "\n".join(parts)
 
 
-def _decided(results: Sequence[Result]) -> Iterator[str]:
+def _decided(results: Sequence[Result], run: Run) -> Iterator[str]:
     """How it was decided, and how to do it again; once for all that share it."""
-    said, commands = rules_of_all(results), again_for_all(results)
+    said, commands = rules_of_all(results), again_for_all(results, run.within)
     if said:
         yield "<h2>How it was decided</h2>"
     yield from map(definitions, said)

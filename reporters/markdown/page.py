@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from harness.core.comparison import Comparison
 from harness.core.result import Result
-from reporters.branch import branch
 from reporters.comparisons.commands import again_for_all, recompute
 from reporters.comparisons.remarks import WEIGHTS, measured, reasons, rules_of_all, weights
-from reporters.comparisons.rows import LAUNCHES, launches, row
+from reporters.comparisons.rows import LAUNCHES, launches, launches_key, row
 from reporters.comparisons.standing import headline, separate
 from reporters.markdown.picture import picture
 from reporters.markdown.text import escape, fenced, table
@@ -28,8 +27,8 @@ def render(run: Run) -> str:
     """The whole file."""
     compared, others = separate(run.results)
     parts = [f"# harness: {escape(headline(compared, others))}"]
-    if not run.finished:
-        parts.append("> **Not finished.** This was written while the run went on; what is missing is not known.")
+    if run.notice:
+        parts.append("> **{}** {}".format(*run.notice))
     if compared:
         parts += _comparisons(compared, run)
     if compared and others:
@@ -49,7 +48,7 @@ def _comparisons(results: Sequence[Result], run: Run) -> Iterator[str]:
     for result in results:
         if result.comparison is not None and result.comparison.pairs:
             yield _behind(result, result.comparison, compared, run)
-    yield from _decided(results)
+    yield from _decided(results, run)
 
 
 def _behind(result: Result, comparison: Comparison, compared: int, run: Run) -> str:
@@ -61,16 +60,17 @@ def _behind(result: Result, comparison: Comparison, compared: int, run: Run) -> 
         escape(reasons(result, compared)),
         fenced(picture(comparison)),
         table(LAUNCHES, launches(comparison), (False, True, True, True)),
+        escape(launches_key(comparison)),
         table(WEIGHTS, weights(comparison), (False, True, True)),
-        fenced(recompute(run.tree / branch(result)), "sh"),
+        fenced(recompute(run.place(result)), "sh"),
         "</details>",
     ]
     return "\n\n".join(parts)
 
 
-def _decided(results: Sequence[Result]) -> Iterator[str]:
+def _decided(results: Sequence[Result], run: Run) -> Iterator[str]:
     """How it was decided, and how to do it again; once for all that share it."""
-    said, commands = rules_of_all(results), again_for_all(results)
+    said, commands = rules_of_all(results), again_for_all(results, run.within)
     if said:
         yield "## How it was decided"
     for one in said:

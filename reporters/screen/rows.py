@@ -49,7 +49,7 @@ def overview(results: Sequence[Result]) -> list[Column]:
         Column("runner", of_result(runner), distinguishing=True),
         Column("backend", of_result(backend), weight=10, distinguishing=True),
         Column("threads", of_result(threads), weight=9, right=True, distinguishing=True),
-        Column("metric", metrics, distinguishing=True),
+        Column("metric", metrics, distinguishing={metric.plain for metric in metrics} == {LATENCY}),
         Column("median", medians, right=True),
         Column("speed", speed, right=True),
         Column("MAD", of_main(spread), weight=80, right=True),

@@ -14,6 +14,7 @@ from harness.settings import Settings
 from harness.testing.results import failed_result, noisy_result, ok_result, report_of
 from reporters.local import LocalReporter
 from reporters.simple_local import SimpleLocalReporter
+from tests.reporters.contests import compared, identical, made_pairs
 
 
 def _keep(folder: Path) -> list[Path]:
@@ -42,6 +43,16 @@ def test_the_list_names_what_can_be_shown(tmp_path: Path) -> None:
     assert "814 µs" in text
     marks = [line.split(" ")[0] for line in text.splitlines() if "2025-10-09" in line]
     assert sorted(marks) == ["", "!", "✗"]
+
+
+def test_the_list_tells_what_comparisons_say(tmp_path: Path) -> None:
+    for result in (compared("slow", made_pairs(0.05, 9)), identical("alike")):
+        LocalReporter(tmp_path).report(report_of(result))
+    told = {line.split()[3]: line for line in _latest(tmp_path).splitlines() if "2025-10-09" in line}
+    assert told["mv2/slow"].startswith("▼ ")
+    assert " regression " in told["mv2/slow"]
+    assert told["mv2/alike"].startswith("= ")
+    assert " no change " in told["mv2/alike"]
 
 
 def test_the_list_fits_a_terminal(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from harness.core.result import Outcome
 from harness.testing.results import BUILD, DEVICE, failed_result, noisy_result, ok_result
 from reporters.comparisons.commands import again, recompute
 from reporters.comparisons.remarks import changes, evidence, false_discoveries, lost_pairs, rules, weights, why
-from reporters.comparisons.rows import row
+from reporters.comparisons.rows import launches, launches_key, row
 from reporters.comparisons.shares import percent, signed, span
 from reporters.comparisons.standing import Standing, ordered, separate, standing, tally
 from reporters.comparisons.trajectory import figures, trajectory
@@ -133,6 +133,21 @@ def test_figures_are_medians_over_the_launches() -> None:
     assert found["median"].control == 8.0
     assert found["p90"].control == pytest.approx(8.48)
     assert found["median"].difference == pytest.approx(0.02, abs=0.002)
+
+
+def test_figures_that_differ_the_other_way_than_the_pairs_are_marked() -> None:
+    sides = ((10.0, 25.0), (20.0, 19.0), (30.0, 29.0))
+    pairs = [
+        pair.model_copy(update={"control": (control,) * 5, "treatment": (treatment,) * 5})
+        for pair, (control, treatment) in zip(made_pairs(0.0, 3), sides, strict=True)
+    ]
+    contrary, alike = (compared("a", each).comparison for each in (pairs, made_pairs(0.03, 3)))
+    assert contrary is not None
+    assert alike is not None
+    assert launches(contrary)[2] == ("median", "20.0 ms", "25.0 ms", "-3.33 %*")
+    assert "the difference is the median over pairs" in launches_key(contrary)
+    assert "Where a * stands" in launches_key(contrary)
+    assert not any("*" in cell for line in (*launches(alike), launches_key(alike)) for cell in line)
 
 
 def test_pairs_of_which_no_ratio_can_be_taken_are_left_out_and_spoil_nothing() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from harness.core.comparison import GAIN_STATISTICS, STATISTICS, Verdict
+from harness.core.errors import ExitCode
 from harness.core.result import Outcome
 from harness.settings import Settings
 from harness.testing.reporters import CHECKS
@@ -61,12 +62,21 @@ def test_statistics_of_a_launch_are_in_their_order() -> None:
 
 
 def test_the_answers_of_a_server_mean_what_the_table_says() -> None:
-    rows = re.findall(r"^\| (\d[^|]*) \| ([^|:]+)[^|]*\|$", TEXT, re.MULTILINE)
+    answers = TEXT.partition("| answer | what becomes of the result |")[2]
+    rows = re.findall(r"^\| (\d[^|]*) \| ([^|:]+)[^|]*\|$", answers, re.MULTILINE)
     assert len(rows) == 5
     endpoint = Endpoint(Target("http://host"))
-    for answers, meaning in rows:
-        for status in re.findall(r"\b\d{3}\b", answers):
+    for statuses, meaning in rows:
+        for status in re.findall(r"\b\d{3}\b", statuses):
             assert endpoint._judge(int(status), "").fate is _FATES[meaning.strip()], status
+
+
+def test_every_exit_code_of_a_run_is_explained() -> None:
+    section = TEXT.partition("\n## Exit codes\n")[2].partition("\n## ")[0]
+    of_verdicts = {ExitCode.REGRESSION, ExitCode.UNDECIDED}
+    assert [int(code) for code in re.findall(r"^\| (\d+) \|", section, re.MULTILINE)] == sorted(
+        {*ExitCode} - of_verdicts
+    )
 
 
 def test_the_variables_of_the_token_are_named_right() -> None:

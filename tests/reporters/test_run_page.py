@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from harness.core.errors import ReporterFailed
 from harness.core.result import Report
 from harness.testing.results import ok_result, report_of
+from reporters.comparisons.commands import again
 from reporters.run_page import Run, RunPage
 from tests.reporters.contests import compared, made_pairs
 
@@ -33,6 +35,36 @@ def test_it_is_whole_after_every_result_and_says_when_the_run_is_over(tmp_path: 
     page.close()
     assert [*said, file.read_text()] == ["x tree running\n", "x,y tree running\n", "x,y tree finished\n"]
     assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_run_that_was_stopped_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Run] = []
+
+    def render(run: Run) -> str:
+        seen.append(run)
+        return ""
+
+    page = RunPage("page", tmp_path / "x", tmp_path, render)
+    monkeypatch.setattr("reporters.run_page.is_stopping", lambda: True)
+    page.report(report_of(ok_result()))
+    page.close()
+    assert [(run.notice or ("",))[0] for run in seen] == ["Not finished.", "Interrupted."]
+
+
+def test_commands_name_the_folder_of_the_result_itself_and_mean_the_same_anywhere(tmp_path: Path) -> None:
+    seen: list[Run] = []
+
+    def render(run: Run) -> str:
+        seen.append(run)
+        return ""
+
+    kept = compared("a", made_pairs(0.0, 9))
+    page = RunPage("page", tmp_path / "x", tmp_path / "tree", render)
+    page.report(Report(result=kept, place=str(tmp_path / "tree" / "3")))
+    (run,) = seen
+    assert run.place(kept) == tmp_path / "tree" / "3"
+    assert run.place(compared("b", ())).is_relative_to(tmp_path / "tree")
+    assert shlex.split(again(kept, run.within))[3] == str(Path.cwd() / kept.benchmark.specification)
 
 
 def test_a_run_without_results_does_not_leave_the_page_of_an_earlier_one(tmp_path: Path) -> None:

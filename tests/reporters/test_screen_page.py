@@ -78,6 +78,7 @@ def test_without_latency_the_main_metric_stands_in_the_table_under_its_name() ->
     names, rows = table(piped(with_metrics(ok_result(), slower), with_metrics(ok_result(), rate)))
     assert rows[1][names.index("median")] == "40 tokens/s"
     assert rows[1][names.index("speed")] == "2.00×"
+    assert [row[names.index("metric")] for row in rows] == ["LLM rate"] * 2
     accuracy = Metric(name="NET top1", type="NET", metric="top1", unit="", summary={"p50": 0.71875, "n": 1.0})
     names, rows = table(piped(measured("a", 1.0), with_metrics(ok_result(identifier="b"), accuracy)))
     assert rows[1][:3] == ["b", "NET top1", "0.719"]
