@@ -64,6 +64,7 @@ class Completed:
         exit_code: Exit status; None when a signal ended it.
         signal: Number of the signal that ended it.
         timed_out: Whether we ended it because its time was over.
+        flooded: Whether we ended it because it wrote more than is kept.
         stdout: Everything it wrote there.
         stderr: Everything it wrote there.
         wall_s: Seconds from start to end.
@@ -81,6 +82,7 @@ class Completed:
     exit_code: int | None
     signal: int | None = None
     timed_out: bool = False
+    flooded: bool = False
     stdout: str = ""
     stderr: str = ""
     wall_s: float = 0.0
@@ -100,6 +102,8 @@ class Completed:
         """In words why it is not ok, ending with the last thing it said."""
         if self.timed_out:
             fate = f"did not end within {self.command.timeout_s:g} s and was killed"
+        elif self.flooded:
+            fate = "was killed because it said too much"
         elif self.signal is not None:
             fate = f"was ended by {_signal_name(self.signal)}"
             if self.signal == signal.SIGKILL:

@@ -163,7 +163,7 @@ def _judge(last: Completed) -> tuple[Outcome, str | None]:
     reason = f"the program {last.describe()}"
     if last.timed_out:
         return Outcome.TIMEOUT, reason
-    return (Outcome.CRASHED if last.signal is not None else Outcome.FAILED), reason
+    return (Outcome.CRASHED if last.signal is not None and not last.flooded else Outcome.FAILED), reason
 
 
 def _logs(index: int, completed: Sequence[Completed]) -> list[RawLog]:

@@ -49,8 +49,8 @@ Statistics = Callable[[Sequence[float]], tuple[float, ...]]
 class Spoilt(BenchmarkFailed):
     """Launches of one side fail too often: there is nothing to compare."""
 
-    def __init__(self, side: str, launch: Launch, *, failed: int, of: int) -> None:
-        reason = launch.reason or "it reported no sample above zero of what is compared"
+    def __init__(self, side: str, launch: Launch, unusable: str, *, failed: int, of: int) -> None:
+        reason = launch.reason or unusable
         super().__init__(f"the {side} failed in {failed} of {of} launches: {reason}")
         self.outcome = Outcome.FAILED if launch.outcome is Outcome.OK else launch.outcome
 
@@ -141,7 +141,11 @@ class PairedLaunches:
                 wanted = f"no samples of {self.metric}" if self.metric else "no samples of any metric"
                 raise BenchmarkFailed(f"the {side} reports {wanted}", hint="--metric names what to compare")
             arm.discard("it warmed up")
-            self.metric, self.unit = chosen.name, self.unit or chosen.unit
+            self.metric = chosen.name
+            if arm is self._arms["control"]:
+                self.unit = self.unit or chosen.unit
+            if (other := self._other_unit(chosen)) is not None:
+                raise BenchmarkFailed(f"the {side} cannot be compared: {other}", hint="let both sides tell one unit")
             tuned = _tuned(arm.job.benchmark, launch, chosen, observations)
         self._launch_as = tuned
 
@@ -187,7 +191,7 @@ class PairedLaunches:
                 for started in seen:
                     self._arms[started].discard(_why(one.launch, side))
                 self.lost_s += measured.seconds
-                self._void(side, one.launch)
+                self._void(side, one)
                 return None
             figures[side] = found
         self._hot_in_a_row = 0
@@ -226,7 +230,8 @@ class PairedLaunches:
             if arm.launches > made[side]:
                 arm.discard("the device went away during its pair")
 
-    def _void(self, side: str, launch: Launch) -> None:
+    def _void(self, side: str, seen: Seen) -> None:
+        launch = seen.launch
         self.voided += 1
         self._voids.add(side, launch)
         if launch.outcome is Outcome.OK and launch.throttled:
@@ -240,12 +245,28 @@ class PairedLaunches:
         self._failed[side] += 1
         failed, launches = self._failed[side], self.next_index - self._first
         if failed >= _FEWEST_FAILURES and failed > _FAILING_SHARE * launches:
-            raise Spoilt(side, launch, failed=failed, of=launches)
+            raise Spoilt(side, launch, self._unusable(seen.observations), failed=failed, of=launches)
 
     def _chosen(self, observations: Sequence[Observation]) -> Observation | None:
         """The metric to compare, in what one launch said."""
         sampled = [one for one in observations if values(one) and (self.metric is None or one.name == self.metric)]
         return next((one for one in sampled if one.name == LATENCY), sampled[0] if sampled else None)
+
+    def _unusable(self, observations: Sequence[Observation]) -> str:
+        """Why nothing that a launch said can be compared."""
+        chosen = self._chosen(observations)
+        if chosen is None:
+            return f"it told no samples of {self.metric}"
+        return (
+            self._other_unit(chosen) or f"it told {min(values(chosen)):g} {chosen.unit}, and no ratio is taken of that"
+        )
+
+    def _other_unit(self, chosen: Observation) -> str | None:
+        """That a unit does not convert to that of the control; None where it does."""
+        if convert(1.0, chosen.unit, self.unit) is not None:
+            return None
+        told, wanted = (unit or "no unit" for unit in (chosen.unit, self.unit))
+        return f"it tells {chosen.name} in {told}, and the control in {wanted}"
 
     def _samples(self, observations: Sequence[Observation]) -> tuple[float, ...]:
         chosen = self._chosen(observations)

@@ -72,7 +72,7 @@ class Running:
     def finish(self) -> Completed:
         """Close its standard input, and wait for its end; its whole group is ended then.
 
-        A program that wrote more than `MOST_BYTES` counts as killed; standard error says so last.
+        A program that wrote more than `MOST_BYTES` is killed (`flooded`); standard error says so last.
 
         Raises:
             Interrupted: The harness is being stopped.
@@ -94,6 +94,7 @@ class Running:
             exit_code=code if code >= 0 else None,
             signal=-code if code < 0 else None,
             timed_out=timed_out,
+            flooded=self._flooded,
             stdout=self._out.decode(errors="replace"),
             stderr=self._err.decode(errors="replace"),
             wall_s=time.monotonic() - self._started,
@@ -143,7 +144,7 @@ class Running:
             key.data.extend(chunk)
             self._flooded = self._flooded or len(key.data) > MOST_BYTES
         if self._flooded:
-            self._err += f"\nended because it wrote more than {MOST_BYTES >> 20} MiB to one of its outputs\n".encode()
+            self._err += f"\nit wrote more than {MOST_BYTES >> 20} MiB to one of its outputs\n".encode()
         if self._on_line is not None:
             self._told = _tell(self._err, self._told, self._on_line)
         return bool(ready) or not ended

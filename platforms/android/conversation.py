@@ -108,10 +108,12 @@ class Conversation:
         self._stream.close()
         if self._stream.flooded:
             most = shell.MOST_BYTES >> 20
-            self._stream.err += f"\nended because it wrote more than {most} MiB to one of its outputs\n".encode()
+            self._stream.err += f"\nit wrote more than {most} MiB to one of its outputs\n".encode()
         out = launching.written(bytes(self._stream.out), self._mark)
         wall_s = time.monotonic() - self._started
-        return self._record(out, ended_by=signal.SIGKILL, timed_out=timed_out, wall_s=wall_s)
+        return self._record(
+            out, ended_by=signal.SIGKILL, timed_out=timed_out, flooded=self._stream.flooded, wall_s=wall_s
+        )
 
     def _ended_by_phone(self) -> Completed:
         """The shell around it was killed. A phone that goes down does that too, which the next question shows."""
@@ -128,6 +130,7 @@ class Conversation:
         *,
         wall_s: float,
         timed_out: bool,
+        flooded: bool = False,
         exit_code: int | None = None,
         ended_by: int | None = None,
         cpu_s: float | None = None,
@@ -137,6 +140,7 @@ class Conversation:
             exit_code=exit_code,
             signal=ended_by,
             timed_out=timed_out,
+            flooded=flooded,
             stdout=out.decode(errors="replace"),
             stderr=self._stream.err.decode(errors="replace"),
             wall_s=wall_s,

@@ -120,7 +120,9 @@ def test_a_program_that_floods_is_ended_and_no_success(stream: str, monkeypatch:
     completed = shell.run(python(code))
     assert not completed.ok
     assert not completed.timed_out
-    assert "wrote more than 2 MiB" in completed.describe()
+    assert completed.describe() == (
+        "was killed because it said too much: it wrote more than 2 MiB to one of its outputs"
+    )
     assert len(completed.stdout) + len(completed.stderr) < 3 << 20
 
 
