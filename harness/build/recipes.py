@@ -36,6 +36,10 @@ TIME_LIMIT_S: Final = 7200.0
 """ExecuTorch from scratch took half an hour on one loaded core."""
 
 _QUOTED_LINES: Final = 20
+_SEARCHED_LINES: Final = 2000
+
+_CAUSE: Final = "error:"
+"""How compilers and linkers begin what matters. What a build says last is often only that it ends, as `ninja` does."""
 
 _FULL: Final = "No space left on device"
 """What compilers and linkers pass on from the system."""
@@ -137,7 +141,8 @@ def run_recipe(
         time_limit_s: Seconds after which it is ended.
 
     Raises:
-        BuildFailed: It failed or took too long, with the last lines of its log and the place of all of it.
+        BuildFailed: It failed or took too long. The first line says why, as far as can be told; the last lines of the
+            log follow, and the hint names all of it.
         EnvironmentProblem: It failed because the disk is full.
     """
     command = Command(
@@ -152,9 +157,10 @@ def run_recipe(
     completed = shell.run(command)
     if completed.ok:
         return
-    last = last_lines(workshop.log)
+    said = last_lines(workshop.log, _SEARCHED_LINES)
+    last, cause = said[-_QUOTED_LINES:], next((line for line in said if _CAUSE in line), "")
     failure = EnvironmentProblem if any(_FULL in line for line in last) else BuildFailed
-    fate = replace(completed, stderr="\n".join(last)).describe()
+    fate = replace(completed, stderr=cause or "\n".join(last)).describe()
     quoted = "".join(f"\n    {line}" for line in last) if len(last) > 1 else ""
     raise failure(
         f"{what} cannot be built: recipe {recipe.name} {fate}{quoted}", hint=f"the whole log is {workshop.log}"

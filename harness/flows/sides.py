@@ -126,7 +126,8 @@ def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = 
         except EnvironmentProblem as error:
             progress.say(f"✗ {pair.benchmark.framework}: {error.message}")
             passing = not isinstance(error, BuildFailed)
-            builds[key] = Failure(Outcome.FAILED, error.message, error.hint, environment=True, passing=passing)
+            reason = error.message.partition("\n")[0]  # the rest was just said, and is kept in a log
+            builds[key] = Failure(Outcome.FAILED, reason, error.hint, environment=True, passing=passing)
     return builds
 
 

@@ -123,6 +123,15 @@ def test_a_failing_recipe_is_quoted_and_its_whole_log_kept(bench: Bench) -> None
     assert log.read_text().splitlines() == [*(f"line {i}" for i in range(1, 31)), "no such luck"]
 
 
+def test_the_first_error_of_a_compiler_is_the_cause_and_not_what_a_build_says_last(bench: Bench) -> None:
+    script = "echo 'a.cpp:3: error: no semicolon'; seq 30; echo 'b.cpp: error: too'; echo 'ninja: stopped.'; exit 1"
+    with pytest.raises(BuildFailed) as caught:
+        bench.build(script)
+    first, *quoted = caught.value.message.splitlines()
+    assert first.endswith("recipe thing/host ended with exit status 1: a.cpp:3: error: no semicolon")
+    assert quoted[-1].strip() == "ninja: stopped."
+
+
 def test_a_full_disk_is_not_the_fault_of_the_commit(bench: Bench) -> None:
     with pytest.raises(EnvironmentProblem, match=r"cannot be built: .*No space left") as caught:
         bench.build('echo "fatal error: error writing to runner.o: No space left on device" >&2; exit 1')

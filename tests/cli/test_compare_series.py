@@ -67,6 +67,9 @@ def test_a_commit_that_does_not_build_ends_no_list(project: Project, spec: Path,
     done = compared(project, spec, clone, commits["base"], listed(project, commits["broken"], commits["same"]))
     assert done.code == ExitCode.ENVIRONMENT
     assert [result["outcome"] for result in done.read()] == ["failed", "ok"]
+    reason = done.read()[0]["reason"]
+    assert "\n" not in reason
+    assert "cannot be built" in reason
 
 
 def test_a_list_of_nothing_but_the_control_is_a_mistake(project: Project, spec: Path, clone: History) -> None:
