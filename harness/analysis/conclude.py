@@ -21,6 +21,8 @@ from harness.core.result import BenchmarkInfo, FileInfo, Launch, Outcome, Result
 
 _SILENT = "the program ended well but reported no number"
 _NO_OPERATORS = "operators_unavailable"
+_BAD_LINES = "bad_lines"
+_LOST_METRIC = "lost_metric"
 _NO_ENERGY = "energy_unavailable"
 _SILENT_HINT = (
     "a program reports with lines such as "
@@ -59,13 +61,15 @@ def conclude(
         elsewhere = bool(known) and not any(metric.summary for metric in metrics)
         if not elsewhere and (missing := _missing_energy(metrics, notes, job.benchmark)) is not None:
             outcome, reason, hint = Outcome.FAILED, missing.message, missing.hint
-            notes = [note for note in notes if note.code != missing.code]  # it is said once
+            notes = _without(notes, missing.code)
         elif not elsewhere and not _reported(metrics, job.benchmark):
             outcome, reason, hint = Outcome.FAILED, _silence(notes), _SILENT_HINT
+            notes = _without(notes, _BAD_LINES, _LOST_METRIC)
         elif not elsewhere and (silent := _silent_launches(measurement, job.benchmark)):
             outcome, reason, hint = Outcome.FAILED, _silent_in(silent, measurement.launches), _SILENT_HINT
         elif (lost := _lost(metrics, notes, known)) is not None:
             outcome, reason, hint = Outcome.FAILED, lost.message, lost.hint
+            notes = _without(notes, lost.code)
         else:
             notes = (*notes, *(() if elsewhere else _untimed(metrics, notes, job.benchmark)))
             notes = (*notes, *judge(metrics, measurement.launches, device.cores))
@@ -129,6 +133,11 @@ def _merge(same: Sequence[Note]) -> Note:
     return first.model_copy(update={"message": f"{first.message} (and {len(same) - 1} more like it)", "trust": trust})
 
 
+def _without(notes: Sequence[Note], *codes: str) -> Sequence[Note]:
+    """The notes but those that the reason has the words of: they are said once."""
+    return [note for note in notes if note.code not in codes]
+
+
 def _reported(metrics: Sequence[Metric], benchmark: Benchmark) -> bool:
     """Whether there is a number for which it was run: energy is the harness's own, and none of the program's."""
     about_energy = benchmark.metric == POWER
@@ -165,9 +174,9 @@ def _missing_energy(metrics: Sequence[Metric], notes: Sequence[Note], benchmark:
 def _lost(metrics: Sequence[Metric], notes: Sequence[Note], known: Set[str]) -> Note | None:
     """Why what a program was run for may be missing."""
     latency = LATENCY in known or any(metric.name == LATENCY and metric.summary for metric in metrics)
-    codes = {"lost_metric"} if latency else {"lost_metric", "bad_lines"}
+    codes = {_LOST_METRIC} if latency else {_LOST_METRIC, _BAD_LINES}
     found = [note for note in notes if note.code in codes]
-    return min(found, key=lambda note: note.code != "lost_metric", default=None)
+    return min(found, key=lambda note: note.code != _LOST_METRIC, default=None)
 
 
 def _untimed(metrics: Sequence[Metric], notes: Sequence[Note], benchmark: Benchmark) -> tuple[Note, ...]:
@@ -186,7 +195,7 @@ def _untimed(metrics: Sequence[Metric], notes: Sequence[Note], benchmark: Benchm
 
 
 def _silence(notes: Sequence[Note]) -> str:
-    bad = next((note.message for note in notes if note.code == "bad_lines"), None)
+    bad = next((note.message for note in notes if note.code == _BAD_LINES), None)
     return f"{_SILENT}: {bad}" if bad else _SILENT
 
 

@@ -74,6 +74,14 @@ def test_something_unreadable_without_any_latency_is_a_failure(garbage: str) -> 
     assert (beside.outcome, beside.trusted) == (Outcome.OK, False)
 
 
+@pytest.mark.parametrize("said", [LATENCY % "nan", f"{CONV % 3}\n{LATENCY % 'nan'}", f"{CONV % 3}\nPyTorchObserver {{"])
+def test_what_the_reason_says_no_note_says_again(said: str) -> None:
+    result = concluded(said, said)
+    assert result.outcome is Outcome.FAILED
+    assert result.reason is not None
+    assert not any(note.message.removesuffix(" (and 1 more like it)") in result.reason for note in result.notes)
+
+
 def test_a_program_of_operators_without_a_latency_of_the_model_is_a_success() -> None:
     assert concluded(CONV % 3).outcome is Outcome.OK
 

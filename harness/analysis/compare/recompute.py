@@ -81,7 +81,7 @@ def replay(pairs: Iterable[Pair], parameters: Parameters, higher_is_better: bool
 
 
 def recompute(comparison: Comparison, parameters: Parameters | None = None, *, doubt: str | None = None) -> Comparison:
-    """The comparison with its verdict, difference, interval and evidence computed again.
+    """The comparison with its verdict, difference, interval and evidence computed again, and the pairs they are of.
 
     The verdict under other parameters is as good as the first one as long as they were not chosen to change it. With a
     stricter `alpha` the stored pairs may end before a verdict: then it is undecided, and the reason says so.
@@ -101,12 +101,13 @@ def recompute(comparison: Comparison, parameters: Parameters | None = None, *, d
     chosen = parameters or comparison.parameters
     judge = replay(comparison.pairs, chosen, comparison.higher_is_better, exact=exact(comparison.unit))
     judge.lose(max(0.0, comparison.seconds - math.fsum(pair.seconds for pair in comparison.pairs)))
-    found, pairs = doubted(conclude(judge), doubt), {pair.index for pair in comparison.pairs[: judge.pairs]}
-    operators = judged(heard(comparison.operators, pairs), chosen)
+    found, pairs = doubted(conclude(judge), doubt), comparison.pairs[: judge.pairs]
+    operators = judged(heard(comparison.operators, {pair.index for pair in pairs}), chosen)
     others = [note for note in comparison.notes if note.code not in _CONCLUDED]
     return comparison.model_copy(
         update={
             "parameters": chosen,
+            "pairs": pairs,
             "verdict": found.verdict,
             "reason": found.reason,
             "difference": found.difference,

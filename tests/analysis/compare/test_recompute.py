@@ -42,6 +42,11 @@ def test_too_few_pairs_for_stricter_parameters_are_undecided_and_say_so() -> Non
     assert "8 pairs did not suffice" in again.reason
 
 
+def test_only_pairs_that_were_heard_are_shown() -> None:
+    pairs = flat([0.5] * 20)
+    assert recompute(stored(pairs), Parameters(seed=1, max_pairs=6)).pairs == tuple(pairs[:6])
+
+
 def test_pairs_beyond_a_smaller_budget_are_not_heard() -> None:
     assert replay(flat([0.5] * 20), Parameters(seed=1, max_pairs=6), higher_is_better=False).pairs == 6
 
