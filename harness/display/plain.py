@@ -45,9 +45,17 @@ class PlainBoard:
         header: What the cells of a row are called.
         stream: Where to.
         clock: Seconds.
+        name: What its lines begin with, so that those of several boards can be told apart.
     """
 
-    def __init__(self, header: Sequence[str], stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        header: Sequence[str],
+        stream: TextIO,
+        clock: Callable[[], float] = time.monotonic,
+        name: Callable[[], str] = str,
+    ) -> None:
+        self._name = name
         self._header = header
         self._stream = stream
         self._clock = clock
@@ -59,11 +67,11 @@ class PlainBoard:
         for number, row in enumerate(rows):
             if is_decided(row) and self._known.get(number) != row[-1]:
                 self._known[number] = row[-1]
-                self._say(f"{row[0]}: {row[-1]} ({self._figures(row)})")
+                self._say(f"{self._name()}{row[0]}: {row[-1]} ({self._figures(row)})")
         if self._clock() - self._told >= _QUIET_S:
             decided = sum(map(is_decided, rows))
             going = next((f"; {row[0]}: {self._figures(row)}" for row in rows if not is_decided(row)), "")
-            self._say(f"... {decided} of {len(rows)} decided{going}")
+            self._say(f"... {self._name()}{decided} of {len(rows)} decided{going}")
 
     def _figures(self, row: Sequence[str]) -> str:
         """The cells between first and last that say something in letters or digits, with their names."""
@@ -80,6 +88,9 @@ class PlainDisplay:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = unfailing(stream)
+        self._boards: list[str] = []
+        self._beside = False
+        """Whether there were ever two boards at the same time."""
 
     def __enter__(self) -> Self:
         return self
@@ -101,7 +112,12 @@ class PlainDisplay:
     def board(self, title: str, header: Sequence[str]) -> Iterator[PlainBoard]:
         """Says what is decided."""
         self.say(title)
-        yield PlainBoard(header, self._stream)
+        self._boards.append(title)
+        self._beside = self._beside or len(self._boards) > 1
+        try:
+            yield PlainBoard(header, self._stream, name=lambda: f"{title}: " if self._beside else "")
+        finally:
+            self._boards.remove(title)
 
     def say(self, text: str) -> None:
         """One line."""

@@ -54,11 +54,17 @@ def sentence(checked: Checked) -> str:
     if not total:
         return "self-check: nothing was checked, because nothing could be measured"
     if false:
-        return f"self-check: {false} of {total} comparisons of a runner with itself found a difference: trust none here"
+        return (
+            f"self-check: {false} of {_comparisons(total)} of a runner with itself found a difference: trust none here"
+        )
     open_ = verdicts[Verdict.UNDECIDED]
     why = "their reasons say whether more pairs help, or a finer clock"
     left = f", {open_} undecided: {why}" if open_ else ""
-    return f"self-check: no false alarm in {total} comparisons of a runner with itself{left}"
+    return f"self-check: no false alarm in {_comparisons(total)} of a runner with itself{left}"
+
+
+def _comparisons(count: int) -> str:
+    return f"{count} comparison{'' if count == 1 else 's'}"
 
 
 def remember(settings: Settings, checked: Checked) -> None:

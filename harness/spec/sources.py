@@ -48,7 +48,8 @@ def read(file: Path, problems: Problems, asked: Origin | None = None) -> Documen
         text = file.read_bytes().decode("utf-8-sig")
     except OSError as error:
         said = (error.strerror or str(error)).lower()
-        problems.add(place, f"cannot read {file}: {said}", _neighbours(file))
+        hint = "name a specification in it" if file.is_dir() else _neighbours(file)
+        problems.add(place, f"cannot read {file}: {said}", hint)
         return None
     except UnicodeDecodeError as error:
         problems.add(Origin(file=file), f"not UTF-8 text (byte {error.start})", "save the file as UTF-8")

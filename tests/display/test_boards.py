@@ -156,3 +156,23 @@ def test_elsewhere_than_on_a_terminal_lines_are_written() -> None:
     assert isinstance(shown, PlainDisplay)
     assert stream.getvalue().splitlines()[0] == "comparing on vm"
     assert "\x1b" not in stream.getvalue()
+
+
+def test_lines_of_boards_at_the_same_time_say_whose_they_are() -> None:
+    stream = io.StringIO()
+    plain = PlainDisplay(stream)
+    with plain.board("comparing on A", HEADER) as a:
+        with plain.board("comparing on B", HEADER) as b:
+            b.show([DONE])
+        a.show([DONE])
+    lines = [line for line in stream.getvalue().splitlines() if DONE[-1] in line]
+    assert [line.partition(": ")[0] for line in lines] == ["comparing on B", "comparing on A"]
+
+
+def test_lines_of_boards_one_after_the_other_have_no_need_of_that() -> None:
+    stream = io.StringIO()
+    plain = PlainDisplay(stream)
+    for title in ("comparing on A", "comparing on B"):
+        with plain.board(title, HEADER) as board:
+            board.show([DONE])
+    assert sum(line.startswith(DONE[0]) for line in stream.getvalue().splitlines()) == 2

@@ -341,7 +341,7 @@ def test_a_file_that_is_missing_names_its_neighbours(write: Callable[..., Path])
 
 
 def test_a_folder_is_not_a_specification(tmp_path: Path) -> None:
-    with pytest.raises(SpecificationError, match="is a directory"):
+    with pytest.raises(SpecificationError, match=r"is a directory\n    hint: name a specification in it"):
         load([tmp_path])
 
 
