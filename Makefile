@@ -22,7 +22,7 @@ check: $(VENV)/.dev ## Format, lint, types, layers and the fast tests: less than
 	$(BIN)/ruff check -q .
 	$(BIN)/lint-imports --no-logo > $(VENV)/lint-imports.log || { cat $(VENV)/lint-imports.log; exit 1; }
 	$(BIN)/mypy
-	$(BIN)/pytest -q -n $(WORKERS) --dist loadgroup -m "not slow and not benchmark"
+	$(BIN)/pytest -q -n $(WORKERS) --dist loadgroup -m "not slow and not benchmark" --timeout 120
 
 format: $(VENV)/.dev ## Format, and mend what can be mended
 	$(BIN)/ruff format .
@@ -32,7 +32,7 @@ schema: $(VENV)/.run ## Write the JSON Schemas from the classes
 	$(BIN)/python -m harness.spec.schema
 
 benchmark: $(VENV)/.dev ## Measure the speed claims of the README, as ratios (minutes, on a quiet machine)
-	$(BIN)/pytest -m benchmark -s tests/benchmarks
+	$(BIN)/pytest -m benchmark -s --timeout 0 tests/benchmarks
 
 # torch first and by its exact version: a range would fetch gigabytes of CUDA packages.
 $(VENV)/.venv:

@@ -1,12 +1,18 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
 from tests.adb_server import empty_adb_server
+
+# A job in the background is started with these ignored, and so would be the programs that tests end by a signal.
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 # Shared machines pause for longer than any deadline; a test's speed is not what is tested.
 settings.register_profile("calm", deadline=None)

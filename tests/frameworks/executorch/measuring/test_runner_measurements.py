@@ -92,10 +92,10 @@ def test_without_threads_the_runtime_decides(runner: Path, programs: Path) -> No
 
 def test_the_time_limit_ends_warm_up_and_iterations_and_says_so(runner: Path, programs: Path) -> None:
     many = ("--warmup", "1000000000", "--iter", "1000000000")
-    found = measure(runner, "--model", programs / "chain.pte", *many, "--time-limit", "1.0")
+    found = measure(runner, "--model", programs / "chain.pte", *many, "--time-limit", "0.3")
     assert found["RUN stopped_early"].info == "time_limit"
-    assert 1 < value(found["RUN warmup_done"]) < 1e9
-    assert 1 < value(found["RUN iterations_done"]) == len(found["NET latency"].samples)
+    assert 1 <= value(found["RUN warmup_done"]) < 1e9
+    assert 1 <= value(found["RUN iterations_done"]) == len(found["NET latency"].samples)
 
 
 def test_a_limit_that_is_not_reached_is_not_mentioned(runner: Path, programs: Path) -> None:
