@@ -5,8 +5,11 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 WORKERS ?= 2
 
+# Tests start hundreds of interpreters: without compiled modules each would compile the harness anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help mv2 test check format schema benchmark system clean
+.PHONY: help mv2 test check lint types fast format schema benchmark system clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -17,11 +20,18 @@ mv2: $(VENV)/.run ## Set up, then measure MobileNetV2 on this machine
 test: system $(VENV)/.dev ## Set up, then run every test
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not benchmark"
 
-check: $(VENV)/.dev ## Format, lint, types, layers and the fast tests: less than a minute
+check: $(VENV)/.dev ## Format, lint, types, layers and the fast tests, at the same time: less than a minute
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target fast lint types
+
+lint: $(VENV)/.dev ## Format, lint and layers
 	$(BIN)/ruff format --check -q .
 	$(BIN)/ruff check -q .
 	$(BIN)/lint-imports --no-logo > $(VENV)/lint-imports.log || { cat $(VENV)/lint-imports.log; exit 1; }
+
+types: $(VENV)/.dev ## Types
 	$(BIN)/mypy
+
+fast: $(VENV)/.dev ## The fast tests
 	$(BIN)/pytest -q -n $(WORKERS) --dist loadgroup -m "not slow and not benchmark" --timeout 120
 
 format: $(VENV)/.dev ## Format, and mend what can be mended
