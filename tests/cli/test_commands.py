@@ -50,6 +50,7 @@ def test_no_specification_is_the_users_mistake(project: Project) -> None:
     assert project.harness("-b", "missing.json").code == 2
 
 
+@pytest.mark.slow
 def test_validate_tells_everything_that_is_wrong(project: Project) -> None:
     spec = project.write("spec.json", generic({**one_test("a", GOOD), "iterr": 3}, {"metric": "delay"}))
     done = project.harness("validate", spec)
@@ -76,6 +77,7 @@ def test_a_dry_run_shows_the_plan_and_touches_nothing(project: Project) -> None:
     assert not done.results.exists()
 
 
+@pytest.mark.slow
 def test_one_line_of_json_per_result_and_nothing_else_on_standard_output(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", GOOD), one_test("b", GOOD)))
     done = project.harness("-b", spec, "--simple_screen_reporter")

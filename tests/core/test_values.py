@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
@@ -30,6 +31,7 @@ _JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.text(st.characters()), st.lists(st.text(st.characters())), st.dictionaries(st.text(st.characters()), _JSON))
 def test_every_text_survives_json_and_utf_8(text: str, words: list[str], free: dict[str, JsonValue]) -> None:
     clean = well_formed(_Tree(leaf=_Leaf(text=text), words=tuple(words), free=free))

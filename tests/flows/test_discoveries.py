@@ -80,6 +80,7 @@ def test_support_counts_only_when_it_is_final() -> None:
     assert told.said == []
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([20.0, 60.0, 70.0, 100.0, 150.0, 200.0, 1e4]), max_size=8), st.integers(0, 8))
 def test_what_is_told_is_the_set_over_all_final_evidence(evidence: list[float], others: int) -> None:
     told = Told(total := len(evidence) + others)

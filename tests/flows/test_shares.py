@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,6 +73,7 @@ def test_a_pool_hands_out_each_job_once() -> None:
     assert all(measured for measured, _ in results)
 
 
+@pytest.mark.slow
 @given(st.lists(st.one_of(st.none(), st.integers(0, 4)), min_size=1, max_size=5), st.integers(1, 12))
 def test_no_job_is_lost_or_done_twice_whichever_devices_are_lost(fates: list[int | None], count: int) -> None:
     devices = [str(number) for number in range(len(fates))]

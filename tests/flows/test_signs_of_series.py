@@ -41,6 +41,7 @@ def number(commit: str) -> int:
     return int(commit[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [0.01, 0.015, 0.02, 0.03])
 def test_the_commit_that_changed_something_is_between_the_ends_of_its_sign(step: float) -> None:
     widths = []

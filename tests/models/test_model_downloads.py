@@ -326,6 +326,7 @@ def test_a_body_without_length_is_accepted(site: Site, wanted: Wanted, fetch: Fe
     assert fetch(wanted(MD5)).path.read_bytes() == CONTENT
 
 
+@pytest.mark.slow
 def test_a_server_that_falls_silent_is_asked_again(
     site: Site, wanted: Wanted, cache: ModelCache, model: Model, progress: Progress
 ) -> None:

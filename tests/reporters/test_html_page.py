@@ -93,6 +93,7 @@ def test_any_texts_in_a_table_stay_in_their_cells(one: str, other: str) -> None:
     assert _read(figure_table(("a", "b"), [(one, other)])).tags == {"table", "thead", "tbody", "tr", "th", "td"}
 
 
+@pytest.mark.slow
 @given(NASTY, NASTY)
 def test_any_names_give_a_page_of_the_same_parts(model: str, identifier: str) -> None:
     reader = _read(_page(compared(identifier, PAIRS, model=model), failed_result(model=model, reason=identifier)))

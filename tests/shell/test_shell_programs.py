@@ -178,6 +178,7 @@ def test_bytes_that_are_no_text_do_not_lose_the_rest() -> None:
     assert completed.stdout.startswith("good")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "words"),
     [

@@ -91,6 +91,7 @@ def test_of_all_tosses_no_more_than_alpha_are_called_a_regression_and_some_of_th
         assert verdicts.count(false_alarm) <= ALPHA * len(verdicts)
 
 
+@pytest.mark.slow
 def test_a_treatment_that_is_faster_is_called_slower_less_often_still() -> None:
     parameters = Parameters(seed=1, alpha=ALPHA, max_pairs=PAIRS)
 

@@ -79,6 +79,7 @@ def test_a_model_that_was_not_loaded_is_told() -> None:
     assert "the model was not loaded: load_status 34" in note.message
 
 
+@pytest.mark.slow
 @given(st.text() | st.recursive(st.none() | st.floats() | st.text(), st.lists).map(json.dumps))
 def test_whatever_it_writes_is_survived_and_never_silent(text: str) -> None:
     found, notes = minibench.parse(text)

@@ -71,6 +71,7 @@ def test_a_place_that_is_no_folder_is_told(tmp_path: Path) -> None:
     assert caught.value.hint
 
 
+@pytest.mark.slow
 @given(reports)
 @settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], deadline=None, max_examples=25

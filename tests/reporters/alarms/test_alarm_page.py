@@ -46,6 +46,7 @@ def test_each_sample_is_told_as_it_was_kept(name: str) -> None:
     assert current()[name] == kept, advice
 
 
+@pytest.mark.slow
 @given(reports)
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
 def test_any_alarm_makes_a_page_of_nothing_but_our_own_markup(report: AlarmReport) -> None:

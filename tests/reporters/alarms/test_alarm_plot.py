@@ -40,6 +40,7 @@ def _classes(root: ElementTree.Element, tag: str) -> list[str]:
     return [element.get("class", "") for element in root.iter(f"{SVG}{tag}")]
 
 
+@pytest.mark.slow
 @given(reports)
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
 def test_any_alarm_makes_a_picture_whose_marks_are_inside(report: AlarmReport) -> None:
