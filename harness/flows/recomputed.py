@@ -17,7 +17,7 @@ from harness.core.result import Report, Result
 from harness.display import PlainDisplay
 from harness.flows.reporting import Reporting
 from harness.flows.requests import decided_by
-from harness.run.pairs import UNEVEN
+from harness.run.unlike import UNEVEN
 from harness.run.voids import LOST_LAUNCHES
 from reporters.canonical import RESULT_FILE, load
 from reporters.screen import Screen

@@ -8,11 +8,9 @@ has a disturbance that beats it.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from harness.core.benchmark import Benchmark
 from harness.core.comparison import OperatorMedians, Pair
 from harness.core.errors import BenchmarkFailed, DeviceLost
 from harness.core.metric import LATENCY, Observation, convert
@@ -21,27 +19,16 @@ from harness.core.result import Launch, Outcome
 from harness.run.again import SPOILT, Returns
 from harness.run.arm import Arm, Seen
 from harness.run.operators import operator_medians
+from harness.run.tuning import tuned_to
+from harness.run.unlike import unequal_paths, uneven
 from harness.run.voids import Voids
 from harness.run.ways import Way
 
-_WARMUP = 10
-_SLOW_S = 0.05
-_FEWEST, _FEWEST_SLOW, _MOST = 10, 3, 200
-"""Iterations of a launch. About 3 sqrt(cost of a launch / cost of an iteration) is where more of them stop paying
-(Kalibera and Jones, ISMM 2013, with the variances that launches of a MobileNetV2 runner showed). The optimum is flat.
-An iteration above 50 ms averages out by itself what ten short ones are needed for, and one of them warms up.
-"""
 _FEWEST_FAILURES = 3
 _FAILING_SHARE = 0.2
 """A launch that fails now and then voids its pair; a side that fails in a fifth of its launches is the finding."""
 _HOT_IN_A_ROW = 20
 """Heat is no fault of a build, and passes; a device that stays hot cannot be measured on."""
-
-_MANY_MORE = 2
-"""Times as many samples: programs that run for a given time differ by as much as they differ in speed, and no more."""
-
-UNEVEN = "unequal_samples"
-"""Code of the note that the launches of both sides told different numbers of samples."""
 
 Statistics = Callable[[Sequence[float]], tuple[float, ...]]
 
@@ -61,19 +48,6 @@ def control_goes_first(seed: int, key: str, index: int) -> bool:
     A resumed comparison tosses what an uninterrupted one would have tossed.
     """
     return hashlib.sha256(f"{seed}:{key}:{index}".encode()).digest()[0] % 2 == 0
-
-
-def iterations_for(launch_cost_s: float, iteration_cost_s: float) -> int:
-    """How many iterations a launch is worth.
-
-    Args:
-        launch_cost_s: Seconds of a launch beside its iterations.
-        iteration_cost_s: Seconds of one iteration.
-    """
-    if iteration_cost_s <= 0:
-        return _MOST
-    fewest = _FEWEST_SLOW if iteration_cost_s > _SLOW_S else _FEWEST
-    return int(min(_MOST, max(fewest, round(3 * math.sqrt(max(0.0, launch_cost_s) / iteration_cost_s)))))
 
 
 class PairedLaunches:
@@ -146,7 +120,7 @@ class PairedLaunches:
                 self.unit = self.unit or chosen.unit
             if (other := self._other_unit(chosen)) is not None:
                 raise BenchmarkFailed(f"the {side} cannot be compared: {other}", hint="let both sides tell one unit")
-            tuned = _tuned(arm.job.benchmark, launch, chosen, observations)
+            tuned = tuned_to(launch, observations, chosen, arm.job.benchmark)
         self._launch_as = tuned
 
     @property
@@ -195,9 +169,9 @@ class PairedLaunches:
                 return None
             figures[side] = found
         self._hot_in_a_row = 0
-        self._unequal = _unequal(seen["control"].launch, seen["treatment"].launch)
+        self._unequal = unequal_paths(seen["control"].launch, seen["treatment"].launch)
         counts = {side: len(self._samples(one.observations)) for side, one in seen.items()}
-        self._uneven = self._uneven or _uneven(counts["control"], counts["treatment"])
+        self._uneven = self._uneven or uneven(counts["control"], counts["treatment"])
         if self._launch_as.operators:
             medians = {side: operator_medians(one.observations) for side, one in seen.items()}
             self.operators = OperatorMedians(pair=index, control=medians["control"], treatment=medians["treatment"])
@@ -283,18 +257,6 @@ class PairedLaunches:
         return self._statistics([value * factor for value in values(chosen)])
 
 
-def _uneven(control: int, treatment: int) -> Note | None:
-    """That a launch of one side told many more samples than one of the other, if so.
-
-    A program that tells its best iterations only, or one figure for all, looks faster than it is.
-    """
-    if max(control, treatment) < _MANY_MORE * min(control, treatment):
-        return None
-    message = f"a launch of the control told {control} samples, one of the treatment {treatment}"
-    hint = "figures of so different launches cannot be compared: let both tell every iteration"
-    return Note(code=UNEVEN, message=message, hint=hint, trust=False)
-
-
 def values(observation: Observation) -> tuple[float, ...]:
     """What a launch says of a metric; of a runner that tells no samples, the figure that stands for them."""
     summary = observation.summary or {}
@@ -302,48 +264,5 @@ def values(observation: Observation) -> tuple[float, ...]:
     return observation.samples or (() if stands is None else (stands,))
 
 
-def _unequal(control: Launch, treatment: Launch) -> tuple[Note, ...]:
-    """That the command lines are not equally long, if so: that moves the stack.
-
-    That alone can change the speed of a program by some per cent (Mytkowicz et al., "Producing wrong data without doing
-    anything obviously wrong!", ASPLOS 2009).
-    """
-    ours, theirs = (sum(len(word) for words in one.commands for word in words) for one in (control, treatment))
-    if ours == theirs:
-        return ()
-    message = f"the command lines are not equally long ({ours} characters of the control, {theirs} of the treatment)"
-    hint = "that alone can change the speed: put the programs into folders whose paths are equally long"
-    return (Note(code="unequal_paths", message=message, hint=hint),)
-
-
 def _why(launch: Launch, side: str) -> str:
     return SPOILT if launch.outcome is Outcome.OK and launch.throttled else f"the {side} of its pair has no numbers"
-
-
-def _tuned(benchmark: Benchmark, launch: Launch, chosen: Observation, observations: Sequence[Observation]) -> Benchmark:
-    """The benchmark with as many iterations as a launch is worth, where the framework composes the command.
-
-    What an iteration costs, its latency says, whatever is compared; where nothing does, they stay as many as they were.
-    """
-    if benchmark.commands or not chosen.samples:
-        return benchmark
-    limit = benchmark.time_limit_s
-    each = benchmark.model_copy(
-        update={
-            "min_iterations": min(_FEWEST_SLOW, benchmark.min_iterations),
-            "time_limit_s": None if limit is None else limit / benchmark.launches,
-        }
-    )
-    timed = next((one for one in observations if one.name == LATENCY and one.samples), chosen)
-    spent = convert(math.fsum(timed.samples), timed.unit, "s")
-    if spent is None:
-        return each
-    iteration = spent / len(timed.samples)
-    warmup = min(_WARMUP, benchmark.warmup) if benchmark.warmup >= 0 else _WARMUP
-    beside = launch.wall_s - spent - warmup * iteration
-    return each.model_copy(
-        update={
-            "iterations": iterations_for(beside, iteration),
-            "warmup": 1 if iteration > _SLOW_S else warmup,
-        }
-    )
