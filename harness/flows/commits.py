@@ -189,7 +189,8 @@ def _see_to_it(held: Held, results: Sequence[Result], control: Commit, treatment
     for builds, commit, failed in ((held.control, control, ControlFailed), (held.treatment, treatment, BuildFailed)):
         if (failure := _no_build(builds)) is not None:
             kind = EnvironmentProblem if failure.passing else failed
-            raise kind(f"{commit.short} cannot be built: {failure.reason}", hint=failure.hint)
+            named = commit.short in failure.reason
+            raise kind(failure.reason if named else f"{commit.short}: {failure.reason}", hint=failure.hint)
     lost = [result for result in results if result.outcome is Outcome.DEVICE_LOST]
     if lost:
         raise EnvironmentProblem(lost[0].reason or "a device was lost", hint=lost[0].hint)

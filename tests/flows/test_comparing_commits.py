@@ -32,5 +32,11 @@ def test_a_commit_that_does_not_build_is_told_from_one_that_cannot_be_had_now() 
         assert "no network" in found.message
 
 
+def test_a_commit_is_named_once() -> None:
+    named = Failure(Outcome.FAILED, f"generic {TREATMENT.short} cannot be built: no such luck", environment=True)
+    assert raised({}, {("f", "d"): named}).message == named.reason
+    assert raised({}, {("f", "d"): BROKEN}).message == f"{TREATMENT.short}: it does not compile"
+
+
 def test_what_may_pass_decides_where_both_stand_in_the_way() -> None:
     assert type(raised({}, {("f", "d"): BROKEN, ("f", "e"): AWAY})) is EnvironmentProblem
