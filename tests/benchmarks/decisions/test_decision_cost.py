@@ -33,11 +33,13 @@ def test_a_pair_of_a_thousand_comparisons_is_cheap() -> None:
 
 
 def test_an_interval_is_cheap() -> None:
-    judge = Judge(Parameters(seed=1), higher_is_better=False)
-    for pair in simulated_pairs(BURSTY, Change(), seed=1, pairs=100):
-        judge.add(pair)
+    """Each judge is asked once: it remembers its answer until the next pair."""
+    pairs = simulated_pairs(BURSTY, Change(), seed=1, pairs=100)
     spent = []
     for _ in range(20):
+        judge = Judge(Parameters(seed=1), higher_is_better=False)
+        for pair in pairs:
+            judge.add(pair)
         begin = time.process_time()
         judge.interval()
         spent.append(time.process_time() - begin)
