@@ -34,7 +34,9 @@ def test_a_build_that_is_really_slower_is_a_regression_on_every_phone(desk: Desk
         comparison = result["comparison"]
         assert comparison["verdict"] == "regression"
         assert 0.5 < comparison["difference"] < 2
-        assert {pair["control_first"] for pair in comparison["pairs"]} == {True, False}
+    # On one phone alone eight or nine tosses may all be equal: the coin depends on the phone's serial number.
+    tosses = [pair["control_first"] for result in results for pair in result["comparison"]["pairs"]]
+    assert set(tosses) == {True, False}
     for phone in phones:
         names = [one.name for one in ran(phone)]
         pairs = zip(names[::2], names[1::2], strict=True)
