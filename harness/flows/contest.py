@@ -22,7 +22,6 @@ from harness.core.result import Outcome
 from harness.flows.journal import Header, Journal, Losses, Remembered
 from harness.run.arm import Arm
 from harness.run.pairs import PairedLaunches, Spoilt
-from harness.run.voids import LOST_LAUNCHES
 from harness.run.ways import WAYS
 from harness.shell import Interrupted
 
@@ -193,7 +192,7 @@ class Contest:
 
     def _found(self) -> Conclusion:
         """What the pairs say, as far as they speak for all launches."""
-        return doubted(conclude(self.judge), self._losses().doubt or self._launches.uneven)
+        return doubted(conclude(self.judge), self._losses().doubt)
 
     def _usable(self, remembered: Remembered | None) -> Remembered | None:
         """What was remembered, unless its figures are others than are asked for now."""
@@ -230,13 +229,15 @@ class Contest:
         learnt = {pair.index for pair in self._pairs}
         self._operators.extend(one for one in earlier.operators if one.pair in learnt)
         if (doubt := earlier.losses.doubt) is not None:
-            code = next((code for code, side in LOST_LAUNCHES.items() if side in doubt), "treatment_lost_launches")
-            self._arms[1].note(Note(code=code, message=f"before an interruption, {doubt}", trust=False))
+            self._arms[1].note(Note(code=earlier.losses.code, message=f"before an interruption, {doubt}", trust=False))
 
     def _losses(self) -> Losses:
         """All so far, those of an interrupted comparison among them."""
         earlier = self._earlier.losses if self._earlier is not None else Losses()
-        return Losses(seconds=earlier.seconds + self._launches.lost_s, doubt=self._launches.doubt or earlier.doubt)
+        seconds = earlier.seconds + self._launches.lost_s
+        if (doubt := self._launches.doubt) is None:
+            return earlier.model_copy(update={"seconds": seconds})
+        return Losses(seconds=seconds, doubt=doubt.message, code=doubt.code)
 
     def _header(self) -> Header:
         """What its pairs have in common, as far as is known now."""

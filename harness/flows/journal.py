@@ -43,15 +43,17 @@ class Header(Value):
 
 
 class Losses(Value):
-    """What launches cost a comparison so far that are part of no pair.
+    """What launches cost a comparison so far that are part of no pair, and what speaks against those that are.
 
     Attributes:
-        seconds: Their device time.
-        doubt: Why the pairs may not speak for all launches of a side; None where they do.
+        seconds: Device time of launches that are part of no pair.
+        doubt: Why the pairs may not speak for all that a side did; None where they do.
+        code: Code of the note that says so.
     """
 
     seconds: float = 0.0
     doubt: str | None = None
+    code: str = "treatment_lost_launches"
 
 
 class _Line(Value):

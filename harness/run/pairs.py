@@ -124,14 +124,9 @@ class PairedLaunches:
         self._launch_as = tuned
 
     @property
-    def uneven(self) -> str | None:
-        """That one side told many more samples than the other, in words: then figures of the same name are none."""
-        return self._uneven.message if self._uneven else None
-
-    @property
-    def doubt(self) -> str | None:
-        """Why the pairs may not speak for all launches of a side, in words; None where they do."""
-        return self._voids.doubt(self.next_index - self._first)
+    def doubt(self) -> Note | None:
+        """Why the pairs may not speak for all that a side did; None where they do."""
+        return self._voids.doubt(self.next_index - self._first) or self._uneven
 
     def _alone(self, arm: Arm) -> Seen:
         while True:

@@ -47,9 +47,9 @@ class Voids:
         """
         return tuple(note for code in LOST_LAUNCHES if (note := self._note(code, pairs)) is not None)
 
-    def doubt(self, pairs: int) -> str | None:
+    def doubt(self, pairs: int) -> Note | None:
         """What speaks against `no change`; None where nothing does."""
-        return next((note.message for note in self.notes(pairs) if not note.trust), None)
+        return next((note for note in self.notes(pairs) if not note.trust), None)
 
     def _note(self, code: str, pairs: int) -> Note | None:
         side = LOST_LAUNCHES[code]

@@ -58,6 +58,19 @@ def test_a_treatment_that_tells_fewer_samples_is_not_called_unchanged(project: P
     assert project.harness("compare", "--from", project.folder / "results").code == done.code == 5, done.stdout
 
 
+def test_fewer_samples_before_an_interruption_are_not_forgotten(project: Project, spec: Path) -> None:
+    few = text().replace("range(12)", "range(3)")
+    programs = sides(script(project, "control", text()), script(project, "treatment", few))
+    arguments: tuple[str | Path, ...] = ("compare", "-b", spec, *programs, "--pairs", "20")
+    broken = project.write("results", "")  # nothing can be stored, so that the pairs are kept
+    assert project.harness(*arguments).code == 3
+    broken.unlink()
+    (result,) = project.harness(*arguments, "--resume").read()
+    assert all(pair["control_launch"] is None for pair in result["comparison"]["pairs"])
+    assert result["comparison"]["verdict"] == "undecided"
+    assert "unequal_samples" in [note["code"] for note in result["notes"]]
+
+
 def test_programs_whose_paths_are_not_equally_long_are_told(project: Project, spec: Path) -> None:
     rooted = text(before="# $ORIGIN")
     control, treatment = script(project, "a/r", rooted), script(project, "a_much_longer_name/r", rooted)

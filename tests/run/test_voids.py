@@ -49,7 +49,7 @@ def test_a_flaky_side_is_named_with_count_and_cause_and_speaks_against_no_change
     assert note.code == "treatment_lost_launches"
     assert not note.trust
     assert "the treatment timed out in 3 of 25 pairs" in note.message
-    assert lost.doubt(25) == note.message
+    assert lost.doubt(25) == note
 
 
 def test_two_failures_in_a_hundred_are_not_flaky() -> None:
@@ -62,7 +62,7 @@ def test_heat_of_one_side_alone_is_no_chance(treatment: int, *, doubted: bool) -
     doubt = lost.doubt(60)
     assert (doubt is not None) is doubted
     if doubt is not None:
-        assert "the treatment was slowed by heat in 8 of 60 pairs" in doubt
+        assert "the treatment was slowed by heat in 8 of 60 pairs" in doubt.message
 
 
 def test_heat_that_meets_both_sides_is_the_device() -> None:
