@@ -39,7 +39,7 @@ format: $(VENV)/.dev ## Format, and mend what can be mended
 	$(BIN)/ruff check --fix .
 
 schema: $(VENV)/.run ## Write the JSON Schemas from the classes
-	$(BIN)/python -m harness.spec.schema
+	$(BIN)/python -m harness.specification.schema
 
 benchmark: $(VENV)/.dev ## Measure the speed claims of the README, as ratios (minutes, on a quiet machine)
 	$(BIN)/pytest -m benchmark -s --timeout 0 tests/benchmarks

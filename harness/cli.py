@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 import harness
-from harness import asked
+from harness.config import arguments
+from harness.config.options import CompareOptions, PlaceOptions, RunOptions, WatchOptions
 from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
-from harness.options import CompareOptions, PlaceOptions, RunOptions, WatchOptions
-from harness.streams import forget
+from harness.shell.streams import forget
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from harness.settings import Settings
+    from harness.config.settings import Settings
 
 
 app = App(
@@ -43,21 +43,21 @@ _UNWATCHED = WatchOptions()
 @app.command(sort_key=0)
 def run(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING) -> int:
     """Measure the benchmarks of one or more specifications, with the installed runner or that of one commit."""
-    one_commit = asked.for_one_commit(sides)
-    if (sides != _NOTHING and not one_commit) or asked.for_comparison(options):
+    one_commit = arguments.for_one_commit(sides)
+    if (sides != _NOTHING and not one_commit) or arguments.for_comparison(options):
         return compare(options=options, sides=sides)
-    settings = asked.specified(asked.settings(options))
+    settings = arguments.specified(arguments.settings(options))
     from harness import display, shell
-    from harness.flows import lookout, requests
-    from harness.flows import run as flow
+    from harness.flows.compare import requests, source_fetcher
+    from harness.flows.measure import run as flow
 
     if settings.dry_run:
         return _plan(settings)
     with shell.interruptible(), display.display() as shown:
         if not one_commit:
             return flow.run(settings, shown)
-        wishes = requests.treatments_of(asked.wish(options, sides), settings)
-        at = lookout.Lookout(shown)
+        wishes = requests.treatments_of(arguments.wish(options, sides), settings)
+        at = source_fetcher.Lookout(shown)
         return gravest([flow.run(settings, shown, requests.side_of(one, settings, at, shown)) for one in wishes])
 
 
@@ -76,19 +76,19 @@ def compare(
         sides: What to compare with what, and how to decide.
     """
     if from_ is not None:
-        asked.refuse_beside_from(options, sides)
-    settings = asked.settings(options)
-    wish = asked.wish(options, sides)
+        arguments.refuse_beside_from(options, sides)
+    settings = arguments.settings(options)
+    wish = arguments.wish(options, sides)
     from harness import display, shell
-    from harness.flows import recomputed, requests, series
+    from harness.flows.compare import each, reevaluate, requests
 
     if from_ is not None:
-        return recomputed.show(from_, wish.decide, _console())
-    asked.specified(settings)
+        return reevaluate.show(from_, wish.decide, _console())
+    arguments.specified(settings)
     if settings.dry_run:
         return _plan(settings, requests.described(wish))
     with shell.interruptible(), display.display() as shown:
-        return series.compare_each(requests.treatments_of(wish, settings), settings, shown)
+        return each.compare_each(requests.treatments_of(wish, settings), settings, shown)
 
 
 @app.command(sort_key=2)
@@ -97,13 +97,13 @@ def watch(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING, watchi
 
     Each commit is held against --base_commit, or else against the first of its week.
     """
-    settings = asked.specified(asked.settings(options))
-    wish = asked.wish(options, sides)
+    settings = arguments.specified(arguments.settings(options))
+    wish = arguments.wish(options, sides)
     from harness import display, shell
-    from harness.flows import watch as flow
+    from harness.flows.watch import watch as flow
 
     with shell.interruptible(), display.display() as shown:
-        return flow.watch(wish, settings, asked.watching(watching, settings), shown)
+        return flow.watch(wish, settings, arguments.watching(watching, settings), shown)
 
 
 @app.command(sort_key=3)
@@ -124,10 +124,10 @@ def bisect(
         options: What to measure, where and how.
         sides: Where commits come from, and how to decide.
     """
-    settings = asked.specified(asked.settings(options))
-    wish = asked.wish(options, sides)
+    settings = arguments.specified(arguments.settings(options))
+    wish = arguments.wish(options, sides)
     from harness import display, shell
-    from harness.flows import bisect as flow
+    from harness.flows.bisect import bisect as flow
 
     between = flow.Between(good, bad, benchmark, sides.pairs, resume=bool(sides.resume))
     with shell.interruptible(), display.display() as shown:
@@ -148,9 +148,9 @@ def status(
         json: Show the whole document.
         options: Where things are.
     """
-    from harness.flows import status as flow
+    from harness.flows.inspect import status as flow
 
-    return flow.tell(asked.state_file(state, asked.settings(options)), _console(), as_json=json)
+    return flow.tell(arguments.state_file(state, arguments.settings(options)), _console(), as_json=json)
 
 
 @app.command
@@ -163,9 +163,9 @@ def validate(*files: Path, options: PlaceOptions = _ANYWHERE) -> int:
     """
     if not files:
         raise UsageError("no specification to check", hint="harness validate FILE...")
-    settings = dataclasses.replace(asked.settings(options), benchmark_file=files)
-    from harness.flows import checks
-    from harness.flows import run as flow
+    settings = dataclasses.replace(arguments.settings(options), benchmark_file=files)
+    from harness.flows.inspect import checks
+    from harness.flows.measure import run as flow
 
     checks.validate(flow.load_benchmarks(settings), settings, _console())
     return ExitCode.OK
@@ -174,9 +174,9 @@ def validate(*files: Path, options: PlaceOptions = _ANYWHERE) -> int:
 @app.command
 def devices(options: PlaceOptions = _ANYWHERE) -> int:
     """List every device that can be reached."""
-    from harness.flows import devices as flow
+    from harness.flows.inspect import devices as flow
 
-    return flow.list_all(asked.settings(options), _console())
+    return flow.list_all(arguments.settings(options), _console())
 
 
 @app.command
@@ -200,9 +200,9 @@ def export(
         options: Where things are.
     """
     from harness import display, shell
-    from harness.flows import exports
+    from harness.flows.inspect import exports
 
-    settings = asked.settings(options)
+    settings = arguments.settings(options)
     _refuse_missing(model)
     with shell.interruptible(), display.display() as shown:
         if model.endswith((".json", ".yaml", ".yml")):
@@ -214,9 +214,9 @@ def export(
 @app.command
 def doctor(options: PlaceOptions = _ANYWHERE) -> int:
     """Tell what is installed, what is missing, and the remedy."""
-    from harness.flows import doctor as flow
+    from harness.flows.inspect import doctor as flow
 
-    return flow.examine(asked.settings(options), _console())
+    return flow.examine(arguments.settings(options), _console())
 
 
 @app.command
@@ -235,11 +235,11 @@ def report(
         options: Where things are.
     """
     from harness import display
-    from harness.flows import reports
+    from harness.flows.inspect import reports
 
     if path is not None and flush:
         raise UsageError(f"--flush sends everything that waits, and not {path}", hint="leave one of them out")
-    settings = asked.settings(options)
+    settings = arguments.settings(options)
     if path is not None:
         return reports.show(path, settings, _console())
     if not flush:
@@ -269,12 +269,12 @@ def builds(
         exec_dir: Folder of the builds.
         options: Where things are.
     """
-    from harness.build.cache import BuildCache
-    from harness.flows import builds as flow
+    from harness.builders.cache import BuildCache
+    from harness.flows.inspect import builds as flow
 
     pruning = prune or action == "prune"
-    asked.refuse_odd_limits(pruning, keep_mib=keep_mib, unused_days=unused_days)
-    cache = BuildCache(exec_dir or asked.settings(options).cache_dir / "builds")
+    arguments.refuse_odd_limits(pruning, keep_mib=keep_mib, unused_days=unused_days)
+    cache = BuildCache(exec_dir or arguments.settings(options).cache_dir / "builds")
     if pruning:
         return flow.prune(cache, _console(), keep_mib=keep_mib, unused_days=unused_days)
     return flow.show(cache, _console())
@@ -283,30 +283,30 @@ def builds(
 @app.command
 def init(*, config_dir: Path | None = None) -> int:
     """Ask a few questions and save the answers as defaults."""
-    from harness import layers
-    from harness.flows import first_run
+    from harness.config import layers
+    from harness.flows.inspect import first_run
 
     return first_run.ask(layers.config_file(config_dir), _console())
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point of the console command: everything that ends a process ends it here."""
-    sys.exit(_guarded(asked.with_command(asked.spelled(sys.argv[1:] if argv is None else argv))))
+    sys.exit(_guarded(arguments.with_command(arguments.spelled(sys.argv[1:] if argv is None else argv))))
 
 
 def _guarded(tokens: Sequence[str]) -> int:
     try:
-        asked.refuse_elsewhere(tokens)
-        asked.refuse_bare_file(tokens)
+        arguments.refuse_elsewhere(tokens)
+        arguments.refuse_bare_file(tokens)
         return int(app(tokens, exit_on_error=False, print_error=False, result_action="return_value") or 0)
     except BrokenPipeError:
         forget(sys.stdout)
         return ExitCode.ENVIRONMENT
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost frame: nothing is above it
         if "--debug" in tokens:
-            asked.warn(traceback.format_exc())
+            arguments.warn(traceback.format_exc())
         text, code = _told(error, tokens)
-        asked.warn(text)
+        arguments.warn(text)
         return code
 
 
@@ -316,7 +316,7 @@ def _told(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tuple[
         case HarnessError():
             return str(error), error.exit_code
         case UnknownOptionError():
-            unknown = asked.unknown_option(error)
+            unknown = arguments.unknown_option(error)
             return str(unknown), unknown.exit_code
         case CycloptsError():
             return str(error), ExitCode.USAGE
@@ -335,8 +335,8 @@ def _told(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tuple[
 
 def _plan(settings: Settings, sides: tuple[str, str] | None = None) -> ExitCode:
     """Show what would be done, and do nothing."""
-    from harness.flows import checks
-    from harness.flows import run as flow
+    from harness.flows.inspect import checks
+    from harness.flows.measure import run as flow
 
     console = _console()
     checks.refuse(flow.load_benchmarks(settings), settings)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeVar, cast
 
+from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.placeholders import suggest
 from harness.core.protocols import Framework, Platform, Reporter
-from harness.settings import Settings
 
 PlugIn = TypeVar("PlugIn")
 

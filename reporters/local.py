@@ -3,7 +3,7 @@
     <folder>/<device>/<framework>/<model>/<metric>/<identifier>/<YYYY>/<MM>/<DD>/<commit>/<n>/
         result.json         the canonical result, pretty
         logs/<name>.txt     what each launch wrote
-    <folder>/index.jsonl    one line per result: `reporters.index`
+    <folder>/index.jsonl    one line per result: `harness.store.index`
 
 The hierarchy is FAI-PEP's. The date is the commit's (UTC), or that of the measurement where the build has no commit
 time. A numbered folder that exists is whole, and is never written again.
@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import RawLog, Report, writable
-from harness.settings import Settings
-from reporters.branch import branch
-from reporters.canonical import RESULT_FILE, pretty
-from reporters.index import INDEX_FILE, append, entry_of
-from reporters.tree import publish, segment
+from harness.store.canonical import RESULT_FILE, pretty
+from harness.store.index import INDEX_FILE, append, entry_of
+from harness.store.layout import branch
+from harness.store.tree import publish, segment
 
 
 class LocalReporter:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import Report, writable
-from harness.settings import Settings
-from reporters.canonical import one_line
-from reporters.tree import publish, segment
+from harness.store.canonical import one_line
+from harness.store.tree import publish, segment
 
 
 class SimpleLocalReporter:

@@ -13,12 +13,12 @@ from typing import Final, TextIO
 
 from pydantic.main import IncEx
 
+from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import Report, writable
-from harness.settings import Settings
-from harness.streams import forget
-from reporters.canonical import one_line
+from harness.shell.streams import forget
+from harness.store.canonical import one_line
 
 _BULK: Final[Mapping[str, IncEx | bool]] = {
     "launches": True,

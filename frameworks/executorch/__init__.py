@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from frameworks.executorch.framework import ExecuTorch
-    from harness.settings import Settings
+    from harness.config.settings import Settings
 
 
 def create(settings: Settings) -> ExecuTorch:

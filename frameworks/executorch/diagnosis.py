@@ -10,9 +10,9 @@ from frameworks.executorch.runners import native
 from frameworks.executorch.runners.cache import runners_folder
 from frameworks.executorch.runners.toolchain import Tool, find_cmake, find_compiler
 from frameworks.executorch.runners.wheel import installed_wheel, wheel_with_sdk
+from harness.config.settings import Settings
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Finding
-from harness.settings import Settings
 
 
 def diagnose(settings: Settings) -> Sequence[Finding]:

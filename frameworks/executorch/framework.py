@@ -8,8 +8,9 @@ from pathlib import Path
 from frameworks.executorch import command_line, diagnosis, executor_runner, minibench
 from frameworks.executorch.judgement import find, judge
 from frameworks.executorch.runners import choice
-from frameworks.observer import parse_lines
-from frameworks.output_files import parse_files
+from frameworks.observations.observer import parse_lines
+from frameworks.observations.output_files import parse_files
+from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, Export
 from harness.core.build import Build
 from harness.core.command import Command, Completed
@@ -19,7 +20,6 @@ from harness.core.files import ExportReport
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Finding, Progress, Task
-from harness.settings import Settings
 
 
 class ExecuTorch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from frameworks.generic.framework import Generic
-from harness.settings import Settings
+from harness.config.settings import Settings
 
 
 def create(settings: Settings) -> Generic:

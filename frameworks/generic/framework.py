@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from frameworks.observer import IDENTIFIERS, parse_lines
-from frameworks.output_files import Parsed, identifiers, located, parse_files
+from frameworks.observations.observer import IDENTIFIERS, parse_lines
+from frameworks.observations.output_files import Parsed, identifiers, located, parse_files
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.command import Command, Completed

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from harness.display.live import LiveBoard, LiveDisplay, LiveTask
 from harness.display.plain import PlainBoard, PlainDisplay, PlainTask
-from harness.streams import unfailing
+from harness.shell.streams import unfailing
 
 __all__ = ["LiveBoard", "LiveDisplay", "LiveTask", "PlainBoard", "PlainDisplay", "PlainTask", "display"]
 

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self, TextIO
 
 from harness.display.decided import is_decided
-from harness.streams import unfailing
+from harness.shell.streams import unfailing
 
 _QUIET_S = 20.0
 """A plain log says again that something goes on after so long."""

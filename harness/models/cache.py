@@ -10,16 +10,16 @@ from harness.core.files import CachedFile
 from harness.core.protocols import Exporter, Progress
 from harness.models import exports, fetch
 from harness.models.failures import told_as_unavailable, wrong_md5
+from harness.models.layout import ExportPlace, Place, export_place_of, place_of
 from harness.models.local import directory
 from harness.models.locks import locked
-from harness.models.places import ExportPlace, Place, export_place_of, place_of
 from harness.models.sources import DIRECTORY, Source, source_of
 
 
 class ModelCache:
     """Files by what they are: downloaded, copied or exported once, verified before every use.
 
-    The layout is described in `harness.models.places`. Several threads and several processes may use one cache folder
+    The layout is described in `harness.models.layout`. Several threads and several processes may use one cache folder
     at the same time; each file is brought by one of them. Everything in the folder can be deleted and comes back.
 
     Args:

@@ -16,7 +16,7 @@ from harness import __version__
 from harness.core.benchmark import ModelFile
 from harness.core.protocols import Task
 from harness.models.failures import unavailable
-from harness.models.places import Place
+from harness.models.layout import Place
 from harness.models.sources import Download
 from harness.models.transfer import MayPass, Wanted, transfer
 

@@ -13,8 +13,8 @@ from harness.core.errors import ExportFailed
 from harness.core.files import ExportReport
 from harness.core.protocols import Exporter, Progress, Task
 from harness.models.failures import told_as_unavailable
-from harness.models.places import EXPORT_REPORT, ExportPlace, Place
-from harness.models.stamps import Stamp, confirm, inspect, remember, stamp_of, sync
+from harness.models.fingerprints import Stamp, confirm, inspect, remember, stamp_of, sync
+from harness.models.layout import EXPORT_REPORT, ExportPlace, Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from harness.core.benchmark import ModelFile
 from harness.core.files import CachedFile
 from harness.core.protocols import Progress
 from harness.models.failures import told_as_unavailable, wrong_md5
+from harness.models.fingerprints import Stamp, confirm, inspect, remember, stamp_of, sync
+from harness.models.layout import Place
 from harness.models.local import copy
-from harness.models.places import Place
 from harness.models.sources import Local, Source
-from harness.models.stamps import Stamp, confirm, inspect, remember, stamp_of, sync
 
 
 def find(file: ModelFile, source: Source, place: Place) -> CachedFile | None:

@@ -18,8 +18,8 @@ from harness.core.benchmark import ModelFile
 from harness.core.files import CachedFile
 from harness.core.protocols import Task
 from harness.models.failures import told_as_unavailable, unavailable
+from harness.models.fingerprints import md5_of
 from harness.models.sources import DIRECTORY, Local, Source
-from harness.models.stamps import md5_of
 
 _CHUNK_BYTES = 1 << 20
 _SHARED_BYTES = 1 << 26

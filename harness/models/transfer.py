@@ -21,7 +21,7 @@ from harness.core.benchmark import ModelFile
 from harness.core.protocols import Task
 from harness.core.values import Value
 from harness.models.failures import told_as_unavailable, unavailable
-from harness.models.places import Place
+from harness.models.layout import Place
 from harness.models.sources import Download
 from harness.shell import check_stopping
 

@@ -14,7 +14,7 @@ from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkFailed
 from harness.core.files import CachedFile
 from harness.core.placeholders import names_in
-from harness.run.names import Names, literal
+from harness.run.placeholder_values import Names, literal
 from harness.run.staging import made_file
 
 

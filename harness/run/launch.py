@@ -14,7 +14,7 @@ from harness.core.errors import BenchmarkFailed
 from harness.core.protocols import Clock, Framework, Gated, Session, Staged
 from harness.core.result import Launch, Outcome, RawLog
 from harness.core.values import masked
-from harness.run.names import Names, fetched
+from harness.run.placeholder_values import Names, fetched
 
 
 @dataclass(frozen=True, slots=True)

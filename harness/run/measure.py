@@ -10,9 +10,9 @@ from harness.core.measurement import Job, Measurement
 from harness.core.note import Note
 from harness.core.protocols import Clock, Framework, Progress, Session, Task
 from harness.core.result import Outcome
-from harness.run.again import Returns, steady_launch
-from harness.run.arm import Arm
 from harness.run.launch import left_for
+from harness.run.launcher import Arm
+from harness.run.retry import Returns, steady_launch
 
 
 def measure(
@@ -21,7 +21,7 @@ def measure(
     """Run every launch of a job. A failure of any kind becomes the measurement's outcome, with what was seen before it.
 
     A failing program is never started again: what fails now and then is a finding, not an inconvenience. What heat or a
-    lost device spoilt is (`harness.run.again`).
+    lost device spoilt is (`harness.run.retry`).
 
     Args:
         job: What to measure.

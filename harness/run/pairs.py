@@ -16,13 +16,13 @@ from harness.core.errors import BenchmarkFailed, DeviceLost
 from harness.core.metric import LATENCY, Observation, convert
 from harness.core.note import Note
 from harness.core.result import Launch, Outcome
-from harness.run.again import SPOILT, Returns
-from harness.run.arm import Arm, Seen
+from harness.run.attrition import Voids
+from harness.run.comparability import unequal_paths, uneven
+from harness.run.interleaving import Way
+from harness.run.launcher import Arm, Seen
 from harness.run.operators import operator_medians
+from harness.run.retry import SPOILT, Returns
 from harness.run.tuning import tuned_to
-from harness.run.unlike import unequal_paths, uneven
-from harness.run.voids import Voids
-from harness.run.ways import Way
 
 _FEWEST_FAILURES = 3
 _FAILING_SHARE = 0.2

@@ -12,7 +12,7 @@ from harness.core.errors import BenchmarkFailed
 from harness.core.files import CachedFile
 from harness.core.measurement import Job
 from harness.core.protocols import Session, Staged
-from harness.run.names import Names
+from harness.run.placeholder_values import Names
 
 
 def made_files(benchmark: Benchmark, names: Names) -> dict[str, CachedFile]:

@@ -9,7 +9,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from harness.core.commit import Commit, Source
 from harness.core.errors import UsageError
-from harness.watch.records import Progress
+from harness.watch.store.records import Progress
 
 _MOST_TRIED: Final = 200
 """Known commits that are tried, newest first, when a rewritten history has no common ancestor with the last one."""

@@ -14,20 +14,20 @@ from pathlib import Path
 from typing import Final
 
 from harness.core.errors import UsageError
+from harness.watch.alarm_lifecycle import Pursuit
+from harness.watch.branch_poller import Branch, Following
 from harness.watch.commit_file import read_commit
+from harness.watch.commit_processor import Taking
 from harness.watch.controls import Controls
-from harness.watch.couriers import Courier, names_of
-from harness.watch.database import StateFull
-from harness.watch.following import Branch, Following
-from harness.watch.notebook import Doing, Trouble
-from harness.watch.outbox import Outbox
-from harness.watch.patience import Patience
+from harness.watch.notify.channels import Courier, names_of
+from harness.watch.notify.outbox import Outbox
 from harness.watch.polling import Timing, polling
-from harness.watch.pursuit import Pursuit
-from harness.watch.records import Progress
-from harness.watch.state import State
-from harness.watch.switch import Switch
-from harness.watch.taking import Taking
+from harness.watch.stop_file import Switch
+from harness.watch.store.database import StateFull
+from harness.watch.store.event_log import Doing, Trouble
+from harness.watch.store.records import Progress
+from harness.watch.store.retry_when_full import Patience
+from harness.watch.store.state import State
 from harness.watch.work import Stopped, Work
 
 _FULL_S: Final = 60.0

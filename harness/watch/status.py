@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.core.values import Value
-from harness.watch.claim import Holder, last_holder
-from harness.watch.notebook import Doing, Happening, Polled, Trouble
-from harness.watch.records import Alarm, Entry, Fate, Letter, Point, Progress, Stage
-from harness.watch.state import State, look_at
+from harness.watch.store.event_log import Doing, Happening, Polled, Trouble
+from harness.watch.store.records import Alarm, Entry, Fate, Letter, Point, Progress, Stage
+from harness.watch.store.state import State, look_at
+from harness.watch.store.state_lock import Holder, last_holder
 
 _FEW = 10
 

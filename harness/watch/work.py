@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from harness.core.commit import Commit
 from harness.core.errors import HarnessError
 from harness.core.values import Value
-from harness.watch.records import Alarm, Compared, Document, Judgement, Series
+from harness.watch.store.records import Alarm, Compared, Document, Judgement, Series
 
 
 class Stopped(HarnessError):

@@ -10,8 +10,8 @@ from harness import shell
 from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.core.protocols import Finding
 from platforms.android import devices
-from platforms.android.adb import AdbServer, Listed, adb_program
-from platforms.android.phone import Phone
+from platforms.android.link.adb import AdbServer, Listed, adb_program
+from platforms.android.link.phone import Phone
 
 _REMEDIES: Final = {
     "unauthorized": 'unlock it and answer "Allow USB debugging?" with yes',

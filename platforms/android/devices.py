@@ -9,8 +9,8 @@ from typing import Final
 
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem
-from platforms.android.phone import Phone
-from platforms.android.state import STATE_SCRIPT, parse_state
+from platforms.android.link.phone import Phone
+from platforms.android.state.state import STATE_SCRIPT, parse_state
 
 _SCRIPT: Final = (
     r"""

@@ -11,22 +11,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from harness.config.settings import Settings
 from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.core.protocols import Finding, Progress
-from harness.settings import Settings
 from platforms import lock
-from platforms.android import checkup, devices, returning
-from platforms.android.adb import AdbServer, over_network
-from platforms.android.folders import own_folder, session_folder
-from platforms.android.gates import Gate, Limits
-from platforms.android.holding import Hold, owner_of
-from platforms.android.journals import Journals
-from platforms.android.phone import Phone
-from platforms.android.preparation import Preparation, Wishes
-from platforms.android.readings import Readings
-from platforms.android.root import ALLOW, as_root
+from platforms.android import checkup, devices
+from platforms.android.files.workdir import own_folder, session_folder
+from platforms.android.link import reconnect
+from platforms.android.link.adb import AdbServer, over_network
+from platforms.android.link.device_lock import Hold, owner_of
+from platforms.android.link.phone import Phone
 from platforms.android.session import AndroidSession, Prepared
+from platforms.android.settings.journals import Journals
+from platforms.android.settings.preparation import Preparation, Wishes
+from platforms.android.settings.root import ALLOW, as_root
+from platforms.android.state.readiness import Gate, Limits
+from platforms.android.state.readings import Readings
 
 _AT_ONCE: Final = 32
 """Phones that are asked at the same time."""
@@ -97,7 +98,7 @@ class Android:
             return Prepared(entered, preparation.attributes, wipe)
 
         def again() -> Prepared:
-            returning.wait(phone, devices.serialno(device), settings.return_timeout, progress)
+            reconnect.wait(phone, devices.serialno(device), settings.return_timeout, progress)
             try:
                 hold.take()
                 return begin()
@@ -107,7 +108,7 @@ class Android:
                 raise DeviceLost(error.message, hint=error.hint) from error
 
         if settings.reboot:
-            returning.restart(phone, devices.serialno(device), settings.return_timeout, progress)
+            reconnect.restart(phone, devices.serialno(device), settings.return_timeout, progress)
             hold.take()
         return AndroidSession(phone, device, begin(), again, gate, check_held=hold.check, cpus=settings.cpus)
 
@@ -149,7 +150,7 @@ class _Leaving:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._phone.finish()
-        gone = isinstance(error, DeviceLost) and not returning.answers(self._phone)
+        gone = isinstance(error, DeviceLost) and not reconnect.answers(self._phone)
         with self._phone.within(0.0 if gone else math.inf), self._folder:
             self._preparation.restore()
 

@@ -13,17 +13,18 @@ from harness.core.command import App, Command, Completed
 from harness.core.device import Device, DeviceState
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
 from harness.core.protocols import Staged
-from platforms.android import app, launching, logcat, placement, rails
-from platforms.android.clocks import CORES_SCRIPT
-from platforms.android.conversation import Conversation
-from platforms.android.energy import Course, Meter
-from platforms.android.folders import SessionFolder
-from platforms.android.gates import Gate, Limits, obstacles_in
-from platforms.android.launching import Around, Ending
-from platforms.android.phone import Phone
-from platforms.android.readings import Readings
-from platforms.android.state import Reading, read_state
-from platforms.android.store import Store, refused
+from platforms.android.files.store import Store, refused
+from platforms.android.files.workdir import SessionFolder
+from platforms.android.launch import app, logcat, placement, script
+from platforms.android.launch.remote_process import Conversation
+from platforms.android.launch.script import Around, Ending
+from platforms.android.link.phone import Phone
+from platforms.android.settings.clocks import CORES_SCRIPT
+from platforms.android.state import power_rails
+from platforms.android.state.energy import Course, Meter
+from platforms.android.state.readiness import Gate, Limits, obstacles_in
+from platforms.android.state.readings import Readings
+from platforms.android.state.state import Reading, read_state
 
 _LATE_S: Final = 60.0
 """How much longer than a program perfetto may record, should we be gone."""
@@ -221,11 +222,11 @@ class AndroidSession:
             wipe=self._wipe,
             talks=talks,
             metered=metered,
-            rails=rails.config(command.timeout_s + _LATE_S) if metered and self._meter.records else "",
+            rails=power_rails.config(command.timeout_s + _LATE_S) if metered and self._meter.records else "",
         )
         started = replace(command, env=self._environment(command))
         mark = secrets.token_hex(12)
-        with self._phone.shell(launching.line(started, around, mark), "a program ran on it") as stream:
+        with self._phone.shell(script.line(started, around, mark), "a program ran on it") as stream:
             yield Conversation(self._phone, command, around, stream, mark)
 
     def _ended(self, conversation: Conversation) -> Completed:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from harness.config.settings import Settings
 from harness.core.errors import BenchmarkUnsupported, UsageError
-from harness.settings import Settings
 from platforms.host import placement
 from platforms.host.platform import Host
 

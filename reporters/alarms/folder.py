@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from harness.core.alarm import AlarmEvent, AlarmReport
 from harness.core.errors import ReporterFailed
 from harness.core.values import well_formed
+from harness.store.canonical import pretty
+from harness.store.tree import segment, write_through
 from reporters.alarms.page import PICTURE, render
 from reporters.alarms.plot import picture
-from reporters.canonical import pretty
-from reporters.tree import segment, write_through
 
 PAGE: Final = "alarm.md"
 DOCUMENT: Final = "alarm.json"

@@ -9,7 +9,7 @@ from harness.core.alarm import AlarmEvent, AlarmReport, Culprit, Effect
 from harness.core.commit import Commit
 from harness.core.metric import LATENCY
 from harness.core.trend import ChangeKind
-from reporters.comparisons.shares import signed
+from harness.presentation.comparisons.shares import signed
 from reporters.screen.columns import printable
 
 _SUBJECT: Final = 80

@@ -10,13 +10,13 @@ from urllib.parse import quote
 
 from harness.core.alarm import AlarmEvent, AlarmReport, Candidate, ChangedOperator, Culprit, Effect
 from harness.core.trend import ChangeKind
+from harness.presentation.comparisons.remarks import evidence
+from harness.presentation.comparisons.shares import signed, span
+from harness.presentation.comparisons.standing import Standing
+from harness.presentation.numbers import quantity
 from reporters.alarms.headline import clipped, headline, short, stretch
 from reporters.alarms.plot import caption
 from reporters.alarms.suspects import guilty_ids, suspects
-from reporters.comparisons.remarks import evidence
-from reporters.comparisons.shares import signed, span
-from reporters.comparisons.standing import Standing
-from reporters.figures import quantity
 from reporters.markdown.text import escape, fenced, table
 from reporters.screen.columns import printable
 

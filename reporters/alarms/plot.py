@@ -14,11 +14,11 @@ from typing import Final
 from harness.core.alarm import AlarmReport, Effect
 from harness.core.comparison import Verdict
 from harness.core.trend import ChangeKind
+from harness.presentation.comparisons.shares import signed, span
 from reporters.alarms.axes import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, axes
 from reporters.alarms.dots import Dot
 from reporters.alarms.headline import clipped, short
 from reporters.alarms.window import Window, window
-from reporters.comparisons.shares import signed, span
 
 _STYLE: Final = """
 .paper{fill:#fff}text{fill:#5d6772;font:11px system-ui,sans-serif}.grid{stroke:#e3e7eb}.zero{stroke:#5d6772}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from harness.settings import Settings
+from harness.config.settings import Settings
+from harness.presentation.run_page import RunPage, wanted
 from reporters.html.page import render
-from reporters.run_page import RunPage, wanted
 
 
 def create(settings: Settings) -> RunPage | None:

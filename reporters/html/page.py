@@ -8,15 +8,22 @@ from typing import Final
 
 from harness.core.comparison import Comparison
 from harness.core.result import Result
-from reporters.comparisons.commands import again_for_all, recompute
-from reporters.comparisons.remarks import WEIGHTS, false_discoveries, measured, reasons, rules_of_all, weights
-from reporters.comparisons.rows import LAUNCHES, launches, launches_key, row
-from reporters.comparisons.shares import signed
-from reporters.comparisons.standing import headline, separate, standing
+from harness.presentation.comparisons.commands import again_for_all, recompute
+from harness.presentation.comparisons.remarks import (
+    WEIGHTS,
+    false_discoveries,
+    measured,
+    reasons,
+    rules_of_all,
+    weights,
+)
+from harness.presentation.comparisons.rows import LAUNCHES, launches, launches_key, row
+from harness.presentation.comparisons.shares import signed
+from harness.presentation.comparisons.standing import headline, separate, standing
+from harness.presentation.run_page import Run
 from reporters.html.elements import definitions, escape, figure_table, listed, wide_table
 from reporters.html.picture import picture, reach, span
 from reporters.html.style import STYLE
-from reporters.run_page import Run
 from reporters.screen.columns import Column
 from reporters.screen.contrasts import about, columns, lines
 from reporters.screen.operators import CHANGES, PROFILE, changes, covered, profiles

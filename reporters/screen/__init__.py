@@ -6,11 +6,11 @@ import sys
 
 from rich.console import Console
 
+from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.result import Report, Result, writable
-from harness.settings import Settings
-from harness.streams import forget
-from reporters.lean import without_samples
+from harness.presentation.lean import without_samples
+from harness.shell.streams import forget
 from reporters.screen.page import show
 
 

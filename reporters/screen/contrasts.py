@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.core.result import Result
-from reporters.comparisons.remarks import changes, false_discoveries, lost_pairs, measured, why
-from reporters.comparisons.rows import Row, row
-from reporters.comparisons.standing import Standing, standing
+from harness.presentation.comparisons.remarks import changes, false_discoveries, lost_pairs, measured, why
+from harness.presentation.comparisons.rows import Row, row
+from harness.presentation.comparisons.standing import Standing, standing
 from reporters.screen.columns import Column, fitted, printable
 from reporters.screen.remarks import hints_below, names
 

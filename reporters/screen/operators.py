@@ -8,11 +8,11 @@ from typing import Final
 from rich.text import Text
 
 from harness.core.result import Result
-from reporters.comparisons.operators import ChangedOperator, changed_operators
-from reporters.comparisons.shares import signed
-from reporters.comparisons.standing import Standing
-from reporters.figures import quantity
-from reporters.profile import Part, profile
+from harness.presentation.comparisons.operators import ChangedOperator, changed_operators
+from harness.presentation.comparisons.shares import signed
+from harness.presentation.comparisons.standing import Standing
+from harness.presentation.numbers import quantity
+from harness.presentation.profile import Part, profile
 from reporters.screen.columns import Column, printable
 
 SHORT: Final = 5

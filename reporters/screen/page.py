@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.core.result import Result
-from reporters.comparisons.standing import separate
+from harness.presentation.comparisons.standing import separate
 from reporters.screen.columns import Column, fitted, printable, widened
 from reporters.screen.contrasts import show_contrasts
 from reporters.screen.operators import CHANGES, PROFILE, SHORT, changes, covered, profiles

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from harness.core.metric import ENERGY, LATENCY, Metric, main_metric
 from harness.core.result import Outcome, Result
-from reporters.figures import factor, number, quantity, spread, typical
+from harness.presentation.numbers import factor, number, quantity, spread, typical
 from reporters.screen.columns import Column, printable
 from reporters.screen.speeds import fastest, speeds
 

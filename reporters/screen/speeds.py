@@ -9,11 +9,11 @@ from rich.text import Text
 
 from harness.core.metric import Direction, Metric, convert, main_metric
 from harness.core.result import Result
-from reporters.figures import factor
+from harness.presentation.numbers import factor
 from reporters.screen.columns import printable
 
 _CLOSE: Final = 1.05
-"""Launches of one program may differ so much and still count as quiet (`harness.analysis.trust.BETWEEN_LIMIT`)."""
+"""Launches of one program may differ so much and still count as quiet (`harness.analysis.quality.BETWEEN_LIMIT`)."""
 
 
 def speeds(results: Iterable[Result]) -> dict[str, float]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.settings import default_cache
+from harness.config.settings import default_cache
 from tests.benchmarks.figures import claim, spread
 from tests.cli.project import Project
 

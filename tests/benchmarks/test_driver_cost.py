@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.observer import parse_lines
+from frameworks.observations.observer import parse_lines
+from harness.analysis.quality import judge
 from harness.analysis.summary import collect
-from harness.analysis.trust import judge
-from harness.settings import default_cache
+from harness.config.settings import default_cache
 from tests.benchmarks.figures import children_cpu_s, claim, spread
 from tests.cli.project import Project, generic, one_test
 

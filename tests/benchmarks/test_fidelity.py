@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.config.settings import default_cache
 from harness.core.metric import convert
-from harness.settings import default_cache
 from tests.benchmarks.figures import claim, spread
 from tests.cli.project import Project
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from harness.config.settings import Settings
 from harness.core.errors import ExitCode
-from harness.flows.commits import Comparer
-from harness.flows.requests import Programs, Wish
-from harness.flows.series import compare_each
-from harness.settings import Settings
+from harness.flows.compare.commits import Comparer
+from harness.flows.compare.each import compare_each
+from harness.flows.compare.requests import Programs, Wish
 from harness.testing.progress import RecordedProgress
 from tests.cli.project import Outcome, Project, generic, one_test
 from tests.cli.scripts import History, git_of_scripts, script, text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.asked import spelled
 from harness.cli import main
+from harness.config.arguments import spelled
 from tests.cli.project import Project
 
 MV2 = "specifications/models/mv2.json"

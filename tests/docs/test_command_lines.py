@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.asked import refuse_bare_file, refuse_elsewhere, spelled, with_command
 from harness.cli import app
+from harness.config.arguments import refuse_bare_file, refuse_elsewhere, spelled, with_command
 from tests.docs.pages import DOCS, ROOT
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), *sorted((DOCS / "examples").iterdir())]

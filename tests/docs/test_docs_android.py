@@ -7,14 +7,14 @@ from dataclasses import fields
 
 import pytest
 
-from harness.asked import spelled
 from harness.cli import app
-from harness.options import ANDROID, WHERE
-from harness.settings import Settings
-from platforms.android.gates import Limits
-from platforms.android.holding import LOCK
-from platforms.android.journals import ON_PHONE
-from platforms.android.kept import MOST_BYTES, SHARE, SPARE_BYTES
+from harness.config.arguments import spelled
+from harness.config.options import ANDROID, WHERE
+from harness.config.settings import Settings
+from platforms.android.files.eviction import MOST_BYTES, SHARE, SPARE_BYTES
+from platforms.android.link.device_lock import LOCK
+from platforms.android.settings.journals import ON_PHONE
+from platforms.android.state.readiness import Limits
 from tests.docs.pages import DOCS, codes, tables
 
 PAGE = "android.md"

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from harness.asked import spelled
 from harness.cli import app
-from harness.options import FAI_PEP_ELSEWHERE
+from harness.config.arguments import spelled
+from harness.config.options import FAI_PEP_ELSEWHERE
 from tests.cli.project import Project
 from tests.docs.pages import ROOT, codes, tables
 
@@ -97,7 +97,7 @@ def test_an_accuracy_test_runs_unmodified(project: Project) -> None:
     root, models = project.folder / "fai-pep", project.folder / "models"
     names = {"FAIPEPROOT": str(root), "MODEL_DIR": str(models), "IMAGENET_DIR": "/imagenet"}
     done = project.harness(
-        *("-b", ROOT / "tests/spec/examples/faipep/accuracy.json", "--string_map", json.dumps(names)),
+        *("-b", ROOT / "tests/specification/examples/faipep/accuracy.json", "--string_map", json.dumps(names)),
         *("--program", root / "runner", f"convert_image_to_tensor={root / 'convert'}"),
     )
     assert done.code == 0, done.stderr + done.stdout

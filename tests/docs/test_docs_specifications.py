@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from frameworks.observer import parse_lines
+from frameworks.observations.observer import parse_lines
 from harness.core.benchmark import Benchmark
 from harness.core.errors import SpecificationError
 from harness.core.placeholders import names_in
-from harness.spec import check, document, launching, scope, sections
-from harness.spec import load as load_module
-from harness.spec.files import DTYPES
-from harness.spec.load import LoadOptions, load
-from harness.spec.sections import Section, keys_of
+from harness.specification import check, document, launch_options, scope, sections
+from harness.specification import load as load_module
+from harness.specification.files import DTYPES
+from harness.specification.load import LoadOptions, load
+from harness.specification.sections import Section, keys_of
 from tests.docs.pages import ROOT, Block, blocks, codes, tables
 
 PAGE = "specifications.md"
@@ -142,7 +142,7 @@ def test_element_types_are_listed() -> None:
 def test_statistics_are_listed(folder: Path) -> None:
     (row,) = (row for row in KEYS["Test"] if codes(row[0]) == ["statistics"])
     listed = codes(row[2])
-    assert set(launching._STATISTICS) <= set(listed)
+    assert set(launch_options._STATISTICS) <= set(listed)
     test = {"metric": "generic", "command": "true", "statistics": listed}
     assert loaded(Block("json", "test", json.dumps(test), 0), folder)
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.asked import spelled
 from harness.cli import app
-from harness.options import WatchOptions
-from harness.spec.load import load
-from harness.watch import command_courier, hook_courier
-from harness.watch.outbox import MOST_ATTEMPTS
-from harness.watch.taking import MOST_TROUBLES
+from harness.config.arguments import spelled
+from harness.config.options import WatchOptions
+from harness.specification.load import load
+from harness.watch.commit_processor import MOST_TROUBLES
+from harness.watch.notify import command_channel, webhook_channel
+from harness.watch.notify.outbox import MOST_ATTEMPTS
 from tests.docs.pages import DOCS, ROOT, codes, tables
 
 PAGE = "watching.md"
@@ -75,9 +75,9 @@ def test_the_unit_stops_the_watcher_as_it_wants_to_be_stopped() -> None:
 
 
 def test_names_and_numbers_are_those_of_the_program() -> None:
-    for name in (command_courier.FILE_VARIABLE, command_courier.KEY_VARIABLE, hook_courier.SECRET_VARIABLE):
+    for name in (command_channel.FILE_VARIABLE, command_channel.KEY_VARIABLE, webhook_channel.SECRET_VARIABLE):
         assert f"`{name}`" in TEXT
-    headers = re.findall(r"^ {4}([A-Z][\w-]+): ", hook_courier.__doc__ or "", re.MULTILINE)
+    headers = re.findall(r"^ {4}([A-Z][\w-]+): ", webhook_channel.__doc__ or "", re.MULTILINE)
     assert {"Idempotency-Key", "X-Harness-Event", "X-Harness-Signature-256"} <= set(headers)
     assert all(f"`{header}`" in TEXT for header in headers if header != "Content-Type")
     assert f"{MOST_ATTEMPTS} times" in TEXT

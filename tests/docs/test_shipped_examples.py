@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.benchmark import ModelFile
-from harness.spec.load import load
+from harness.specification.load import load
 from tests.cli.project import Project
 from tests.docs.pages import ROOT, blocks
 

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from harness import shell
 from harness.core.command import Command
-from harness.testing.android.lab import Lab
-from harness.testing.android.phone import StandIn
+from harness.testing.phones.lab import Lab
+from harness.testing.phones.phone import StandIn
 from platforms import lock
-from platforms.android.adb import AdbServer
-from platforms.android.phone import Phone
+from platforms.android.link.adb import AdbServer
+from platforms.android.link.phone import Phone
 from tests.cli.project import Outcome, Project, command
 from tests.processes import wait_until
 

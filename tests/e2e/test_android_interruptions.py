@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from platforms.android.journals import ON_PHONE
+from platforms.android.settings.journals import ON_PHONE
 from tests.cli.project import generic, one_test
 from tests.e2e.desk import AS_BOUGHT, NEIGHBOUR, OWN, Desk, has_begun, outcomes_by_phone, ran, settings_of, sh
 from tests.processes import wait_until

@@ -12,7 +12,7 @@ from frameworks.executorch.runners.native import native_build
 from frameworks.executorch.runners.wheel import wheel_with_sdk
 from harness.core.errors import BuildFailed
 from harness.testing.progress import RecordedProgress
-from platforms.android.journals import ON_PHONE
+from platforms.android.settings.journals import ON_PHONE
 from tests.cli.project import generic, one_test
 from tests.e2e.desk import AS_BOUGHT, NEIGHBOUR, OWN, Desk, identity, outcomes_by_phone, ran, settings_of, sh
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.watch.records import Progress
+from harness.watch.store.records import Progress
 from tests.cli.project import Project
 from tests.e2e.repositories import need
 from tests.e2e.watched import Watch, watch_of

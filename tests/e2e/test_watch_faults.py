@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.watch.records import Fate, Progress, Stage
+from harness.watch.store.records import Fate, Progress, Stage
 from tests.cli.project import Project, command
 from tests.e2e.repositories import need
 from tests.e2e.watched import Watch, culprits, documents, watch_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.trend import ChangeKind
-from harness.watch.records import Fate, Progress, Stage
+from harness.watch.store.records import Fate, Progress, Stage
 from tests.cli.project import Project
 from tests.e2e.repositories import need
 from tests.e2e.watched import Watch, culprits, documents, watch_of

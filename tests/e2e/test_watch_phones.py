@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from harness.watch.records import Progress
+from harness.watch.store.records import Progress
 from tests.e2e.desk import Desk, identity
 from tests.e2e.repositories import need
 from tests.e2e.watched import Watch, watch_of

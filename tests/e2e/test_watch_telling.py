@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.watch.records import Progress, Stage
+from harness.watch.store.records import Progress, Stage
 from tests.cli.project import Project
 from tests.e2e.repositories import need
 from tests.e2e.watched import Watch, culprits, watch_of

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.errors import HarnessError
-from harness.watch.records import Alarm, Fate, Progress, Series, Stage
-from harness.watch.state import State, look_at
+from harness.watch.store.records import Alarm, Fate, Progress, Series, Stage
+from harness.watch.store.state import State, look_at
 from tests.cli.project import Outcome, Project, command, generic, one_test
 from tests.processes import wait_until
 

@@ -15,7 +15,7 @@ from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.device import Device, DeviceState
 from harness.core.protocols import Progress, Staged
-from harness.flows.plan import Builds, Plan, assign
+from harness.flows.measure.plan import Builds, Plan, assign
 
 Watch = Callable[[str], None]
 

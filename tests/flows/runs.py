@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from harness.config.settings import Settings
 from harness.core.comparison import Parameters, Verdict
 from harness.core.result import Report, Result
-from harness.flows.compare import Request, _Comparison
-from harness.flows.plan import Plan
-from harness.flows.reporting import Reporting
-from harness.flows.sides import installed
-from harness.settings import Settings
+from harness.flows.compare.compare import Request, _Comparison
+from harness.flows.compare.sides import installed
+from harness.flows.measure.plan import Plan
+from harness.flows.measure.reporting import Reporting
 from harness.testing.progress import RecordedProgress
 from reporters.local import LocalReporter
 from tests.flows.instant import Instant, Watch, builds, plan

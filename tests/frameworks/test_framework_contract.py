@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from frameworks import executorch, generic
+from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, Export, OutputFile
 from harness.core.build import Build
 from harness.core.command import Command, Completed
@@ -20,7 +21,6 @@ from harness.core.files import ExportReport
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Progress, Task
-from harness.settings import Settings
 from harness.testing import frameworks as contract
 from harness.testing.contract import ContractBroken
 from harness.testing.frameworks import CHECKS, Check, FrameworkCase, benchmark_of, check_framework

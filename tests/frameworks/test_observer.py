@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from frameworks.observer import parse_lines
+from frameworks.observations.observer import parse_lines
 from harness.core.metric import Observation
 from harness.core.note import Note
 

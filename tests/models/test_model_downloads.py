@@ -22,7 +22,7 @@ from harness.core.files import CachedFile
 from harness.core.protocols import Progress
 from harness.models.cache import ModelCache
 from harness.models.download import Patience, download
-from harness.models.places import place_of
+from harness.models.layout import place_of
 from harness.models.sources import Download, source_of
 from tests.processes import wait_until
 

@@ -12,10 +12,10 @@ from harness.core.benchmark import Model, ModelFile, Origin
 from harness.core.errors import FileUnavailable
 from harness.core.files import CachedFile
 from harness.core.protocols import Progress
-from harness.models import stamps
+from harness.models import fingerprints
 from harness.models.cache import ModelCache
+from harness.models.layout import place_of
 from harness.models.local import copy
-from harness.models.places import place_of
 from harness.models.sources import Local
 
 WRONG = "0" * 32
@@ -158,7 +158,7 @@ def test_a_touched_copy_is_hashed_again_and_kept(
         hashed.append(path)
         return md5(path.read_bytes())
 
-    monkeypatch.setattr(stamps, "md5_of", counting)
+    monkeypatch.setattr(fingerprints, "md5_of", counting)
     for _ in range(3):
         assert not kitchen.fetch(at(source, md5(b"weights"))).fresh
     assert hashed == [cached.path]

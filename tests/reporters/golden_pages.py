@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness.presentation.run_page import Run
 from reporters.html.page import render as html_page
 from reporters.markdown.page import render as markdown_page
-from reporters.run_page import Run
 from tests.reporters.contests import every_kind
 
 FOLDER = Path(__file__).parent / "golden"

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from harness.spec.schema import result_schema
+from harness.specification.schema import result_schema
 
 PAGE = Path(__file__).parents[2] / "docs" / "results.md"
 MARKED = re.compile(r"(<!-- fields of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)

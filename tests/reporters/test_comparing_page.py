@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.asked import spelled
+from harness.config.arguments import spelled
 from harness.core.comparison import Parameters
 from harness.core.errors import ExitCode
-from reporters.comparisons.standing import Standing
+from harness.presentation.comparisons.standing import Standing
 
 PAGE = Path(__file__).parents[2] / "docs" / "comparing.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from harness.config.settings import Settings
 from harness.core.errors import ExitCode
 from harness.core.metric import ControlSide
 from harness.core.result import Report, Result
-from harness.flows import recomputed
-from harness.settings import Settings
+from harness.flows.compare import reevaluate
+from harness.store.canonical import load
+from harness.store.layout import branch
 from reporters import remote
-from reporters.branch import branch
-from reporters.canonical import load
 from reporters.local import LocalReporter
 from reporters.simple_local import SimpleLocalReporter
 from reporters.simple_screen import SimpleScreenReporter
@@ -90,6 +90,6 @@ def test_the_command_that_pages_name_finds_the_result_and_its_verdict(tmp_path: 
     result = compared("slower", made_pairs(0.02, 20))
     LocalReporter(tmp_path).report(Report(result=result))
     stream = io.StringIO()
-    code = recomputed.show(tmp_path / branch(result), {}, Console(file=stream))
+    code = reevaluate.show(tmp_path / branch(result), {}, Console(file=stream))
     assert code is ExitCode.REGRESSION
     assert "+2.00 %" in stream.getvalue()

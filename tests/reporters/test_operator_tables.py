@@ -9,13 +9,13 @@ import pytest
 
 from harness.core.comparison import OperatorComparison
 from harness.core.result import Result
+from harness.presentation.comparisons.commands import again
+from harness.presentation.comparisons.operators import changed_operators
+from harness.presentation.profile import profile
+from harness.presentation.run_page import Run
 from harness.testing.results import LATENCIES_MS, ok_result, timing
-from reporters.comparisons.commands import again
-from reporters.comparisons.operators import changed_operators
 from reporters.html.page import render as html_page
 from reporters.markdown.page import render as markdown_page
-from reporters.profile import profile
-from reporters.run_page import Run
 from tests.reporters.contests import OPERATORS, compared, made_operators, made_pairs
 from tests.reporters.screens import piped
 

@@ -17,15 +17,15 @@ from pathlib import Path
 import pytest
 
 from harness import __version__
+from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed, UsageError
 from harness.core.result import Result
-from harness.settings import Settings
 from harness.testing.progress import RecordedProgress
 from harness.testing.reporters import CHECKS, Check, ReporterCase
 from harness.testing.results import failed_result, ok_result, report_of
-from reporters import endpoint, remote
-from reporters.remote import RemoteReporter, flush
-from reporters.spool import FlushOutcome
+from reporters import remote
+from reporters.remote import RemoteReporter, endpoint, flush
+from reporters.remote.spool import FlushOutcome
 from tests.processes import wait_until
 
 TOKEN = "hidden-token"
@@ -432,7 +432,7 @@ def test_flush_without_a_server_is_the_users_mistake() -> None:
 _FLUSH = """
 import sys
 from pathlib import Path
-from harness.settings import Settings
+from harness.config.settings import Settings
 from harness.testing.progress import RecordedProgress
 from reporters.remote import flush
 outcome = flush(Settings(remote_reporter=sys.argv[1], cache_dir=Path(sys.argv[2])), RecordedProgress())
@@ -442,7 +442,7 @@ print(outcome.sent)
 _REPORT = """
 import sys
 from pathlib import Path
-from harness.settings import Settings
+from harness.config.settings import Settings
 from harness.testing.results import ok_result, report_of
 from reporters.remote import create
 create(Settings(remote_reporter=sys.argv[1], cache_dir=Path(sys.argv[2]))).report(report_of(ok_result(uid="survivor")))

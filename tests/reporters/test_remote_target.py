@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Reporter
-from harness.settings import Settings
-from reporters.destination import Target, find_token
 from reporters.remote import create
+from reporters.remote.destination import Target, find_token
 
 
 @pytest.mark.parametrize(

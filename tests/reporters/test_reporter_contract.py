@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import Report
-from harness.settings import Settings
 from harness.testing import reporters as contract
 from harness.testing.contract import ContractBroken
 from harness.testing.reporters import CHECKS, Check, ReporterCase, check_reporter

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.metric import convert
-from reporters.figures import factor, number, quantity, spread, typical
+from harness.presentation.numbers import factor, number, quantity, spread, typical
 from tests.reporters.screens import measured
 
 

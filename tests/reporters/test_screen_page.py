@@ -9,11 +9,11 @@ import sys
 import pytest
 from rich.console import Console
 
+from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.metric import Direction, Metric
 from harness.core.note import Note
 from harness.core.result import Outcome
-from harness.settings import Settings
 from harness.testing.results import BUILD, DEVICE, failed_result, ok_result, report_of, timing
 from reporters.screen import Screen, create
 from tests.reporters.screens import DOUBT, ESCAPE, measured, on_terminal, piped, table, with_metrics

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.result import Result
-from harness.settings import Settings
 from harness.testing.results import LATENCIES_MS, failed_result, ok_result, report_of
 from reporters import simple_local, simple_screen
 from reporters.simple_local import SimpleLocalReporter

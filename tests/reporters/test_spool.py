@@ -12,7 +12,7 @@ import pytest
 from filelock import FileLock
 
 from harness.core.errors import ReporterFailed
-from reporters.spool import Answer, Fate, FlushOutcome, Spool
+from reporters.remote.spool import Answer, Fate, FlushOutcome, Spool
 
 SENT = Answer(Fate.SENT)
 LATER = Answer(Fate.KEPT, "later")

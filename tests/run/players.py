@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from frameworks.observer import parse_lines
+from frameworks.observations.observer import parse_lines
 from harness.core.benchmark import Benchmark, Model, Origin
 from harness.core.build import Build
 from harness.core.command import Command, Completed

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from harness.core.benchmark import HostStep
 from harness.run.host_steps import run_step
-from harness.run.names import Names
+from harness.run.placeholder_values import Names
 folder = Path(sys.argv[1])
 (folder / "step.sh").write_text("echo $$ > pid; sleep 60")
 step = HostStep(commands=("/bin/sh step.sh",))

@@ -16,9 +16,9 @@ from harness.core.measurement import Job
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Session
-from harness.run.arm import Arm
+from harness.run.interleaving import InLaunches
+from harness.run.launcher import Arm
 from harness.run.pairs import PairedLaunches
-from harness.run.ways import InLaunches
 from tests.run.players import Players, benchmark, player
 
 LATENCY = Observation(type="NET", metric="latency", unit="s", samples=(20.0,) * 5)

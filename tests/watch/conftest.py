@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.watch.state import State, open_state
+from harness.watch.store.state import State, open_state
 from tests.watch.watching import Clock, Laboratory, Line
 
 

@@ -9,12 +9,24 @@ import pytest
 from pydantic import JsonValue
 
 from harness.core.errors import BuildFailed, DeviceLost, UsageError
-from harness.watch.couriers import DeliveryFailed
+from harness.watch.alarm_lifecycle import MOST_SEARCHES
 from harness.watch.loop import watch
-from harness.watch.pursuit import MOST_SEARCHES
-from harness.watch.records import Alarm, Compared, Document, Event, Fate, Judgement, News, Progress, Series, Sign, Stage
-from harness.watch.state import State
+from harness.watch.notify.channels import DeliveryFailed
 from harness.watch.status import status_of
+from harness.watch.store.records import (
+    Alarm,
+    Compared,
+    Document,
+    Event,
+    Fate,
+    Judgement,
+    News,
+    Progress,
+    Series,
+    Sign,
+    Stage,
+)
+from harness.watch.store.state import State
 from harness.watch.work import Confirmation, Work
 from tests.watch.watching import Clock, Laboratory, Line, for_hours, orders, point
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.build.sources.git import GitSource
+from harness.builders.sources.git import GitSource
 from harness.core.commit import Commit
 from harness.core.errors import UsageError
 from harness.watch.backlog import Choice, arrivals, chosen, newest_of
-from harness.watch.records import Progress
+from harness.watch.store.records import Progress
 from tests.e2e.repositories import need, run
 from tests.watch.watching import Line
 

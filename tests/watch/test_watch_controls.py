@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.build.sources.git import GitSource
+from harness.builders.sources.git import GitSource
 from harness.core.commit import Commit
 from harness.watch.backlog import newest_of
 from harness.watch.controls import Controls, _monday

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from harness.core.commit import Commit
-from harness.watch.claim import last_holder
 from harness.watch.commit_file import read_commit
-from harness.watch.database import Database
 from harness.watch.loop import watch
-from harness.watch.records import Alarm, Compared, Fate, Judgement, News, Progress, Series, Sign, Stage
-from harness.watch.state import look_at, open_state
+from harness.watch.store.database import Database
+from harness.watch.store.records import Alarm, Compared, Fate, Judgement, News, Progress, Series, Sign, Stage
+from harness.watch.store.state import look_at, open_state
+from harness.watch.store.state_lock import last_holder
 from harness.watch.work import Confirmation, Work
 from tests.e2e.repositories import need, run
 from tests.processes import wait_until
@@ -145,13 +145,13 @@ def holds(state: Path, pid: int) -> bool:
 
 DRIVER = """
 import pathlib, sys, time
-from harness.build.sources.git import GitSource
+from harness.builders.sources.git import GitSource
 from harness.watch.backlog import Choice
 from harness.watch.controls import Controls
-from harness.watch.following import Branch
+from harness.watch.branch_poller import Branch
 from harness.watch.loop import Orders, watch
-from harness.watch.records import Compared
-from harness.watch.state import open_state
+from harness.watch.store.records import Compared
+from harness.watch.store.state import open_state
 from harness.watch.work import Work
 from tests.watch.watching import point
 

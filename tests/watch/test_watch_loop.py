@@ -6,11 +6,11 @@ from pathlib import Path
 
 from harness.core.commit import Commit
 from harness.core.errors import DeviceLost
+from harness.watch.commit_processor import MOST_ROUNDS
 from harness.watch.loop import Tally, watch
-from harness.watch.notebook import Doing
-from harness.watch.records import Compared, Judgement, Progress, Series
-from harness.watch.state import State
-from harness.watch.taking import MOST_ROUNDS
+from harness.watch.store.event_log import Doing
+from harness.watch.store.records import Compared, Judgement, Progress, Series
+from harness.watch.store.state import State
 from harness.watch.work import Work
 from tests.watch.watching import Clock, Laboratory, Line, for_hours, once, orders
 

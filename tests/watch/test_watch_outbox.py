@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import UsageError
-from harness.watch.command_courier import CommandCourier, command_courier
-from harness.watch.couriers import Courier, DeliveryFailed
-from harness.watch.hook_courier import HookCourier, hook_courier
-from harness.watch.outbox import MOST_ATTEMPTS, Outbox
-from harness.watch.patience import Patience
-from harness.watch.records import Alarm, Event, Fate, News, Sign, Stage
-from harness.watch.state import State
+from harness.watch.notify.channels import Courier, DeliveryFailed
+from harness.watch.notify.command_channel import CommandCourier, command_courier
+from harness.watch.notify.outbox import MOST_ATTEMPTS, Outbox
+from harness.watch.notify.webhook_channel import HookCourier, hook_courier
+from harness.watch.store.records import Alarm, Event, Fate, News, Sign, Stage
+from harness.watch.store.retry_when_full import Patience
+from harness.watch.store.state import State
 from tests.watch.watching import Clock
 
 SIGN = Sign(identity="grüße\n", benchmark="mv2", device="board", kind="step", first="c0", last="c1")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.core.errors import EnvironmentProblem
 from harness.watch.commit_file import read_commit, write_commit
 from harness.watch.polling import Rhythm, polling
-from harness.watch.switch import Switch
+from harness.watch.stop_file import Switch
 from tests.watch.watching import Clock
 
 DAY_S = 24 * 3600.0

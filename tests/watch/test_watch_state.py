@@ -14,11 +14,11 @@ import pytest
 
 from harness.core.comparison import Verdict
 from harness.core.errors import EnvironmentProblem, UsageError
-from harness.watch.claim import Holder, last_holder, ourselves
-from harness.watch.database import VERSION, StateFull
-from harness.watch.notebook import MOST_HAPPENINGS, Doing
-from harness.watch.records import ANY_METRIC, Alarm, Event, Fate, Progress, Sign, Stage
-from harness.watch.state import MOST_KILLS, State, look_at, open_state
+from harness.watch.store.database import VERSION, StateFull
+from harness.watch.store.event_log import MOST_HAPPENINGS, Doing
+from harness.watch.store.records import ANY_METRIC, Alarm, Event, Fate, Progress, Sign, Stage
+from harness.watch.store.state import MOST_KILLS, State, look_at, open_state
+from harness.watch.store.state_lock import Holder, last_holder, ourselves
 from tests.processes import wait_until, written
 from tests.watch.watching import Line, limit_pages, page_count, point
 
@@ -192,7 +192,7 @@ def test_a_watcher_that_ended_in_order_leaves_nobody_behind(state_file: Path) ->
 def test_a_killed_watcher_is_taken_over_from(state_file: Path, tmp_path: Path) -> None:
     said = tmp_path / "said"
     code = (
-        "import pathlib, sys, time; from harness.watch.state import open_state\n"
+        "import pathlib, sys, time; from harness.watch.store.state import open_state\n"
         "with open_state(pathlib.Path(sys.argv[1])):\n"
         "    pathlib.Path(sys.argv[2]).write_text('held'); time.sleep(600)"
     )

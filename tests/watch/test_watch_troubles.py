@@ -9,12 +9,12 @@ import pytest
 from harness.core.commit import Commit
 from harness.core.errors import BenchmarkFailed, BuildFailed, DeviceLost, EnvironmentProblem, HarnessError, UsageError
 from harness.shell import Interrupted
+from harness.watch.commit_processor import MOST_TROUBLES
 from harness.watch.loop import watch
-from harness.watch.notebook import Polled, Trouble
-from harness.watch.records import Compared, Progress
-from harness.watch.state import MOST_KILLS, State
 from harness.watch.status import status_of
-from harness.watch.taking import MOST_TROUBLES
+from harness.watch.store.event_log import Polled, Trouble
+from harness.watch.store.records import Compared, Progress
+from harness.watch.store.state import MOST_KILLS, State
 from harness.watch.work import Stopped, Work
 from tests.watch.watching import Clock, Laboratory, Line, for_hours, limit_pages, once, orders, page_count, point
 

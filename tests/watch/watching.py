@@ -10,14 +10,14 @@ from harness.core.commit import Commit
 from harness.core.comparison import Verdict
 from harness.core.errors import UsageError
 from harness.watch.backlog import Choice
+from harness.watch.branch_poller import Branch
 from harness.watch.controls import Controls
-from harness.watch.database import Cell, Database
-from harness.watch.following import Branch
 from harness.watch.loop import Orders, Tally, watch
 from harness.watch.polling import Timing
-from harness.watch.records import Compared, Point
-from harness.watch.state import State
-from harness.watch.switch import Switch
+from harness.watch.stop_file import Switch
+from harness.watch.store.database import Cell, Database
+from harness.watch.store.records import Compared, Point
+from harness.watch.store.state import State
 from harness.watch.work import Work
 
 WEEK_S = 7 * 24 * 3600

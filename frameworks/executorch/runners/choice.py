@@ -5,10 +5,10 @@ from __future__ import annotations
 from frameworks.executorch.runners.native import native_build
 from frameworks.executorch.runners.prebuilt import prebuilt_build
 from frameworks.executorch.runners.python import python_build
+from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.errors import BuildFailed, UsageError
 from harness.core.protocols import Progress
-from harness.settings import Settings
 
 KINDS = ("auto", "native", "python")
 """What `settings.runner` can be."""

@@ -15,10 +15,10 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from harness.analysis.bisect.aims import Aims, Costs
 from harness.analysis.bisect.answers import Culprit, Finding, Heard, Posterior, Purpose, Query, Suspect
-from harness.analysis.bisect.belief import Belief
-from harness.analysis.bisect.reasoning import believed, blamed, stand, tell
+from harness.analysis.bisect.policy import believed, blamed, stand, tell
+from harness.analysis.bisect.posterior import Belief
+from harness.analysis.bisect.search_config import Aims, Costs
 from harness.core.values import Value
 
 

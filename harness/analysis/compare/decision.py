@@ -7,8 +7,8 @@ from typing import Final
 
 from harness.analysis.compare.estimate import CONFIDENCE_ALPHA, Interval, Limits, between, crossed, limits, relative
 from harness.analysis.compare.evidence import EProcess, Refutes
+from harness.analysis.compare.final_test import log_payment, with_reserve
 from harness.analysis.compare.reasons import contradicted, reason_for_more, reason_of, unshown
-from harness.analysis.compare.reserve import log_payment, with_reserve
 from harness.analysis.compare.resolution import Resolution, add_pair, too_coarse
 from harness.analysis.compare.scale import PredictableScale
 from harness.analysis.compare.statistics import log_ratios, statistics_of

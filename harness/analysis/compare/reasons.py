@@ -7,7 +7,7 @@ from typing import Final
 
 from harness.analysis.compare.estimate import Interval
 from harness.analysis.compare.evidence import fewest_pairs
-from harness.analysis.compare.reserve import level_on_the_way
+from harness.analysis.compare.final_test import level_on_the_way
 from harness.core.comparison import Parameters, Verdict
 from harness.core.note import Note
 

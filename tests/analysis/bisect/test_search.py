@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from harness.analysis.bisect.aims import Aims, Costs
 from harness.analysis.bisect.answers import Ending, Finding, Posterior, Purpose, Query
 from harness.analysis.bisect.search import Search
+from harness.analysis.bisect.search_config import Aims, Costs
 from tests.analysis.bisect.noisy_history import NoisyHistory, stepped
 from tests.analysis.trend.made_series import recorded_noise
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from harness.analysis.compare.decision import Judge
 from harness.analysis.compare.estimate import Limits, limits
+from harness.analysis.compare.final_test import RESERVE
 from harness.analysis.compare.recompute import conclude
-from harness.analysis.compare.reserve import RESERVE
 from harness.core.comparison import STATISTICS, Pair, Parameters, Verdict
 from harness.core.errors import UsageError
 from tests.analysis.compare.made_pairs import PARAMETERS, flat, heard, pair, swapped

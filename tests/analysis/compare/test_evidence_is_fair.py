@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.analysis.compare.evidence import EProcess, Refutes, fewest_pairs
-from harness.analysis.compare.reserve import RESERVE, level_on_the_way
+from harness.analysis.compare.final_test import RESERVE, level_on_the_way
 from harness.analysis.compare.scale import PredictableScale
 from harness.core.comparison import STATISTICS, Parameters, Verdict
 from tests.analysis.compare.made_pairs import heard, pair

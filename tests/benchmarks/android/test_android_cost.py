@@ -20,14 +20,14 @@ import psutil
 import pytest
 
 from harness import shell
+from harness.config.settings import Settings
 from harness.core.command import Command
-from harness.settings import Settings
-from harness.testing.android import available, phones
-from harness.testing.android.lab import Lab
-from harness.testing.android.phone import StandIn
+from harness.testing.phones import available, phones
+from harness.testing.phones.lab import Lab
+from harness.testing.phones.phone import StandIn
 from harness.testing.progress import RecordedProgress
-from platforms.android.adb import AdbServer, adb_program
-from platforms.android.phone import Phone
+from platforms.android.link.adb import AdbServer, adb_program
+from platforms.android.link.phone import Phone
 from platforms.android.platform import Android
 from tests.benchmarks.figures import children_cpu_s, claim, spread
 from tests.cli.project import Outcome, Project, generic, one_test

@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from harness.analysis.bisect.aims import Aims, Costs
 from harness.analysis.bisect.search import Search
+from harness.analysis.bisect.search_config import Aims, Costs
 from tests.analysis.bisect.noisy_history import NoisyHistory, stepped
 from tests.analysis.compare.simulated_launches import BURSTY, QUIET, Array, figures, iterations
 from tests.analysis.trend.made_series import paired, recorded_noise

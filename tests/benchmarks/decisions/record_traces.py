@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from frameworks.observer import parse_lines
+from frameworks.observations.observer import parse_lines
 from harness.analysis.compare.statistics import launch_statistics
 from harness.core.metric import LATENCY
 from tests.analysis.compare.recorded_launches import RecordedLaunch, Trace

@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 
 from frameworks.executorch.framework import ExecuTorch
+from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, Export, Model, ModelFile, Origin
 from harness.core.build import Build
 from harness.core.comparison import STATISTICS, Comparison, Interleave, Parameters, Verdict
 from harness.core.files import CachedFile
 from harness.core.measurement import Job
 from harness.core.protocols import Session
-from harness.flows.contest import Contest, Versus
-from harness.run.arm import Arm
-from harness.settings import Settings
+from harness.flows.compare.comparison_run import Contest, Versus
+from harness.run.launcher import Arm
 from harness.testing.progress import RecordedProgress
 from platforms.host.platform import Host
 from tests.benchmarks.decisions.neighbours import bursts

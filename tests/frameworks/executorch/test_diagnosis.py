@@ -13,10 +13,10 @@ import pytest
 from frameworks.executorch import create
 from frameworks.executorch.definitions import _torchvision_release
 from frameworks.executorch.runners import toolchain, wheel
+from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Finding
-from harness.settings import Settings
 from tests.frameworks.executorch.scripts import script
 
 
@@ -120,7 +120,7 @@ def test_torchvision_must_be_made_for_the_torch_that_is_there(
 
 def test_diagnosing_imports_no_torch(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from harness.settings import Settings;"
+        "import sys; from pathlib import Path; from harness.config.settings import Settings;"
         "from frameworks.executorch import create; create(Settings(cache_dir=Path(sys.argv[1]))).diagnose();"
         "sys.exit('torch' in sys.modules or 'executorch' in sys.modules)"
     )

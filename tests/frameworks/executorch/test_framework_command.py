@@ -12,12 +12,12 @@ from frameworks.executorch import create
 from frameworks.executorch.framework import ExecuTorch
 from frameworks.executorch.python.arguments import parse_arguments
 from frameworks.executorch.runners import choice
+from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, ModelFile, Origin, OutputFile
 from harness.core.build import Build
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, BuildFailed
 from harness.core.protocols import Diagnosable, Exporter, Progress
-from harness.settings import Settings
 
 NATIVE = Build(source="installed", commit="1.5.1", recipe="native")
 FILES = {

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frameworks.executorch import create, executor_runner
+from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, OutputFile
 from harness.core.command import Command, Completed
 from harness.core.metric import Observation
 from harness.core.note import Note
-from harness.settings import Settings
 
 RECORDED = Path(__file__).parent / "recorded"
 

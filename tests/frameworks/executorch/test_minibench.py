@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frameworks.executorch import create, minibench
+from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, ModelFile, Origin
 from harness.core.build import Build
 from harness.core.command import App, Command, Completed
 from harness.core.errors import BenchmarkUnsupported
-from harness.settings import Settings
 
 APP = App(package="org.pytorch.minibench", activity=".BenchmarkActivity")
 BUILD = Build(source="app", commit=APP.package)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from frameworks.executorch import create
-from harness.analysis.conclude import conclude
+from harness.analysis.results import conclude
+from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, ModelFile, Origin
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.measurement import Job, Measurement
 from harness.core.note import Note
 from harness.core.result import Outcome, Result
-from harness.settings import Settings
 from harness.testing.results import DEVICE
 
 NATIVE = Build(source="installed", commit="1.5.1", recipe="native")

@@ -10,12 +10,12 @@ from pydantic import JsonValue
 
 from frameworks import generic
 from harness import shell
+from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, Model, Origin, OutputFile
 from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import BenchmarkUnsupported, BuildFailed
 from harness.core.protocols import Framework, Task
-from harness.settings import Settings
 
 DEVICE = Device(platform="host", identity="here", name="here")
 LINE = '{"type": "NET", "metric": "latency", "unit": "us", "value": %d}'

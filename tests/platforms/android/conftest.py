@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.settings import Settings
-from harness.testing.android import available, phones
-from harness.testing.android.lab import Lab
-from harness.testing.android.phone import StandIn
+from harness.config.settings import Settings
+from harness.testing.phones import available, phones
+from harness.testing.phones.lab import Lab
+from harness.testing.phones.phone import StandIn
 from harness.testing.progress import RecordedProgress
-from platforms.android.adb import AdbServer
-from platforms.android.phone import Phone
+from platforms.android.link.adb import AdbServer
+from platforms.android.link.phone import Phone
 from platforms.android.platform import Android
 from platforms.android.session import AndroidSession
 

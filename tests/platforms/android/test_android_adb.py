@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
-from harness.testing.android.lab import Lab
-from harness.testing.android.phone import StandIn
-from platforms.android.adb import AdbServer
-from platforms.android.phone import Phone
+from harness.testing.phones.lab import Lab
+from harness.testing.phones.phone import StandIn
+from platforms.android.link.adb import AdbServer
+from platforms.android.link.phone import Phone
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.slow

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.errors import EnvironmentProblem, UsageError
-from platforms.android.clocks import Policy, biggest, checked_wish, fixing, policies, target_khz
+from platforms.android.settings.clocks import Policy, biggest, checked_wish, fixing, policies, target_khz
 
 _CPU = "/sys/devices/system/cpu"
 

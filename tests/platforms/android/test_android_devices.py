@@ -8,20 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.config.settings import Settings
 from harness.core.command import Command
 from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
 from harness.core.protocols import Diagnosable
-from harness.settings import Settings
-from harness.testing.android import phones
-from harness.testing.android.lab import Lab
+from harness.testing.phones import phones
+from harness.testing.phones.lab import Lab
 from harness.testing.progress import RecordedProgress
-from platforms.android import create, returning
-from platforms.android.adb import AdbServer, Listed
+from platforms.android import create
 from platforms.android.checkup import unusable
 from platforms.android.devices import parse
-from platforms.android.folders import own_folder
-from platforms.android.phone import Phone
+from platforms.android.files.workdir import own_folder
+from platforms.android.link import reconnect
+from platforms.android.link.adb import AdbServer, Listed
+from platforms.android.link.phone import Phone
 from platforms.android.platform import distinct
 from tests.platforms.android.conftest import MakePlatform
 from tests.processes import wait_until
@@ -237,7 +238,7 @@ def test_clocks_of_a_hot_phone_are_fixed_when_it_is_cool(rooted_lab: Lab, make_p
 def test_a_hung_phone_is_not_waited_for_longer_than_was_asked(
     make_platform: MakePlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(returning, "_GLANCE_S", 1.0)
+    monkeypatch.setattr(reconnect, "_GLANCE_S", 1.0)
     with phones(1) as hung:
         platform = make_platform(hung, return_timeout=0.5)
         progress = RecordedProgress()

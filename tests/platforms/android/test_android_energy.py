@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.device import DeviceState
-from platforms.android.energy import Course, Meter, battery_energy
-from platforms.android.rails import Rail, TraceBroken, config, parse, spent_mj
+from platforms.android.state.energy import Course, Meter, battery_energy
+from platforms.android.state.power_rails import Rail, TraceBroken, config, parse, spent_mj
 from tests.platforms.android.traces import energy, fixed64, message, number, packet, rails_trace
 
 

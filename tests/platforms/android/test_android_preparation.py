@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.config.settings import Settings
 from harness.core.errors import DeviceLost, EnvironmentProblem, HarnessError, UsageError
-from harness.settings import Settings
 from harness.shell import Interrupted
 from harness.testing.progress import RecordedProgress
-from platforms.android.journals import Journals
-from platforms.android.preparation import Preparation, Wishes
+from platforms.android.settings.journals import Journals
+from platforms.android.settings.preparation import Preparation, Wishes
 
 pytestmark = pytest.mark.slow
 

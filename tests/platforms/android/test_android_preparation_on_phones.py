@@ -14,18 +14,18 @@ import pytest
 from harness import shell
 from harness.core.errors import EnvironmentProblem
 from harness.core.protocols import Platform
-from harness.testing.android import phones
-from harness.testing.android.lab import Lab
-from harness.testing.android.phone import StandIn
+from harness.testing.phones import phones
+from harness.testing.phones.lab import Lab
+from harness.testing.phones.phone import StandIn
 from harness.testing.progress import RecordedProgress
-from platforms.android import returning
-from platforms.android.adb import AdbServer
-from platforms.android.clocks import CORES_SCRIPT, biggest
-from platforms.android.gates import Gate, Limits
-from platforms.android.journals import ON_PHONE, Journals
-from platforms.android.phone import Phone
-from platforms.android.preparation import Preparation, Wishes
-from platforms.android.state import STATE_SCRIPT, Reading, read_state
+from platforms.android.link import reconnect
+from platforms.android.link.adb import AdbServer
+from platforms.android.link.phone import Phone
+from platforms.android.settings.clocks import CORES_SCRIPT, biggest
+from platforms.android.settings.journals import ON_PHONE, Journals
+from platforms.android.settings.preparation import Preparation, Wishes
+from platforms.android.state.readiness import Gate, Limits
+from platforms.android.state.state import STATE_SCRIPT, Reading, read_state
 
 pytestmark = pytest.mark.slow
 
@@ -101,7 +101,7 @@ def test_a_restart_in_the_midst_is_prepared_again_and_put_back(tmp_path: Path) -
         with preparing(phone, tmp_path, Wishes()) as preparation:
             serialno = phone.sh("getprop ro.serialno").stdout.strip()
             stand_in.reboot(seconds=0.2)
-            returning.wait(phone, serialno, 60.0, RecordedProgress())
+            reconnect.wait(phone, serialno, 60.0, RecordedProgress())
             preparation.prepare()
             assert "window_animation_scale 0\n" in phone.sh(_SEEN).stdout
         after = phone.sh(_SEEN).stdout

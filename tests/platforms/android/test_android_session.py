@@ -13,10 +13,10 @@ from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
 from harness.core.protocols import Gated, Live, Returning
 from harness.shell import stopping as signals
-from harness.testing.android.lab import Lab
-from harness.testing.android.phone import StandIn
+from harness.testing.phones.lab import Lab
+from harness.testing.phones.phone import StandIn
 from harness.testing.progress import RecordedProgress
-from platforms.android.phone import Phone
+from platforms.android.link.phone import Phone
 from platforms.android.session import AndroidSession
 from tests.platforms.android.conftest import MakePlatform
 from tests.processes import wait_until
@@ -40,7 +40,7 @@ def test_a_phone_s_session_can_do_everything(session: AndroidSession) -> None:
 def test_a_launch_whose_files_are_there_costs_two_round_trips(
     session: AndroidSession, stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("platforms.android.readings._FRESH_S", 60.0)
+    monkeypatch.setattr("platforms.android.state.readings._FRESH_S", 60.0)
     model, program = tmp_path / "model.pte", tmp_path / "runner"
     model.write_bytes(b"model" * 1000)
     program.write_text(f'#!{SH}\ncat "$1" | wc -c\n')
@@ -191,7 +191,7 @@ def test_a_phone_that_stays_hot_is_waited_for_once(
 ) -> None:
     platform = make_platform(broken_lab, cool_timeout=1.0)
     hot = broken_lab.phones[0]
-    monkeypatch.setattr("platforms.android.readings._FRESH_S", 0.0)
+    monkeypatch.setattr("platforms.android.state.readings._FRESH_S", 0.0)
     with platform.open(platform.devices()[0], RecordedProgress()) as session:
         hot.set_thermal(status=3, skin_c=47.0)
         with pytest.raises(EnvironmentProblem, match=r"after [1-9][0-9]* s") as first:

@@ -7,9 +7,9 @@ import pytest
 
 from harness.core.command import App, Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
-from harness.testing.android.phone import StandIn
-from platforms.android.app import extras
-from platforms.android.phone import Phone
+from harness.testing.phones.phone import StandIn
+from platforms.android.launch.app import extras
+from platforms.android.link.phone import Phone
 from platforms.android.session import AndroidSession
 
 PACKAGE = "org.example.bench"
@@ -45,7 +45,7 @@ def does(stand_in: StandIn, hook: Path, script: str) -> None:
 def test_an_app_s_result_file_is_its_output(
     session: AndroidSession, stand_in: StandIn, hook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("platforms.android.readings._FRESH_S", 60.0)
+    monkeypatch.setattr("platforms.android.state.readings._FRESH_S", 60.0)
     does(stand_in, hook, f'cd /data/data/{PACKAGE}; mkdir -p files; echo "$*" >files/result.json; sleep 30')
     (tmp_path / "model").write_text("model")
     staged = session.stage({"model": tmp_path / "model"}, {})

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from frameworks.generic.framework import Generic
-from harness.analysis.conclude import conclude
+from harness.analysis.results import conclude
 from harness.core.benchmark import Benchmark, Model, Origin
 from harness.core.build import Build
 from harness.core.command import App, Command
 from harness.core.measurement import Job
 from harness.core.result import Outcome, Result
 from harness.run.measure import measure
-from harness.testing.android.lab import Lab
-from harness.testing.android.phone import StandIn
+from harness.testing.phones.lab import Lab
+from harness.testing.phones.phone import StandIn
 from harness.testing.progress import RecordedProgress
-from platforms.android.phone import Phone
+from platforms.android.link.phone import Phone
 from platforms.android.session import AndroidSession
 from tests.platforms.android.conftest import MakePlatform
 from tests.platforms.android.traces import rails_trace

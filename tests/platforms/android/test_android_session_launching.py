@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed
-from platforms.android import launching
-from platforms.android.launching import Around
-from platforms.android.logcat import chosen
+from platforms.android.launch import script
+from platforms.android.launch.logcat import chosen
+from platforms.android.launch.script import Around
 
 MARK = "5ec0de"
 ANSWER = """
@@ -40,7 +40,7 @@ def around(cpus: tuple[int, ...] = ()) -> Around:
 
 
 def test_an_answer_is_taken_apart() -> None:
-    ending = launching.ending((ANSWER % "out").encode(), MARK)
+    ending = script.ending((ANSWER % "out").encode(), MARK)
     assert ending is not None
     assert (ending.code, ending.pid, ending.out) == (139, 1234, b"out")
     assert ending.wall_s == 2.5
@@ -52,26 +52,26 @@ def test_an_answer_is_taken_apart() -> None:
 
 @given(st.text())
 def test_whatever_a_program_writes_stays_its_own(text: str) -> None:
-    ending = launching.ending(ANSWER.replace("%s", text).encode("utf-8", "surrogatepass"), MARK)
+    ending = script.ending(ANSWER.replace("%s", text).encode("utf-8", "surrogatepass"), MARK)
     assert ending is not None
     assert ending.out == text.encode("utf-8", "surrogatepass")
 
 
 @given(st.integers(0, len(ANSWER) - 1))
 def test_half_an_answer_is_none(length: int) -> None:
-    assert launching.ending((ANSWER % "out")[:length].encode(), MARK) is None
-    assert b"ended" not in launching.written((ANSWER % "out")[:60].encode(), MARK)
+    assert script.ending((ANSWER % "out")[:length].encode(), MARK) is None
+    assert b"ended" not in script.written((ANSWER % "out")[:60].encode(), MARK)
 
 
 @given(st.binary())
 def test_no_answer_breaks_anything(answer: bytes) -> None:
-    assert launching.ending(answer, MARK) is None
-    assert launching.written(answer, MARK) == b""
+    assert script.ending(answer, MARK) is None
+    assert script.written(answer, MARK) == b""
 
 
 def test_a_shell_without_microseconds_tells_no_time() -> None:
     without = (ANSWER % "out").replace("1700000000.250000", "").replace("1700000002.750000", "")
-    ending = launching.ending(without.encode(), MARK)
+    ending = script.ending(without.encode(), MARK)
     assert ending is not None
     assert ending.wall_s is None
 
@@ -91,7 +91,7 @@ def test_a_shell_without_microseconds_tells_no_time() -> None:
 def test_a_clock_that_is_set_meanwhile_is_not_believed(
     clock: tuple[str, str], since_boot: tuple[str, str], seconds: float | None
 ) -> None:
-    assert launching.elapsed_s(clock, since_boot) == seconds
+    assert script.elapsed_s(clock, since_boot) == seconds
 
 
 def test_masks_come_from_the_cores_that_are_asked_for() -> None:
@@ -102,7 +102,7 @@ def test_masks_come_from_the_cores_that_are_asked_for() -> None:
 @pytest.mark.parametrize("name", ["", "1A", "A-B", "A=B", "A B", "A;B"])
 def test_variables_have_names_that_shells_take(name: str) -> None:
     with pytest.raises(BenchmarkFailed, match="no name"):
-        launching.line(Command(("true",), env={name: "x"}), around(), MARK)
+        script.line(Command(("true",), env={name: "x"}), around(), MARK)
 
 
 def test_of_the_log_only_what_is_about_the_program_is_taken() -> None:

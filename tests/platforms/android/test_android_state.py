@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from platforms.android.state import STATE_SCRIPT, parse_state, read_state
+from platforms.android.state.state import STATE_SCRIPT, parse_state, read_state
 
 PIXEL = """[battery]
   AC powered: false

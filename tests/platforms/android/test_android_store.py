@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
-from harness.testing.android.lab import Lab
-from harness.testing.android.phone import StandIn
+from harness.testing.phones.lab import Lab
+from harness.testing.phones.phone import StandIn
 from harness.testing.progress import RecordedProgress
-from platforms.android.kept import SPARE_BYTES, Entry, Kept, evicted
-from platforms.android.launching import STAMP_MARK
-from platforms.android.phone import Phone
+from platforms.android.files.eviction import SPARE_BYTES, Entry, Kept, evicted
+from platforms.android.files.store import _lines
+from platforms.android.launch.script import STAMP_MARK
+from platforms.android.link.phone import Phone
 from platforms.android.session import AndroidSession
-from platforms.android.store import _lines
 from tests.platforms.android.conftest import MakePlatform
 
 SH = "/system/bin/sh"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, UsageError
-from harness.settings import Settings
 from harness.testing.progress import RecordedProgress
 from platforms import lock
 from platforms.host import create, placement

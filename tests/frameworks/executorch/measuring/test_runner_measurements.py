@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from frameworks.observer import parse_lines
+from frameworks.observations.observer import parse_lines
 from harness import shell
 from harness.core.build import Build
 from harness.core.command import Command

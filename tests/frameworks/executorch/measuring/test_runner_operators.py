@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from frameworks.executorch import create
-from frameworks.observer import parse_lines
+from frameworks.observations.observer import parse_lines
 from harness import shell
+from harness.config.settings import Settings
 from harness.core.benchmark import Export
 from harness.core.build import Build
 from harness.core.command import Command
 from harness.core.metric import Observation
-from harness.settings import Settings
 from harness.testing.progress import RecordedProgress
 
 pytestmark = pytest.mark.slow

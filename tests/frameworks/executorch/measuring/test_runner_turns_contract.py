@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from frameworks import executorch
-from harness.settings import Settings
+from harness.config.settings import Settings
 from harness.testing import frameworks as contract
 from harness.testing.frameworks import FrameworkCase, benchmark_of
 

@@ -9,10 +9,10 @@ import pytest
 
 from frameworks.executorch.runners import choice
 from frameworks.executorch.runners.prebuilt import prebuilt_build
+from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.errors import BuildFailed, UsageError
 from harness.core.protocols import Progress
-from harness.settings import Settings
 from harness.testing.progress import RecordedProgress
 from tests.frameworks.executorch.scripts import script
 

@@ -1,0 +1,1 @@
+"""Parsing what runners print: observer lines, JSON documents, output files."""

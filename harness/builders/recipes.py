@@ -1,0 +1,193 @@
+"""Recipes: the scripts that make runners, found by framework and platform, and run in one way.
+
+A recipe is a folder with a `build.sh`, started as `sh build.sh REPO_DIR DESTINATION` (FAI-PEP's contract). It writes
+the runner to DESTINATION and may write beside it: further programs, each known by its file name; folders that programs
+need; and `meta.json`, whose entries become flags of the build. It finds in its environment:
+
+    HARNESS_PYTHON         the interpreter of the harness
+    HARNESS_JOBS           how many compilers may run at once
+    HARNESS_BUILD_DIR      an empty folder for intermediate files
+    HARNESS_ABI            the machine architecture of the device, such as `arm64-v8a`; empty for this machine's
+    HARNESS_RUNNER_SOURCE  folder of our own runner's sources, for recipes that name this variable
+
+The recipes for several platforms may share files: those that lie in the folder of their framework.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from harness import shell
+from harness.builders import digests
+from harness.builders.orphans import BUILD_DIR
+from harness.builders.workdirs import Workshop
+from harness.core.command import Command
+from harness.core.errors import BuildFailed, EnvironmentProblem
+
+SCRIPT: Final = "build.sh"
+RUNNER_SOURCE: Final = "HARNESS_RUNNER_SOURCE"
+
+TIME_LIMIT_S: Final = 7200.0
+"""ExecuTorch from scratch took half an hour on one loaded core."""
+
+_QUOTED_LINES: Final = 20
+_SEARCHED_LINES: Final = 2000
+
+_CAUSE: Final = "error:"
+"""How compilers and linkers begin what matters. What a build says last is often only that it ends, as `ninja` does."""
+
+_FULL: Final = "No space left on device"
+"""What compilers and linkers pass on from the system."""
+
+_INTO_LOG: Final = 'log=$1; shift; exec "$@" >"$log" 2>&1'
+"""A build says more than should be held in memory, and one who waits wants to read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How to make a runner.
+
+    Attributes:
+        name: Its place among the recipes: `executorch/host`.
+        framework: Whose runner it makes.
+        script: The script.
+        digest: SHA-256 over every file of the recipe, over those that the framework's recipes share, and over our
+            runner's sources where it uses them.
+        runner_source: Folder of those sources, where it uses them.
+    """
+
+    name: str
+    framework: str
+    script: Path
+    digest: str
+    runner_source: Path | None = None
+
+
+def find_recipe(
+    framework: str,
+    platform: str,
+    folders: Sequence[Path],
+    *,
+    released: bool = False,
+    runner_source: Path | None = None,
+) -> Recipe:
+    """The first of `<framework>/<platform>/build.sh` and `<framework>/build.sh`, folder by folder.
+
+    Args:
+        framework: Name of the framework.
+        platform: Name of the platform.
+        folders: Where to look, most wanted first.
+        released: Whether the recipe is for released packages instead of sources: looked for in `<framework>/releases`.
+        runner_source: Folder of our own runner's sources.
+
+    Raises:
+        BuildFailed: There is none; the hint tells where one could be.
+    """
+    below = Path(framework, "releases") if released else Path(framework)
+    for folder in folders:
+        for place in (below / platform, below):
+            script = (folder / place / SCRIPT).absolute()
+            if script.is_file():
+                shared = (folder / below).absolute() if place != below else None
+                return _read(place.as_posix(), framework, script, shared, runner_source)
+    what = "releases" if released else "sources"
+    raise BuildFailed(
+        f"there is no recipe that builds a {framework} runner for {platform} from {what}",
+        hint="write one: " + " or ".join(str(folder / below / platform / SCRIPT) for folder in folders)
+        if folders
+        else "name a folder of recipes with --frameworks_dir",
+    )
+
+
+def _read(name: str, framework: str, script: Path, shared_folder: Path | None, runner_source: Path | None) -> Recipe:
+    try:
+        parts = {"recipe": digests.of_folder(script.parent)}
+        shared = [] if shared_folder is None else [file for file in shared_folder.iterdir() if file.is_file()]
+        if shared:
+            parts["shared"] = digests.of_texts({file.name: digests.of_file(file) for file in shared})
+        files = (*digests.files_below(script.parent), *shared)
+        uses_ours = any(RUNNER_SOURCE.encode() in file.read_bytes() for file in files)
+        if uses_ours and runner_source is not None:
+            parts["runner"] = digests.of_folder(runner_source)
+    except OSError as error:
+        raise BuildFailed(f"recipe {name} cannot be read: {error}", hint=f"see {script.parent}") from error
+    return Recipe(name, framework, script, digests.of_texts(parts), runner_source if uses_ours else None)
+
+
+def run_recipe(
+    recipe: Recipe,
+    repository: Path,
+    workshop: Workshop,
+    *,
+    what: str,
+    abi: str = "",
+    jobs: int | None = None,
+    time_limit_s: float = TIME_LIMIT_S,
+) -> None:
+    """Make the runner from a folder of files; everything the recipe says goes to the workshop's log.
+
+    Args:
+        recipe: How.
+        repository: From what.
+        workshop: Where: the runner is written to its `program`.
+        what: What is built, for messages.
+        abi: For which machine architecture, where that is not this machine's.
+        jobs: How many compilers may run at once; one for each CPU unless given.
+        time_limit_s: Seconds after which it is ended.
+
+    Raises:
+        BuildFailed: It failed or took too long. The first line says why, as far as can be told; the last lines of the
+            log follow, and the hint names all of it.
+        EnvironmentProblem: It failed because the disk is full.
+    """
+    command = Command(
+        argv=(
+            *("sh", "-c", _INTO_LOG, "sh", str(workshop.log)),
+            *("sh", str(recipe.script), str(repository), str(workshop.program)),
+        ),
+        env=_environment(recipe, workshop, abi, jobs or os.cpu_count() or 1),
+        timeout_s=time_limit_s,
+        cwd=workshop.build,
+    )
+    completed = shell.run(command)
+    if completed.ok:
+        return
+    said = last_lines(workshop.log, _SEARCHED_LINES)
+    last, cause = said[-_QUOTED_LINES:], next((line for line in said if _CAUSE in line), "")
+    failure = EnvironmentProblem if any(_FULL in line for line in last) else BuildFailed
+    fate = replace(completed, stderr=cause or "\n".join(last)).describe()
+    quoted = "".join(f"\n    {line}" for line in last) if len(last) > 1 else ""
+    raise failure(
+        f"{what} cannot be built: recipe {recipe.name} {fate}{quoted}", hint=f"the whole log is {workshop.log}"
+    )
+
+
+def last_lines(log: Path, count: int = _QUOTED_LINES) -> list[str]:
+    """The end of a log, without blank lines; nothing when there is no log."""
+    if not log.is_file():
+        return []
+    with log.open("rb") as stream:
+        stream.seek(-min(log.stat().st_size, 1 << 16), os.SEEK_END)
+        text = stream.read().decode(errors="replace")
+    return [line.rstrip() for line in text.splitlines() if line.strip()][-count:]
+
+
+def _environment(recipe: Recipe, workshop: Workshop, abi: str, jobs: int) -> dict[str, str]:
+    environment = {
+        "HARNESS_PYTHON": sys.executable,
+        "HARNESS_JOBS": str(jobs),
+        "HARNESS_ABI": abi,
+        BUILD_DIR: str(workshop.build),
+        "TMPDIR": str(workshop.temporary),
+    }
+    if recipe.runner_source is not None:
+        environment[RUNNER_SOURCE] = str(recipe.runner_source.absolute())
+    if shell.which("ccache") is not None:
+        # Builds that run at the same time are in different workshops, and shall find each other's objects.
+        environment |= {"CCACHE_BASEDIR": str(workshop.folder), "CCACHE_NOHASHDIR": "1"}
+    return environment

@@ -1,0 +1,89 @@
+"""Where runners come from. Modules are imported when their kind is asked for.
+
+names           what people type, refused when it could be anything but a name
+git             a clone of the user's, and its remote
+git_history     reading a repository            git_mirror      our copy of it
+git_program     how git is started              git_submodules  what a commit pins
+hg              the same for Mercurial          hg_program      how hg is started
+releases        versions of a Python package, which play the commits
+folders         filled whole or not at all      troubles        what git and hg say, and whether it may pass
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from harness.core.commit import Commit, Source
+from harness.core.errors import UsageError
+
+KINDS = ("git", "hg", "releases")
+"""What `--repo` takes."""
+
+
+@runtime_checkable
+class Branching(Source, Protocol):
+    """A source in which development branches: a default for what to compare a commit with can be found."""
+
+    def main(self) -> Commit:
+        """The newest commit of the main branch.
+
+        Raises:
+            UsageError: There is no such branch.
+        """
+
+    def merge_base(self, one: Commit, other: Commit) -> Commit:
+        """Where two lines of development parted.
+
+        Raises:
+            UsageError: They have nothing in common.
+        """
+
+
+def open_source(
+    kind: str,
+    place: str,
+    *,
+    cache_dir: Path,
+    remote: str | None = None,
+    submodules: Sequence[str] | None = None,
+    pins: Mapping[str, str] | None = None,
+) -> Source:
+    """Open a source of runners.
+
+    Args:
+        kind: One of `KINDS`.
+        place: The user's local repository; for releases the name of the package.
+        cache_dir: The harness's cache, where our own copy of a repository is kept.
+        remote: Which remote of the repository `fetch` asks; None for the usual one (`origin`, hg `default`).
+        submodules: git: paths of the submodules to bring; None for all.
+        pins: git: full hashes to take instead of what a commit pins, by path of the submodule.
+
+    Raises:
+        UsageError: No such kind or place, or an argument that the kind does not have.
+        EnvironmentProblem: A program that it needs is not installed.
+    """
+    if kind != "git" and (submodules is not None or pins):
+        raise UsageError(f"{kind} has no submodules to choose from")
+    if kind == "git":
+        from harness.builders.sources.git import GitSource  # noqa: PLC0415 - one kind is used
+
+        return GitSource(
+            Path(place).expanduser(),
+            cache_dir=cache_dir,
+            remote=remote or "origin",
+            submodules=submodules,
+            pins=pins or {},
+        )
+    if kind == "hg":
+        from harness.builders.sources.hg import HgSource  # noqa: PLC0415 - one kind is used
+
+        return HgSource(Path(place).expanduser(), cache_dir=cache_dir, remote=remote or "default")
+    if kind == "releases":
+        from harness.builders.sources.releases import ReleasesSource  # noqa: PLC0415 - one kind is used
+
+        if remote is not None:
+            raise UsageError("releases have no remote", hint="pip's own settings say which index is asked")
+        return ReleasesSource(place)
+    raise UsageError(f"no source of the kind {kind!r}", hint=f"one of: {', '.join(KINDS)}")

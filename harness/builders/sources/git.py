@@ -1,0 +1,274 @@
+"""Commits of a git repository. The user's clone is only ever read; everything else happens in a mirror of our own."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+
+from harness.builders.sources.folders import filling
+from harness.builders.sources.git_history import History
+from harness.builders.sources.git_mirror import Mirror
+from harness.builders.sources.git_program import GitFailed, without_credentials
+from harness.builders.sources.git_submodules import Tree, Wanted, bring_submodules
+from harness.builders.sources.names import Name, parse_name
+from harness.core.commit import Commit
+from harness.core.errors import EnvironmentProblem, UsageError
+
+_USERS_REFERENCES = tuple(f"+refs/{kind}/*:refs/{kind}/*" for kind in ("heads", "tags", "remotes"))
+_USERS_HEAD = "refs/user/HEAD"
+_NO_PINS: Mapping[str, str] = MappingProxyType({})
+
+
+class GitSource:
+    """Commits of one clone, and of the remote it came from. Used by one thread; processes may share a cache.
+
+    Args:
+        place: Top folder of the user's clone, or a bare repository.
+        cache_dir: The harness's cache; the mirror is kept in it.
+        remote: Which of the clone's remotes `fetch` asks.
+        submodules: Paths of the submodules that are wanted, with those in them; None for all. A path that a commit
+            does not have is passed over: submodules come and go.
+        pins: Commits to take instead of the pinned ones, by path of the submodule; full hashes, so that a build stays
+            what it is.
+
+    Raises:
+        UsageError: The place is no whole git repository, or an argument makes no sense.
+        EnvironmentProblem: git is not installed.
+    """
+
+    def __init__(
+        self,
+        place: Path,
+        *,
+        cache_dir: Path,
+        remote: str = "origin",
+        submodules: Sequence[str] | None = None,
+        pins: Mapping[str, str] = _NO_PINS,
+    ) -> None:
+        self.place = place.resolve()
+        self.name = f"git:{self.place}"
+        self._cache_dir = cache_dir
+        self._remote = parse_name(remote).base
+        self._wanted = _wanted(submodules, pins)
+        self._mirror = Mirror(cache_dir, str(self.place))
+        self._copied = False
+        with self._clone() as clone:
+            if clone.is_partial:
+                raise UsageError(
+                    f"{self.place} is a partial clone: reading it would fetch files into it, one by one",
+                    hint="clone it again without --filter, and give that with --repo_dir",
+                )
+
+    @property
+    def choices(self) -> Mapping[str, str]:
+        """What determines the files of a commit beside the commit: belongs into the digest of a build."""
+        chosen = {f"pin of {path}": pin for path, pin in sorted(self._wanted.pins.items())}
+        if self._wanted.paths is not None:
+            chosen["submodules"] = " ".join(sorted(map(str, self._wanted.paths)))
+        return chosen
+
+    def fetch(self) -> None:
+        """Learn of new commits in the user's clone, then in its remote. A clone without the remote has none.
+
+        Raises:
+            EnvironmentProblem: The remote cannot be reached; what was known before stays known.
+        """
+        self._copy_clone()
+        with self._clone() as clone:
+            url = clone.url(self._remote)
+        if url is None:
+            return
+        into = f"refs/fetched/{self._remote}"
+        try:
+            self._mirror.fetch(
+                _address(url, self.place),
+                [f"+refs/heads/*:{into}/heads/*", f"+refs/tags/*:{into}/tags/*"],
+                follow=True,
+            )
+        except GitFailed as error:
+            raise EnvironmentProblem(
+                f"cannot fetch from {self._remote} ({without_credentials(url)}): {error.message}",
+                hint=f"`git ls-remote {self._remote}` in {self.place} must work without asking for a password",
+            ) from error
+
+    def resolve(self, name: str) -> Commit:
+        """The commit that a hash, tag, branch, `<remote>/<branch>` or `HEAD` names, or an ancestor of it (`~2`).
+
+        `HEAD` is what the user has checked out. `<remote>/<branch>` is the newer of what the user's clone knows and
+        what `fetch` found. A branch that only the remote has can be named without it.
+
+        Raises:
+            UsageError: There is none, or it could be several; the hint lists some.
+            EnvironmentProblem: The clone cannot be read.
+        """
+        wanted = parse_name(name)
+        with self._history() as history:
+            found = self._find(history, wanted)
+            if not found and wanted.is_full_hash:
+                found = self._fetch_hash(history, wanted)
+            commits = [history.commit(one) for one in found]
+            if not commits:
+                raise self._unknown(history, wanted)
+        if len(commits) > 1:
+            listed = "; ".join(f"{commit.short} {commit.subject}" for commit in commits[:5])
+            raise UsageError(f"{wanted} could be {len(commits)} commits of {self.place}", hint=f"one of: {listed}")
+        return commits[0]
+
+    def between(self, older: Commit, newer: Commit) -> Sequence[Commit]:
+        """The commits after `older` up to and with `newer`, oldest first; none when they are the same.
+
+        Commits of branches that parted before `older` are not among them, however late they were merged.
+
+        Raises:
+            UsageError: `older` is not before `newer`.
+        """
+        if older.id == newer.id:
+            return ()
+        with self._history() as history:
+            self._check_known(history, older, newer)
+            if history.merge_base(older.id, newer.id) != older.id:
+                cut = "; history is cut off here (shallow clone)" if history.is_shallow else ""
+                raise UsageError(
+                    f"{older.short} is not before {newer.short} in {self.place}{cut}",
+                    hint=_DEEPEN if cut else "start from a commit that both have, such as their merge base",
+                )
+            return history.between(older.id, newer.id)
+
+    def merge_base(self, one: Commit, other: Commit) -> Commit:
+        """Where two lines of development parted.
+
+        Raises:
+            UsageError: They have nothing in common.
+        """
+        with self._history() as history:
+            self._check_known(history, one, other)
+            found = history.merge_base(one.id, other.id)
+            if found is None:
+                hint = _DEEPEN if history.is_shallow else None
+                raise UsageError(f"{one.short} and {other.short} have no common ancestor in {self.place}", hint=hint)
+            return history.commit(found)
+
+    def main(self) -> Commit:
+        """The newest commit of the main branch: what the remote calls so, else `main` or `master`.
+
+        Raises:
+            UsageError: There is no such branch.
+        """
+        with self._clone() as clone:
+            told = clone.main_branch(self._remote)
+        candidates = [f"{self._remote}/main", f"{self._remote}/master", "main", "master"]
+        with self._history() as history:
+            for candidate in ([told] if told else []) + candidates:
+                if found := self._find(history, Name(candidate)):
+                    return history.commit(found[0])
+        raise UsageError(f"{self.place} has no main branch", hint="name the commit to compare with")
+
+    def materialise(self, commit: Commit, folder: Path) -> None:
+        """Put the commit's files into an empty folder, with its submodules. Large files (LFS) stay pointers.
+
+        Raises:
+            BuildFailed: It cannot be had whole; the folder is removed.
+            EnvironmentProblem: Network or disk is the reason; the folder is removed as well.
+        """
+        with self._clone() as clone:
+            url = clone.url(self._remote)
+            modules = clone.common / "modules"
+        address = _address(url, self.place) if url else str(self.place)
+        folder = folder.resolve()
+        with filling(folder):
+            self._copy_clone_once()
+            self._mirror.check_out(commit.id, folder)
+            bring_submodules(Tree(folder, PurePosixPath(), address, modules), self._wanted, self._cache_dir)
+
+    def _find(self, history: History, name: Name) -> Sequence[str]:
+        """Every commit that it could be, by the first rule that finds any."""
+        base, fetched = name.base, f"refs/fetched/{self._remote}"
+
+        def at(*references: str) -> Sequence[str]:
+            found = (history.find(reference, name) for reference in references)
+            return list(dict.fromkeys(one for one in found if one))
+
+        if base in {"HEAD", "@"}:
+            return at(_USERS_HEAD)
+        if name.is_full_hash:
+            return at(base)
+        return (
+            at(f"refs/tags/{base}", f"refs/heads/{base}")
+            or self._newer(history, at(f"refs/remotes/{base}", f"{fetched}/heads/{self._branch(base)}"))
+            or (at(base) if base.startswith("refs/") else [])
+            or at(*(history.abbreviated(base) if name.is_hash else []))
+            or at(f"{fetched}/tags/{base}")
+            or self._newer(history, at(f"refs/remotes/{self._remote}/{base}", f"{fetched}/heads/{base}"))
+        )
+
+    def _branch(self, base: str) -> str:
+        """The remote's branch in `<remote>/<branch>`; otherwise something that no branch is called."""
+        return base.removeprefix(f"{self._remote}/") if base.startswith(f"{self._remote}/") else "."
+
+    def _newer(self, history: History, tips: Sequence[str]) -> Sequence[str]:
+        """Of what the user fetched and what we fetched: ours, unless the user's contains it."""
+        if len(tips) < 2:
+            return tips
+        users, ours = tips
+        return [users] if history.merge_base(users, ours) == ours else [ours]
+
+    def _fetch_hash(self, history: History, name: Name) -> Sequence[str]:
+        """A commit that no branch leads to, for example one that was amended: the clone may still have it."""
+        with contextlib.suppress(GitFailed):
+            self._mirror.fetch(str(self.place), [f"{name.base}:refs/pins/{name.base}"])
+        return self._find(history, name)
+
+    def _check_known(self, history: History, *commits: Commit) -> None:
+        """Commits that somebody remembered may be gone, when history was rewritten."""
+        for commit in commits:
+            if history.find(commit.id) is None:
+                raise self._unknown(history, Name(commit.id))
+
+    def _unknown(self, history: History, name: Name) -> UsageError:
+        near = difflib.get_close_matches(name.base, history.references(), n=4, cutoff=0.5)
+        hints = [f"did you mean {', '.join(near)}?"] if near else []
+        if history.is_shallow:
+            hints.append(_DEEPEN)
+        return UsageError(
+            f"neither {self.place} nor its remote {self._remote} has a commit {name}",
+            hint="; ".join(hints) or "see `git log --all`, or fetch first",
+        )
+
+    def _clone(self) -> History:
+        return History(self.place, self.name)
+
+    @contextlib.contextmanager
+    def _history(self) -> Iterator[History]:
+        self._copy_clone_once()
+        with History(self._mirror.path, self.name) as history:
+            yield history
+
+    def _copy_clone_once(self) -> None:
+        if not self._copied:
+            self._copy_clone()
+
+    def _copy_clone(self) -> None:
+        with self._clone() as clone:
+            head = clone.head()
+        refspecs = [*_USERS_REFERENCES, *([f"+HEAD:{_USERS_HEAD}"] if head else [])]
+        self._mirror.copy(self.place, refspecs)
+        self._copied = True
+
+
+_DEEPEN = "the clone is shallow: `git fetch --unshallow` there brings the rest of its history"
+
+
+def _address(url: str, place: Path) -> str:
+    """A remote's URL; a relative path is relative to the clone."""
+    return str((place / url).resolve()) if url.startswith(".") else url
+
+
+def _wanted(submodules: Sequence[str] | None, pins: Mapping[str, str]) -> Wanted:
+    for path, pin in pins.items():
+        if not parse_name(pin).is_full_hash:
+            raise UsageError(f"the pin of submodule {path} is not a full hash: {pin}", hint="`git rev-parse` tells it")
+    paths = None if submodules is None else tuple(map(PurePosixPath, submodules))
+    return Wanted(paths, {PurePosixPath(path): pin.lower() for path, pin in pins.items()})

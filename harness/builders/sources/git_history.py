@@ -1,0 +1,167 @@
+"""Reading a git repository through GitPython. Nothing here writes, and nothing here takes long."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from harness.builders.sources.names import Name
+from harness.core.commit import Commit
+from harness.core.errors import EnvironmentProblem, UsageError
+
+if TYPE_CHECKING:
+    import git
+    from git.objects.commit import Commit as GitCommit
+
+
+class History:
+    """An open repository, ours or the user's. Leaving it ends the programs that GitPython keeps running.
+
+    Args:
+        place: Top of a working tree, or a bare repository.
+        source: What commits of it say they come from.
+
+    Raises:
+        UsageError: There is no git repository at that place.
+        EnvironmentProblem: git is not installed.
+    """
+
+    def __init__(self, place: Path, source: str) -> None:
+        self._source = source
+        self._repo = _open(place)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._repo.close()
+
+    @property
+    def common(self) -> Path:
+        """The git directory that all working trees of the repository share."""
+        return Path(self._repo.common_dir)
+
+    @property
+    def is_shallow(self) -> bool:
+        """Whether history was cut off (`git clone --depth`)."""
+        return (self.common / "shallow").exists()
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether files were left out (`git clone --filter`), to be fetched when somebody looks at them."""
+        return bool(self._settings(r"^(remote\..*\.promisor|extensions\.partialclone)$"))
+
+    def head(self) -> str | None:
+        """Hash of what is checked out; None before the first commit."""
+        return self.find("HEAD")
+
+    def url(self, remote: str) -> str | None:
+        """Where a remote is, as the repository has it configured; None where there is no such remote."""
+        return dict(self._settings(r"^remote\..*\.url$")).get(f"remote.{remote}.url")
+
+    def main_branch(self, remote: str) -> str | None:
+        """Which branch the remote calls its main one, as `<remote>/<branch>`, where the repository knows."""
+        with _told(self._source):
+            full: str = self._repo.git.rev_parse(
+                "--symbolic-full-name", "--verify", "--quiet", f"refs/remotes/{remote}/HEAD", with_exceptions=False
+            )
+        return full.removeprefix("refs/remotes/") if full.startswith("refs/remotes/") else None
+
+    def find(self, reference: str, name: Name | None = None) -> str | None:
+        """Hash of the commit that a full reference or a hash leads to.
+
+        Args:
+            reference: Where to begin.
+            name: Whose steps to go from there.
+        """
+        steps = "".join(name.steps) if name else ""
+        with _told(self._source):
+            found: str = self._repo.git.rev_parse(
+                "--verify", "--quiet", "--end-of-options", f"{reference}{steps}^{{commit}}", with_exceptions=False
+            )
+        return found or None
+
+    def abbreviated(self, prefix: str) -> Sequence[str]:
+        """Every commit whose hash begins like this."""
+        with _told(self._source):
+            hashes: str = self._repo.git.rev_parse(f"--disambiguate={prefix}", with_exceptions=False)
+        # A tag object leads to a commit too, but nobody abbreviates that.
+        return [one for one in hashes.split() if self.find(one) == one]
+
+    def references(self) -> Sequence[str]:
+        """Names of branches and tags, short."""
+        with _told(self._source):
+            names: str = self._repo.git.for_each_ref(
+                "refs/heads", "refs/tags", "refs/remotes", format="%(refname:lstrip=2)"
+            )
+        return names.splitlines()
+
+    def commit(self, full_hash: str) -> Commit:
+        """What there is to know about one commit."""
+        with _told(self._source):
+            return self._value(self._repo.commit(full_hash))
+
+    def between(self, older: str, newer: str) -> Sequence[Commit]:
+        """Commits that descend from `older` and lead to `newer`, which is among them; parents before children."""
+        with _told(self._source):
+            found = self._repo.iter_commits(f"{older}..{newer}", ancestry_path=True, date_order=True, reverse=True)
+            return tuple(map(self._value, found))
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The commit where two lines of development parted."""
+        with _told(self._source):
+            found = self._repo.merge_base(one, other)
+        return found[0].hexsha if found else None
+
+    def _value(self, commit: GitCommit) -> Commit:
+        subject = commit.summary
+        return Commit(
+            source=self._source,
+            id=commit.hexsha,
+            time=commit.committed_date,
+            author=commit.author.name or "",
+            subject=subject if isinstance(subject, str) else subject.decode(errors="replace"),
+            merge=len(commit.parents) > 1,
+        )
+
+    def _settings(self, pattern: str) -> Sequence[tuple[str, str]]:
+        with _told(self._source):
+            listed: str = self._repo.git.config("--null", "--get-regexp", pattern, with_exceptions=False)
+        pairs = (setting.partition("\n") for setting in listed.split("\0") if setting)
+        return [(key, value) for key, _, value in pairs]
+
+
+def _open(place: Path) -> git.Repo:
+    try:
+        import git  # noqa: PLC0415 - 70 ms; and it refuses to be imported where there is no git program
+    except ImportError as error:
+        raise EnvironmentProblem("git is not installed", hint="install it (`apt-get install git`)") from error
+    try:
+        return git.Repo(place, expand_vars=False)
+    except (git.InvalidGitRepositoryError, git.NoSuchPathError) as error:
+        raise UsageError(
+            f"{place} is no git repository", hint="give the top folder of a clone with --repo_dir"
+        ) from error
+
+
+@contextlib.contextmanager
+def _told(source: str) -> Iterator[None]:
+    """Map what GitPython and the git it runs raise.
+
+    Raises:
+        EnvironmentProblem: With their words.
+    """
+    import git  # noqa: PLC0415 - see `_open`
+
+    try:
+        yield
+    except (git.GitError, ValueError, OSError) as error:
+        said = error.stderr if isinstance(error, git.GitCommandError) else str(error)
+        raise EnvironmentProblem(
+            f"{source} cannot be read: {said.strip()}", hint="see what `git fsck` says there"
+        ) from error

@@ -1,0 +1,109 @@
+"""How the `git` program is started: nobody is asked, nothing of the caller's surroundings leaks in, no hook runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from harness import shell
+from harness.builders.sources.tool_errors import ToolFailed
+from harness.core.command import Command, Completed
+
+LOCAL_S: Final = 900.0
+"""Limit of what reads and writes disks only, seconds."""
+NETWORK_S: Final = 3600.0
+"""Limit of what fetches, seconds: a first fetch of a large repository over a slow line."""
+
+_SETTINGS: Final = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.autocrlf=false",
+    "fetch.recurseSubmodules=false",
+    "submodule.recurse=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    # Large files stay pointers, whether git-lfs is installed, configured without being installed, or absent.
+    "filter.lfs.smudge=",
+    "filter.lfs.process=",
+    "filter.lfs.required=false",
+)
+
+_CREDENTIALS: Final = re.compile(r"://[^/@\s']*@")
+
+_SURROUNDINGS: Final = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_GRAFT_FILE",
+    "GIT_SHALLOW_FILE",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+)
+"""What a hook or an alias tells its children about *its* repository (`git rev-parse --local-env-vars`). Configuration
+that came by environment stays: containers and CI authenticate that way."""
+
+_ENVIRONMENT: Final = {
+    "LC_ALL": "C",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ADVICE": "0",
+    # ssh asks by a window or not at all, never on the terminal (ssh(1), SSH_ASKPASS_REQUIRE).
+    "SSH_ASKPASS_REQUIRE": "force",
+}
+
+
+class GitFailed(ToolFailed):
+    """git ended badly; the message holds what it said."""
+
+
+def git(*arguments: str, at: Path | None, untrusted: bool = False, timeout_s: float = LOCAL_S) -> Completed:
+    """Run git on one repository.
+
+    Args:
+        arguments: Subcommand and its arguments; whatever may begin with `-` stands behind `--`.
+        at: The git directory: `.git` of a working tree, or a bare repository of another name. None where there is none.
+        untrusted: Whether a URL among the arguments was written by the repository, not by the user. Then git refuses
+            local paths and helper programs (git(1), GIT_PROTOCOL_FROM_USER).
+        timeout_s: Limit, seconds.
+
+    Raises:
+        GitFailed: It did not end well.
+        EnvironmentProblem: It cannot be started.
+    """
+    unset = [word for name in _SURROUNDINGS for word in ("-u", name)]
+    settings = [word for setting in _SETTINGS for word in ("-c", setting)]
+    completed = shell.run(
+        Command(
+            ("env", *unset, "git", *settings, *_where(at), *arguments),
+            env={**_ENVIRONMENT, **({"GIT_PROTOCOL_FROM_USER": "0"} if untrusted else {})},
+            timeout_s=timeout_s,
+        )
+    )
+    if not completed.ok:
+        raise GitFailed(f"git {arguments[0]}: {complaint(completed)}")
+    return completed
+
+
+def without_credentials(text: str) -> str:
+    """A URL, or a text with URLs, as it may be shown and stored."""
+    return _CREDENTIALS.sub("://", text)
+
+
+def _where(at: Path | None) -> list[str]:
+    """Said outright, so that git never looks for a repository in the folders above."""
+    if at is None:
+        return []
+    if at.name != ".git":
+        return [f"--git-dir={at}"]
+    return ["-C", str(at.parent), f"--git-dir={at}", f"--work-tree={at.parent}"]
+
+
+def complaint(completed: Completed) -> str:
+    """What git says matters, which is not always what it says last; passwords in addresses are left out."""
+    said = [line.strip() for line in completed.stderr.splitlines() if line.startswith(("fatal:", "error:", "remote:"))]
+    matters = completed.describe() if completed.timed_out or not said else "; ".join(said)
+    return without_credentials(matters)

@@ -1,0 +1,195 @@
+"""Submodules: what a commit pins, and bringing it from a mirror of our own for each place they come from.
+
+`git submodule` would clone each of them anew for each commit, give up on the first pin that cannot be had without
+naming it, and could not be told to take another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from harness.builders.sources.git_mirror import Mirror
+from harness.builders.sources.git_program import GitFailed, git, without_credentials
+from harness.core.errors import BuildFailed, EnvironmentProblem
+
+_GITLINK: Final = "160000"
+_DEEPEST: Final = 10
+"""Submodules in submodules in ...; more is a circle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submodule:
+    """One submodule of one commit.
+
+    Attributes:
+        path: Within the repository that has it.
+        name: What `.gitmodules` calls it.
+        url: Where it comes from, as `.gitmodules` says.
+        pin: The commit that belongs there.
+    """
+
+    path: PurePosixPath
+    name: str
+    url: str
+    pin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A working tree whose submodules are wanted.
+
+    Attributes:
+        folder: Its top.
+        path: Where it lies within the outermost tree.
+        url: What relative URLs of its submodules are relative to.
+        modules: Folder where the user's clone keeps repositories of its submodules.
+    """
+
+    folder: Path
+    path: PurePosixPath
+    url: str
+    modules: Path
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it came from this host. Only then may its submodules do so (CVE-2022-39253)."""
+        return self.url.startswith("file://") or ":" not in self.url.partition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which submodules are brought.
+
+    Attributes:
+        paths: Those paths, with all that is in them; None for all there are.
+        pins: Commits (full hashes) to take instead of the pinned ones, by path.
+    """
+
+    paths: Sequence[PurePosixPath] | None
+    pins: Mapping[PurePosixPath, str]
+
+    def includes(self, path: PurePosixPath) -> bool:
+        """Whether a path is chosen, lies in a chosen one, or leads to one."""
+        if self.paths is None:
+            return True
+        return any(path.is_relative_to(chosen) or chosen.is_relative_to(path) for chosen in self.paths)
+
+
+def bring_submodules(tree: Tree, wanted: Wanted, cache_dir: Path, depth: int = 0) -> None:
+    """Fill the folders of a tree's submodules, and of theirs.
+
+    Raises:
+        BuildFailed: One cannot be had; the message names its path and its pin.
+        EnvironmentProblem: Likewise, but network or disk is the reason.
+    """
+    if depth > _DEEPEST:
+        raise BuildFailed(f"submodules are nested more than {_DEEPEST} deep at {tree.path}")
+    for submodule in _submodules(tree):
+        path = tree.path / submodule.path
+        if not wanted.includes(path):
+            continue
+        pinned = replace(submodule, pin=wanted.pins.get(path, submodule.pin))
+        inner = _bring(pinned, path, tree, cache_dir)
+        bring_submodules(inner, wanted, cache_dir, depth + 1)
+
+
+def absolute_url(url: str, base: str) -> str:
+    """A submodule's URL, which may be relative to that of the repository that has it (gitmodules(5))."""
+    if not url.startswith(("./", "../")):
+        return url
+    base = base.rstrip("/")
+    separator = "/"
+    while url.startswith(("./", "../")):
+        if url.startswith("../"):
+            separator = "/" if "/" in base else ":"
+            base = base.rpartition(separator)[0]
+        url = url.partition("/")[2]
+    return f"{base}{separator}{url}".rstrip("/")
+
+
+def _submodules(tree: Tree) -> Iterator[Submodule]:
+    at = tree.folder / ".git"
+    staged = git("ls-files", "--stage", "-z", at=at).stdout.split("\0")
+    links = [line for line in staged if line.startswith(_GITLINK)]
+    if not links:
+        return
+    described = _described(at)
+    for link in links:
+        facts, _, path = link.partition("\t")
+        pin = facts.split()[1]
+        if path not in described:
+            raise BuildFailed(
+                f"submodule {tree.path / path} is pinned to {pin}, but `.gitmodules` does not say where it is"
+            )
+        name, url = described[path]
+        yield Submodule(PurePosixPath(path), name, url, pin)
+
+
+def _described(at: Path) -> Mapping[str, tuple[str, str]]:
+    """Name and URL of each submodule by path, as git itself reads the committed `.gitmodules`."""
+    pattern = r"^submodule\..*\.(path|url)$"
+    try:
+        listed = git("config", "--null", "--blob=HEAD:.gitmodules", "--get-regexp", pattern, at=at).stdout
+    except GitFailed:
+        return {}
+    settings = dict(setting.split("\n", 1) for setting in listed.split("\0") if "\n" in setting)
+    names = {key.removesuffix(".path"): path for key, path in settings.items() if key.endswith(".path")}
+    return {
+        path: (section.removeprefix("submodule."), settings[f"{section}.url"])
+        for section, path in names.items()
+        if f"{section}.url" in settings
+    }
+
+
+def _bring(submodule: Submodule, path: PurePosixPath, tree: Tree, cache_dir: Path) -> Tree:
+    folder = tree.folder / submodule.path
+    # A link in place of a folder would lead the checkout out of the tree (CVE-2024-32002); so would a name with `..`
+    # lead out of the modules folder (CVE-2018-11235).
+    if folder.resolve() != tree.folder.resolve() / submodule.path or ".." in PurePosixPath(submodule.name).parts:
+        raise BuildFailed(f"submodule {path} leads out of its repository")
+    url = absolute_url(submodule.url, tree.url)
+    if url.startswith("-"):
+        raise BuildFailed(f"submodule {path} has an option for a URL: {url}")
+    modules = tree.modules / submodule.name
+    mirror = Mirror(cache_dir, f"submodule {url}")
+    try:
+        if not mirror.has_pin(submodule.pin):
+            _fetch(mirror, submodule.pin, url, modules, trusted=tree.is_local)
+        folder.mkdir(exist_ok=True)
+        mirror.check_out(submodule.pin, folder)
+        # What `git submodule init` would do: a build that asks is told that the submodule is there.
+        git("config", f"submodule.{submodule.name}.url", without_credentials(url), at=tree.folder / ".git")
+    except GitFailed as error:
+        what = f"submodule {path}, pinned to {submodule.pin}, cannot be had from {without_credentials(url)}"
+        message = f"{what}: {error.message}"
+        if error.may_pass:
+            raise EnvironmentProblem(message, hint="check network and disk, and try again") from error
+        raise BuildFailed(
+            message,
+            hint="if nobody has this commit any more, choose another commit of the repository, or give another pin for"
+            " this submodule; if the recipe does not need it, leave it out",
+        ) from error
+    return Tree(folder, path, url, modules / "modules")
+
+
+def _fetch(mirror: Mirror, pin: str, url: str, modules: Path, *, trusted: bool) -> None:
+    """One commit, from the user's own clone of the submodule where it has it, which costs no network."""
+    refspec = [f"{pin}:refs/pins/{pin}"]
+    if modules.is_dir():
+        try:
+            mirror.fetch(str(modules), refspec)
+        except GitFailed:
+            pass
+        else:
+            return
+    try:
+        mirror.fetch(url, refspec, depth=1, trusted=trusted)
+    except GitFailed as error:
+        # Old servers hand out only what a branch or a tag leads to.
+        if "unadvertised" not in error.message:
+            raise
+        mirror.fetch(url, ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"], trusted=trusted)
+        mirror.pin(pin)

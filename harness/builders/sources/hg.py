@@ -1,0 +1,205 @@
+"""Changesets of a Mercurial repository. The user's repository is only ever read; ours is a clone in the cache."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from harness.builders.sources.folders import filling, locked, mirror_folder
+from harness.builders.sources.git_program import without_credentials
+from harness.builders.sources.hg_program import NETWORK_S, Change, HgFailed, changes, hg, local_tags, named
+from harness.builders.sources.names import Name, parse_name
+from harness.core.commit import Commit
+from harness.core.errors import EnvironmentProblem, UsageError
+
+
+class HgSource:
+    """Changesets of one repository, and of the one it came from. Used by one thread; processes may share a cache.
+
+    Secret changesets stay where they are: hg gives them to nobody.
+
+    Args:
+        place: Top folder of the user's repository.
+        cache_dir: The harness's cache.
+        remote: Which of the repository's paths `fetch` asks.
+
+    Raises:
+        UsageError: There is no hg repository at that place.
+    """
+
+    def __init__(self, place: Path, *, cache_dir: Path, remote: str = "default") -> None:
+        self.place = place.resolve()
+        self.name = f"hg:{self.place}"
+        if not (self.place / ".hg").is_dir():
+            raise UsageError(f"{place} is no hg repository", hint="give the top folder of a clone with --repo_dir")
+        self._remote = parse_name(remote).base
+        self._folder = mirror_folder(cache_dir.resolve(), str(self.place))
+        self._mirror = self._folder / "mirror"
+        self._copied = False
+
+    def fetch(self) -> None:
+        """Learn of new changesets in the user's repository, then in its remote. Without a remote there are none.
+
+        Raises:
+            EnvironmentProblem: The remote cannot be reached; what was known before stays known.
+        """
+        self._pull(str(self.place))
+        url = named("paths", "name", "url", at=self.place).get(self._remote)
+        if url is None:
+            return
+        try:
+            self._pull(url)
+        except HgFailed as error:
+            raise EnvironmentProblem(
+                f"cannot fetch from {self._remote} ({without_credentials(url)}): {error.message}",
+                hint=f"`hg identify {self._remote}` in {self.place} must work with HGRCPATH set to nothing",
+            ) from error
+
+    def resolve(self, name: str) -> Commit:
+        """The changeset that a hash, bookmark, tag or branch names, or an ancestor of it (`~2`, `^`).
+
+        `.` and `HEAD` are what the user's working folder is at. Local bookmarks and tags are the user's; a branch
+        means its tip as we know it. Revision numbers are refused: they differ from clone to clone.
+
+        Raises:
+            UsageError: There is none, or it could be several; the hint lists some.
+            EnvironmentProblem: The repository cannot be read.
+        """
+        wanted = parse_name(name)
+        self._copy_once()
+        found = self._find(wanted)
+        if not found:
+            known = [*named("bookmarks", "bookmark", "node", at=self.place), *self._branches()]
+            near = difflib.get_close_matches(wanted.base, known, n=4, cutoff=0.5)
+            raise UsageError(
+                f"{self.place} has no changeset {wanted}",
+                hint=f"did you mean {', '.join(near)}?" if near else "see `hg log`, or fetch first",
+            )
+        if len(found) > 1:
+            listed = "; ".join(f"{one.short} {one.subject}" for one in map(self._commit, found[:5]))
+            raise UsageError(f"{wanted} could be {len(found)} changesets of {self.place}", hint=f"one of: {listed}")
+        return self._commit(found[0])
+
+    def between(self, older: Commit, newer: Commit) -> Sequence[Commit]:
+        """The changesets after `older` up to and with `newer`, oldest first; none when they are the same.
+
+        Raises:
+            UsageError: `older` is not before `newer`.
+        """
+        if older.id == newer.id:
+            return ()
+        self._copy_once()
+        way = changes(f"sort({_id(older.id)}::{_id(newer.id)}, rev)", at=self._mirror)
+        if not way:
+            raise UsageError(
+                f"{older.short} is not before {newer.short} in {self.place}",
+                hint="start from a changeset that both have, such as their common ancestor",
+            )
+        return tuple(map(self._commit, way[1:]))
+
+    def merge_base(self, one: Commit, other: Commit) -> Commit:
+        """Where two lines of development parted.
+
+        Raises:
+            UsageError: They have nothing in common.
+        """
+        self._copy_once()
+        found = changes(f"ancestor({_id(one.id)}, {_id(other.id)})", at=self._mirror)
+        if not found:
+            raise UsageError(f"{one.short} and {other.short} have no common ancestor in {self.place}")
+        return self._commit(found[0])
+
+    def main(self) -> Commit:
+        """The tip of the branch `default`.
+
+        Raises:
+            UsageError: There is no such branch.
+        """
+        return self.resolve("default")
+
+    def materialise(self, commit: Commit, folder: Path) -> None:
+        """Put the changeset's files into an empty folder, with its subrepositories. Files get the present time.
+
+        Raises:
+            BuildFailed: It cannot be had whole; the folder is removed.
+            EnvironmentProblem: Network or disk is the reason; the folder is removed as well.
+        """
+        folder = folder.resolve()
+        with filling(folder):
+            self._copy_once()
+            share = ("share", "--quiet", "--noupdate", "--", str(self._mirror), str(folder))
+            hg(*share, at=None, setting="extensions.share=")
+            # Subrepositories with relative places come from beside the user's own.
+            origin = f"paths.default={self.place}"
+            update = ("update", "--quiet", "--clean", "--rev", commit.id)
+            hg(*update, at=folder, setting=origin, timeout_s=NETWORK_S)
+
+    def _find(self, name: Name) -> list[Change]:
+        """Every changeset that it could be, by the first rule that finds any."""
+        if name.base in {"HEAD", "."}:
+            nodes = [change.node for change in changes(".", at=self.place)]
+        else:
+            nodes = self._named(name.base) or (self._hashed(name.base.lower()) if name.is_hash else [])
+        ends = ("".join((_id(node), *name.steps)) for node in nodes if node.strip("0"))
+        return [change for end in ends for change in changes(end, at=self._mirror) if change.node.strip("0")]
+
+    def _named(self, base: str) -> list[str]:
+        """By the user's bookmarks and local tags, then by what was pulled: tags in changesets, and branches."""
+        if base == "tip":  # whichever changeset arrived last: another one in each clone
+            return []
+        listings: Sequence[Callable[[], Mapping[str, str]]] = (
+            lambda: named("bookmarks", "bookmark", "node", at=self.place),
+            lambda: local_tags(self.place),
+            lambda: named("bookmarks", "bookmark", "node", at=self._mirror),
+            lambda: named("tags", "tag", "node", at=self._mirror),
+            self._branches,
+        )
+        found = (node for listing in listings if (node := listing().get(base)))
+        return list(itertools.islice(found, 1))
+
+    def _branches(self) -> dict[str, str]:
+        return named("branches", "branch", "node", at=self._mirror)
+
+    def _hashed(self, prefix: str) -> list[str]:
+        """An abbreviation may fit several, of which hg then tells none; only then every hash is looked at."""
+        exact = [change.node for change in changes(_id(prefix), at=self._mirror)]
+        if exact:
+            return exact
+        every = hg("log", "--template", "{node}\n", at=self._mirror).split()
+        return [node for node in every if node.startswith(prefix)]
+
+    def _commit(self, change: Change) -> Commit:
+        return Commit(
+            source=self.name,
+            id=change.node,
+            time=int(change.date[0]),
+            author=change.user.partition("<")[0].strip() or change.user,
+            subject=change.desc.partition("\n")[0],
+            merge=bool(change.p2node.strip("0")),
+        )
+
+    def _copy_once(self) -> None:
+        if not self._copied:
+            self._pull(str(self.place))
+            self._copied = True
+
+    def _pull(self, url: str) -> None:
+        with self._changing():
+            hg("pull", "--quiet", "--", url, at=self._mirror, timeout_s=NETWORK_S)
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[None]:
+        with locked(self._folder):
+            if not (self._mirror / ".hg" / "requires").exists():
+                hg("init", "--", str(self._mirror), at=None)
+            if (self._mirror / ".hg" / "store" / "journal").exists():
+                hg("recover", "--quiet", at=self._mirror)  # a pull was killed
+            yield
+
+
+def _id(node: str) -> str:
+    """A revset for hexadecimal digits, and for nothing else."""
+    return f"id({int(node, 16):0{len(node)}x})"

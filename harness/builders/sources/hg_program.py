@@ -1,0 +1,143 @@
+"""How the `hg` program is started: its output for programs, no configuration but the repository's own, no questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter
+
+from harness import shell
+from harness.builders.sources.git_program import without_credentials
+from harness.builders.sources.tool_errors import ToolFailed
+from harness.core.command import Command
+from harness.core.errors import EnvironmentProblem
+from harness.core.values import Value
+
+LOCAL_S: Final = 900.0
+"""Limit of what reads and writes disks only, seconds."""
+NETWORK_S: Final = 3600.0
+"""Limit of what pulls, seconds."""
+
+_ENVIRONMENT: Final = {
+    # No aliases, no colours, no translations; and no option is found where an argument stands (`hg help scripting`).
+    "HGPLAIN": "+strictflags",
+    "HGRCPATH": "",
+    "HGENCODING": "UTF-8",
+    "SSH_ASKPASS_REQUIRE": "force",
+}
+
+
+class HgFailed(ToolFailed):
+    """hg ended badly; the message holds what it said."""
+
+
+class Change(Value):
+    """A changeset as `hg log` tells it.
+
+    Attributes:
+        node: Full hash.
+        user: Name and address of the author.
+        date: Unix seconds, and the offset of the time zone.
+        desc: The message.
+        p2node: Its second parent; all zeros where there is none.
+    """
+
+    node: str
+    user: str = ""
+    date: tuple[float, int] = (0.0, 0)
+    desc: str = ""
+    p2node: str = ""
+
+
+class Named(Value):
+    """A bookmark, tag or branch and where it points, or a path and its URL.
+
+    Attributes:
+        name: What it is called.
+        target: Full hash, or URL.
+    """
+
+    name: str
+    target: str
+
+
+_CHANGES: Final = TypeAdapter(list[Change])
+_NAMED: Final = TypeAdapter(list[Named])
+
+
+def hg(*arguments: str, at: Path | None, setting: str | None = None, timeout_s: float = LOCAL_S) -> str:
+    """Run hg on one repository.
+
+    Args:
+        arguments: Subcommand and its arguments; whatever may begin with `-` stands behind `--`.
+        at: Top folder of the repository; None where there is none.
+        setting: `section.name=value` for this one start.
+        timeout_s: Limit, seconds.
+
+    Returns:
+        What it printed.
+
+    Raises:
+        HgFailed: It did not end well.
+        EnvironmentProblem: It cannot be started.
+    """
+    if shell.which("hg") is None:
+        raise EnvironmentProblem("Mercurial is not installed", hint="install it (`apt-get install mercurial`)")
+    where = (["--repository", str(at)] if at else []) + (["--config", setting] if setting else [])
+    completed = shell.run(
+        Command(("hg", "--noninteractive", *where, *arguments), env=_ENVIRONMENT, timeout_s=timeout_s)
+    )
+    if not completed.ok:
+        aborts = [line for line in completed.stderr.splitlines() if line.startswith("abort:")]
+        said = aborts[0] if aborts else completed.describe()
+        raise HgFailed(f"hg {arguments[0]}: {without_credentials(said)}")
+    return completed.stdout
+
+
+def changes(revset: str, *, at: Path) -> list[Change]:
+    """Changesets in the order of the revset (`hg help revsets`), in which nothing stands that a person typed.
+
+    Raises:
+        HgFailed: There is no such changeset.
+    """
+    template = "{dict(node, user, date, desc, p2node=p2.node)|json},"
+    return _CHANGES.validate_json(_listed(hg("log", "--rev", revset, "--template", template, at=at)))
+
+
+def named(listing: str, keyword: str, target: str, *, at: Path) -> dict[str, str]:
+    """What `hg bookmarks`, `hg tags`, `hg branches` or `hg paths` list.
+
+    Args:
+        listing: The subcommand.
+        keyword: Its template keyword for the name.
+        target: Its template keyword for what the name stands for.
+        at: Top folder of the repository.
+    """
+    template = f"{{dict(name={keyword}, target={target})|json}},"
+    found = _NAMED.validate_json(_listed(hg(listing, "--template", template, at=at)))
+    return {one.name: one.target for one in found}
+
+
+def local_tags(at: Path) -> dict[str, str]:
+    """The tags of a repository that are in no changeset, from their file: `hg tags` would write a cache beside it.
+
+    Args:
+        at: Top folder of the repository.
+
+    Raises:
+        HgFailed: The file cannot be read.
+    """
+    try:
+        text = (at / ".hg" / "localtags").read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise HgFailed(f"the local tags of {at} cannot be read: {error.strerror}") from error
+    lines = (line.partition(" ") for line in text.splitlines())
+    tags = {name.strip(): node for node, _, name in lines}  # a later line replaces an earlier one
+    return {name: node for name, node in tags.items() if node.strip("0")}
+
+
+def _listed(items: str) -> str:
+    return f"[{items.rstrip().removesuffix(',')}]"

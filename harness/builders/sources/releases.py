@@ -1,0 +1,204 @@
+"""Released versions of a Python package, which play the commits. The running environment is never touched."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+import sys
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from packaging.version import InvalidVersion, Version
+from pydantic import BaseModel, ValidationError
+
+from harness import shell
+from harness.builders.sources.folders import filling
+from harness.builders.sources.names import parse_name
+from harness.core.command import Command, Completed
+from harness.core.commit import Commit
+from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
+
+CHECKSUM: Final = "wheel.sha256"
+"""File beside what was unpacked: the wheel's SHA-256 and name, as `sha256sum` writes them."""
+
+_ASK_S: Final = 300.0
+_DOWNLOAD_S: Final = 3600.0
+_PACKAGE: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+"""Names of distributions (https://packaging.python.org/en/latest/specifications/name-normalization/)."""
+_UNREACHABLE: Final = ("Retrying", "Could not fetch URL", "connection", "Temporary failure", "--no-index")
+
+
+class _Listing(BaseModel):
+    """What `pip index versions --json` prints; more than this, which does not matter."""
+
+    versions: list[str]
+
+
+class ReleasesSource:
+    """Versions that the package index has for this interpreter. Used by one thread.
+
+    Which index is asked, and how, is pip's own configuration.
+
+    Args:
+        package: Name of the distribution.
+
+    Raises:
+        UsageError: No distribution can be called so.
+    """
+
+    def __init__(self, package: str) -> None:
+        if not _PACKAGE.fullmatch(package):
+            raise UsageError(f"{package!r} is no name of a Python package", hint="for example `executorch`")
+        self.package = package
+        self.name = f"releases:{package}"
+        self._known: dict[bool, tuple[Version, ...]] = {}
+
+    def fetch(self) -> None:
+        """Ask the index which versions there are.
+
+        Raises:
+            EnvironmentProblem: It cannot be asked; what was known before stays known.
+            UsageError: It knows no such package.
+        """
+        self._known = {False: self._ask(previews=False)}
+
+    def resolve(self, name: str) -> Commit:
+        """The release of a version, or of `latest`. Pre-releases only when named in full.
+
+        Raises:
+            UsageError: There is none for this interpreter; the hint lists some.
+            EnvironmentProblem: The index cannot be asked.
+        """
+        if name == "latest":
+            return self._commit(self._versions()[-1])
+        try:
+            wanted = Version(str(parse_name(name)))
+        except InvalidVersion as error:
+            raise UsageError(f"{name} is no version", hint=self._some(self._versions())) from error
+        versions = self._versions(previews=wanted.is_prerelease)
+        # As the index writes it: 1.4 and 1.4.0 are one version.
+        found = next((version for version in versions if version == wanted), None)
+        if found is None:
+            raise UsageError(
+                f"there is no {self.package} {wanted} for this interpreter ({platform.python_version()})",
+                hint=self._some(versions),
+            )
+        return self._commit(found)
+
+    def between(self, older: Commit, newer: Commit) -> Sequence[Commit]:
+        """The releases after `older` up to and with `newer`, in order; none when they are the same.
+
+        Raises:
+            UsageError: `older` is not before `newer`.
+        """
+        first, last = Version(older.id), Version(newer.id)
+        if first > last:
+            raise UsageError(f"{self.package} {first} is not before {last}", hint="exchange them")
+        way = {version for version in self._versions() if first < version < last}
+        return tuple(self._commit(version) for version in sorted(way | ({last} - {first})))
+
+    def materialise(self, commit: Commit, folder: Path) -> None:
+        """Put the content of the release's wheel into an empty folder, as it would lie in `site-packages`.
+
+        A file `wheel.sha256` tells which wheel it was.
+
+        Raises:
+            BuildFailed: There is no wheel for this interpreter, or it cannot be had whole; the folder is removed.
+            EnvironmentProblem: Network or disk is the reason; the folder is removed as well.
+        """
+        with filling(folder), tempfile.TemporaryDirectory(prefix="harness-wheel-") as temporary:
+            wheel = self._download(commit.id, Path(temporary))
+            _unpack(wheel, folder)
+            with wheel.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            (folder / CHECKSUM).write_text(f"{digest}  {wheel.name}\n", encoding="utf-8")
+
+    def _download(self, version: str, folder: Path) -> Path:
+        completed = _pip(
+            "download",
+            *("--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(folder)),
+            f"{self.package}=={version}",
+            timeout_s=_DOWNLOAD_S,
+        )
+        wheels = sorted(folder.glob("*.whl"))
+        if not completed.ok or len(wheels) != 1:
+            failure = EnvironmentProblem if _is_unreachable(completed) else BuildFailed
+            raise failure(
+                f"{self.package} {version} cannot be downloaded: {_complaint(completed)}",
+                hint="check the network and pip's index; only wheels for this interpreter are taken",
+            )
+        return wheels[0]
+
+    def _versions(self, *, previews: bool = False) -> tuple[Version, ...]:
+        if previews not in self._known:
+            self._known[previews] = self._ask(previews=previews)
+        return self._known[previews]
+
+    def _ask(self, *, previews: bool) -> tuple[Version, ...]:
+        completed = _pip("index", "versions", "--json", *["--pre"] * previews, self.package, timeout_s=_ASK_S)
+        if completed.ok:
+            return _sorted(completed.stdout)
+        if _is_unreachable(completed):
+            raise EnvironmentProblem(
+                f"the package index cannot be asked for {self.package}: {_complaint(completed)}",
+                hint="check the network; `pip config list` and PIP_INDEX_URL say which index is asked",
+            )
+        raise UsageError(
+            f"no versions of {self.package} can be found: {_complaint(completed)}", hint="check the name of the package"
+        )
+
+    def _commit(self, version: Version) -> Commit:
+        return Commit(source=self.name, id=str(version), subject=f"{self.package} {version}")
+
+    def _some(self, versions: Sequence[Version]) -> str:
+        return f"there are {', '.join(map(str, versions[-8:]))}"
+
+
+def _sorted(listing: str) -> tuple[Version, ...]:
+    try:
+        versions = tuple(sorted(map(Version, _Listing.model_validate_json(listing).versions)))
+    except (ValidationError, InvalidVersion) as error:
+        raise EnvironmentProblem(
+            "pip printed something else than versions", hint="update pip (25.1 or later)"
+        ) from error
+    if not versions:
+        raise UsageError("there are only pre-releases", hint="name one in full")
+    return versions
+
+
+def _pip(*arguments: str, timeout_s: float) -> Completed:
+    argv = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries=2", *arguments)
+    return shell.run(Command(argv, timeout_s=timeout_s))
+
+
+def _is_unreachable(completed: Completed) -> bool:
+    """Whether the index, and not what was asked of it, is the reason."""
+    return completed.timed_out or any(sign in completed.stderr for sign in _UNREACHABLE)
+
+
+def _complaint(completed: Completed) -> str:
+    errors = [line.removeprefix("ERROR: ") for line in completed.stderr.splitlines() if line.startswith("ERROR: ")]
+    return errors[-1] if errors else completed.describe()
+
+
+def _unpack(wheel: Path, folder: Path) -> None:
+    """Unpack a wheel; nothing leaves the folder, and programs stay executable.
+
+    Raises:
+        BuildFailed: It is damaged, or one of its files would lie elsewhere.
+    """
+    top = folder.resolve()
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for member in archive.infolist():
+                if not (top / member.filename).resolve().is_relative_to(top):
+                    raise BuildFailed(f"{wheel.name} holds a file that would lie outside: {member.filename}")
+                unpacked = Path(archive.extract(member, top))
+                if member.external_attr >> 16 & 0o111 and unpacked.is_file():
+                    unpacked.chmod(unpacked.stat().st_mode | 0o111)
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError) as error:
+        raise BuildFailed(f"{wheel.name} is damaged: {error}", hint="`pip cache purge`, then again") from error

@@ -1,0 +1,1 @@
+"""Configuration: command-line options, environment, files, and the settings that they amount to."""

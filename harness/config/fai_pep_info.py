@@ -1,0 +1,121 @@
+"""FAI-PEP's info JSON: the sides of a run or comparison, as its drivers hand them on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import JsonValue, ValidationError
+
+from harness.config.parsing import first_mistake, json_object
+from harness.core.errors import UsageError
+from harness.core.values import Scalar, Value, text
+
+
+class Program(Value, extra="ignore"):
+    """One program of a side."""
+
+    location: Path
+
+
+class Side(Value, extra="ignore"):
+    """One side of FAI-PEP's info JSON."""
+
+    commit: str | None = None
+    commit_time: int | None = None
+    programs: dict[str, Program]
+    string_map: str | dict[str, JsonValue] = {}
+
+    def paths(self) -> dict[str, Path]:
+        """Its programs, by placeholder."""
+        return {name: program.location.absolute() for name, program in self.programs.items()}
+
+    def texts(self) -> dict[str, str]:
+        """Its placeholders as text."""
+        return {name: text(value) for name, value in self.variables().items() if isinstance(value, Scalar)}
+
+    def variables(self) -> dict[str, object]:
+        """Its placeholders.
+
+        Raises:
+            UsageError: They are no JSON object.
+        """
+        mapped = json_object(self.string_map)
+        return mapped if isinstance(mapped, dict) else {}
+
+
+class Earlier(Value, extra="ignore"):
+    """A commit that FAI-PEP would have looked for a regression in."""
+
+    commit: str
+    commit_time: int | None = None
+
+
+class Info(Value, extra="ignore"):
+    """FAI-PEP's info JSON.
+
+    Attributes:
+        treatment: The side that is measured, or judged.
+        control: What to hold it against, if anything.
+        meta: Free values, reported.
+        run_type: Reported.
+        user: Reported.
+        regressed_types: Metrics that an earlier run called regressed; marked in the results.
+        regression_commits: Earlier commits, newest first; reported. They are held against the treatment nowhere: that
+            is what a control is for.
+    """
+
+    treatment: Side
+    control: Side | None = None
+    meta: dict[str, JsonValue] = {}
+    run_type: str | None = None
+    user: str | None = None
+    regressed_types: tuple[str, ...] | None = None
+    regression_commits: tuple[Earlier, ...] = ()
+
+
+def read(given: str) -> Info:
+    """An info JSON.
+
+    Args:
+        given: The JSON itself, or the path of a file with it.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
+    source = given if given.lstrip().startswith("{") else _read(Path(given))
+    try:
+        return Info.model_validate_json(source)
+    except ValidationError as error:
+        raise UsageError(
+            f"--info: {first_mistake(error)}", hint='as in {"treatment": {"programs": {...}, ...}}'
+        ) from error
+
+
+def layer(info: Info) -> Mapping[str, object]:
+    """The settings that an info JSON stands for; with a control, what its sides do not share is left to them."""
+    side = info.treatment
+    found: dict[str, object] = {
+        "program": side.paths(),
+        "meta": {**info.meta, **_earlier(info)},
+        "run_type": info.run_type,
+        "user": info.user,
+        "regressed_types": info.regressed_types,
+    }
+    if info.control is not None:
+        found["later"] = tuple(sorted({*side.texts(), *info.control.texts()}))
+    else:
+        found |= {"string_map": side.variables(), "commit": side.commit, "commit_time": side.commit_time}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _earlier(info: Info) -> dict[str, object]:
+    commits = [one.model_dump(exclude_none=True) for one in info.regression_commits]
+    return {"regression_commits": commits} if commits else {}
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise UsageError(f"--info {path}: {error.strerror}", hint="name a file, or give the JSON itself") from error

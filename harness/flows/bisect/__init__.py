@@ -1,0 +1,1 @@
+"""Bisecting a range of commits for the one that changed a metric."""

@@ -1,0 +1,1 @@
+"""Comparing control and treatment in pairs of launches."""

@@ -1,0 +1,206 @@
+"""Commits compared for somebody who goes on with the results: the continuous mode, the search for a culprit."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+from harness.builders.sources import open_source
+from harness.config.settings import Settings
+from harness.core.commit import Commit, Source
+from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
+from harness.core.protocols import Display, Task
+from harness.core.result import Outcome, Report, Result
+from harness.flows.compare.compare import Held, Request, hold
+from harness.flows.compare.requests import Wish, cache_of, decided_by, place_of
+from harness.flows.compare.sides import Built, build_side
+from harness.flows.measure.plan import Builds, Failure
+from harness.flows.measure.run import make_plan
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """A part of what the specifications ask for.
+
+    Attributes:
+        title: The one benchmark to measure.
+        device: Identity of the one device to measure on; None takes those of the settings.
+    """
+
+    title: str
+    device: str | None = None
+
+
+class ControlFailed(BuildFailed):
+    """The control cannot be built."""
+
+
+class Heard:
+    """Keeps the results of a comparison for us (`Reporter`)."""
+
+    name = "heard"
+
+    def __init__(self) -> None:
+        self.results: list[Result] = []
+
+    def report(self, report: Report) -> None:
+        """Keep one."""
+        self.results.append(report.result)
+
+    def close(self) -> None:
+        """Nothing is left to tell."""
+
+
+class Calm:
+    """A display that shows what takes time, and neither tables nor lines (`Display`).
+
+    Args:
+        display: Where.
+    """
+
+    def __init__(self, display: Display) -> None:
+        self._display = display
+
+    def task(self, text: str, total: float | None = None) -> AbstractContextManager[Task]:
+        """Shown."""
+        return self._display.task(text, total)
+
+    def say(self, text: str) -> None:
+        """Not shown."""
+
+    @contextlib.contextmanager
+    def board(self, title: str, header: Sequence[str]) -> Iterator[Calm]:
+        """Not shown."""
+        del title, header
+        yield self
+
+    def show(self, rows: Sequence[Sequence[str]]) -> None:
+        """Not shown (`Board`)."""
+
+
+class Comparer:
+    """Compares commits of one source, as a person asked for it.
+
+    Args:
+        wish: Where commits come from, and how to decide.
+        settings: What to measure, where and how.
+        display: Shown what happens.
+        check: Called before each pair; what it raises ends the comparison.
+
+    Raises:
+        UsageError: It is not said where commits come from.
+    """
+
+    def __init__(self, wish: Wish, settings: Settings, display: Display, check: Callable[[], None]) -> None:
+        self._wish = wish
+        self.settings = settings
+        self._display = display
+        self._check = check
+        self._cache = cache_of(wish, settings)
+        self.kind, place = place_of(wish)
+        self.source: Source = open_source(self.kind, place, cache_dir=settings.cache_dir, remote=wish.remote)
+
+    def compare(
+        self,
+        control: Commit,
+        treatment: Commit,
+        *,
+        run_type: str = "benchmark",
+        narrowed: Narrowed | None = None,
+        quiet: bool = False,
+        most_pairs: int | None = None,
+        resume: bool = False,
+    ) -> tuple[Result, ...]:
+        """Build and compare two commits; every result is safe on the disk when this returns.
+
+        Args:
+            control: What is held against.
+            treatment: What is judged.
+            run_type: FAI-PEP's kind of run; reported.
+            narrowed: The one benchmark to measure.
+            quiet: Only store the results: they are parts of something that is told as a whole.
+            most_pairs: Budget in place of the one that was asked for.
+            resume: Whether pairs of an interrupted comparison of the same builds count.
+
+        Raises:
+            ControlFailed: The control cannot be built.
+            BuildFailed: The treatment cannot be built.
+            BenchmarkFailed: No benchmark has numbers, and that is the treatment's or the specification's fault.
+            EnvironmentProblem: A device was lost, a result is not safe, or network or disk kept a commit from being
+                built: it can be tried again.
+            UsageError: It can never work.
+        """
+        decide = dict(self._wish.decide) if most_pairs is None else {**self._wish.decide, "max_pairs": most_pairs}
+        parameters = decided_by({"seed": secrets.randbits(31), **decide, "interleave": self._wish.interleave})
+        heard = Heard()
+        with self._cache:  # runners are held while they are measured, and what was built ahead until then
+            held = hold(
+                Request(
+                    self._side(control),
+                    self._side(treatment),
+                    parameters,
+                    self._wish.metric,
+                    resume=resume,
+                    check=self._check,
+                ),
+                self._narrowed(run_type, narrowed, quiet=quiet),
+                Calm(self._display) if quiet else self._display,
+                [heard],
+            )
+        _see_to_it(held, heard.results, control, treatment)
+        return tuple(heard.results)
+
+    @property
+    def most_pairs(self) -> int:
+        """The budget of a comparison."""
+        return decided_by({"seed": 0, **self._wish.decide}).max_pairs
+
+    def bring(self, commit: Commit) -> None:
+        """Build a commit, so that it is there when its turn comes.
+
+        Raises:
+            EnvironmentProblem: No device to build for can be reached.
+        """
+        build_side(make_plan(self.settings), self._side(commit), self._display)
+
+    def _side(self, commit: Commit) -> Built:
+        return Built(self.source, commit, self.kind == "releases", self._cache, self._wish.recipes)
+
+    def _narrowed(self, run_type: str, narrowed: Narrowed | None, *, quiet: bool) -> Settings:
+        settings = replace(self.settings, run_type=run_type)
+        if quiet:
+            settings = replace(
+                settings, screen_reporter=False, simple_screen_reporter=False, remote_reporter=None, reporters={}
+            )
+        if narrowed is None:
+            return settings
+        devices = settings.devices if narrowed.device is None else (narrowed.device,)
+        return replace(settings, only=(glob.escape(narrowed.title),), skip=(), devices=devices, spread=False)
+
+
+def _see_to_it(held: Held, results: Sequence[Result], control: Commit, treatment: Commit) -> None:
+    """Raise what became of the comparison as a whole."""
+    if not held.stored:
+        raise EnvironmentProblem("not every result could be stored", hint="see what the local reporter says above")
+    for builds, commit, failed in ((held.control, control, ControlFailed), (held.treatment, treatment, BuildFailed)):
+        if (failure := _no_build(builds)) is not None:
+            kind = EnvironmentProblem if failure.passing else failed
+            named = commit.short in failure.reason
+            raise kind(failure.reason if named else f"{commit.short}: {failure.reason}", hint=failure.hint)
+    lost = [result for result in results if result.outcome is Outcome.DEVICE_LOST]
+    if lost:
+        raise EnvironmentProblem(lost[0].reason or "a device was lost", hint=lost[0].hint)
+    if not any(result.comparison is not None for result in results):
+        reasons = [result.reason for result in results if result.reason]
+        raise BenchmarkFailed(reasons[0] if reasons else f"nothing was measured of {treatment.short}")
+
+
+def _no_build(builds: Builds) -> Failure | None:
+    """Why no runner at all could be made, if so; what may pass first, because it says nothing about the commit."""
+    failures = [made for made in builds.values() if isinstance(made, Failure)]
+    failures.sort(key=lambda failure: not failure.passing)
+    return failures[0] if failures and len(failures) == len(builds) else None

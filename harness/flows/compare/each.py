@@ -1,0 +1,110 @@
+"""Several commits, one comparison after the other; where that disturbs nothing, the next is built meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from harness import plugins
+from harness.builders.cache import BuildCache
+from harness.config.settings import Settings
+from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
+from harness.core.protocols import Display
+from harness.flows.compare.compare import Request, compare
+from harness.flows.compare.requests import SameCommit, Wish, cache_of, request_of
+from harness.flows.compare.sides import Built, build_side
+from harness.flows.compare.source_fetcher import Lookout
+from harness.flows.measure.run import make_plan
+from harness.shell import Interrupted
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A wish whose commits were found. Its builds are held until its cache is closed."""
+
+    title: str
+    request: Request
+    cache: BuildCache
+
+
+def compare_each(wishes: Sequence[Wish], settings: Settings, display: Display) -> ExitCode:
+    """Compare every wish in order. What becomes of one ends none of the others: it is told, and counts.
+
+    Raises:
+        UsageError: There is nothing to compare.
+        EnvironmentProblem: Of a single wish, the source or the device cannot be reached.
+    """
+    codes: list[ExitCode] = []
+    asked = _found(wishes, settings, display, codes)
+    with ThreadPoolExecutor(1, thread_name_prefix="build-ahead") as ahead:
+        coming: Future[None] | None = None
+        for number, one in enumerate(asked):
+            if coming is not None:
+                coming.result()
+            more = number + 1 < len(asked) and builds_ahead(settings)
+            coming = ahead.submit(_build, asked[number + 1].request, settings, display) if more else None
+            with one.cache:
+                codes.append(_compared(one, settings, display, alone=not codes and len(asked) == 1))
+    return _amounts_to(codes)
+
+
+def builds_ahead(settings: Settings) -> bool:
+    """Whether a compiler on this machine leaves alone what is measured: it does where that is another machine."""
+    if settings.same_host is not None:
+        return not settings.same_host
+    return plugins.platform_name(settings.platform) != "host"
+
+
+def _found(wishes: Sequence[Wish], settings: Settings, display: Display, codes: list[ExitCode]) -> Sequence[_Asked]:
+    """The wishes whose commits are there: all are looked up before the first is measured. Of others the codes."""
+    found, lookout = [], Lookout(display)
+    for wish in wishes:
+        cache, title = cache_of(wish, settings), str(wish.treatment)
+        try:
+            found.append(_Asked(title, request_of(wish, settings, lookout, cache), cache))
+        except Interrupted:
+            raise
+        except SameCommit as same:
+            if len(wishes) == 1:
+                raise
+            display.say(f"{title}: passed over, because {same.message}")
+        except HarnessError as error:
+            if len(wishes) == 1:
+                raise
+            display.say(f"✗ {title}: {error}")
+            codes.append(error.exit_code)
+    if not found and not codes:
+        raise UsageError("every commit of the list is the control", hint="name another --control")
+    return found
+
+
+def _compared(one: _Asked, settings: Settings, display: Display, *, alone: bool) -> ExitCode:
+    for side, runner in (("control", one.request.control), ("treatment", one.request.treatment)):
+        if isinstance(runner, Built):
+            display.say(f"{side}: {runner.commit.short} {runner.commit.subject}".rstrip())
+    try:
+        return compare(one.request, settings, display)
+    except Interrupted:
+        raise
+    except HarnessError as error:
+        if alone:
+            raise
+        display.say(f"✗ {one.title}: {error}")
+        return error.exit_code
+
+
+def _build(request: Request, settings: Settings, display: Display) -> None:
+    """Bring its runners into the cache, as far as they can be had."""
+    with contextlib.suppress(HarnessError):  # the comparison itself meets the same, and tells it
+        plan = make_plan(settings)
+        for side in (request.control, request.treatment):
+            build_side(plan, side, display)
+
+
+def _amounts_to(codes: Sequence[ExitCode]) -> ExitCode:
+    """The gravest; a name that means nothing stands behind a regression alone, for others were compared without it."""
+    if ExitCode.USAGE in codes and ExitCode.REGRESSION not in codes:
+        return ExitCode.USAGE
+    return gravest(code for code in codes if code is not ExitCode.USAGE)

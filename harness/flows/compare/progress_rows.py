@@ -1,0 +1,60 @@
+"""How far comparisons are, in a row each: what a person watches while they run."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from harness.core.comparison import Verdict
+from harness.flows.compare.comparison_run import Contest
+from harness.presentation.comparisons.shares import signed, span
+
+HEADER: Final = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verdict")
+SUSPECTED: Final = "worse?"
+_BAR: Final = 8
+"""Characters of the evidence bar: each is an eighth of the way, and what is behind it as well."""
+_DIFFERENCE: Final = 8
+_INTERVAL: Final = 16
+"""Characters of nearly every difference and interval, kept free from the beginning so that columns stay in place."""
+_MARKS: Final = {Verdict.REGRESSION: "▼", Verdict.IMPROVEMENT: "▲", Verdict.NO_CHANGE: "="}
+
+
+def standing(contest: Contest, *, discovered: bool) -> tuple[str, ...]:
+    """One row: pairs so far, estimated difference with its interval, evidence bar, verdict.
+
+    What its own pairs call a regression may not survive among many benchmarks: until it is known that it does, it is a
+    suspicion, and ends in a question mark, as nothing else does.
+
+    The bar is drawn with a mark and blocks and has no letter or digit, so that a log can leave it out.
+    """
+    judge = contest.judge
+    if contest.failure is not None:
+        return (contest.versus.title, str(contest.pairs), "", "", "", contest.failure[0].value.replace("_", " "))
+    verdict, most = contest.verdict, str(judge.parameters.max_pairs)
+    return (
+        contest.versus.title,
+        f"{contest.pairs:>{len(most)}}/{most}",
+        f"{signed(judge.difference()):>{_DIFFERENCE}}",
+        f"{span(*judge.interval()):>{_INTERVAL}}",
+        _bar(contest),
+        SUSPECTED if verdict is Verdict.REGRESSION and not discovered else verdict.value if verdict else "",
+    )
+
+
+def _bar(contest: Contest) -> str:
+    """How far the strongest evidence is on its way to a verdict, behind the mark of that verdict."""
+    parameters, evidence = contest.judge.parameters, contest.judge.evidence()
+    alike = min(evidence.not_worse, evidence.tail, evidence.not_better if not parameters.gate else math.inf)
+    shares = {
+        Verdict.REGRESSION: _share(evidence.regression, parameters.alpha),
+        Verdict.IMPROVEMENT: 0.0 if parameters.gate else _share(evidence.improvement, parameters.alpha),
+        Verdict.NO_CHANGE: _share(alike, parameters.beta),
+    }
+    leading = max(shares, key=lambda verdict: shares[verdict])
+    filled = int(_BAR * shares[leading])
+    return f"{_MARKS[leading] if shares[leading] else ' '} {'█' * filled}{'░' * (_BAR - filled)}"
+
+
+def _share(e_value: float, level: float) -> float:
+    """Evidence multiplies from pair to pair; its logarithm goes evenly."""
+    return min(1.0, max(0.0, math.log(max(e_value, 1.0)) / math.log(1 / level)))

@@ -1,0 +1,1 @@
+"""Commands that look without measuring: validate, devices, doctor, report, status, builds."""

@@ -1,0 +1,75 @@
+"""`harness init`: FAI-PEP's questions of the first run, asked when a person wants them and never in between."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.prompt import Confirm, Prompt
+
+from harness.config.settings import default_results
+from harness.core.errors import ExitCode, UsageError
+from reporters.remote.destination import Target
+
+
+def ask(config: Path, console: Console) -> ExitCode:
+    """Ask, and save what was answered; the token goes into a file of its own that only its owner can read.
+
+    Raises:
+        UsageError: There is no terminal to ask at.
+    """
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "there is no terminal to answer at",
+            hint=f'write {config} yourself, as in {{"root_model_dir": "/models"}}, or use flags or HARNESS_* variables',
+        )
+    console.print(f"Answers become defaults in {config}. An empty answer leaves a setting as it is by default.\n")
+    answers: dict[str, object] = {
+        "root_model_dir": _path("Folder that // locations of model files are relative to (empty: none)"),
+        "local_reporter": _path(f"Folder for results (empty: {default_results()})"),
+        "remote_reporter": _target(console),
+        "screen_reporter": Confirm.ask("Show the table on the screen?", default=True),
+    }
+    token = _token() if answers["remote_reporter"] else ""
+    save(config, {key: value for key, value in answers.items() if value is not None}, token)
+    console.print("\nSaved. Next: harness -b specifications/models/mv2.json   (forget it again: --reset_options)")
+    return ExitCode.OK
+
+
+def save(config: Path, answers: dict[str, object], token: str) -> None:
+    """Write the defaults, and the token apart from them with mode 0600."""
+    config.parent.mkdir(parents=True, exist_ok=True)
+    partial = config.with_suffix(".part")
+    partial.write_text(json.dumps(answers, indent=2) + "\n")
+    partial.replace(config)
+    if token:
+        secret = config.with_name("remote_token")
+        secret.touch(mode=0o600)
+        secret.chmod(0o600)
+        secret.write_text(token + "\n")
+
+
+def _target(console: Console) -> str | None:
+    """Where results are posted; asked again until it is a URL, or nothing."""
+    while True:
+        answer = Prompt.ask(
+            "URL to post results to, URL or URL|category (empty: they stay here)", default="", show_default=False
+        ).strip()
+        try:
+            if answer:
+                Target.parse(answer)
+        except UsageError as error:
+            console.print(str(error), markup=False)
+        else:
+            return answer or None
+
+
+def _token() -> str:
+    return Prompt.ask("Access token for that URL (empty: it needs none)", default="", show_default=False, password=True)
+
+
+def _path(question: str) -> str | None:
+    answer = Prompt.ask(question, default="", show_default=False)
+    return str(Path(answer).expanduser().absolute()) if answer else None

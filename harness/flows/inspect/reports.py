@@ -1,0 +1,114 @@
+"""`harness report`: look at what was kept, and send what could not be delivered."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from harness.config.settings import Settings
+from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
+from harness.core.metric import LATENCY
+from harness.core.protocols import Progress
+from harness.core.result import Outcome, Result
+from harness.presentation.comparisons.standing import Standing
+from harness.presentation.numbers import quantity
+from harness.store.canonical import RESULT_FILE, load
+from harness.store.index import IndexEntry, read_index
+from reporters import remote
+from reporters.screen import page
+from reporters.screen.columns import Column, fitted, printable, widened
+from reporters.screen.contrasts import STYLES
+
+_LATEST = 25
+"""Results that are listed: a screenful."""
+
+
+def latest(settings: Settings, console: Console) -> ExitCode:
+    """The newest results of the local tree, oldest first."""
+    entries = sorted(read_index(settings.local_reporter), key=lambda one: one.time)[-_LATEST:]
+    console = widened(console)
+    if not entries:
+        console.print(Text(f"no results in {settings.local_reporter}"), soft_wrap=True)
+        return ExitCode.OK
+    console.print(fitted(_listing(entries), console))
+    places = f"in {settings.local_reporter}; `harness report FOLDER` shows one of them, or all below a folder, again"
+    console.print(Text(places, style="dim"), soft_wrap=True)
+    return ExitCode.OK
+
+
+def show(path: Path, settings: Settings, console: Console) -> ExitCode:
+    """Stored results again, as they were shown when they were measured.
+
+    Args:
+        path: A result's file or folder, or any folder above some; also as `latest` shows it, relative to the tree.
+        settings: Where the tree is.
+        console: Where to.
+
+    Raises:
+        UsageError: There is no result.
+        EnvironmentProblem: A file that was named is not a result of this format.
+    """
+    place = path if path.exists() else settings.local_reporter / path
+    files = sorted(place.rglob(RESULT_FILE)) if place.is_dir() else [place]
+    if not files or not place.exists():
+        raise UsageError(f"no result in {path}", hint="`harness report` lists the latest results and their folders")
+    results, unreadable = _read(files)
+    if unreadable and not results:
+        raise unreadable[0]
+    page.show(sorted(results, key=lambda result: result.started), console)
+    for problem in unreadable:
+        widened(console).print(Text(f"✗ {problem.message}", style="bold red"), soft_wrap=True)
+    return ExitCode.ENVIRONMENT if unreadable else ExitCode.OK
+
+
+def flush(settings: Settings, progress: Progress) -> ExitCode:
+    """Send what waits for the remote reporter; anything left is a failure of the environment."""
+    outcome = remote.flush(settings, progress)
+    progress.say(f"{outcome.sent} sent, {outcome.left} waiting, {outcome.dead} refused")
+    for reason in outcome.reasons:
+        progress.say(f"  {reason}")
+    return ExitCode.OK if outcome.complete else ExitCode.ENVIRONMENT
+
+
+def _read(files: list[Path]) -> tuple[list[Result], list[EnvironmentProblem]]:
+    results: list[Result] = []
+    unreadable: list[EnvironmentProblem] = []
+    for file in files:
+        try:
+            results.append(load(file))
+        except EnvironmentProblem as problem:
+            unreadable.append(problem)
+    return results, unreadable
+
+
+def _listing(entries: list[IndexEntry]) -> list[Column]:
+    def texts(values: list[str]) -> list[Text]:
+        return [Text(printable(value)) for value in values]
+
+    times = [f"{datetime.fromtimestamp(entry.time, UTC):%Y-%m-%d %H:%M:%S}" for entry in entries]
+    medians = [quantity(entry.median, entry.unit or "") for entry in entries]
+    metrics = [entry.metric or "" for entry in entries]
+    return [
+        Column("", [_mark(entry) for entry in entries]),
+        Column("time (UTC)", texts(times)),
+        Column("benchmark", texts([f"{entry.model}/{entry.identifier}" for entry in entries])),
+        Column("device", texts([entry.device_name or "" for entry in entries]), weight=30),
+        Column("commit", texts([(entry.commit or "")[:12] for entry in entries]), weight=40),
+        Column("outcome", texts([(entry.verdict or entry.outcome).value.replace("_", " ") for entry in entries])),
+        Column("metric", texts(metrics), weight=50, distinguishing=set(metrics) <= {LATENCY, ""}),
+        Column("median", texts(medians), right=True),
+        Column("folder", texts([entry.path for entry in entries]), weight=20),
+    ]
+
+
+def _mark(entry: IndexEntry) -> Text:
+    doubt = "!" if entry.outcome is Outcome.OK and not entry.trusted else ""
+    if entry.verdict is not None:
+        how = Standing[entry.verdict.name]
+        return Text(how.mark + doubt, style=STYLES[how])
+    if entry.outcome is Outcome.OK:
+        return Text(doubt, style="bold yellow")
+    return Text("✗", style="bold red")

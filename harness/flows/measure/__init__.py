@@ -1,0 +1,1 @@
+"""Measuring benchmarks: plan, fetch, build, measure, report."""

@@ -1,0 +1,1 @@
+"""Watching a repository: comparing new commits, detecting changes, reporting alarms."""

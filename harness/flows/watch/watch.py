@@ -1,0 +1,175 @@
+"""The continuous mode: `harness.watch` decides what is next; here that is done, with builds, devices and statistics."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.config.settings import Settings
+from harness.core.errors import ExitCode, UsageError, gravest
+from harness.core.protocols import Display
+from harness.flows.compare.commits import Comparer
+from harness.flows.compare.each import builds_ahead
+from harness.flows.compare.requests import Programs, Wish
+from harness.flows.watch.alarm_reports import AlarmReports
+from harness.flows.watch.detection import judge
+from harness.flows.watch.work import Doing
+from harness.watch.backlog import Choice
+from harness.watch.branch_poller import Branch
+from harness.watch.controls import Controls
+from harness.watch.loop import Orders, Tally
+from harness.watch.loop import watch as keep_watching
+from harness.watch.notify.channels import Courier
+from harness.watch.notify.command_channel import command_courier
+from harness.watch.notify.webhook_channel import hook_courier
+from harness.watch.stop_file import Switch
+from harness.watch.store.records import Alarm, Progress
+from harness.watch.store.state import open_state
+from harness.watch.work import Stopped, Work
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """How a person wants a repository to be watched.
+
+    Attributes:
+        interval_s: How often new commits are looked for; None looks once and ends when everything is done.
+        step: Each so many-th commit is measured.
+        merges: Whether merge commits are measured.
+        state: The file of what is remembered.
+        commit_file: FAI-PEP's file with the last commit.
+        status_file: FAI-PEP's switch: 0 in it stops the watcher.
+        on_alarm: A command to run for each alarm.
+        hook: A URL to post each alarm to.
+        platforms: Kinds of devices; none means that of the settings.
+        begin: Name of the commit after which the first start begins.
+        alarms: Whether changes are looked for.
+    """
+
+    interval_s: float | None = None
+    step: int = 1
+    merges: bool = True
+    state: Path = Path("watch.db")
+    commit_file: Path | None = None
+    status_file: Path | None = None
+    on_alarm: str | None = None
+    hook: str | None = None
+    platforms: tuple[str, ...] = ()
+    begin: str | None = None
+    alarms: bool = True
+
+
+def watch(wish: Wish, settings: Settings, watching: Watching, display: Display) -> ExitCode:
+    """Watch until a person stops it, or until everything is done.
+
+    Args:
+        wish: Where commits come from, and how to decide; its control is the pinned one.
+        settings: What to measure, where and how.
+        watching: How to watch.
+        display: Shown what happens.
+
+    Raises:
+        UsageError: It is not said what to watch, a flag means nothing here, or a comparison can never work.
+        EnvironmentProblem: State or status file cannot be used.
+    """
+    _refuse(wish, settings, watching)
+    switch = Switch(watching.status_file)
+
+    def go_on() -> None:
+        if switch.off():
+            raise Stopped(f"{watching.status_file} says 0: stopped after the launch that was running")
+
+    # one line for each comparison tells enough; tables are for those who ask for one
+    settings = replace(settings, screen_reporter=False)
+    platforms = watching.platforms or (settings.platform,)
+    comparers = [Comparer(wish, replace(settings, platform=name), display, go_on) for name in platforms]
+    source = comparers[0].source
+    pinned = source.resolve(wish.control) if isinstance(wish.control, str) else None
+    orders = Orders(
+        branch=Branch(
+            source,
+            _tips(wish, comparers[0].kind),
+            _choice(watching),
+            _begin(wish, watching),
+            main=wish.branch is None,
+        ),
+        controls=Controls(source, pinned),
+        interval_s=watching.interval_s,
+        switch=switch,
+        commit_file=watching.commit_file,
+    )
+    couriers = _couriers(watching)
+    with open_state(watching.state) as state, ThreadPoolExecutor(1, "build-ahead") as ahead:
+        reports = AlarmReports(state, source, wish, settings)
+        may_build = leaves_alone([comparer.settings for comparer in comparers])
+        doing = Doing(comparers, source, state, ahead if may_build else None, display)
+        work = Work(doing.compare, judge, doing.confirm, doing.search) if watching.alarms else Work(doing.compare)
+        tally = keep_watching(orders, work, state, couriers=[reports, *couriers], say=display.say)
+        return _code(
+            tally, worse=any(_is_worse(state.alarms.find(alarm)) for alarm in tally.alarms), failed=doing.failed
+        )
+
+
+def leaves_alone(measured: Sequence[Settings]) -> bool:
+    """Whether a compiler on this machine disturbs nothing that is measured: one platform that it does is enough."""
+    return all(map(builds_ahead, measured))
+
+
+def _refuse(wish: Wish, settings: Settings, watching: Watching) -> None:
+    """Refuse what means nothing to a watcher: a flag is never accepted and then ignored."""
+    if isinstance(wish.control, Programs) or isinstance(wish.treatment, Programs) or wish.self_check:
+        raise UsageError("a watcher compares commits, and no ready programs", hint="`harness compare` does that")
+    if settings.dry_run:
+        raise UsageError("what a watcher will do depends on commits to come", hint="`harness run --dry_run` has a plan")
+    if wish.treatment is not None and watching.begin is not None:
+        raise UsageError("--since and --commit both say where to begin", hint="leave one of them out")
+
+
+def _begin(wish: Wish, watching: Watching) -> str | None:
+    """The commit after which the first start begins; FAI-PEP says it with `--commit`."""
+    return wish.treatment if isinstance(wish.treatment, str) else watching.begin
+
+
+def _tips(wish: Wish, kind: str) -> tuple[str, ...]:
+    """Names of the newest commit. A remote's branch comes first: a local one is as old as the last pull.
+
+    Where no branch is named the main one is followed; these are for repositories without one.
+    """
+    if kind == "releases":
+        return ("latest",)
+    branch = wish.branch
+    if branch is None:
+        return ("HEAD",) if kind == "git" else (".",)
+    return (f"{wish.remote or 'origin'}/{branch}", branch) if kind == "git" else (branch,)
+
+
+def _choice(watching: Watching) -> Choice:
+    return Choice(watching.step, None if watching.merges else lambda commit: commit.merge)
+
+
+def _couriers(watching: Watching) -> list[Courier]:
+    couriers: list[Courier] = []
+    if watching.on_alarm is not None:
+        couriers.append(command_courier(watching.on_alarm, watching.state.parent / "alarms"))
+    if watching.hook is not None:
+        couriers.append(hook_courier(watching.hook, os.environ))
+    return couriers
+
+
+def _is_worse(alarm: Alarm | None) -> bool:
+    return alarm is not None and alarm.sign.is_worse
+
+
+def _code(tally: Tally, *, worse: bool, failed: bool) -> ExitCode:
+    """What ended watching amounts to."""
+    codes = [ExitCode.OK]
+    if worse:
+        codes.append(ExitCode.REGRESSION)
+    if tally.unreachable or tally.troubled:
+        codes.append(ExitCode.ENVIRONMENT)
+    if failed or tally.commits[Progress.FAILED] or tally.commits[Progress.BUILD_FAILED]:
+        codes.append(ExitCode.BENCHMARK_FAILED)
+    return gravest(codes)

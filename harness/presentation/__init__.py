@@ -1,0 +1,1 @@
+"""Tables, rows, remarks and numbers as words: what screen, HTML, Markdown and alarm reports share."""

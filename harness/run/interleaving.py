@@ -1,0 +1,169 @@
+"""The ways to measure a pair: one launch after the other, or both alive at once and taking turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
+
+from harness.core.benchmark import Benchmark
+from harness.core.comparison import Interleave
+from harness.core.note import Note
+from harness.core.protocols import Live, TurnTaking
+from harness.core.result import Outcome
+from harness.run.interleaved import Plan, TookTurns, take_turns, turns_of
+from harness.run.launcher import Arm, Seen
+
+_UNSAID = 50
+"""Iterations of a first launch whose benchmark leaves them to the framework."""
+
+
+class Measured(NamedTuple):
+    """One pair.
+
+    Attributes:
+        seen: Both launches in the order of their starts. When one failed, the other may be missing.
+        seconds: Device time of both together.
+    """
+
+    seen: tuple[Seen, ...]
+    seconds: float
+
+
+class Way(Protocol):
+    """How the launches of a pair are made. Failed launches are values; errors are those of `Arm.launch`."""
+
+    @property
+    def interleave(self) -> Interleave:
+        """What takes turns, as far as is known now."""
+
+    @property
+    def notes(self) -> Sequence[Note]:
+        """What a reader of the comparison must know about it."""
+
+    def alone(self, arm: Arm, benchmark: Benchmark) -> Seen:
+        """One launch of one side, before all pairs."""
+
+    def pair(self, first: Arm, second: Arm, benchmark: Benchmark) -> Measured:
+        """A launch of each side; `first` has the first start, and the first of each two turns."""
+
+
+class InLaunches:
+    """One launch after the other."""
+
+    interleave: Final = Interleave.LAUNCH
+    notes: Final = ()
+
+    def alone(self, arm: Arm, benchmark: Benchmark) -> Seen:
+        """A launch."""
+        return arm.launch(benchmark)
+
+    def pair(self, first: Arm, second: Arm, benchmark: Benchmark) -> Measured:
+        """Two launches; the second only after one that went well."""
+        seen = [first.launch(benchmark)]
+        if seen[0].counts:
+            seen.append(second.launch(benchmark))
+        return Measured(tuple(seen), sum(one.launch.wall_s for one in seen))
+
+
+class InTurns:
+    """Both alive at once, a few iterations of each in turn; one launch after the other where that is not possible."""
+
+    def __init__(self) -> None:
+        self._players: dict[Arm, _Player] = {}
+        self._obstacle: Note | None = None
+
+    @property
+    def interleave(self) -> Interleave:
+        """Launches, once it is known that there can be no turns."""
+        return Interleave.LAUNCH if self._obstacle else Interleave.PROCESS
+
+    @property
+    def notes(self) -> Sequence[Note]:
+        """Why there are no turns."""
+        return (self._obstacle,) if self._obstacle else ()
+
+    def alone(self, arm: Arm, benchmark: Benchmark) -> Seen:
+        """A launch that takes every turn, or, when it turns out that its runner cannot, a plain one.
+
+        Only a runner that ends by itself says that it cannot. One that crashes or hangs has failed.
+        """
+        player = _player(arm)
+        if self._obstacle or isinstance(player, Note):
+            self._obstacle = self._obstacle or (player if isinstance(player, Note) else None)
+            return arm.launch(benchmark)
+        self._players[arm] = player
+        took, (seen,) = _session([player], benchmark)
+        if took.ready or seen.launch.outcome not in (Outcome.OK, Outcome.FAILED):
+            return seen
+        arm.discard("it showed that its runner cannot take turns")
+        reason = f"the runner of {arm.job.build.commit} cannot take turns: {seen.launch.reason}"
+        self._obstacle = _instead(reason, "build it again: its sources are older than turns")
+        return arm.launch(benchmark)
+
+    def pair(self, first: Arm, second: Arm, benchmark: Benchmark) -> Measured:
+        """Two launches that live at the same time. When one of them fails, nothing that the other said counts."""
+        if self._obstacle:
+            return InLaunches().pair(first, second, benchmark)
+        arms = (first, second)
+        took, seen = _session([self._players[arm] for arm in arms], benchmark)
+        if any(one.launch.outcome is not Outcome.OK for one in seen):
+            for arm in arms[: len(seen)]:
+                arm.discard("the other launch of its pair failed")
+        return Measured(seen, took.seconds)
+
+
+WAYS: Final[Mapping[Interleave, Callable[[], Way]]] = {Interleave.LAUNCH: InLaunches, Interleave.PROCESS: InTurns}
+
+
+class _Player(NamedTuple):
+    """One side, with what taking turns needs of its session and its framework."""
+
+    arm: Arm
+    session: Live
+    framework: TurnTaking
+
+
+def _player(arm: Arm) -> _Player | Note:
+    """The side as one that takes turns; or why there can be none, as far as is known without a start."""
+    session, framework, benchmark = arm.session, arm.framework, arm.job.benchmark
+    if not isinstance(session, Live):
+        return _instead(f"{session.device.platform} devices hold one program at a time")
+    if not isinstance(framework, TurnTaking):
+        return _instead(f"the runners of {framework.name} cannot take turns")
+    if benchmark.commands:
+        return _instead("the benchmark has `commands` of its own", "leave them out: the framework knows its runner")
+    if benchmark.energy:
+        return _instead("the energy of programs that live at the same time cannot be told apart")
+    if benchmark.output_files:
+        return _instead("the outputs are fetched after each launch", "compare without `output_files`")
+    return _Player(arm, session, framework)
+
+
+def _instead(reason: str, hint: str | None = None) -> Note:
+    return Note(code="launches", message=f"measured launch by launch: {reason}", hint=hint)
+
+
+def _session(players: Sequence[_Player], benchmark: Benchmark) -> tuple[TookTurns, tuple[Seen, ...]]:
+    """One launch of each, taking turns."""
+    wanted = benchmark.iterations if benchmark.iterations > 0 else _UNSAID
+    plan = Plan(turns_of(wanted), benchmark.min_iterations, benchmark.time_limit_s)
+    prepared = [player.arm.prepare(benchmark) for player in players]
+    starts = [
+        (one.index, player.framework.turns(one.commands[0])) for player, one in zip(players, prepared, strict=True)
+    ]
+    took = take_turns(starts, plan, players[0].session, players[0].arm.clock)
+    seen = tuple(
+        player.arm.keep(one, launched) for player, one, launched in zip(players, prepared, took.launched, strict=False)
+    )
+    if took.iterations < wanted and all(one.launch.outcome is Outcome.OK for one in seen):
+        for player in players:
+            player.arm.note(_out_of_time(took.iterations, wanted))
+    return took, seen
+
+
+def _out_of_time(made: int, wanted: int) -> Note:
+    return Note(
+        code="stopped_early",
+        message=f"the time limit ended the turns after {made} of {wanted} iterations",
+        hint="raise the time limit, or ask for fewer iterations",
+    )

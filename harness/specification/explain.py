@@ -1,0 +1,186 @@
+"""What is wrong with the form of a document, in sentences. Used when pydantic has refused it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+from jsonschema import Draft202012Validator, ValidationError
+
+from harness.core.placeholders import suggest
+from harness.specification.positions import join
+from harness.specification.problems import Findings
+from harness.specification.schema import specification_schema
+
+_KINDS = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+
+_NUMBERS = re.compile(r"[0-9]+(\s*[,x]\s*[0-9]+)*")
+"""Dimensions, as other tools write them."""
+
+_SENTENCES: Mapping[str, Callable[[ValidationError], str]] = {
+    "minimum": lambda error: f"must be at least {error.validator_value}, got {show(error.instance)}",
+    "exclusiveMinimum": lambda error: f"must be more than {error.validator_value}, got {show(error.instance)}",
+    "minItems": lambda _: "must have at least one item",
+    "minProperties": lambda _: "must have at least one member",
+    "minLength": lambda _: "must not be empty",
+    "const": lambda error: f"must be {show(error.validator_value)}, got {show(error.instance)}",
+    "enum": lambda error: f"must be one of {_listing(error.validator_value)}, got {show(error.instance)}",
+}
+
+
+def explain(findings: Findings, known: Collection[str]) -> Sequence[tuple[str | int, ...]]:
+    """Note every way in which a document differs from the JSON Schema.
+
+    Args:
+        findings: A document that is not valid; collects what is wrong.
+        known: Pointers about which everything has been said.
+
+    Returns:
+        The path to everything that is wrong, also where it was known.
+    """
+    validator = Draft202012Validator(specification_schema())
+    errors = [precise for error in validator.iter_errors(findings.document.value) for precise in _precise(error)]
+    for error in errors:
+        if _pointer(error) not in known:
+            _tell(error, findings)
+    return [tuple(error.absolute_path) for error in errors]
+
+
+def show(value: object) -> str:
+    """A value in a sentence."""
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, dict):
+        return "an object"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _precise(error: ValidationError) -> Iterator[ValidationError]:
+    """The errors behind "not valid under any of the given schemas": those of the branch that was probably meant."""
+    branches = _branches(error)
+    if branches is None:
+        yield error
+        return
+    fitting = [branch for branch in branches if not any(_wrong_kind(each, error) for each in branch)]
+    if not fitting:
+        yield error
+        return
+    for inner in min(fitting, key=len):
+        yield from _precise(inner)
+
+
+def _branches(error: ValidationError) -> Sequence[Sequence[ValidationError]] | None:
+    if error.validator != "anyOf" or not error.context:
+        return None
+    branches: dict[str | int, list[ValidationError]] = {}
+    for inner in error.context:
+        branches.setdefault(inner.schema_path[0], []).append(inner)
+    return list(branches.values())
+
+
+def _wrong_kind(error: ValidationError, of: ValidationError) -> bool:
+    """Whether an error says that the whole instance is of another kind than the branch is about."""
+    whole = len(error.absolute_path) == len(of.absolute_path)
+    return whole and (error.validator in ("type", "enum", "const") or error.validator == "anyOf")
+
+
+def _tell(error: ValidationError, findings: Findings) -> None:
+    pointer = _pointer(error)
+    if error.validator == "required":
+        _tell_missing(error, pointer, findings)
+    elif error.validator == "additionalProperties":
+        _tell_unknown(error, pointer, findings)
+    elif error.validator in ("type", "anyOf"):
+        expected = " or ".join(dict.fromkeys(_expected(error)))
+        findings.add(pointer, f"expected {expected}, got {show(error.instance)}", _type_hint(error, pointer))
+    else:
+        sentence = _SENTENCES.get(str(error.validator))
+        findings.add(pointer, sentence(error) if sentence else error.message)
+
+
+def _tell_missing(error: ValidationError, pointer: str, findings: Findings) -> None:
+    missing = str(error.message).split("'")[1]
+    hint = None
+    if not pointer and missing in ("model", "tests"):
+        hint = "a specification has `model` and `tests`; a list of specifications has `benchmarks`"
+    findings.add(pointer, f"`{missing}` is missing", hint)
+
+
+def _tell_unknown(error: ValidationError, pointer: str, findings: Findings) -> None:
+    instance, schema = error.instance, error.schema
+    known = list(schema.get("properties", {})) if isinstance(schema, dict) else []
+    for key in instance if isinstance(instance, dict) else ():
+        if key not in known:
+            findings.add(join(pointer, key), f"unknown key `{key}`", suggest(key, known) or _keys(known))
+
+
+def _expected(error: ValidationError) -> Iterator[str]:
+    """The kinds that would have been right."""
+    if error.validator == "type":
+        yield _KINDS.get(str(error.validator_value), str(error.validator_value))
+    elif error.validator in ("const", "enum"):
+        values = error.validator_value
+        yield from (show(value) for value in (values if isinstance(values, list) else [values]))
+    for inner in error.context or ():
+        if len(inner.absolute_path) == len(error.absolute_path):
+            yield from _expected(inner)
+
+
+def _type_hint(error: ValidationError, pointer: str) -> str | None:
+    value = error.instance
+    expected = set(_expected(error))
+    if value is None:
+        return "leave the key out instead: what is not there is absent"
+    if isinstance(value, str):
+        return _text_hint(value, expected, pointer)
+    if isinstance(value, dict) and pointer.endswith("/commands"):
+        return "write a list of command lines: FAI-PEP's oldest form, options by framework, is not supported"
+    if "a list" in expected:
+        return f"write it in brackets: [{_as_item(value)}]"
+    if isinstance(value, list):
+        return 'name each of them: { "NAME": ... }' if _takes_names(error.schema) else None
+    return f'write it in quotes: "{show(value)}"' if "text" in expected and not isinstance(value, dict) else None
+
+
+def _text_hint(text: str, expected: Collection[str], pointer: str) -> str | None:
+    """How to write what stands in quotes and is no text."""
+    if {"a whole number", "a number"} & set(expected) and text.strip("+-").isdigit():
+        return f"write it without quotes: {text}"
+    if pointer.endswith("/commands"):
+        return "write a list of command lines, or use `command`"
+    return f"write it in brackets: [{_as_item(text)}]" if "a list" in expected else None
+
+
+def _as_item(value: object) -> str:
+    """A value as it would stand in a list: an object shortened, `1,3,224` as the numbers that were probably meant."""
+    if isinstance(value, dict):
+        return "{ ... }"
+    if isinstance(value, str) and _NUMBERS.fullmatch(value):
+        return ", ".join(re.findall("[0-9]+", value))
+    return show(value)
+
+
+def _takes_names(schema: object) -> bool:
+    """Whether an object of this schema has names of the user's own as keys."""
+    return isinstance(schema, dict) and isinstance(schema.get("additionalProperties"), dict)
+
+
+def _pointer(error: ValidationError) -> str:
+    return join("", *error.absolute_path)
+
+
+def _keys(known: Sequence[str]) -> str:
+    return "known keys: " + ", ".join(known)
+
+
+def _listing(values: object) -> str:
+    return ", ".join(show(value) for value in values) if isinstance(values, list) else str(values)

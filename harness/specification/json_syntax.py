@@ -1,0 +1,153 @@
+"""JSON text to a `Document`: lines of every part, duplicate keys, and syntax errors in words."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from harness.core.benchmark import Origin
+from harness.specification.positions import Document, join
+from harness.specification.problems import Problems
+
+_LEXEME = re.compile(r'[ \t\r\n]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+)')
+
+
+def read_json(file: Path, text: str, problems: Problems) -> Document | None:
+    """Read one JSON document. Duplicate keys are problems, but the document is still returned.
+
+    Args:
+        file: Where the text comes from.
+        text: The text.
+        problems: Collects what is wrong.
+
+    Returns:
+        The document, or None where there is no value to go on with.
+    """
+    try:
+        value: JsonValue = json.loads(text)
+    except json.JSONDecodeError as error:
+        place = Origin(file=file, line=error.lineno)
+        problems.add(place, _syntax_message(error), _syntax_hint(text, error))
+        return None
+    except RecursionError:
+        problems.add(Origin(file=file, line=1), "not readable: nested too deeply")
+        return None
+    except ValueError:
+        problems.add(Origin(file=file, line=1), "not readable: a number has too many digits")
+        return None
+    scan = _Scan(file, problems)
+    scan.run(text)
+    return None if scan.unusable else Document(file, value, scan.places)
+
+
+@dataclass(slots=True)
+class _Container:
+    """An object or array whose end has not been reached."""
+
+    pointer: str
+    is_object: bool
+    key: str | None = None
+    index: int = 0
+    keys: dict[str, int] = field(default_factory=dict)
+
+
+class _Scan:
+    """One walk over the lexemes of a text that is known to be valid JSON."""
+
+    def __init__(self, file: Path, problems: Problems) -> None:
+        self.places: dict[str, Origin] = {}
+        self.unusable = False
+        self._file = file
+        self._problems = problems
+        self._open: list[_Container] = []
+        self._line = 1
+
+    def run(self, text: str) -> None:
+        position = 0
+        while found := _LEXEME.match(text, position):
+            self._line += text.count("\n", position, found.start(1))
+            self._take(found.group(1))
+            position = found.end()
+
+    def _take(self, lexeme: str) -> None:
+        inner = self._open[-1] if self._open else None
+        if lexeme in "}]":
+            self._open.pop()
+        elif lexeme == ",":
+            if inner is not None:
+                inner.index, inner.key = inner.index + 1, None
+        elif inner is not None and inner.is_object and inner.key is None:
+            self._take_key(inner, lexeme)
+        elif lexeme != ":":
+            self._take_value(inner, lexeme)
+
+    def _take_key(self, inner: _Container, lexeme: str) -> None:
+        inner.key = str(json.loads(lexeme))
+        place = Origin(file=self._file, pointer=join(inner.pointer, inner.key), line=self._line)
+        before = inner.keys.get(inner.key)
+        if before is not None:
+            self._problems.add(
+                place, f"key `{inner.key}` is given twice (first on line {before})", "keep one of them; JSON knows one"
+            )
+        inner.keys.setdefault(inner.key, self._line)
+        self.places[place.pointer] = place
+        self._check_text(lexeme, place)
+
+    def _take_value(self, inner: _Container | None, lexeme: str) -> None:
+        pointer = "" if inner is None else join(inner.pointer, inner.index if inner.key is None else inner.key)
+        if inner is None or inner.key is None:
+            self.places[pointer] = Origin(file=self._file, pointer=pointer, line=self._line)
+        if lexeme in "{[":
+            self._open.append(_Container(pointer, is_object=lexeme == "{"))
+        elif lexeme.startswith('"'):
+            self._check_text(lexeme, self.places[pointer])
+        elif lexeme not in ("true", "false", "null") and not math.isfinite(float(lexeme)):
+            self.unusable = True
+            self._problems.add(self.places[pointer], f"{lexeme} is not a number that JSON can hold")
+
+    def _check_text(self, lexeme: str, place: Origin) -> None:
+        if "\\u" in lexeme and has_half_character(json.loads(lexeme)):
+            self.unusable = True
+            self._problems.add(place, "text holds half of a surrogate pair", "write the character itself")
+
+
+def has_half_character(text: str) -> bool:
+    """Whether a text cannot be written as UTF-8, because a surrogate in it lacks its other half."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def excerpt(text: str, line: int, column: int) -> str:
+    """The line with a caret under the column (both 1-based), shortened around it."""
+    content = text.splitlines()[line - 1] if line <= len(text.splitlines()) else ""
+    start = max(0, column - 41)
+    shown = content[start : start + 80].replace("\t", " ")
+    return f"\n      {shown}\n      {' ' * (column - 1 - start)}^"
+
+
+def _syntax_message(error: json.JSONDecodeError) -> str:
+    said = error.msg[:1].lower() + error.msg[1:]
+    return (
+        f"not valid JSON: {said} (line {error.lineno}, column {error.colno})"
+        f"{excerpt(error.doc, error.lineno, error.colno)}"
+    )
+
+
+def _syntax_hint(text: str, error: json.JSONDecodeError) -> str | None:
+    here, before = text[error.pos : error.pos + 5], text[: error.pos].rstrip()[-1:]
+    hints = {
+        "the file is empty": not text.strip(),
+        "JSON has no comments: put the text into a `description`, or write the specification in YAML": here.startswith(
+            ("//", "/*", "#")
+        ),
+        "remove the comma after the last item": (before == "," and here.startswith(("}", "]")))
+        or "trailing comma" in error.msg,
+        'JSON writes text in double quotes: "..."': here.startswith("'"),
+        "JSON writes true, false; a value that is not there is left out": here.startswith(("True", "False", "None")),
+        "a comma or a closing bracket is missing before this place": "delimiter" in error.msg,
+    }
+    return next((hint for hint, applies in hints.items() if applies), None)

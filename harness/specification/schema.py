@@ -1,0 +1,130 @@
+"""The JSON Schemas of what the harness reads and writes, generated from the classes.
+
+`python -m harness.specification.schema` writes them to `specifications/schema`, `--check` only says whether they are
+current.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import re
+import sys
+from importlib import resources
+from pathlib import Path
+
+from pydantic import BaseModel, JsonValue
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
+from pydantic_core import core_schema
+
+from harness.core.result import Result
+from harness.specification.document import Specification, SpecificationList
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_ATTRIBUTE = re.compile(r"^    (\w+): ", re.MULTILINE)
+
+
+class _Described(GenerateJsonSchema):
+    """Descriptions come from docstrings; no titles that only repeat the key."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 - pydantic's signature
+        return False
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        generated = super().model_schema(schema)
+        model: type[BaseModel] = schema["cls"]
+        summary, attributes = _docstring(model)
+        generated["description"] = summary
+        for name, field in model.model_fields.items():
+            wanted = generated["properties"].get(field.alias or name)
+            if wanted is not None and name in attributes:
+                wanted["description"] = attributes[name]
+        return generated
+
+
+class _WithoutNull(_Described):
+    """The same for a format in which absent is absent."""
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        generated = super().default_schema(schema)
+        if generated.get("default", ...) is None:
+            del generated["default"]
+        return generated
+
+
+def specification_schema() -> dict[str, JsonValue]:
+    """The schema of specifications and of lists of them; which one a document is, its key `benchmarks` decides."""
+    named, definitions = models_json_schema(
+        [(Specification, "validation"), (SpecificationList, "validation")], schema_generator=_WithoutNull
+    )
+    return {
+        "$schema": DIALECT,
+        "title": "Benchmark specification",
+        "description": "A model and its tests, or a list of files that hold such specifications.",
+        "type": "object",
+        "if": {"required": ["benchmarks"]},
+        "then": named[SpecificationList, "validation"],
+        "else": named[Specification, "validation"],
+        **definitions,
+    }
+
+
+def result_schema() -> dict[str, JsonValue]:
+    """The schema of the canonical result, as it is written."""
+    return {"$schema": DIALECT, **Result.model_json_schema(mode="serialization", schema_generator=_Described)}
+
+
+def current() -> dict[str, str]:
+    """The text of every committed schema, by file name."""
+    schemas = {
+        "specification.schema.json": specification_schema(),
+        "result.schema.json": result_schema(),
+    }
+    return {name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in schemas.items()}
+
+
+def folder() -> Path:
+    """Where the schemas are committed."""
+    return Path(str(resources.files("specifications"))) / "schema"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Write the schemas, or with `--check` compare them.
+
+    Returns:
+        0, or 1 when a committed schema is missing or differs.
+    """
+    parser = argparse.ArgumentParser(prog="python -m harness.specification.schema", description=main.__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when a schema is not current")
+    check: bool = parser.parse_args(argv).check
+    stale = [name for name, text in current().items() if _read(folder() / name) != text]
+    for name in stale:
+        if check:
+            sys.stderr.write(f"{folder() / name} is not current: run python -m harness.specification.schema\n")
+        else:
+            folder().mkdir(exist_ok=True)
+            (folder() / name).write_text(current()[name], encoding="utf-8")
+            sys.stdout.write(f"wrote {folder() / name}\n")
+    return 1 if check and stale else 0
+
+
+def _read(file: Path) -> str | None:
+    return file.read_text(encoding="utf-8") if file.is_file() else None
+
+
+def _docstring(model: type[BaseModel]) -> tuple[str, dict[str, str]]:
+    """Summary and attributes of a Google-style class docstring."""
+    text, _, listed = inspect.cleandoc(model.__doc__ or "").partition("\n\nAttributes:\n")
+    pieces = _ATTRIBUTE.split(listed)
+    attributes = {name: " ".join(said.split()) for name, said in zip(pieces[1::2], pieces[2::2], strict=True)}
+    aliases = {field.alias.lower(): name for name, field in model.model_fields.items() if field.alias}
+    return " ".join(text.split()), {aliases.get(name.lower(), name): said for name, said in attributes.items()}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""YAML text to a `Document`: the same values as JSON has, and nothing else.
+
+Plain words are read as YAML 1.2's core schema does (`no` and `on` are text, `1:30` is text); tags, merge keys and
+documents that refer to themselves are refused.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import yaml
+from pydantic import JsonValue
+
+from harness.core.benchmark import Origin
+from harness.specification.json_syntax import excerpt
+from harness.specification.positions import Document, join
+from harness.specification.problems import Problems
+
+_MOST_VALUES = 100_000
+"""An alias that doubles itself thirty times is a short text and an endless document."""
+
+_WORDS: dict[str, JsonValue] = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys(("null", "Null", "NULL", "~", ""), None),
+}
+_INTEGER = re.compile(r"[-+]?[0-9]{1,4000}")
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_PLAIN_TAGS = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
+
+
+def read_yaml(file: Path, text: str, problems: Problems) -> Document | None:
+    """Read one YAML document. Duplicate keys are problems, but the document is still returned.
+
+    Args:
+        file: Where the text comes from.
+        text: The text.
+        problems: Collects what is wrong.
+
+    Returns:
+        The document, or None where there is no value to go on with.
+    """
+    try:
+        # BaseLoader constructs nothing and guesses no types: as safe as SafeLoader, without YAML 1.1's surprises.
+        node = yaml.compose(text, Loader=yaml.BaseLoader)
+        if node is None:
+            problems.add(Origin(file=file, line=1), "the file is empty")
+            return None
+        walk = _Walk(file, problems)
+        value = walk.value(node, "", node, ())
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        said = ", ".join(part for part in (error.context, error.problem) if part)
+        message = f"not valid YAML: {said} (line {line}, column {column})"
+        problems.add(Origin(file=file, line=line), message + excerpt(text, line, column))
+        return None
+    except yaml.YAMLError as error:
+        problems.add(Origin(file=file, line=1), f"not valid YAML: {str(error).splitlines()[0]}")
+        return None
+    except RecursionError:
+        problems.add(Origin(file=file, line=1), "not readable: nested too deeply")
+        return None
+    return None if walk.unusable else Document(file, value, walk.places)
+
+
+class _Walk:
+    """From nodes to values, noting every place."""
+
+    def __init__(self, file: Path, problems: Problems) -> None:
+        self.places: dict[str, Origin] = {}
+        self.unusable = False
+        self._file = file
+        self._problems = problems
+
+    def value(self, node: yaml.Node, pointer: str, at: yaml.Node, around: tuple[int, ...]) -> JsonValue:
+        """The value of a node; `at` is the node whose line the place has (the key, for a member of an object)."""
+        self.places[pointer] = Origin(file=self._file, pointer=pointer, line=at.start_mark.line + 1)
+        if self.unusable or not self._accepts(node, pointer, around):
+            return None
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, pointer, (*around, id(node)))
+        if isinstance(node, yaml.SequenceNode):
+            items = enumerate(node.value)
+            return [self.value(item, join(pointer, index), item, (*around, id(node))) for index, item in items]
+        plain = isinstance(node, yaml.ScalarNode) and node.style is None
+        return self._scalar(str(node.value), pointer, plain=plain)
+
+    def _accepts(self, node: yaml.Node, pointer: str, around: tuple[int, ...]) -> bool:
+        if id(node) in around:
+            self._refuse(pointer, "an alias refers to something that contains it")
+        elif len(self.places) > _MOST_VALUES:
+            self._refuse("", f"aliases expand to more than {_MOST_VALUES} values")
+        elif node.tag not in _PLAIN_TAGS:
+            self._refuse(pointer, f"YAML tag `{node.tag}` is not used here", "write the plain value")
+        return not self.unusable
+
+    def _mapping(self, node: yaml.MappingNode, pointer: str, around: tuple[int, ...]) -> JsonValue:
+        members: dict[str, JsonValue] = {}
+        lines: dict[str, int] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                self.places[join(pointer, "?")] = Origin(file=self._file, pointer=pointer, line=line)
+                return self._refuse(join(pointer, "?"), "a key must be a word")
+            key = str(self._text(key_node.value, pointer))
+            place = Origin(file=self._file, pointer=join(pointer, key), line=line)
+            if key == "<<":
+                self._problems.add(place, "merge keys (`<<`) are not supported", "use a list file's `meta`")
+            if key in lines:
+                message = f"key `{key}` is given twice (first on line {lines[key]})"
+                self._problems.add(place, message, "keep one of them; JSON knows one")
+            lines.setdefault(key, line)
+            members[key] = self.value(value_node, place.pointer, key_node, around)
+        return members
+
+    def _scalar(self, text: str, pointer: str, *, plain: bool) -> JsonValue:
+        if plain and text in _WORDS:
+            return _WORDS[text]
+        if plain and _INTEGER.fullmatch(text):
+            return int(text)
+        if plain and _NUMBER.fullmatch(text):
+            number = float(text)
+            return number if math.isfinite(number) else self._refuse(pointer, f"{text} is too large for a number")
+        return self._text(text, pointer)
+
+    def _text(self, text: str, pointer: str) -> JsonValue:
+        try:  # YAML reads the two escapes of a character beyond U+FFFF, as JSON writes it, as two characters
+            return text.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            return self._refuse(pointer, "text holds half of a surrogate pair", "write the character itself")
+
+    def _refuse(self, pointer: str, message: str, hint: str | None = None) -> JsonValue:
+        self.unusable = True
+        self._problems.add(self.places[pointer], message, hint)
+        return None

@@ -1,0 +1,1 @@
+"""Results as files: their layout, their JSON form and their index."""

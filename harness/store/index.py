@@ -1,0 +1,181 @@
+"""The index of a tree of results: one line each, to list and choose results without reading them.
+
+The results are the truth. The index only saves reading them all, and is made again from them when it is lost or
+damaged.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock
+from pydantic import ValidationError
+
+from harness.core.comparison import Verdict
+from harness.core.errors import EnvironmentProblem
+from harness.core.metric import main_metric
+from harness.core.result import Outcome, Result
+from harness.core.values import Value
+from harness.store.canonical import RESULT_FILE, load, one_line
+from harness.store.tree import write_through
+
+INDEX_FILE: Final = "index.jsonl"
+
+_LOCK_FILE: Final = ".index.lock"
+_LOCK_S: Final = 10.0
+"""Appending takes milliseconds; making the index of thousands of results again takes seconds."""
+
+_RESULTS: Final = "/".join(["[!.]*"] * 10 + [RESULT_FILE])
+"""Every result below the folder; names with a leading dot are drafts."""
+
+
+class IndexEntry(Value):
+    """One line of the index: enough to list and to choose results without reading them.
+
+    Attributes:
+        uid: The result's.
+        time: When its measurement began, Unix seconds.
+        path: Its folder, relative to the tree, with `/`.
+        model: Model name.
+        identifier: The benchmark's identifier.
+        framework: Framework plug-in.
+        device: The device's identity, if there was one.
+        device_name: What a person calls it.
+        commit: Of the build, if there was one.
+        outcome: How it ended.
+        verdict: What its comparison says, if it is one that ended well.
+        trusted: Whether its numbers should be believed.
+        metric: Name of the main metric: see `harness.core.metric.main_metric`.
+        median: Its median, in `unit`.
+        unit: Its unit.
+    """
+
+    uid: str
+    time: float
+    path: str
+    model: str
+    identifier: str
+    framework: str
+    device: str | None = None
+    device_name: str | None = None
+    commit: str | None = None
+    outcome: Outcome
+    verdict: Verdict | None = None
+    trusted: bool
+    metric: str | None = None
+    median: float | None = None
+    unit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """An index made again.
+
+    Attributes:
+        entries: Every result of the tree, oldest first.
+        unreadable: Result files that no longer are what they were; the index leaves them out.
+    """
+
+    entries: tuple[IndexEntry, ...]
+    unreadable: tuple[Path, ...] = ()
+
+
+def read_index(folder: Path) -> tuple[IndexEntry, ...]:
+    """What the tree holds, each result once; an index that is missing or damaged is made again first.
+
+    Raises:
+        EnvironmentProblem: It cannot be read, or not be made again.
+    """
+    index = folder / INDEX_FILE
+    try:
+        lines = index.read_bytes().splitlines()
+        entries = [IndexEntry.model_validate_json(line) for line in lines if line.strip()]
+    except (FileNotFoundError, ValidationError):
+        return rebuild_index(folder).entries
+    except OSError as error:
+        raise EnvironmentProblem(f"cannot read {index}: {error.strerror or error}") from error
+    # A result that another process published while the index was being made again is there twice.
+    return tuple({entry.path: entry for entry in entries}.values())
+
+
+def rebuild_index(folder: Path) -> Rebuilt:
+    """Make the index again from the results, whatever became of it.
+
+    Raises:
+        EnvironmentProblem: It cannot be written.
+    """
+    if not folder.is_dir():
+        return Rebuilt(())
+    try:
+        with _index_lock(folder):
+            rebuilt = _scan(folder)
+            draft = folder / f".{INDEX_FILE}.{uuid.uuid4().hex}"
+            write_through(draft, "".join(one_line(entry) + "\n" for entry in rebuilt.entries).encode())
+            draft.replace(folder / INDEX_FILE)
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"cannot make {folder / INDEX_FILE} again: {error.strerror or error}", hint="make room or permission there"
+        ) from error
+    return rebuilt
+
+
+def append(folder: Path, entry: IndexEntry) -> None:
+    """Add one line, after those of other processes.
+
+    Raises:
+        OSError: It cannot be written, or somebody else holds it for too long.
+    """
+    line = one_line(entry).encode() + b"\n"
+    with _index_lock(folder), (folder / INDEX_FILE).open("a+b") as index:
+        if index.tell() > 0:
+            index.seek(-1, os.SEEK_END)
+            # A line that a crash or a full disk cut must not swallow this one.
+            line = line if index.read(1) == b"\n" else b"\n" + line
+        index.write(line)
+
+
+def entry_of(result: Result, path: Path) -> IndexEntry:
+    """The line of a result in the folder `path`, relative to the tree."""
+    device, main = result.device, main_metric(result.metrics)
+    return IndexEntry(
+        uid=result.uid,
+        time=result.started,
+        path=path.as_posix(),
+        model=result.benchmark.model,
+        identifier=result.benchmark.identifier,
+        framework=result.benchmark.framework,
+        device=device.identity if device is not None else None,
+        device_name=device.name if device is not None else None,
+        commit=result.build.commit if result.build is not None else None,
+        outcome=result.outcome,
+        verdict=_verdict(result),
+        trusted=result.trusted,
+        metric=main.name if main is not None else None,
+        median=main.median if main is not None else None,
+        unit=main.unit if main is not None else None,
+    )
+
+
+def _verdict(result: Result) -> Verdict | None:
+    comparison = result.comparison
+    return comparison.told if comparison is not None and (result.ok or comparison.identical) else None
+
+
+def _scan(folder: Path) -> Rebuilt:
+    entries: list[IndexEntry] = []
+    unreadable: list[Path] = []
+    for file in folder.glob(_RESULTS):
+        try:
+            entries.append(entry_of(load(file), file.parent.relative_to(folder)))
+        except EnvironmentProblem:
+            unreadable.append(file)
+    entries.sort(key=lambda entry: (entry.time, entry.path))
+    return Rebuilt(tuple(entries), tuple(sorted(unreadable)))
+
+
+def _index_lock(folder: Path) -> FileLock:
+    return FileLock(folder / _LOCK_FILE, timeout=_LOCK_S)

@@ -1,0 +1,1 @@
+"""Notifications of alarms: the outbox and the channels that deliver them."""

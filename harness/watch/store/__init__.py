@@ -1,0 +1,1 @@
+"""State of the continuous mode, in one SQLite file."""

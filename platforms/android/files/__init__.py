@@ -1,0 +1,1 @@
+"""Files on a phone: content-addressed store, working folder, eviction."""

@@ -1,0 +1,1 @@
+"""State of a phone: temperature, battery, clocks, energy, readiness."""

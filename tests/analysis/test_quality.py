@@ -1,0 +1,348 @@
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.analysis.noise import between_launches, by_launch, spread, trend, within_launches
+from harness.analysis.quality import judge
+from harness.analysis.summary import collect
+from harness.core.device import DeviceState
+from harness.core.metric import Metric, Observation
+from harness.core.note import Note
+from harness.core.result import Launch, Outcome
+
+untimed = settings(deadline=None)  # a busy machine is no finding
+positive = st.floats(min_value=1e-3, max_value=1e9)
+Launches = Sequence[Sequence[float]]
+
+
+def metric_of(launches: Launches, *, metric: str = "latency", unit: str = "ms") -> Metric:
+    observations = [[Observation(type="NET", metric=metric, unit=unit, samples=tuple(each))] for each in launches]
+    return collect(observations)[0][0]
+
+
+def notes_on(launches: Launches, **about: str) -> tuple[Note, ...]:
+    return judge([metric_of(launches, **about)], [], cores=2)
+
+
+def codes(notes: Sequence[Note]) -> list[str]:
+    return [note.code for note in notes]
+
+
+def measured(seed: int, *, sd: float, between: float = 0.0, launches: int = 5, iterations: int = 50) -> Launches:
+    """A simulated runner of 10 ms whose iterations vary by `sd` and whose launches vary by `between`."""
+    chance = random.Random(seed)
+    levels = [10 * (1 + chance.gauss(0, between)) for _ in range(launches)]
+    return [[level * (1 + abs(chance.gauss(0, sd))) for _ in range(iterations)] for level in levels]
+
+
+def launch(
+    index: int = 0,
+    *,
+    wall_s: float = 1.0,
+    cpu_s: float | None = 1.0,
+    busy: float | None = None,
+    of_cpus: int | None = None,
+    frequency_mhz: tuple[float, ...] | None = None,
+    cpus: tuple[int, ...] | None = None,
+    temperature_c: float | None = None,
+    throttled: tuple[int, int] = (0, 0),
+) -> Launch:
+    after = DeviceState(
+        time=wall_s,
+        busy=busy,
+        cpus=of_cpus,
+        frequency_mhz=frequency_mhz,
+        temperature_c=temperature_c,
+        throttle_count=throttled[1],
+    )
+    before = DeviceState(time=0.0, throttle_count=throttled[0])
+    return Launch(
+        index=index,
+        outcome=Outcome.OK,
+        started=0.0,
+        wall_s=wall_s,
+        cpu_s=cpu_s,
+        cpus=cpus,
+        before=before,
+        after=after,
+    )
+
+
+def state_notes(*launches: Launch, cores: int = 2) -> tuple[Note, ...]:
+    return judge([metric_of([[1.0] * 10])], launches, cores)
+
+
+@untimed
+@given(positive, st.lists(st.integers(min_value=1, max_value=30), min_size=1, max_size=8))
+def test_constant_samples_are_never_noisy_and_have_no_trend(value: float, sizes: list[int]) -> None:
+    assert set(codes(notes_on([[value] * size for size in sizes]))) <= {"few_samples"}
+
+
+many_launches = st.lists(st.lists(positive, min_size=1, max_size=12), min_size=1, max_size=6)
+
+
+@untimed
+@given(many_launches, st.sampled_from([2.0**-20, 0.5, 1024.0]))
+def test_the_unit_does_not_matter(launches: Launches, factor: float) -> None:
+    metric, scaled = metric_of(launches), metric_of([[factor * sample for sample in each] for each in launches])
+    assert within_launches(metric) == pytest.approx(within_launches(scaled))
+    assert between_launches(metric) == pytest.approx(between_launches(scaled))
+    assert trend(metric) == pytest.approx(trend(scaled))
+
+
+@untimed
+@given(many_launches, st.randoms(use_true_random=False))
+def test_noise_does_not_depend_on_the_order_of_launches_and_of_samples_in_them(
+    launches: Launches, chance: random.Random
+) -> None:
+    shuffled = [chance.sample(each, len(each)) for each in chance.sample(launches, len(launches))]
+    metric, other = metric_of(launches), metric_of(shuffled)
+    assert within_launches(metric) == within_launches(other)
+    assert between_launches(metric) == between_launches(other)
+
+
+@untimed
+@given(st.lists(positive, min_size=9, max_size=40))
+def test_a_trend_turns_round_with_time_only_in_sign(samples: list[float]) -> None:
+    forth, back = trend(metric_of([samples])), trend(metric_of([samples[::-1]]))
+    assert forth * back <= 0
+
+
+@untimed
+@given(st.lists(positive, min_size=1, max_size=40))
+def test_spread_is_the_scaled_median_deviation(samples: list[float]) -> None:
+    median = float(np.median(samples))
+    expected = 1.4826 * float(np.median(np.abs(np.asarray(samples) - median))) / median
+    assert spread(np.asarray(samples)) == pytest.approx(expected)
+
+
+def test_spread_estimates_the_deviation_of_a_normal_distribution() -> None:
+    chance = np.random.default_rng(1)
+    assert spread(chance.normal(100.0, 3.0, 100_000)) == pytest.approx(0.03, rel=0.02)
+
+
+def test_a_few_wild_samples_do_not_make_a_measurement_noisy() -> None:
+    steady = [10.0 + 0.01 * (i % 7) for i in range(50)]
+    assert notes_on([[*steady[:-5], 90.0, 80.0, 70.0, 60.0, 50.0]] * 3) == ()
+
+
+def test_samples_are_told_apart_by_launch() -> None:
+    assert [each.tolist() for each in by_launch(metric_of([[1.0, 2.0], [], [3.0]]))] == [[1.0, 2.0], [3.0]]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_quiet_machine_is_trusted_on_both_sides_of_an_a_a_comparison(seed: int) -> None:
+    for side in (0, 1):
+        assert notes_on(measured(2 * seed + side, sd=0.02, between=0.005)) == ()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_crowded_machine_is_not_trusted(seed: int) -> None:
+    notes = notes_on(measured(seed, sd=0.9))
+    noisy = next(note for note in notes if note.code == "noisy")
+    assert not noisy.trust
+    assert "within a launch" in noisy.message
+    assert "cpu-list" in (noisy.hint or "")
+
+
+def test_launches_that_disagree_are_not_trusted() -> None:
+    notes = notes_on([[10.0] * 10, [10.2] * 10, [10.7] * 10])
+    assert codes(notes) == ["noisy"]
+    assert "differs by 6.9% from launch to launch (limit 5%)" in notes[0].message
+
+
+def test_one_bad_launch_of_many_does_not_spoil_the_rest() -> None:
+    assert notes_on([*[[10.0] * 10] * 11, [20.0] * 10]) == ()
+    assert codes(notes_on([*[[10.0] * 10] * 8, [20.0] * 10])) == ["noisy"]
+
+
+def test_few_samples_are_told_and_one_is_not_trusted() -> None:
+    few = notes_on([[1.0, 1.0], [1.0]])
+    assert [(note.code, note.trust) for note in few] == [("few_samples", True)]
+    assert "3 samples" in few[0].message
+    assert [(note.code, note.trust) for note in notes_on([[1.0]])] == [("few_samples", False)]
+    assert notes_on([[1.0] * 5]) == ()
+
+
+def test_a_summary_without_samples_is_judged_by_its_own_figures() -> None:
+    def ready(**summary: float | None) -> tuple[Note, ...]:
+        return judge([Metric(name="NET latency", type="NET", metric="latency", unit="us", summary=summary)], [], 2)
+
+    assert ready(p50=100.0, MAD=1.0, n=50.0) == ()
+    assert codes(ready(p50=100.0, MAD=20.0)) == ["noisy"]
+    assert codes(ready(mean=100.0, n=3.0)) == ["few_samples"]
+
+
+def test_a_launch_that_begins_slower_than_it_ends_is_warming_up() -> None:
+    assert notes_on([[12.0] * 7 + [10.0] * 43] * 3) == ()  # not most of the first third
+    notes = notes_on([[11.0] * 20 + [10.0] * 30] * 3)
+    assert [(note.code, note.hint) for note in notes] == [("warming_up", "raise `warmup`")]
+    assert "10.0% slower" in notes[0].message
+
+
+def test_a_launch_that_ends_slower_than_it_began_is_slowing_down() -> None:
+    assert codes(notes_on([[10.0] * 30 + [11.0] * 20] * 3)) == ["slowing_down"]
+
+
+def test_a_rate_that_rises_is_warming_up() -> None:
+    assert codes(notes_on([[90.0] * 20 + [100.0] * 30] * 3, metric="throughput", unit="images/s")) == ["warming_up"]
+
+
+def test_a_trend_needs_most_launches_to_agree() -> None:
+    rising, flat = [11.0] * 20 + [10.0] * 30, [10.0] * 50
+    assert notes_on([rising, flat, flat, flat]) == ()
+    assert codes(notes_on([rising, rising, rising, rising, flat])) == ["warming_up"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_chance_alone_is_no_trend(seed: int) -> None:
+    assert "warming_up" not in codes(notes_on(measured(seed, sd=0.08, launches=1)))
+
+
+def test_without_a_timed_metric_nothing_is_judged() -> None:
+    accuracy = metric_of([[0.9]], metric="accuracy", unit="")
+    assert judge([accuracy], [launch(busy=1.0, throttled=(0, 5))], 2) == ()
+    assert judge([], [], 2) == ()
+
+
+def test_zero_and_enormous_samples_are_judged_without_a_warning() -> None:
+    assert codes(notes_on([[0.0] * 10] * 2)) == ["impossible"]
+    assert codes(notes_on([[-1.7e308, 1.7e308] * 5, [1.7e308] * 10])) == ["impossible", "noisy"]
+    assert math.isinf(within_launches(metric_of([[-1.0, 0.0, 1.0]])))
+
+
+def test_a_time_that_is_not_above_zero_takes_the_trust_away() -> None:
+    (note,) = notes_on([[2.0, 2.0, -123.0, 2.0, 2.0]] * 2)[:1]
+    assert (note.code, note.trust) == ("impossible", False)
+    assert "was -123 ms in 2 of 10 samples" in note.message
+
+
+def test_throttling_takes_the_trust_away() -> None:
+    notes = state_notes(launch(), launch(1, throttled=(3, 4)))
+    assert [(note.code, note.trust) for note in notes] == [("throttled", False)]
+    assert "1 of 2 launches" in notes[0].message
+
+
+def test_throttling_before_the_launch_is_no_concern_of_it() -> None:
+    assert state_notes(launch(throttled=(3, 3))) == ()
+
+
+def test_a_falling_frequency_is_told() -> None:
+    notes = state_notes(launch(frequency_mhz=(3000.0, 3000.0)), launch(1, frequency_mhz=(2000.0, 2400.0)))
+    assert [(note.code, note.trust) for note in notes] == [("frequency", True)]
+    assert "20%" in notes[0].message
+
+
+def test_a_rising_frequency_and_that_of_other_cpus_are_no_concern() -> None:
+    assert state_notes(launch(frequency_mhz=(2000.0,)), launch(1, frequency_mhz=(3000.0,))) == ()
+    pinned = (
+        launch(frequency_mhz=(3000.0, 2000.0), cpus=(1,)),
+        launch(1, frequency_mhz=(1000.0, 2000.0), cpus=(1,)),
+    )
+    assert state_notes(*pinned) == ()
+
+
+def clocked(
+    index: int,
+    spent_ms: dict[str, dict[int, int]],
+    *,
+    cpus: tuple[int, ...] | None = (4, 5),
+    wall_s: float = 1.0,
+    after_mhz: float = 2000.0,
+) -> Launch:
+    """A launch around which clock domains (`little` of CPUs 0 to 3, `big` of 4 and 5) spent so long at each kHz."""
+    since_boot = {domain: dict.fromkeys(spent, 7000) for domain, spent in spent_ms.items()}
+    now = {domain: {khz: 7000 + ms for khz, ms in spent.items()} for domain, spent in spent_ms.items()}
+    states = [
+        DeviceState(
+            time=time,
+            residency_ms=residency,
+            frequency_mhz=(after_mhz,) * 6,
+            domain_cpus={"little": (0, 1, 2, 3), "big": (4, 5)},
+        )
+        for time, residency in ((0.0, since_boot), (wall_s, now))
+    ]
+    return launch(index, wall_s=wall_s, cpus=cpus).model_copy(update={"before": states[0], "after": states[1]})
+
+
+def test_a_clock_that_falls_within_a_launch_is_told_though_it_has_recovered_at_its_end() -> None:
+    steady = clocked(0, {"big": {1_000_000: 0, 2_000_000: 1000}})
+    held_back = clocked(1, {"big": {1_000_000: 600, 2_000_000: 400}})
+    notes = state_notes(steady, held_back)
+    assert codes(notes) == ["frequency"]
+    assert "30%" in notes[0].message
+
+
+def test_what_cpus_do_between_launches_and_what_others_do_is_no_concern() -> None:
+    steady = clocked(0, {"big": {500_000: 0, 2_000_000: 1000}, "little": {1_000_000: 1000, 500_000: 0}})
+    idle_before = clocked(1, {"big": {500_000: 2000, 2_000_000: 1000}, "little": {1_000_000: 0, 500_000: 3000}})
+    assert state_notes(steady, idle_before) == ()
+
+
+def test_programs_that_are_not_pinned_are_judged_by_the_fastest_domain() -> None:
+    steady = clocked(0, {"big": {2_000_000: 1000, 1_000_000: 0}, "little": {1_000_000: 1000}}, cpus=None)
+    slower = clocked(1, {"big": {2_000_000: 0, 1_000_000: 1000}, "little": {1_000_000: 1000}}, cpus=None)
+    assert codes(state_notes(steady, slower)) == ["frequency"]
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        pytest.param(clocked(1, {}, after_mhz=1000.0), id="no residency"),
+        pytest.param(clocked(1, {"big": {2_000_000: -7000}}, after_mhz=1000.0), id="restarted meanwhile"),
+        pytest.param(clocked(1, {"big": {2_000_000: 10}}, after_mhz=1000.0), id="counts too little"),
+        pytest.param(clocked(1, {"little": {2_000_000: 1000}}, after_mhz=1000.0), id="not of its CPUs"),
+        pytest.param(clocked(1, {"big": {2_000_000: 50}}, wall_s=0.05, after_mhz=1000.0), id="too short"),
+    ],
+)
+def test_where_one_launch_tells_no_time_at_each_clock_all_go_by_the_clock_after_them(unknown: Launch) -> None:
+    notes = state_notes(clocked(0, {"big": {500_000: 1000}}), unknown)
+    assert codes(notes) == ["frequency"]
+    assert "50%" in notes[0].message
+
+
+def test_heat_is_told() -> None:
+    assert codes(state_notes(launch(temperature_c=60.0), launch(1, temperature_c=91.0))) == ["hot"]
+
+
+def test_other_programs_that_use_the_machine_take_the_trust_away() -> None:
+    notes = state_notes(launch(busy=0.9, cpu_s=1.0))
+    assert [(note.code, note.trust) for note in notes] == [("busy", False)]
+    assert "up to 40%" in notes[0].message
+
+
+def test_busy_is_judged_against_the_cpus_that_it_is_a_share_of() -> None:
+    """A runner on one of two CPUs that may be used, of a machine of four: nobody else used anything."""
+    alone, beside = (launch(busy=busy, cpu_s=1.0, of_cpus=4) for busy in (0.25, 0.5))
+    assert state_notes(alone) == ()
+    assert "up to 25%" in state_notes(beside)[0].message
+
+
+def test_the_runner_itself_does_not_count_as_busy() -> None:
+    assert state_notes(launch(busy=1.0, cpu_s=2.0)) == ()
+    assert state_notes(launch(busy=0.6, cpu_s=1.0)) == ()
+
+
+def test_one_busy_launch_of_three_is_told_but_believed() -> None:
+    notes = state_notes(launch(busy=0.5), launch(1, busy=0.9), launch(2, busy=0.5))
+    assert [(note.code, note.trust) for note in notes] == [("busy", True)]
+
+
+def test_short_launches_are_judged_together_because_cpu_time_comes_in_ticks() -> None:
+    def short(busy: float) -> Launch:
+        return launch(wall_s=0.02, cpu_s=0.02, busy=busy)
+
+    assert state_notes(short(1.0), short(0.5), short(0.5), short(0.5)) == ()
+    assert codes(state_notes(short(1.0), short(0.9))) == ["busy"]
+
+
+def test_what_a_device_does_not_tell_is_not_held_against_it() -> None:
+    blind = Launch(index=0, outcome=Outcome.OK, started=0.0, wall_s=1.0, cpu_s=1.0)
+    assert state_notes(blind, launch(cpu_s=None, busy=1.0), launch(busy=None)) == ()

@@ -1,0 +1,75 @@
+"""Energy is the harness's own number: it makes no success of a program that reported none, unless it was asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.analysis.results import conclude
+from harness.core.benchmark import Benchmark, Model, Origin
+from harness.core.build import Build
+from harness.core.device import Device
+from harness.core.measurement import Job, Measurement
+from harness.core.metric import Direction, Observation
+from harness.core.note import Note
+from harness.core.result import Launch, Outcome, Result
+
+ENERGY = Observation(type="RUN", metric="energy", unit="mJ", samples=(7.0,))
+LATENCY = Observation(type="NET", metric="latency", unit="ms", samples=(1.0,))
+UNTOLD = Note(code="energy_unavailable", message="energy is not known: it is plugged in")
+
+
+def concluded(metric: str, *said: Observation, notes: tuple[Note, ...] = ()) -> Result:
+    benchmark = Benchmark(
+        id=0,
+        model=Model(name="m", format="none"),
+        identifier="t",
+        metric=metric,
+        framework="generic",
+        energy=True,
+        origin=Origin(file=Path("spec.json")),
+        digest="0" * 64,
+    )
+    measurement = Measurement(
+        outcome=Outcome.OK,
+        launches=(Launch(index=0, outcome=Outcome.OK, started=0.0),),
+        observations=(said,),
+        notes=notes,
+        started=0.0,
+        finished=1.0,
+    )
+    job = Job(benchmark, Build(source="none", commit="none"), {})
+    return conclude(
+        job, Device(platform="host", identity="here", name="here"), measurement, run_type="benchmark", meta={}
+    )
+
+
+def test_energy_is_a_metric_that_is_better_low() -> None:
+    metric = concluded("delay", LATENCY, ENERGY).metric("RUN energy")
+    assert metric is not None
+    assert (metric.unit, metric.direction, metric.samples, metric.launches) == ("mJ", Direction.LOWER, (7.0,), (0,))
+
+
+def test_a_silent_program_fails_although_its_energy_is_known() -> None:
+    result = concluded("delay", ENERGY)
+    assert result.outcome is Outcome.FAILED
+    assert "reported no number" in (result.reason or "")
+
+
+def test_a_test_of_power_needs_nothing_else() -> None:
+    assert concluded("power", ENERGY).outcome is Outcome.OK
+
+
+def test_a_test_of_power_without_energy_fails_whatever_else_was_measured() -> None:
+    result = concluded("power", LATENCY, notes=(UNTOLD,))
+    assert result.outcome is Outcome.FAILED
+    assert result.reason == UNTOLD.message
+    assert UNTOLD not in result.notes, "it is said once"
+    assert result.metric("NET latency") is not None
+    assert concluded("power", LATENCY).reason == "no energy was measured"
+
+
+def test_another_test_goes_without() -> None:
+    result = concluded("delay", LATENCY, notes=(UNTOLD,))
+    assert result.outcome is Outcome.OK
+    assert result.metric("RUN energy") is None
+    assert "energy_unavailable" in [note.code for note in result.notes]

@@ -1,0 +1,143 @@
+"""Clones of every kind, and the remotes they came from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.builders.sources.git import GitSource
+from harness.builders.sources.git_program import complaint
+from harness.core.command import Command, Completed
+from harness.core.errors import EnvironmentProblem, UsageError
+from tests.builders.sources.repositories import GitRepository, clone_with_remote, subjects
+
+pytestmark = pytest.mark.slow
+
+
+def test_what_git_says_is_told_without_passwords() -> None:
+    said = "warning: x\nfatal: unable to access 'https://ada:s3cret@example.org/x.git/': it is not there\nhint: no\n"
+    completed = Completed(Command(("git",)), exit_code=128, stderr=said)
+    assert complaint(completed) == "fatal: unable to access 'https://example.org/x.git/': it is not there"
+
+
+def test_a_repository_that_grows_is_followed(tmp_path: Path, cache: Path) -> None:
+    remote, clone, source = clone_with_remote(tmp_path, cache)
+    assert source.resolve("origin/main").subject == "one"
+    clone.commit("local", {"local": "x"})
+    remote.commit("two")
+    remote.git("tag", "v2")
+    remote.git("branch", "only-there")
+    source.fetch()
+    assert source.resolve("main").subject == "local"
+    for name in ("origin/main", "v2", "only-there", "origin/main~0"):
+        assert source.resolve(name).subject == "two", name
+    assert subjects(source.between(source.resolve("origin/main~1"), source.resolve("origin/main"))) == ["two"]
+    remote.git("branch", "-D", "only-there")
+    source.fetch()
+    with pytest.raises(UsageError):
+        source.resolve("only-there")
+
+
+def test_what_was_fetched_is_known_to_the_next_who_asks(tmp_path: Path, cache: Path) -> None:
+    remote, clone, source = clone_with_remote(tmp_path, cache)
+    remote.commit("two")
+    source.fetch()
+    assert GitSource(clone.path, cache_dir=cache).resolve("origin/main").subject == "two"
+    remote.commit("three")
+    clone.git("fetch", "--quiet")
+    assert GitSource(clone.path, cache_dir=cache).resolve("origin/main").subject == "three"
+
+
+def test_a_remote_that_cannot_be_reached_loses_nothing(tmp_path: Path, cache: Path) -> None:
+    remote, _, source = clone_with_remote(tmp_path, cache)
+    remote.commit("two")
+    source.fetch()
+    remote.path.rename(tmp_path / "away")
+    with pytest.raises(EnvironmentProblem, match="cannot fetch from origin") as caught:
+        source.fetch()
+    assert "git ls-remote origin" in str(caught.value.hint)
+    assert source.resolve("origin/main").subject == "two"
+
+
+def test_a_password_in_a_remotes_address_is_not_shown(repository: GitRepository, source: GitSource) -> None:
+    repository.commit("one")
+    repository.git("remote", "add", "origin", "https://ada:s3cret@127.0.0.1:9/x.git")
+    with pytest.raises(EnvironmentProblem) as caught:
+        source.fetch()
+    assert "127.0.0.1:9" in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_shallow_clone_says_what_is_missing(tmp_path: Path, cache: Path) -> None:
+    remote = GitRepository(tmp_path / "remote")
+    one, _, three = remote.commit("one"), remote.commit("two"), remote.commit("three")
+    clone = remote.clone(tmp_path / "clone", "--depth=1")
+    source = GitSource(clone.path, cache_dir=cache)
+    commit = source.resolve("main")
+    assert commit.id == three
+    source.materialise(commit, tmp_path / "tree")
+    assert (tmp_path / "tree" / "file").read_text() == "three"
+    with pytest.raises(UsageError, match="has a commit") as unknown:
+        source.resolve(one)
+    _add_orphan(clone)
+    source.fetch()
+    orphan = source.resolve("orphan")
+    with pytest.raises(UsageError, match="cut off") as disordered:
+        source.between(orphan, commit)
+    assert "--unshallow" in str(unknown.value.hint)
+    assert "--unshallow" in str(disordered.value.hint)
+    clone.git("fetch", "--quiet", "--unshallow")
+    source.fetch()
+    assert subjects(source.between(source.resolve(one), source.resolve("main"))) == ["two", "three"]
+
+
+def _add_orphan(clone: GitRepository) -> None:
+    clone.git("checkout", "--quiet", "--orphan", "orphan")
+    clone.commit("orphan")
+    clone.git("checkout", "--quiet", "main")
+
+
+def test_a_partial_clone_is_refused(tmp_path: Path, cache: Path) -> None:
+    remote = GitRepository(tmp_path / "remote")
+    remote.git("config", "uploadpack.allowFilter", "true")
+    remote.commit("one")
+    clone = remote.clone(tmp_path / "clone", "--filter=blob:none", "--no-checkout")
+    with pytest.raises(UsageError, match="partial clone"):
+        GitSource(clone.path, cache_dir=cache)
+
+
+@pytest.mark.parametrize("kind", ["nothing", "folder", "inside"])
+def test_a_place_that_is_no_repository_is_told(tmp_path: Path, cache: Path, kind: str) -> None:
+    outer = GitRepository(tmp_path / "outer")
+    (outer.path / "inside").mkdir()
+    (tmp_path / "folder").mkdir()
+    place = {"nothing": tmp_path / "$nothing", "folder": tmp_path / "folder", "inside": outer.path / "inside"}[kind]
+    with pytest.raises(UsageError, match="no git repository"):
+        GitSource(place, cache_dir=cache)
+
+
+def test_a_repository_without_commits_has_none(source: GitSource) -> None:
+    with pytest.raises(UsageError, match="has a commit HEAD"):
+        source.resolve("HEAD")
+    with pytest.raises(UsageError, match="no main branch"):
+        source.main()
+
+
+def test_a_bare_repository_will_do(repository: GitRepository, cache: Path, tmp_path: Path) -> None:
+    one = repository.commit("one")
+    bare = repository.clone(tmp_path / "bare.git", "--bare")
+    assert GitSource(bare.path, cache_dir=cache).resolve("main").id == one
+
+
+def test_locks_that_a_killed_git_left_do_not_stop_the_next(
+    repository: GitRepository, source: GitSource, cache: Path
+) -> None:
+    repository.commit("one")
+    source.resolve("main")
+    (mirror,) = cache.glob("sources/*/mirror.git")
+    for lock in ("HEAD.lock", "packed-refs.lock", "refs/heads/main.lock"):
+        (mirror / lock).touch()
+    two = repository.commit("two")
+    source.fetch()
+    assert source.resolve("main").id == two

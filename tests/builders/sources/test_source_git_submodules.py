@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from harness.builders.sources.git import GitSource
+from harness.builders.sources.git_submodules import Tree, Wanted, absolute_url, bring_submodules
+from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
+from tests.builders.sources.repositories import GitRepository
+
+pytestmark = pytest.mark.slow  # four repositories for each test
+
+
+class Nested:
+    """A clone of a repository with a submodule that has one itself: `parts/outer/inner`; and one more: `extra`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.inner, self.outer, self.extra, self.top = (
+            GitRepository(folder / name) for name in ("inner", "outer", "extra", "top")
+        )
+        self.inner.commit("inner", {"inner.c": "inner"})
+        self._add(self.outer, "../inner", "inner")
+        self.extra.commit("extra", {"extra.c": "extra"})
+        self._add(self.top, "../outer", "parts/outer")
+        self._add(self.top, str(self.extra.path), "extra")
+        self.user = GitRepository(folder / "user", made=True)
+        self.top.git("clone", "--quiet", "--recurse-submodules", str(self.top.path), str(self.user.path))
+
+    def _add(self, repository: GitRepository, url: str, path: str) -> None:
+        if url.startswith(".."):
+            repository.git("config", "remote.origin.url", str(repository.path))
+        repository.git("submodule", "--quiet", "add", "--", url, path)
+        repository.commit(f"add {path}")
+
+
+@pytest.fixture
+def nested(tmp_path: Path) -> Nested:
+    return Nested(tmp_path)
+
+
+def test_submodules_are_brought_with_theirs(nested: Nested, cache: Path, tmp_path: Path) -> None:
+    before = nested.user.state()
+    source = GitSource(nested.user.path, cache_dir=cache)
+    source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+    assert (tmp_path / "tree" / "parts" / "outer" / "inner" / "inner.c").read_text() == "inner"
+    assert (tmp_path / "tree" / "extra" / "extra.c").read_text() == "extra"
+    tree = GitRepository(tmp_path / "tree", made=True)
+    assert tree.git("status", "--porcelain") == ""
+    assert "-" not in {line[0] for line in tree.git("submodule", "status").splitlines()}
+    assert nested.user.state() == before
+
+
+def test_the_second_tree_needs_nobody(nested: Nested, cache: Path, tmp_path: Path) -> None:
+    source = GitSource(nested.user.path, cache_dir=cache)
+    source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+    for part in (nested.inner, nested.outer, nested.extra):
+        part.path.rename(tmp_path / f"away-{part.path.name}")
+    (nested.user.path / ".git" / "modules").rename(tmp_path / "away-modules")
+    source.materialise(source.resolve("HEAD"), tmp_path / "again")
+    assert (tmp_path / "again" / "parts" / "outer" / "inner" / "inner.c").exists()
+
+
+def test_what_the_clone_already_has_is_not_asked_of_the_network(nested: Nested, cache: Path, tmp_path: Path) -> None:
+    for part in (nested.inner, nested.outer, nested.extra):
+        part.path.rename(tmp_path / f"away-{part.path.name}")
+    source = GitSource(nested.user.path, cache_dir=cache)
+    source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+    assert (tmp_path / "tree" / "parts" / "outer" / "inner" / "inner.c").exists()
+
+
+def test_what_the_clone_does_not_have_is_fetched(nested: Nested, cache: Path, tmp_path: Path) -> None:
+    nested.user.git("submodule", "--quiet", "deinit", "--all", "--force")
+    source = GitSource(nested.user.path, cache_dir=cache)
+    source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+    newer = nested.extra.commit("newer", {"extra.c": "newer"})
+    nested.top.git("-C", "extra", "pull", "--quiet")
+    nested.top.commit("move extra", {"file": "x"})
+    nested.top.git("add", "extra")
+    nested.top.commit("moved extra", {"file": "y"})
+    source.fetch()
+    source.materialise(source.resolve("origin/main"), tmp_path / "newer")
+    assert (tmp_path / "newer" / "extra" / "extra.c").read_text() == "newer"
+    assert GitRepository(tmp_path / "newer" / "extra", made=True).git("rev-parse", "HEAD") == newer
+
+
+@pytest.mark.parametrize(
+    ("chosen", "there"),
+    [
+        ([], set()),
+        (["extra"], {"extra"}),
+        (["parts/outer"], {"outer", "inner"}),
+        (["parts/outer/inner"], {"outer", "inner"}),
+    ],
+)
+def test_some_submodules_can_be_chosen(
+    nested: Nested, cache: Path, tmp_path: Path, chosen: list[str], there: set[str]
+) -> None:
+    source = GitSource(nested.user.path, cache_dir=cache, submodules=chosen)
+    source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+    files = {"extra": "extra/extra.c", "outer": "parts/outer/.gitmodules", "inner": "parts/outer/inner/inner.c"}
+    assert {name for name, file in files.items() if (tmp_path / "tree" / file).exists()} == there
+    assert source.choices == {"submodules": " ".join(chosen)}
+
+
+def _unreachable(nested: Nested) -> str:
+    """Pin a commit of `inner` that nobody has."""
+    lost = "1" * 40
+    nested.outer.git("update-index", "--cacheinfo", f"160000,{lost},inner")
+    nested.outer.git("commit", "--quiet", "-m", "pin what nobody has")
+    nested.top.git("-C", "parts/outer", "pull", "--quiet", "--no-recurse-submodules")
+    nested.top.git("commit", "--quiet", "-am", "follow")
+    nested.user.git("pull", "--quiet", "--no-recurse-submodules")
+    return lost
+
+
+def test_a_pin_that_cannot_be_had_is_named(nested: Nested, cache: Path, tmp_path: Path) -> None:
+    lost = _unreachable(nested)
+    source = GitSource(nested.user.path, cache_dir=cache)
+    with pytest.raises(BuildFailed, match=f"submodule parts/outer/inner, pinned to {lost}") as caught:
+        source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+    assert str(nested.inner.path) in str(caught.value)
+    assert caught.value.hint
+    assert not (tmp_path / "tree").exists()
+    source.materialise(source.resolve("HEAD~1"), tmp_path / "tree")
+
+
+def test_a_network_that_is_away_is_not_the_fault_of_the_commit(
+    repository: GitRepository, source: GitSource, tmp_path: Path
+) -> None:
+    _submodule_of(repository, "lib", "\tpath = lib\n\turl = http://127.0.0.1:9/lib\n")
+    with pytest.raises(EnvironmentProblem, match=r"submodule lib, pinned to 1+, cannot be had from http") as caught:
+        source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+    assert not isinstance(caught.value, BuildFailed)
+    assert not (tmp_path / "tree").exists()
+
+
+def test_another_pin_can_be_given(nested: Nested, cache: Path, tmp_path: Path) -> None:
+    _unreachable(nested)
+    pin = nested.inner.git("rev-parse", "HEAD")
+    source = GitSource(nested.user.path, cache_dir=cache, pins={"parts/outer/inner": pin})
+    source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+    assert (tmp_path / "tree" / "parts" / "outer" / "inner" / "inner.c").read_text() == "inner"
+    assert source.choices == {"pin of parts/outer/inner": pin}
+
+
+def test_a_pin_that_could_move_is_refused(nested: Nested, cache: Path) -> None:
+    with pytest.raises(UsageError, match="not a full hash"):
+        GitSource(nested.user.path, cache_dir=cache, pins={"extra": "main"})
+
+
+def _submodule_of(repository: GitRepository, path: str, settings: str) -> None:
+    repository.commit("one", {".gitmodules": f'[submodule "{path}"]\n{settings}'})
+    repository.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},{path}")
+    repository.git("commit", "--quiet", "-m", "pin")
+
+
+def test_a_submodule_that_is_described_nowhere_is_told(
+    repository: GitRepository, source: GitSource, tmp_path: Path
+) -> None:
+    _submodule_of(repository, "lib", "\tpath = elsewhere\n\turl = ../lib\n")
+    with pytest.raises(BuildFailed, match=r"submodule lib is pinned to 1+, but `.gitmodules`"):
+        source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+
+
+@pytest.mark.parametrize("url", ["--upload-pack=touch MARKER", "ext::touch% MARKER"])
+def test_an_address_that_would_run_a_program_is_refused(
+    repository: GitRepository, source: GitSource, tmp_path: Path, url: str
+) -> None:
+    marker = tmp_path / "marker"
+    _submodule_of(repository, "lib", f"\tpath = lib\n\turl = {url.replace('MARKER', str(marker))}\n")
+    with pytest.raises(BuildFailed, match="submodule lib"):
+        source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+    assert not marker.exists()
+
+
+def test_a_remote_repository_cannot_reach_for_files_of_this_host(
+    repository: GitRepository, source: GitSource, tmp_path: Path
+) -> None:
+    secret = GitRepository(tmp_path / "secret")
+    pin = secret.commit("secret", {"key": "x"})
+    repository.commit("one", {".gitmodules": f'[submodule "lib"]\n\tpath = lib\n\turl = {secret.path}\n'})
+    repository.git("update-index", "--add", "--cacheinfo", f"160000,{pin},lib")
+    repository.git("commit", "--quiet", "-m", "pin")
+    repository.git("remote", "add", "origin", "https://example.org/x.git")
+    with pytest.raises(BuildFailed, match="transport 'file' not allowed"):
+        source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+    repository.git("remote", "set-url", "origin", str(tmp_path / "local"))
+    source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+    assert (tmp_path / "tree" / "lib" / "key").exists()
+
+
+def test_a_name_does_not_lead_out_of_the_modules_folder(
+    repository: GitRepository, source: GitSource, tmp_path: Path
+) -> None:
+    pin = GitRepository(tmp_path / "part").commit("part")
+    repository.commit("one", {".gitmodules": '[submodule "../../part"]\n\tpath = lib\n\turl = ../part\n'})
+    repository.git("update-index", "--add", "--cacheinfo", f"160000,{pin},lib")
+    repository.git("commit", "--quiet", "-m", "pin")
+    with pytest.raises(BuildFailed, match="submodule lib leads out"):
+        source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+
+
+def test_a_link_in_place_of_a_folder_is_not_followed(repository: GitRepository, cache: Path, tmp_path: Path) -> None:
+    _submodule_of(repository, "lib", "\tpath = lib\n\turl = ../lib\n")
+    (tmp_path / "elsewhere").mkdir()
+    (repository.path / "lib").symlink_to(tmp_path / "elsewhere")
+    tree = Tree(repository.path, PurePosixPath(), str(repository.path), tmp_path / "modules")
+    with pytest.raises(BuildFailed, match="submodule lib leads out"):
+        bring_submodules(tree, Wanted(None, {}), cache)
+
+
+@pytest.mark.parametrize(
+    ("url", "base", "absolute"),
+    [
+        ("https://example.org/a.git", "/src/top", "https://example.org/a.git"),
+        ("../a.git", "https://example.org/group/top.git", "https://example.org/group/a.git"),
+        ("../../other/a", "https://example.org/group/top/", "https://example.org/other/a"),
+        ("./a", "https://example.org/top", "https://example.org/top/a"),
+        ("../a", "git@example.org:top", "git@example.org:a"),
+        ("../a", "git@example.org:group/top", "git@example.org:group/a"),
+        ("../a/", "/src/top", "/src/a"),
+    ],
+)
+def test_relative_addresses_are_understood_as_git_does(url: str, base: str, absolute: str) -> None:
+    assert absolute_url(url, base) == absolute

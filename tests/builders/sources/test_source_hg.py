@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.builders.sources import Branching, open_source
+from harness.builders.sources.hg import HgSource
+from harness.core.commit import Commit
+from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
+from tests.builders.sources.repositories import FIRST_SECOND, HgRepository, require
+
+pytestmark = pytest.mark.slow  # Mercurial starts slowly
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> HgRepository:
+    require("hg")
+    return HgRepository(tmp_path / "user")
+
+
+@pytest.fixture
+def hg_source(user: HgRepository, cache: Path) -> HgSource:
+    return HgSource(user.path, cache_dir=cache)
+
+
+def test_a_changeset_is_described(user: HgRepository, hg_source: HgSource) -> None:
+    node = user.commit('Größer, "schöner"\n\nand why')
+    assert hg_source.resolve(".") == Commit(
+        source=f"hg:{user.path}", id=node, time=FIRST_SECOND + 60, author="Ada", subject='Größer, "schöner"'
+    )
+
+
+def test_every_way_to_name_a_changeset(user: HgRepository, hg_source: HgSource) -> None:
+    one, two = user.commit("one"), user.commit("two")
+    user.hg("bookmark", "-r", one, "topic/x")
+    user.hg("tag", "--local", "-r", one, "light")
+    for name in (one, one[:9], one.upper(), "topic/x", "light", ".~1", "HEAD^", "default~1"):
+        assert hg_source.resolve(name).id == one, name
+    for name in (two, ".", "HEAD", "default"):
+        assert hg_source.resolve(name).id == two, name
+
+
+@pytest.mark.parametrize("name", ["default~9", "0" * 40, "deadbee", "defualt", "0", "tip", "topic"])
+def test_an_unknown_name_is_told(user: HgRepository, hg_source: HgSource, name: str) -> None:
+    user.commit("one")
+    with pytest.raises(UsageError, match="has no changeset") as caught:
+        hg_source.resolve(name)
+    assert caught.value.hint
+    if name == "defualt":
+        assert "default" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "name", ["--config=alias.log=!touch {0}", "-rf", "all()", "a::b", "branch(default)", "'x'", "a or b"]
+)
+def test_options_and_expressions_are_refused(
+    user: HgRepository, hg_source: HgSource, tmp_path: Path, name: str
+) -> None:
+    user.commit("one")
+    marker = tmp_path / "marker"
+    with pytest.raises(UsageError):
+        hg_source.resolve(name.format(marker))
+    assert not marker.exists()
+
+
+def test_an_ambiguous_abbreviation_is_told_with_its_candidates(user: HgRepository, hg_source: HgSource) -> None:
+    changesets = "".join(
+        f"# HG changeset patch\n# User A <a@b>\n# Date {FIRST_SECOND + n} 0\nx\n\n"
+        f"diff --git a/f{n} b/f{n}\nnew file mode 100644\n--- /dev/null\n+++ b/f{n}\n@@ -0,0 +1,1 @@\n+{n}\n"
+        for n in range(700)
+    )
+    patch = user.path.parent / "many.patch"
+    patch.write_text(changesets)
+    user.hg("import", "--quiet", "--bypass", str(patch))
+    seen: dict[str, str] = {}
+    nodes = user.hg("log", "-T", "{node}\n").split()
+    one, other = next((node, seen[node[:4]]) for node in nodes if seen.setdefault(node[:4], node) != node)
+    with pytest.raises(UsageError, match="could be") as caught:
+        hg_source.resolve(one[:4])
+    assert one[:12] in str(caught.value.hint)
+    assert other[:12] in str(caught.value.hint)
+
+
+def test_changesets_between_include_the_newest_and_come_oldest_first(user: HgRepository, hg_source: HgSource) -> None:
+    one, two = user.commit("one"), user.commit("two")
+    user.hg("update", "-q", one)
+    user.commit("side", {"side": "x"})
+    user.hg("merge", "-q", two)
+    user.commit("merge", {"m": "x"})
+    newest = hg_source.resolve(".")
+    between = hg_source.between(hg_source.resolve(one), newest)
+    assert [commit.subject for commit in between] == ["two", "side", "merge"]
+    assert between[-1] == newest
+    assert hg_source.between(newest, newest) == ()
+    with pytest.raises(UsageError, match="is not before"):
+        hg_source.between(newest, hg_source.resolve(one))
+
+
+def test_where_lines_of_development_parted(user: HgRepository, hg_source: HgSource) -> None:
+    one = user.commit("one")
+    user.commit("two")
+    user.hg("update", "-q", one)
+    user.hg("branch", "-q", "topic")
+    user.commit("on topic")
+    topic = hg_source.resolve("topic")
+    assert hg_source.main().subject == "two"
+    assert hg_source.merge_base(hg_source.main(), topic).id == one
+
+
+def test_nothing_of_the_users_is_changed_and_growth_is_followed(
+    user: HgRepository, cache: Path, tmp_path: Path
+) -> None:
+    user.commit("one", {"kept": "1", "gone": "1"})
+    user.hg("clone", "-q", str(user.path), str(tmp_path / "clone"))
+    clone = HgRepository(tmp_path / "clone")
+    user.commit("two", {"kept": "2"})
+    (clone.path / "kept").write_text("dirty")
+    (clone.path / "gone").unlink()
+    (clone.path / "untracked").write_text("x")
+    before = clone.state()
+    source = HgSource(clone.path, cache_dir=cache)
+    assert source.resolve("default").subject == "one"
+    source.fetch()
+    assert source.resolve("default").subject == "two"
+    assert source.resolve(".").subject == "one"
+    source.materialise(source.resolve("."), tmp_path / "tree")
+    assert clone.state() == before
+    assert (tmp_path / "tree" / "kept").read_text() == "1"
+    assert (tmp_path / "tree" / "gone").exists()
+
+
+def test_a_remote_that_cannot_be_reached_loses_nothing(user: HgRepository, cache: Path, tmp_path: Path) -> None:
+    user.commit("one")
+    user.hg("clone", "-q", str(user.path), str(tmp_path / "clone"))
+    source = HgSource(tmp_path / "clone", cache_dir=cache)
+    user.commit("two")
+    source.fetch()
+    user.path.rename(tmp_path / "away")
+    with pytest.raises(EnvironmentProblem, match="cannot fetch from default"):
+        source.fetch()
+    assert source.resolve("default").subject == "two"
+
+
+def test_a_password_in_a_remotes_address_is_not_shown(user: HgRepository, hg_source: HgSource) -> None:
+    user.commit("one")
+    (user.path / ".hg" / "hgrc").write_text("[paths]\ndefault = ftp://ada:s3cret@127.0.0.1/x\n")
+    with pytest.raises(EnvironmentProblem, match=r"ftp://127\.0\.0\.1/x not found") as caught:
+        hg_source.fetch()
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_tree_is_a_repository_at_that_changeset(user: HgRepository, hg_source: HgSource, tmp_path: Path) -> None:
+    one = user.commit("one")
+    user.commit("two")
+    hg_source.materialise(hg_source.resolve(one), tmp_path / "tree")
+    tree = HgRepository(tmp_path / "tree")
+    assert (tree.path / "file").read_text() == "one"
+    assert tree.node(".") == one
+    assert tree.hg("status") == ""
+
+
+def test_subrepositories_come_from_beside_the_users_own(
+    user: HgRepository, hg_source: HgSource, tmp_path: Path
+) -> None:
+    part = HgRepository(user.path / "part")
+    part.commit("part", {"part.c": "x"})
+    user.commit("one", {".hgsub": "part = part\n"})
+    hg_source.materialise(hg_source.resolve("."), tmp_path / "tree")
+    assert (tmp_path / "tree" / "part" / "part.c").read_text() == "x"
+    shutil.rmtree(part.path)
+    with pytest.raises(BuildFailed, match="part"):
+        hg_source.materialise(hg_source.resolve("."), tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_pull_that_was_killed_is_repaired(user: HgRepository, hg_source: HgSource, cache: Path) -> None:
+    user.commit("one")
+    hg_source.resolve(".")
+    (mirror,) = cache.glob("sources/*/mirror")
+    (mirror / ".hg" / "store" / "journal").write_text("")
+    two = user.commit("two")
+    hg_source.fetch()
+    assert hg_source.resolve(".").id == two
+
+
+def test_two_processes_use_one_mirror_at_once(user: HgRepository, cache: Path, tmp_path: Path) -> None:
+    user.commit("one")
+    program = (
+        "import sys; from pathlib import Path; from harness.builders.sources.hg import HgSource\n"
+        "source = HgSource(Path(sys.argv[1]), cache_dir=Path(sys.argv[2]))\n"
+        "source.materialise(source.resolve('default'), Path(sys.argv[3]))"
+    )
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(user.path), str(cache), str(tmp_path / side)],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for side in ("left", "right")
+    ]
+    for child in children:
+        _, said = child.communicate(timeout=120)
+        assert child.returncode == 0, said
+    assert (tmp_path / "left" / "file").read_text() == (tmp_path / "right" / "file").read_text() == "one"
+
+
+def test_a_place_that_is_no_repository_is_told(tmp_path: Path, cache: Path) -> None:
+    with pytest.raises(UsageError, match="no hg repository"):
+        open_source("hg", str(tmp_path), cache_dir=cache)
+
+
+def test_hg_that_is_not_installed_is_told(
+    user: HgRepository, hg_source: HgSource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    user.commit("one")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EnvironmentProblem, match="not installed"):
+        hg_source.resolve("default")
+
+
+def test_hg_branches(user: HgRepository, cache: Path) -> None:
+    assert isinstance(open_source("hg", str(user.path), cache_dir=cache), Branching)
+
+
+def test_not_even_a_cache_is_written_in_the_users_repository(user: HgRepository, hg_source: HgSource) -> None:
+    one = user.commit("one")
+    user.hg("tag", "--local", "-r", one, "light")
+    user.hg("tag", "-r", one, "heavy")
+    shutil.rmtree(user.path / ".hg" / "cache", ignore_errors=True)
+    before = sorted(file for file in user.path.rglob("*"))
+    hg_source.fetch()
+    for name in ("light", "heavy", ".", one[:9]):
+        hg_source.resolve(name)
+    assert sorted(file for file in user.path.rglob("*")) == before

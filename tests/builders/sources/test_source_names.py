@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.builders.sources.names import Name, parse_name
+from harness.core.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("main", Name("main")),
+        ("origin/release/1.4", Name("origin/release/1.4")),
+        ("HEAD~1", Name("HEAD", ("~1",))),
+        ("v1.0^2~3^", Name("v1.0", ("^2", "~3", "^"))),
+        ("fix-#12_größe", Name("fix-#12_größe")),
+        ("1.4.1+cpu", Name("1.4.1+cpu")),
+    ],
+)
+def test_names_are_taken_apart(text: str, name: Name) -> None:
+    assert parse_name(text) == name
+    assert str(name) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "-rf",
+        "--upload-pack=touch /tmp/x",
+        "--upload-pack=x",
+        "-",
+        "~1",
+        "^main",
+        "a..b",
+        "a...b",
+        "main@{1}",
+        "main^{tree}",
+        ":/fix",
+        "HEAD:file",
+        "a b",
+        "a\tb",
+        "a\nb",
+        "a\0b",
+        "a\x7f",
+        "a\u00a0b",
+        "a~1\n",
+        "a~\u0663",
+        "a\u202eb",
+        "a\udc80",
+        'a"b',
+        "all()" + "'",
+        "$(x)",
+        "`x`",
+        "x" * 300,
+    ],
+)
+def test_what_could_be_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_name(text)
+    assert caught.value.hint
+
+
+@given(st.text())
+def test_what_is_accepted_is_never_an_option_and_holds_no_blank(text: str) -> None:
+    try:
+        name = parse_name(text)
+    except UsageError:
+        return
+    assert str(name) == text
+    assert not name.base.startswith("-")
+    assert not set(name.base) & set(string.whitespace + "~^:?*[\\\"'$`{}\0")
+    assert ".." not in name.base
+
+
+@pytest.mark.parametrize(
+    ("text", "is_hash", "is_full"), [("abc", False, False), ("abcd", True, False), ("A" * 40, True, True)]
+)
+def test_hashes_are_recognised(text: str, is_hash: bool, is_full: bool) -> None:
+    assert (parse_name(text).is_hash, parse_name(text).is_full_hash) == (is_hash, is_full)

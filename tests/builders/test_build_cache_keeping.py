@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.builders.cache import BuildCache
+from harness.builders.digests import of_texts
+from harness.builders.locks import try_lock
+from harness.builders.records import BuildKey, same_runner
+from harness.builders.workdirs import Workshop
+from harness.core.build import Build
+from harness.core.errors import BuildFailed, EnvironmentProblem
+from harness.testing.progress import RecordedProgress
+from tests.builders.recipe_parts import key_of, writes
+
+
+class Calendar:
+    """A clock that tests move."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+@pytest.fixture
+def progress() -> RecordedProgress:
+    return RecordedProgress()
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> BuildCache:
+    return BuildCache(tmp_path / "cache", clock=Calendar())
+
+
+def fails(workshop: Workshop) -> None:
+    raise BuildFailed("no such luck", hint="try another day")
+
+
+def must_not_run(workshop: Workshop) -> None:
+    raise AssertionError("made again")
+
+
+def fill(folder: Path, clock: Calendar, *commits: str, size: int = 1000) -> None:
+    with BuildCache(folder, clock=clock) as cache:
+        for commit in commits:
+            cache.get_or_build(key_of(commit), writes(commit, size), progress=RecordedProgress())
+
+
+def kept(folder: Path) -> list[str]:
+    return [entry.record.build.commit for entry in BuildCache(folder).entries()]
+
+
+# --- once --------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_there_is_not_made_again(cache: BuildCache, tmp_path: Path, progress: RecordedProgress) -> None:
+    build = cache.get_or_build(key_of("c1"), writes("1"), progress=progress, flags={"a": "b"}, commit_time=3)
+    assert cache.get_or_build(key_of("c1"), must_not_run, progress=progress) == build
+    another = BuildCache(tmp_path / "cache")
+    assert another.get_or_build(key_of("c1"), must_not_run, progress=progress) == build
+    assert (build.commit_time, build.flags["a"], build.digest) == (3, "b", key_of("c1").digest)
+
+
+@pytest.mark.parametrize("part", [name for name in BuildKey.model_fields if name != "options"])
+def test_every_part_of_the_key_makes_another_build(part: str) -> None:
+    assert key_of("c1").model_copy(update={part: "another"}).digest != key_of("c1").digest
+    assert key_of("c1").model_copy(update={"options": {"x": "y"}}).digest != key_of("c1").digest
+
+
+@given(st.dictionaries(st.text(), st.text()), st.dictionaries(st.text(), st.text()))
+def test_equal_digests_mean_equal_texts(one: dict[str, str], other: dict[str, str]) -> None:
+    assert (of_texts(one) == of_texts(other)) == (one == other)
+
+
+def test_a_damaged_build_is_noticed_and_made_again(tmp_path: Path, progress: RecordedProgress) -> None:
+    with BuildCache(tmp_path) as cache:
+        program = cache.get_or_build(key_of("c1"), writes("1"), progress=progress).programs["program"]
+    program.write_text("something else")
+    with BuildCache(tmp_path) as cache:
+        again = cache.get_or_build(key_of("c1"), writes("1"), progress=progress)
+    assert again.programs["program"].read_text() == "#!/bin/sh\necho 1\n"
+    assert any("is damaged; building again" in line for line in progress.lines)
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"key": 1}'])
+def test_a_build_whose_record_cannot_be_read_is_made_again(
+    tmp_path: Path, progress: RecordedProgress, damage: str
+) -> None:
+    with BuildCache(tmp_path) as cache:
+        build = cache.get_or_build(key_of("c1"), writes("1"), progress=progress)
+    (build.programs["program"].parent.parent / "build.json").write_text(damage)
+    assert kept(tmp_path) == []
+    with BuildCache(tmp_path) as cache:
+        assert cache.get_or_build(key_of("c1"), writes("1"), progress=progress) == build
+
+
+def test_a_cache_can_be_moved(tmp_path: Path, progress: RecordedProgress) -> None:
+    with BuildCache(tmp_path / "here") as cache:
+        cache.get_or_build(key_of("c1"), writes("1"), progress=progress)
+    (tmp_path / "here").rename(tmp_path / "there")
+    build = BuildCache(tmp_path / "there").get_or_build(key_of("c1"), must_not_run, progress=progress)
+    assert build.programs["program"].read_text() == "#!/bin/sh\necho 1\n"
+
+
+def test_the_paths_of_two_builds_are_equally_long(cache: BuildCache, progress: RecordedProgress) -> None:
+    one = cache.get_or_build(key_of("c1"), writes("1"), progress=progress)
+    other = cache.get_or_build(key_of("a" * 40), writes("22"), progress=progress)
+    assert len(str(one.programs["program"])) == len(str(other.programs["program"]))
+
+
+def test_a_record_tells_everything(cache: BuildCache, progress: RecordedProgress) -> None:
+    build = cache.get_or_build(key_of("c1"), writes("1"), progress=progress)
+    record = json.loads((build.programs["program"].parent.parent / "build.json").read_text())
+    assert record["key"] == key_of("c1").model_dump()
+    assert record["build"]["programs"] == {"program": "programs/program"}
+    assert record["size_bytes"] == build.programs["program"].stat().st_size
+    assert record["seconds"] >= 0
+
+
+# --- the same runner ---------------------------------------------------------------------------------------------
+
+
+def test_commits_that_make_the_same_bytes_have_the_same_runner(cache: BuildCache, progress: RecordedProgress) -> None:
+    one, same, other = (
+        cache.get_or_build(key_of(commit), writes(content), progress=progress)
+        for commit, content in (("c1", "x"), ("c2", "x"), ("c3", "y"))
+    )
+    assert same_runner(one, same)
+    assert not same_runner(one, other)
+
+
+def test_a_library_beside_the_runner_makes_another_runner(cache: BuildCache, progress: RecordedProgress) -> None:
+    def with_library(content: str) -> Build:
+        def make(workshop: Workshop) -> None:
+            writes("x")(workshop)
+            (workshop.programs / "lib").mkdir()
+            (workshop.programs / "lib/libx.so").write_text(content)
+
+        return cache.get_or_build(key_of(content), make, progress=progress)
+
+    assert not same_runner(with_library("1"), with_library("2"))
+
+
+def test_builds_that_nobody_identified_are_not_the_same() -> None:
+    assert not same_runner(Build(source="a", commit="b"), Build(source="a", commit="b"))
+
+
+# --- failures ----------------------------------------------------------------------------------------------------
+
+
+def test_a_failure_is_remembered_for_one_run(cache: BuildCache, tmp_path: Path, progress: RecordedProgress) -> None:
+    with pytest.raises(BuildFailed, match="no such luck"):
+        cache.get_or_build(key_of("c1"), fails, progress=progress)
+    with pytest.raises(BuildFailed, match="no such luck") as caught:
+        cache.get_or_build(key_of("c1"), must_not_run, progress=progress)
+    assert caught.value.hint == "try another day"
+    assert BuildCache(tmp_path / "cache").get_or_build(key_of("c1"), writes("1"), progress=progress).commit == "c1"
+
+
+def test_what_failed_can_be_forced(cache: BuildCache, progress: RecordedProgress) -> None:
+    with pytest.raises(BuildFailed):
+        cache.get_or_build(key_of("c1"), fails, progress=progress)
+    assert cache.get_or_build(key_of("c1"), writes("1"), progress=progress, force=True).commit == "c1"
+
+
+def test_one_failure_does_not_hinder_another_commit(cache: BuildCache, progress: RecordedProgress) -> None:
+    with pytest.raises(BuildFailed):
+        cache.get_or_build(key_of("c1"), fails, progress=progress)
+    assert cache.get_or_build(key_of("c2"), writes("2"), progress=progress).commit == "c2"
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, progress: RecordedProgress) -> None:
+    (tmp_path / "cache").write_text("a file where a folder should be")
+    with pytest.raises(EnvironmentProblem, match="cannot be kept in") as caught:
+        BuildCache(tmp_path / "cache").get_or_build(key_of("c1"), writes("1"), progress=progress)
+    assert "--cache_dir" in (caught.value.hint or "")
+    assert not isinstance(caught.value, BuildFailed), "it says nothing about the commit"
+
+
+def test_what_network_or_disk_spoiled_is_tried_again(cache: BuildCache, progress: RecordedProgress) -> None:
+    def spoiled(workshop: Workshop) -> None:
+        raise EnvironmentProblem("no network")
+
+    with pytest.raises(EnvironmentProblem, match="no network"):
+        cache.get_or_build(key_of("c1"), spoiled, progress=progress)
+    assert cache.get_or_build(key_of("c1"), writes("1"), progress=progress).commit == "c1"
+
+
+# --- making room -------------------------------------------------------------------------------------------------
+
+
+def test_what_was_not_used_for_longest_goes_first(tmp_path: Path, progress: RecordedProgress) -> None:
+    clock = Calendar()
+    fill(tmp_path, clock, "c1", "c2", "c3")
+    with BuildCache(tmp_path, clock=clock) as cache:
+        cache.get_or_build(key_of("c1"), must_not_run, progress=progress)  # used again
+    assert kept(tmp_path) == ["c2", "c3", "c1"]
+    removed = BuildCache(tmp_path).prune(limit_bytes=2500)
+    assert [entry.record.build.commit for entry in removed] == ["c2"]
+    assert kept(tmp_path) == ["c3", "c1"]
+
+
+def test_a_new_build_makes_old_ones_go(tmp_path: Path, progress: RecordedProgress) -> None:
+    clock = Calendar()
+    fill(tmp_path, clock, "c1", "c2")
+    with BuildCache(tmp_path, limit_bytes=2500, clock=clock) as cache:
+        cache.get_or_build(key_of("c3"), writes("c3", 1000), progress=progress)
+    assert kept(tmp_path) == ["c2", "c3"]
+
+
+def test_a_build_that_is_larger_than_the_limit_can_be_used_until_the_end(
+    tmp_path: Path, progress: RecordedProgress
+) -> None:
+    with BuildCache(tmp_path, limit_bytes=10) as cache:
+        build = cache.get_or_build(key_of("c1"), writes("c1", 1000), progress=progress)
+        assert build.programs["program"].exists()
+
+
+def test_what_is_in_use_stays(tmp_path: Path, progress: RecordedProgress) -> None:
+    clock = Calendar()
+    fill(tmp_path, clock, "c1", "c2")
+    with BuildCache(tmp_path, clock=clock) as user:
+        user.get_or_build(key_of("c1"), must_not_run, progress=progress)
+        assert [entry.record.build.commit for entry in user.prune(limit_bytes=0)] == ["c2"]
+        assert BuildCache(tmp_path).prune(limit_bytes=0) == []
+    assert len(BuildCache(tmp_path).prune(limit_bytes=0)) == 1
+    assert kept(tmp_path) == []
+
+
+def test_two_caches_can_use_one_build(tmp_path: Path, progress: RecordedProgress) -> None:
+    fill(tmp_path, Calendar(), "c1")
+    with BuildCache(tmp_path) as one, BuildCache(tmp_path) as other:
+        one.get_or_build(key_of("c1"), must_not_run, progress=progress)
+        other.get_or_build(key_of("c1"), must_not_run, progress=progress)
+        one.close()
+        assert BuildCache(tmp_path).prune(limit_bytes=0) == []
+
+
+def test_what_was_not_used_for_some_time_goes(tmp_path: Path) -> None:
+    clock = Calendar()
+    fill(tmp_path, clock, "old")
+    clock.now += 86_400
+    fill(tmp_path, clock, "young")
+    assert len(BuildCache(tmp_path, clock=clock).prune(unused_for_s=3600)) == 1
+    assert kept(tmp_path) == ["young"]
+
+
+def test_removing_takes_the_log_along(tmp_path: Path, progress: RecordedProgress) -> None:
+    def make(workshop: Workshop) -> None:
+        workshop.log.write_text("said")
+        writes("1")(workshop)
+
+    with BuildCache(tmp_path) as cache:
+        cache.get_or_build(key_of("c1"), make, progress=progress)
+    assert len(list((tmp_path / "logs").iterdir())) == 1
+    BuildCache(tmp_path).prune(limit_bytes=0)
+    assert list((tmp_path / "logs").iterdir()) == []
+
+
+# --- locks -------------------------------------------------------------------------------------------------------
+
+
+def test_a_lock_keeps_others_out_until_it_is_released(tmp_path: Path) -> None:
+    lock = try_lock(tmp_path / "lock")
+    assert lock is not None
+    assert try_lock(tmp_path / "lock") is None
+    assert try_lock(tmp_path / "lock", shared=True) is None
+    lock.release()
+    lock.release()
+    with try_lock(tmp_path / "lock", shared=True) or pytest.fail("not released"):
+        assert try_lock(tmp_path / "lock", shared=True) is not None
+        assert try_lock(tmp_path / "lock") is None
+
+
+def test_a_lock_is_not_inherited_by_programs(tmp_path: Path) -> None:
+    lock = try_lock(tmp_path / "lock")
+    assert lock is not None
+    assert lock._handle is not None
+    assert not os.get_inheritable(lock._handle)
+    lock.release()

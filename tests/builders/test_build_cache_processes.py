@@ -1,0 +1,162 @@
+"""Several processes and threads at one cache."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from harness.builders.cache import BuildCache
+from harness.builders.workdirs import Workshop, open_workshop
+from harness.core.build import Build
+from harness.testing.progress import RecordedProgress
+from tests.builders.recipe_parts import key_of, writes
+from tests.processes import is_running, wait_until, written
+
+ROOT = Path(__file__).parents[2]
+
+BUILDER = """
+import sys, time
+from pathlib import Path
+from harness.builders.cache import BuildCache
+from harness.testing.progress import RecordedProgress
+from tests.builders.recipe_parts import key_of, writes
+
+folder, seconds = Path(sys.argv[1]), float(sys.argv[2])
+
+def make(workshop):
+    print("making", flush=True)
+    writes("half")(workshop)
+    time.sleep(seconds)
+    writes("whole")(workshop)
+
+with BuildCache(folder) as cache:
+    print(cache.get_or_build(key_of("c1"), make, progress=RecordedProgress()).programs["program"].stat().st_ino)
+"""
+
+
+def start(folder: Path, seconds: float) -> subprocess.Popen[str]:
+    argv = [sys.executable, "-c", BUILDER, str(folder), str(seconds)]
+    return subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+
+
+@pytest.mark.slow
+def test_processes_that_ask_at_once_build_once(tmp_path: Path) -> None:
+    three = [start(tmp_path, 0.5) for _ in range(3)]
+    said = [process.communicate(timeout=60)[0].split() for process in three]
+    assert [process.returncode for process in three] == [0, 0, 0]
+    assert sum("making" in words for words in said) == 1
+    assert len({words[-1] for words in said}) == 1, "all have the same file"
+
+
+@pytest.mark.slow
+def test_a_killed_builder_leaves_nothing_that_looks_whole(tmp_path: Path) -> None:
+    process = start(tmp_path, 600.0)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "making\n"
+    wait_until(lambda: any(tmp_path.glob("workshops/*/result/programs/program")))
+    process.kill()
+    process.communicate()
+    assert BuildCache(tmp_path).entries() == []
+    with BuildCache(tmp_path) as cache:
+        build = cache.get_or_build(key_of("c1"), writes("whole"), progress=RecordedProgress())
+    assert "whole" in build.programs["program"].read_text()
+    assert not list(tmp_path.glob("workshops/*/")), "the remains are cleared away"
+
+
+LEAVER = """
+import sys
+from pathlib import Path
+from harness import shell
+from harness.builders.workdirs import open_workshop
+from harness.core.command import Command
+
+with open_workshop(Path(sys.argv[1]), Path(sys.argv[1], "log")) as workshop:
+    environment = {"HARNESS_BUILD_DIR": str(workshop.build)}
+    shell.run(Command(("sh", "-c", 'echo $$ > "$1"; exec sleep 600', "sh", sys.argv[2]), env=environment))
+"""
+
+
+@pytest.mark.slow
+def test_what_a_killed_harness_left_running_does_not_write_into_the_next_build(tmp_path: Path) -> None:
+    told = tmp_path / "pid"
+    process = subprocess.Popen([sys.executable, "-c", LEAVER, str(tmp_path / "workshops"), str(told)], cwd=ROOT)
+    wait_until(lambda: written(told))
+    process.kill()
+    process.communicate()
+    left = int(told.read_text())
+    assert is_running(left), "otherwise there is nothing to see"
+    with open_workshop(tmp_path / "workshops", tmp_path / "log"):
+        assert not is_running(left)
+
+
+def test_what_a_build_left_running_in_a_group_of_its_own_is_ended(tmp_path: Path) -> None:
+    with open_workshop(tmp_path / "workshops", tmp_path / "log") as workshop:
+        theirs = {"HARNESS_BUILD_DIR": str(workshop.build)}
+        left = subprocess.Popen(["sleep", "600"], env={**os.environ, **theirs}, start_new_session=True)
+        looks = subprocess.Popen(["sleep", "600"], cwd=workshop.build)
+        other = {"HARNESS_BUILD_DIR": f"{workshop.folder}0/build"}
+        elsewhere = subprocess.Popen(["sleep", "600"], env={**os.environ, **other}, start_new_session=True)
+    try:
+        assert not is_running(left.pid)
+        left.wait()
+        assert looks.poll() is None, "a person's shell in the folder is none of our business"
+        assert elsewhere.poll() is None, "nor is another build"
+    finally:
+        for stays in (looks, elsewhere):
+            stays.kill()
+            stays.wait()
+
+
+def test_threads_that_ask_at_once_build_once_and_others_are_not_held_up(tmp_path: Path) -> None:
+    made: list[Path] = []
+    builds: list[Build] = []
+    both_at_work = threading.Barrier(2, timeout=30)
+
+    def make(workshop: Workshop) -> None:
+        made.append(workshop.folder)
+        both_at_work.wait()
+        writes("x")(workshop)
+
+    with BuildCache(tmp_path) as cache:
+        ask = [
+            threading.Thread(
+                target=lambda commit=commit: builds.append(
+                    cache.get_or_build(key_of(commit), make, progress=RecordedProgress())
+                )
+            )
+            for commit in ("c1", "c1", "c2", "c2")
+        ]
+        for thread in ask:
+            thread.start()
+        for thread in ask:
+            thread.join()
+    assert len(builds) == 4
+    assert len(made) == 2, "each commit once"
+    assert len(set(made)) == 2, "each in a workshop of its own"
+
+
+def test_one_who_waits_is_told(tmp_path: Path) -> None:
+    begun = threading.Event()
+    progress = RecordedProgress()
+
+    def until_the_other_waits(workshop: Workshop) -> None:
+        begun.set()
+        wait_until(lambda: progress.lines != [])
+        writes("x")(workshop)
+
+    def make(cache: BuildCache) -> None:
+        cache.get_or_build(key_of("c1"), until_the_other_waits, progress=RecordedProgress())
+
+    with BuildCache(tmp_path) as one, BuildCache(tmp_path) as other:
+        thread = threading.Thread(target=make, args=(one,))
+        thread.start()
+        assert begun.wait(30)
+        built = other.get_or_build(key_of("c1"), writes("y"), progress=progress)
+        thread.join()
+    assert progress.lines == ["thing/host at c1: waiting for another harness that is building it"]
+    assert "echo x" in built.programs["program"].read_text(), "the other's build is taken"

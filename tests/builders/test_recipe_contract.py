@@ -1,0 +1,210 @@
+"""What a recipe is given and what becomes of what it does, with real scripts."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from harness.builders.cache import BuildCache
+from harness.builders.commits import build_commit
+from harness.builders.recipes import find_recipe, last_lines
+from harness.core.build import Build
+from harness.core.commit import Commit
+from harness.core.errors import BuildFailed, EnvironmentProblem
+from harness.testing.progress import RecordedProgress
+from tests.builders.recipe_parts import TOOLS, Folder, write_program, write_recipe
+from tests.processes import wait_until
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Folder:
+    (tmp_path / "a checkout").mkdir()
+    (tmp_path / "a checkout/main.txt").write_text("the runner")
+    return Folder(tmp_path / "a checkout")
+
+
+class Bench:
+    """Builds with a recipe of these lines."""
+
+    def __init__(self, folder: Path, source: Folder) -> None:
+        self.recipes = folder / "my recipes"
+        self.cache = BuildCache(folder / "my cache")
+        self.source = source
+
+    def build(self, lines: str, *, time_limit_s: float = 60.0) -> Build:
+        write_recipe(self.recipes, "thing/host", lines)
+        return build_commit(
+            self.source,
+            Commit(source="folder", id="c1", time=7),
+            find_recipe("thing", "host", [self.recipes], runner_source=self.recipes),
+            platform="host",
+            cache=self.cache,
+            progress=RecordedProgress(),
+            toolchain=TOOLS,
+            jobs=3,
+            time_limit_s=time_limit_s,
+        )
+
+    @property
+    def logs(self) -> list[Path]:
+        return list((self.cache.folder / "logs").iterdir())
+
+
+@pytest.fixture
+def bench(tmp_path: Path, source: Folder) -> Bench:
+    return Bench(tmp_path, source)
+
+
+def test_a_recipe_turns_a_folder_into_a_runner(bench: Bench) -> None:
+    build = bench.build('cp "$1/main.txt" "$2"')
+    assert build.programs["program"].read_text() == "the runner"
+    assert (build.source, build.commit, build.commit_time, build.recipe) == ("folder", "c1", 7, "thing/host")
+    assert build.flags["c++"] == "/usr/bin/c++ (c++ 12)"
+    assert build.programs["program"].stat().st_mode & 0o100, "it can be executed"
+
+
+def test_the_folder_is_named_like_the_framework_and_removed_afterwards(bench: Bench) -> None:
+    bench.build('cp "$1/main.txt" "$2"')
+    (folder,) = bench.source.materialised
+    assert folder.name == "thing"
+    assert not folder.exists()
+    assert not list((bench.cache.folder / "workshops").glob("*/"))
+
+
+def test_a_recipe_finds_what_it_needs_in_its_environment_and_no_secret(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_REMOTE_TOKEN", "s3cret")
+    text = bench.build('test -z "$(ls "$HARNESS_BUILD_DIR")"; env > "$2" # HARNESS_RUNNER_SOURCE').programs["program"]
+    found = dict(line.split("=", 1) for line in text.read_text().splitlines() if "=" in line)
+    assert found["HARNESS_JOBS"] == "3"
+    assert Path(found["HARNESS_PYTHON"]).exists()
+    assert found["HARNESS_RUNNER_SOURCE"] == str(bench.recipes)
+    assert found["TMPDIR"].startswith(str(bench.cache.folder))
+    assert "s3cret" not in text.read_text()
+
+
+def test_programs_beside_the_runner_are_known_by_their_names(bench: Bench) -> None:
+    build = bench.build(
+        """
+        d=$(dirname "$2"); echo 1 > "$2"; mkdir "$d/lib"; echo x > "$d/lib/libx.so"; chmod +x "$d/lib/libx.so"
+        for name in convert_image tool.sh 'two words' '-rf' 'a
+b' .hidden; do echo 2 > "$d/$name"; chmod +x "$d/$name"; done
+        echo text > "$d/notes"
+        """
+    )
+    assert set(build.programs) == {"program", "convert_image", "tool.sh"}
+    folder = build.programs["program"].parent
+    assert (folder / "lib/libx.so").exists()
+    assert (folder / "two words").exists(), "what is no placeholder may still be needed by a program"
+
+
+def test_what_meta_json_says_becomes_flags(bench: Bench) -> None:
+    build = bench.build("""echo r > "$2"; echo '{"flag": "-O3", "lto": true}' > "$(dirname "$2")/meta.json" """)
+    assert (build.flags["flag"], build.flags["lto"]) == ("-O3", "true")
+
+
+def test_a_meta_json_that_is_no_object_is_refused(bench: Bench) -> None:
+    with pytest.raises(BuildFailed, match=r"meta\.json that is not a JSON object"):
+        bench.build("""echo r > "$2"; echo '[' > "$(dirname "$2")/meta.json" """)
+
+
+def test_a_failing_recipe_is_quoted_and_its_whole_log_kept(bench: Bench) -> None:
+    with pytest.raises(BuildFailed) as caught:
+        bench.build('for i in $(seq 30); do echo "line $i"; done; echo "no such luck" >&2; exit 7')
+    (log,) = bench.logs
+    assert "thing c1 cannot be built: recipe thing/host ended with exit status 7: no such luck" in caught.value.message
+    assert "line 30" in caught.value.message
+    assert "line 12\n" in caught.value.message
+    assert "line 11\n" not in caught.value.message, "twenty lines are enough"
+    assert caught.value.hint == f"the whole log is {log}"
+    assert log.read_text().splitlines() == [*(f"line {i}" for i in range(1, 31)), "no such luck"]
+
+
+def test_the_first_error_of_a_compiler_is_the_cause_and_not_what_a_build_says_last(bench: Bench) -> None:
+    script = "echo 'a.cpp:3: error: no semicolon'; seq 30; echo 'b.cpp: error: too'; echo 'ninja: stopped.'; exit 1"
+    with pytest.raises(BuildFailed) as caught:
+        bench.build(script)
+    first, *quoted = caught.value.message.splitlines()
+    assert first.endswith("recipe thing/host ended with exit status 1: a.cpp:3: error: no semicolon")
+    assert quoted[-1].strip() == "ninja: stopped."
+
+
+def test_a_full_disk_is_not_the_fault_of_the_commit(bench: Bench) -> None:
+    with pytest.raises(EnvironmentProblem, match=r"cannot be built: .*No space left") as caught:
+        bench.build('echo "fatal error: error writing to runner.o: No space left on device" >&2; exit 1')
+    assert not isinstance(caught.value, BuildFailed)
+
+
+def test_a_recipe_that_takes_too_long_is_ended(bench: Bench) -> None:
+    with pytest.raises(BuildFailed, match=r"did not end within 0\.3 s and was killed"):
+        bench.build("echo begun; sleep 60", time_limit_s=0.3)
+
+
+def test_the_log_can_be_read_while_the_recipe_runs(bench: Bench, tmp_path: Path) -> None:
+    go_on = tmp_path / "go on"
+    lines = f'echo begun; while ! [ -e "{go_on}" ]; do sleep 0.05; done; echo r > "$2"'
+    thread = threading.Thread(target=bench.build, args=(lines,))
+    thread.start()
+    try:
+        wait_until(lambda: any("begun" in log.read_text() for log in (bench.cache.folder / "logs").glob("*")))
+    finally:
+        go_on.touch()
+        thread.join()
+
+
+def test_a_recipe_that_writes_no_runner_has_failed(bench: Bench) -> None:
+    with pytest.raises(BuildFailed, match="ended well and wrote no runner"):
+        bench.build("exit 0")
+    assert bench.cache.entries() == []
+
+
+def test_a_link_to_what_is_removed_is_refused(bench: Bench) -> None:
+    with pytest.raises(BuildFailed, match="made program a link to"):
+        bench.build('ln -s "$1/main.txt" "$2"')
+
+
+def test_what_a_recipe_writes_elsewhere_is_not_kept(bench: Bench) -> None:
+    build = bench.build(
+        """
+        echo r > "$2"; d=$(dirname "$2")
+        echo junk > "$d/../build.json"; echo junk > "$d/../../entry.json"; echo junk > "$1/junk"; mktemp > /dev/null
+        """
+    )
+    folder = build.programs["program"].parent.parent
+    assert sorted(path.name for path in folder.iterdir()) == ["build.json", "programs"]
+    assert [entry.record.build.commit for entry in bench.cache.entries()] == ["c1"]
+    assert {path.name for path in bench.cache.folder.iterdir()} == {"builds", "locks", "logs", "workshops"}
+    assert all(path.suffix == ".lock" for path in (bench.cache.folder / "workshops").iterdir())
+
+
+def test_a_folder_that_a_recipe_protected_is_removed_all_the_same(bench: Bench) -> None:
+    bench.build('mkdir "$1/deep"; touch "$1/deep/file"; chmod 0500 "$1/deep"; echo r > "$2"')
+    assert not list((bench.cache.folder / "workshops").glob("*/"))
+
+
+def test_commits_are_built_in_the_same_place_so_that_equal_ones_have_equal_bytes(bench: Bench) -> None:
+    first = bench.build('echo "$1 $2 $HARNESS_BUILD_DIR" > "$2"').programs["program"].read_text()
+    second = bench.build('echo "$1 $2 $HARNESS_BUILD_DIR" > "$2" # another recipe').programs["program"].read_text()
+    assert first == second
+
+
+def test_the_end_of_a_log_is_found_without_reading_all_of_it(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("x" * 200_000 + "\n\nlast but one\n\nlast\n")
+    assert last_lines(log, 2) == ["last but one", "last"]
+    assert last_lines(tmp_path / "none") == []
+
+
+def test_a_compiler_cache_is_told_that_workshops_are_alike(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    lines = 'echo "${CCACHE_BASEDIR:-none} ${CCACHE_NOHASHDIR:-}" > "$2"'
+    write_program(tools / "ccache", "#!/bin/sh\n")
+    told = bench.build(lines).programs["program"].read_text()
+    assert told == f"{bench.cache.folder / 'workshops/0'} 1\n"

@@ -1,0 +1,148 @@
+"""How settings come about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from harness.config import layers
+from harness.config.parsing import PATHS
+from harness.config.settings import Settings
+from harness.core.errors import UsageError
+
+
+def resolved(
+    flags: Mapping[str, object] | None = None,
+    *,
+    config: Mapping[str, object] | None = None,
+    environment: Mapping[str, str] | None = None,
+    default_args: Mapping[str, object] | None = None,
+) -> Settings:
+    return layers.resolve(
+        flags or {}, config=config or {}, environment=environment or {}, default_args=default_args or {}
+    )
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_a_path_means_the_same_everywhere_from_whichever_layer(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for found in (
+        resolved({name: Path("~/a")}),
+        resolved(config={name: "a"}),
+        resolved(environment={f"HARNESS_{name.upper()}": "~/a"}),
+        resolved(default_args={name: "a"}),
+    ):
+        assert getattr(found, name) == tmp_path / "a"
+
+
+def test_every_path_of_the_settings_is_made_absolute() -> None:
+    paths = {name for name, field in Settings.__dataclass_fields__.items() if str(field.type).startswith("Path")}
+    assert paths == set(PATHS)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("timeout", value) for value in (0, -1, float("inf"), float("nan"))),
+        *((name, value) for name in ("cooldown", "lock_timeout") for value in (-1, float("inf"), float("nan"))),
+    ],
+)
+def test_a_number_that_cannot_be_meant_is_an_error_that_names_the_flag(name: str, value: float) -> None:
+    for found in ({"flags": {name: value}}, {"environment": {f"HARNESS_{name.upper()}": str(value)}}):
+        with pytest.raises(UsageError, match=f"--{name} "):
+            resolved(**found)
+
+
+def test_pauses_may_be_nothing() -> None:
+    found = resolved({"cooldown": 0.0, "lock_timeout": 0.0, "timeout": 0.001})
+    assert (found.cooldown, found.lock_timeout, found.timeout) == (0, 0, 0.001)
+
+
+def test_variables_have_the_names_of_flags_and_are_taken_apart_like_them() -> None:
+    found = resolved(
+        environment={
+            "HARNESS_DEVICE": "a,b",
+            "HARNESS_ONLY": "*q8* 'two words'",
+            "HARNESS_SKIP": "x",
+            "HARNESS_META": '{"rack": 3}',
+            "HARNESS_REPORTERS": "csv=/a html",
+            "HARNESS_USER_STRING": "me",
+            "HARNESS_BENCHMARK_FILE": "spec.json",
+        }
+    )
+    assert found.devices == ("a", "b")
+    assert (found.only, found.skip) == (("*q8*", "two words"), ("x",))
+    assert found.meta == {"rack": 3}
+    assert found.reporters == {"csv": "/a", "html": ""}
+    assert found.user == "me"
+    assert found.benchmark_file == (Path("spec.json"),)
+
+
+@pytest.mark.parametrize(("name", "meant"), [("MODEL_CACH", "MODEL_CACHE"), ("DEVICS", "DEVICES"), ("JOB", "JOBS")])
+def test_a_variable_called_nearly_like_one_of_ours_is_an_error(name: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f"HARNESS_{name}") as caught:
+        resolved(environment={f"HARNESS_{name}": "x"})
+    assert caught.value.hint == f"did you mean HARNESS_{meant}?"
+
+
+def test_other_variables_are_strangers_and_known_ones_are_not() -> None:
+    environment = {"HARNESS_COLOUR_OF_HORSE": "1", "HARNESS_EMPTY_THING": "", "HARNESS_DEVICE": "a", "PATH": "/bin"}
+    environment |= dict.fromkeys(layers._OTHER_VARIABLES, "1")
+    assert layers.strangers(environment) == ("HARNESS_COLOUR_OF_HORSE",)
+    assert resolved(environment=environment).devices == ("a",)
+
+
+def test_a_backend_is_appended_to_arguments_from_elsewhere() -> None:
+    assert resolved({"backend": "q"}).command_args == "--backend q"
+    assert resolved({"backend": "q"}, config={"command_args": "--fast"}).command_args == "--fast --backend q"
+    both = resolved({"backend": "q", "command_args": "-v"}, environment={"HARNESS_BACKEND": "p"})
+    assert both.command_args == "-v --backend q"
+
+
+@pytest.mark.parametrize(
+    "given", [("NET latency", "ID_0_Conv"), '["NET latency", "ID_0_Conv"]', ('["NET latency"]', "ID_0_Conv")]
+)
+def test_regressed_types_are_words_or_the_json_list_of_fai_pep(given: object) -> None:
+    assert resolved({"regressed_types": given}).regressed_types == ("NET latency", "ID_0_Conv")
+
+
+def test_regressed_types_of_the_environment_are_shell_words() -> None:
+    found = resolved(environment={"HARNESS_REGRESSED_TYPES": "'NET latency' NET"})
+    assert found.regressed_types == ("NET latency", "NET")
+
+
+def test_a_broken_list_of_regressed_types_is_an_error() -> None:
+    with pytest.raises(UsageError, match="regressed_types"):
+        resolved({"regressed_types": '["NET"'})
+
+
+@pytest.mark.parametrize("given", ["3-1", "", "a", "1-", "-1", "1,,2"])
+def test_what_is_no_list_of_cpus_is_an_error_and_forbids_nothing(given: str) -> None:
+    with pytest.raises(UsageError, match="no list of CPUs"):
+        resolved({"cpus": given})
+
+
+def test_cpus_are_numbers_ranges_or_none_at_all() -> None:
+    assert resolved({"cpus": "2, 4-6"}).cpus == (2, 4, 5, 6)
+    assert resolved({"cpus": "none"}).cpus == ()
+    assert resolved().cpus is None
+
+
+def test_programs_and_reporters_of_one_name_do_not_replace_one_another(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).touch()
+    both = (str(tmp_path / "a"), str(tmp_path / "b"))
+    with pytest.raises(UsageError, match="two programs are called `program`"):
+        resolved({"program": both})
+    assert resolved({"program": (both[0], f"lib={both[1]}")}).program == {
+        "program": tmp_path / "a",
+        "lib": tmp_path / "b",
+    }
+    with pytest.raises(UsageError, match="`html` is asked for twice"):
+        resolved({"reporter": ("html=a", "html=b")})
+    assert resolved({"reporter": ("html=a", "html=a")}).reporters == {"html": "a"}

@@ -1,0 +1,107 @@
+"""The search for a culprit: what it is told, what it measures, and what a reader is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from harness.analysis.bisect.answers import Ending, Finding
+from harness.analysis.bisect.search import Search
+from harness.core.build import BuildInfo
+from harness.core.commit import Commit
+from harness.core.comparison import Comparison, Pair, Parameters, Verdict
+from harness.core.result import Result
+from harness.flows.bisect.search import search
+from harness.flows.compare.commits import Comparer, Narrowed
+from harness.flows.watch.work import searched
+from harness.testing.progress import RecordedProgress
+from harness.testing.results import ok_result
+
+COMMITS = tuple(Commit(source="git:/src", id=name * 40, subject=name) for name in "abcde")
+
+
+class Laboratory:
+    """Holds runners against one another of which nothing is known but how long they take; equals are the same bytes.
+
+    Args:
+        levels: Of each commit.
+    """
+
+    def __init__(self, levels: Sequence[float]) -> None:
+        self._levels = {commit.id: level for commit, level in zip(COMMITS, levels, strict=True)}
+        self.pairs = 0
+
+    def compare(self, control: Commit, treatment: Commit, *, most_pairs: int, **_: object) -> tuple[Result, ...]:
+        one, other = self._levels[control.id], self._levels[treatment.id]
+        same = one == other
+        self.pairs += 0 if same else most_pairs
+        comparison = Comparison(
+            control=BuildInfo(source="git:/src", commit=control.id),
+            metric="NET latency",
+            parameters=Parameters(seed=1),
+            verdict=Verdict.NO_CHANGE if same else Verdict.REGRESSION,
+            identical=same,
+            pairs=() if same else tuple(pair(number, other / one) for number in range(most_pairs)),
+        )
+        return (ok_result().model_copy(update={"comparison": comparison}),)
+
+
+def pair(number: int, ratio: float) -> Pair:
+    slower = ratio * (1 + 0.001 * (number % 3 - 1))
+    return Pair(
+        index=number,
+        control_first=bool(number % 2),
+        control=(100.0,) * 5,
+        treatment=(100.0 * slower,) * 5,
+        control_launch=number,
+        treatment_launch=number,
+        seconds=1.0,
+    )
+
+
+def found_in(levels: Sequence[float]) -> tuple[Search, Finding, Laboratory, list[str]]:
+    laboratory, progress = Laboratory(levels), RecordedProgress()
+    save: Callable[[object], None] = lambda _: None  # noqa: E731 - a search that nobody interrupts
+    ended, finding = search(
+        Search.begin([commit.id for commit in COMMITS]),
+        COMMITS,
+        Narrowed("m/b"),
+        cast("Comparer", laboratory),
+        progress=progress,
+        save=save,
+    )
+    return ended, finding, laboratory, progress.lines
+
+
+def test_between_runners_of_the_same_bytes_nothing_is_said_to_be_measured() -> None:
+    ended, finding, laboratory, lines = found_in([1.0] * 5)
+    good, bad = COMMITS[0].short, COMMITS[-1].short
+    assert laboratory.pairs == ended.pairs == finding.pairs == 0
+    assert lines == [f"{good} and {bad} are the same bytes: nothing to measure"]
+    assert finding.ending is Ending.NOTHING
+    assert finding.reason == f"{good} and {bad} are the same bytes: there is nothing to find between them"
+
+
+def test_commits_of_the_same_bytes_are_told_as_such_and_only_what_was_measured_is_counted() -> None:
+    ended, finding, laboratory, lines = found_in([1.0, 1.0, 1.0, 1.05, 1.05])
+    (culprit,) = finding.culprits
+    assert culprit.commits == (COMMITS[3].id,)
+    assert laboratory.pairs == ended.pairs == finding.pairs
+    assert any(line.endswith("are the same bytes: nothing to measure") for line in lines)
+
+
+def test_a_culprit_that_was_found_is_told_as_found_and_not_as_nobody() -> None:
+    _, finding, _, lines = found_in([1.0, 1.001, 1.002, 1.06, 1.061])
+    assert finding.ending is Ending.FOUND
+    assert f"found: {COMMITS[3].short}" in lines[-1]
+    assert not any("suspected: ;" in line or " 0%, " in line for line in lines)
+
+
+def test_a_proven_culprit_has_the_same_probability_among_the_commits_in_question() -> None:
+    ended, finding, _, _ = found_in([1.0, 1.001, 1.002, 1.06, 1.061])
+    (culprit,) = finding.culprits
+    commits = searched(finding, COMMITS, ended)["commits"]
+    assert isinstance(commits, list)
+    believed = {str(one["id"]): one["probability"] for one in commits if isinstance(one, dict)}
+    assert believed[culprit.commits[0]] == culprit.probability > 0.99
+    assert len(believed) == 4

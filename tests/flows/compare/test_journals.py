@@ -1,0 +1,152 @@
+"""What journals remember, and what becomes of them when they are cut, damaged, or not to be written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.core.build import Build
+from harness.core.comparison import STATISTICS, Interleave, Pair
+from harness.core.device import Device
+from harness.core.files import CachedFile
+from harness.core.measurement import Job
+from harness.flows.compare.comparison_run import Versus
+from harness.flows.compare.journal import Header, Journal, Losses
+from tests.flows.instant import benchmark
+from tests.reporters.contests import made_pairs
+
+CONTROL, TREATMENT = (Build(source="prebuilt", commit=name, digest=name) for name in ("old", "new"))
+HEADER = Header(seed=7, metric="NET latency", unit="us", statistics=STATISTICS)
+LOSSES = Losses(seconds=2.5, doubt="the treatment crashed")
+PAIRS = made_pairs(0.02, 4)
+
+
+def journal(folder: Path) -> Journal:
+    return Journal(folder, "subject", CONTROL, TREATMENT)
+
+
+def written(folder: Path) -> Path:
+    """The file of a journal with four pairs, a voided one and a telling."""
+    writing = journal(folder)
+    writing.begin(HEADER)
+    for pair in PAIRS:
+        writing.add(pair, None, Losses())
+    writing.void(4, LOSSES)
+    writing.tell("/results/1")
+    (file,) = folder.glob("*.jsonl")
+    return file
+
+
+def unlaunched(pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
+    return tuple(one.model_copy(update={"control_launch": None, "treatment_launch": None}) for one in pairs)
+
+
+def test_everything_comes_back(tmp_path: Path) -> None:
+    written(tmp_path)
+    found = journal(tmp_path).read()
+    assert found is not None
+    assert found.header == HEADER
+    assert found.pairs == unlaunched(PAIRS)
+    assert (found.voided, found.next_index, found.failed, found.told) == (1, 5, False, "/results/1")
+    assert found.losses == LOSSES
+    assert journal(tmp_path).told() == "/results/1"
+
+
+def test_where_nothing_was_kept_there_is_nothing(tmp_path: Path) -> None:
+    assert journal(tmp_path).read() is None
+    assert journal(tmp_path).told() is None
+
+
+def test_a_failure_is_remembered(tmp_path: Path) -> None:
+    written(tmp_path)
+    again = journal(tmp_path)
+    again.read()
+    again.fail()
+    found = journal(tmp_path).read()
+    assert found is not None
+    assert found.failed
+
+
+def test_a_comparison_that_never_began_leaves_no_journal(tmp_path: Path) -> None:
+    journal(tmp_path).fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(st.integers(min_value=0))
+def test_a_journal_that_was_cut_has_the_pairs_before(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+    folder = tmp_path_factory.mktemp("cut")
+    file = written(folder)
+    whole = file.read_bytes()
+    kept = whole[: cut % (len(whole) + 1)]
+    file.write_bytes(kept)
+    lines = kept.count(b"\n")
+    cutting = journal(folder)
+    found = cutting.read()
+    assert cutting.notes == ()
+    assert (found.pairs if found else ()) == unlaunched(PAIRS[: max(0, lines - 1)])
+    assert file.read_bytes() == kept[: kept.rfind(b"\n") + 1]
+    cutting.add(PAIRS[0], None, Losses())
+    again = journal(folder).read()
+    assert (again is not None) == (lines > 0)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda whole: whole + b"\xff\xfe\x80",
+        lambda whole: whole.replace(b'"index":1', b'"index":\xff'),
+        lambda whole: whole.partition(b"\n")[2],
+        lambda whole: whole + whole,
+        lambda whole: whole.replace(b'"control":[', b'"control":[0.0,'),
+        lambda whole: b"\x00" * len(whole),
+    ],
+    ids=["bytes behind it", "bytes within it", "no header", "two of them", "a figure too many", "zeros"],
+)
+def test_a_damaged_journal_is_set_aside_and_told(tmp_path: Path, damage: object) -> None:
+    file = written(tmp_path)
+    assert callable(damage)
+    broken = damage(file.read_bytes())
+    file.write_bytes(broken)
+    assert journal(tmp_path).told() is None
+    reading = journal(tmp_path)
+    assert reading.read() is None
+    (note,) = reading.notes
+    assert note.code == "damaged_journal"
+    aside = file.with_suffix(".damaged")
+    assert str(aside) in note.message
+    assert aside.read_bytes() == broken
+    reading.begin(HEADER)
+    reading.add(PAIRS[0], None, Losses())
+    found = journal(tmp_path).read()
+    assert found is not None
+    assert found.pairs == unlaunched(PAIRS[:1])
+
+
+def test_a_journal_in_whose_place_is_something_else_costs_a_note(tmp_path: Path) -> None:
+    file = written(tmp_path)
+    file.unlink()
+    file.mkdir()
+    (file / "inside").touch()
+    file.with_suffix(".damaged").write_text("in the way")
+    reading = journal(tmp_path)
+    assert reading.read() is None
+    reading.begin(HEADER)
+    assert [note.code for note in reading.notes] == ["journal", "damaged_journal"]
+
+
+def _versus(md5: str) -> Versus:
+    file = CachedFile(key="files.model", filename="m", path=Path("/m"), md5=md5, size_bytes=1, source="")
+    control, treatment = (Job(benchmark("a"), build, {"files.model": file}) for build in (CONTROL, TREATMENT))
+    return Versus(control, treatment, Device(platform="host", identity="here", name="here"))
+
+
+def test_pairs_of_another_model_file_do_not_count(tmp_path: Path) -> None:
+    one = _versus("1").journal(tmp_path, Interleave.LAUNCH)
+    one.begin(HEADER)
+    one.add(PAIRS[0], None, Losses())
+    assert _versus("2").journal(tmp_path, Interleave.LAUNCH).read() is None
+    assert _versus("1").journal(tmp_path, Interleave.PROCESS).read() is None
+    assert _versus("1").journal(tmp_path, Interleave.LAUNCH).read() is not None

@@ -1,0 +1,89 @@
+"""A treatment that heats the device, and is not called unchanged for what is left of it; a device that goes away."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.core.command import Command, Completed
+from harness.core.comparison import Parameters, Verdict
+from harness.core.device import Device, DeviceState
+from harness.core.errors import DeviceLost, ExitCode
+from harness.core.protocols import Progress
+from harness.core.result import Outcome
+from harness.flows.compare.compare import Request, _Comparison
+from harness.flows.compare.sides import installed
+from tests.flows.instant import Instant, InstantSession, builds, plan
+from tests.flows.runs import Run
+
+
+class HeatingSession(InstantSession):
+    """Three of four launches of the treatment throttle the device."""
+
+    def __init__(self, device: Device) -> None:
+        super().__init__(device, lambda _: None)
+        self._throttled = 0
+        self._turns = itertools.cycle((True, True, True, False))
+
+    def run(self, command: Command) -> Completed:
+        self._throttled += command.argv[0] == "/treatment" and next(self._turns)
+        return super().run(command)
+
+    def state(self) -> DeviceState:
+        return DeviceState(time=0.0, throttle_count=self._throttled)
+
+
+class Heating(Instant):
+    @contextlib.contextmanager
+    def open(self, device: Device, progress: Progress) -> Iterator[InstantSession]:
+        yield HeatingSession(device)
+
+
+def test_a_treatment_that_heats_is_undecided_with_side_count_and_cause(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    made = plan(Heating(["A"]), ["same"])
+    request = Request(installed, installed, Parameters(seed=3, max_pairs=40))
+    flow = _Comparison(request, run.settings, made, files={}, reporting=run.reporting, display=run.display)
+    flow.run(builds(made, "control"), builds(made, "treatment"))
+    (result,) = run.kept.results
+    assert result.comparison is not None
+    assert result.comparison.verdict is Verdict.UNDECIDED
+    assert "the treatment was slowed by heat in" in result.comparison.reason
+    assert not result.trusted
+    (board,) = run.display.boards
+    assert [row[-1] for row in board.rows] == ["undecided"]
+    assert run.reporting.exit_code() is ExitCode.UNDECIDED
+
+
+class GoneSession(InstantSession):
+    """It goes away at the first launch and does not come back."""
+
+    def __init__(self, device: Device) -> None:
+        super().__init__(device, lambda _: None)
+        self.tried = 0
+
+    def run(self, command: Command) -> Completed:
+        self.tried += 1
+        raise DeviceLost("it was unplugged")
+
+
+class Gone(Instant):
+    def __init__(self) -> None:
+        super().__init__(["A"])
+        self.sessions: list[GoneSession] = []
+
+    @contextlib.contextmanager
+    def open(self, device: Device, progress: Progress) -> Iterator[InstantSession]:
+        self.sessions.append(GoneSession(device))
+        yield self.sessions[-1]
+
+
+def test_a_device_that_is_lost_at_the_first_launch_is_not_asked_again_by_every_benchmark(tmp_path: Path) -> None:
+    run, gone = Run(tmp_path), Gone()
+    run.follow(plan(gone, ["one", "two", "three"]))
+    assert [session.tried for session in gone.sessions] == [1]
+    assert sorted(one.benchmark.identifier for one in run.kept.results) == ["one", "three", "two"]
+    assert {one.outcome for one in run.kept.results} == {Outcome.DEVICE_LOST}
+    assert run.reporting.exit_code() is ExitCode.ENVIRONMENT

@@ -1,0 +1,95 @@
+"""The rows of the board: how far a comparison is, and what its evidence leans to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import pytest
+
+from harness.analysis.compare.decision import Judge
+from harness.core.comparison import Parameters, Verdict
+from harness.core.result import Outcome
+from harness.flows.compare.comparison_run import Contest
+from harness.flows.compare.progress_rows import HEADER, standing
+from tests.reporters.contests import PARAMETERS, made_pairs
+
+
+@dataclass(frozen=True)
+class _Versus:
+    title: str = "m/a"
+
+
+@dataclass(frozen=True)
+class _Contest:
+    """As much of a contest as a row is made of."""
+
+    judge: Judge
+    failure: tuple[Outcome, str, str | None] | None = None
+    versus: _Versus = _Versus()
+
+    @property
+    def pairs(self) -> int:
+        return self.judge.pairs
+
+    @property
+    def verdict(self) -> Verdict | None:
+        return self.judge.verdict()
+
+
+def _row(
+    change: float,
+    count: int,
+    *,
+    parameters: Parameters = PARAMETERS,
+    outcome: Outcome | None = None,
+    discovered: bool = True,
+) -> list[str]:
+    judge = Judge(parameters, higher_is_better=False)
+    for pair in made_pairs(change, count):
+        judge.add(pair)
+    failure = None if outcome is None else (outcome, "why", None)
+    row = standing(cast("Contest", _Contest(judge, failure)), discovered=discovered)
+    assert len(row) == len(HEADER)
+    return [cell.strip() for cell in row]
+
+
+def test_before_the_first_pair_nothing_is_claimed() -> None:
+    assert _row(0.0, 0) == ["m/a", "0/100", "", "", "░░░░░░░░", ""]
+
+
+def test_a_row_has_pairs_difference_and_interval() -> None:
+    assert _row(0.03, 20) == ["m/a", "20/100", "+3.00 %", "+2.77 … +3.25 %", "▼ ████████", "regression"]
+
+
+def test_a_regression_that_may_not_survive_among_many_is_a_suspicion() -> None:
+    assert _row(0.03, 20, discovered=False)[4:] == ["▼ ████████", "worse?"]
+    assert _row(-0.03, 20, discovered=False)[5] == "improvement"
+    assert _row(0.03, 2, discovered=False)[5] == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "mark", "verdict"), [(0.03, "▼", "regression"), (-0.03, "▲", "improvement"), (0.0, "=", "no change")]
+)
+def test_the_bar_fills_behind_the_mark_of_what_comes(change: float, mark: str, verdict: str) -> None:
+    bars = [_row(change, count)[4] for count in range(1, 21)]
+    filled = [bar.count("█") for bar in bars]
+    assert filled == sorted(filled)
+    assert bars[-1] == f"{mark} ████████"
+    undecided = [bar for bar, count in zip(bars, range(1, 21), strict=True) if not _row(change, count)[5]]
+    assert undecided
+    assert all("░" in bar for bar in undecided), "a full bar is a verdict"
+    assert _row(change, 20)[5] == verdict
+
+
+def test_a_gate_never_leans_to_an_improvement() -> None:
+    gate = PARAMETERS.model_copy(update={"gate": True})
+    assert all("▲" not in _row(-0.03, count, parameters=gate)[4] for count in range(20))
+
+
+def test_a_failure_is_told_by_its_outcome() -> None:
+    assert _row(0.03, 2, outcome=Outcome.DEVICE_LOST) == ["m/a", "2", "", "", "", "device lost"]
+
+
+def test_the_bar_is_a_drawing_that_a_log_can_leave_out() -> None:
+    assert not any(map(str.isalnum, _row(0.03, 20)[4]))

@@ -1,0 +1,202 @@
+"""What `validate` and `--dry-run` find, and how they show it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from harness import plugins
+from harness.config.settings import Settings
+from harness.core.errors import ExitCode, SpecificationError
+from harness.flows.inspect import checks, devices
+from harness.flows.measure.plan import Plan, assign
+from harness.flows.measure.run import load_benchmarks
+from harness.testing.results import DEVICE
+from platforms.host.platform import Host
+
+Members = dict[str, Any]
+Write = Callable[..., Settings]
+COMMAND = {"metric": "delay", "identifier": "t{ID}", "command": "true"}
+
+
+def exported(definition: str, recipe: str = "portable") -> Members:
+    return {"filename": "m.pte", "export": {"definition": definition, "recipe": recipe}}
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Settings of a run of a specification with this model and these tests."""
+
+    def settings_of(model: Members, *tests: Members, **more: Any) -> Settings:  # noqa: ANN401 - any setting
+        file = tmp_path / "spec.json"
+        document = {"model": {"name": "m", "format": "f", **model}, "tests": list(tests) or [COMMAND]}
+        file.write_text(json.dumps(document, indent=1))
+        return Settings(benchmark_file=(file,), model_cache=tmp_path / "models", **more)
+
+    return settings_of
+
+
+def console() -> Console:
+    return Console(file=io.StringIO(), width=80)
+
+
+def validated(settings: Settings, to: Console | None = None) -> str:
+    to = to or console()
+    checks.validate(load_benchmarks(settings), settings, to)
+    assert isinstance(to.file, io.StringIO)
+    return to.file.getvalue()
+
+
+def planned(settings: Settings, to: Console | None = None) -> str:
+    to = to or console()
+    benchmarks = load_benchmarks(settings)
+    frameworks = {one.framework: plugins.framework(one.framework, settings) for one in benchmarks}
+    checks.show_plan(Plan(Host(Path(os.devnull)), assign(benchmarks, [DEVICE]), frameworks), settings, to)
+    assert isinstance(to.file, io.StringIO)
+    return to.file.getvalue()
+
+
+def test_a_framework_that_is_not_installed_is_told_once_at_the_first_test(write: Write) -> None:
+    settings = write({"framework": "caffe2"}, COMMAND, COMMAND)
+    (problem,) = checks.problems(load_benchmarks(settings), settings)
+    assert (problem.file.name, problem.pointer, problem.message) == ("spec.json", "/tests/0", "no framework `caffe2`")
+    assert "executorch" in (problem.hint or "")
+    assert problem.line is not None
+
+
+def test_definitions_and_recipes_that_do_not_exist_are_told_at_their_files(write: Write) -> None:
+    files = {"a": exported("mlpp"), "b": {**exported("mlp", "xnnpack_q9"), "filename": "b"}, "c": exported("mlp")}
+    files["c"]["filename"] = "c"
+    settings = write({"framework": "executorch", "files": files}, COMMAND, COMMAND)
+    first, second = checks.problems(load_benchmarks(settings), settings)
+    assert (first.pointer, second.pointer) == ("/model/files/a", "/model/files/b")
+    assert "mlpp" in first.message
+    assert "xnnpack_q9" in second.message
+    assert first.hint
+    assert second.hint
+    with pytest.raises(SpecificationError, match="2 problems"):
+        validated(settings)
+
+
+def test_an_export_needs_a_framework_that_exports(write: Write) -> None:
+    settings = write({"framework": "generic", "files": {"a": exported("mlp")}})
+    (problem,) = checks.problems(load_benchmarks(settings), settings)
+    assert problem.message == "framework `generic` exports no models"
+    assert problem.pointer == "/model/files/a"
+
+
+def test_what_is_there_is_nothing_to_complain_about(write: Write) -> None:
+    settings = write({"framework": "executorch", "files": {"model": exported("mlp")}})
+    assert checks.problems(load_benchmarks(settings), settings) == ()
+
+
+@pytest.mark.parametrize(("tests", "words"), [(1, "1 benchmark in 1 file:"), (2, "2 benchmarks in 1 file:")])
+def test_benchmarks_are_counted_in_words(write: Write, tests: int, words: str) -> None:
+    assert f"{words} nothing to complain about" in validated(write({}, *[COMMAND] * tests))
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        {**COMMAND, "command": "{program} --x"},
+        {**COMMAND, "command": "{run}", "run": "nice {program}"},
+        {**COMMAND, "preprocess": {"command": "{program}"}},
+    ],
+)
+def test_a_program_that_nobody_gave_is_a_remark_and_no_mistake(write: Write, test: Members) -> None:
+    shown = validated(write({}, test))
+    assert "remark: " in shown
+    assert "{program} is not given" in shown
+    assert "--program PATH" in shown
+    assert "nothing to complain about" in shown
+
+
+@pytest.mark.parametrize("more", [{"program": {"program": Path("/x")}}, {"string_map": {"program": "/x"}}])
+def test_a_program_that_was_given_is_no_remark(write: Write, more: Members) -> None:
+    assert "remark" not in validated(write({}, {**COMMAND, "command": "{program}"}, **more))
+
+
+def test_a_plan_is_shown_before_its_problems(write: Write) -> None:
+    settings = write({"framework": "executorch", "files": {"model": exported("mlpp")}})
+    with pytest.raises(SpecificationError, match=r"/model/files/model: .*mlpp"):
+        planned(settings)
+
+
+def test_a_plan_shows_files_and_remarks(write: Write) -> None:
+    shown = planned(write({"files": {"x": {"filename": "x", "location": "https://models.example/x"}}},
+                          {**COMMAND, "command": "{program} {files.x}"}))  # fmt: skip
+    assert "x (to fetch)" in shown
+    assert "remark: " in shown
+
+
+def test_a_plan_tells_once_what_is_the_same_for_all(write: Write) -> None:
+    same = planned(write({}, {**COMMAND, "threads": 1}, {**COMMAND, "threads": 1}))
+    assert f"Plan: framework generic, device {DEVICE.name}, threads 1, launches × iterations 1\n" in same
+    heading = same.splitlines()[1]
+    assert "benchmark" in heading
+    assert "threads" not in heading
+    other = planned(write({}, {**COMMAND, "threads": 1}, {**COMMAND, "threads": 2}))
+    assert "threads 1" not in other
+    assert "threads" in other.splitlines()[1]
+
+
+def test_a_plan_is_whole_on_eighty_columns(write: Write) -> None:
+    name = "mobilenet_v2_xnnpack_q8.pte"
+    files = {"model": {"filename": name, "location": f"https://models.example/{name}"}}
+    tests = [{**COMMAND, "identifier": f"xnnpack_q8-t{threads}", "threads": threads} for threads in (1, 2)]
+    narrow = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
+    lines = planned(write({"files": files}, *tests), narrow).splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    for test in tests:
+        (row,) = [line for line in lines if str(test["identifier"]) in line]
+        assert f"{name} (to fetch)" in row
+
+
+def test_names_are_shown_as_they_are_and_colour_nothing(write: Write) -> None:
+    settings = write({"name": "[red]m[/red]"}, {**COMMAND, "identifier": "\x1b[31mx[/]"})
+    for shown in (validated(settings), planned(settings)):
+        assert "[red]m[/red]/\N{REPLACEMENT CHARACTER}[31mx[/]" in shown
+
+
+def test_a_pipe_gets_whole_lines(write: Write) -> None:
+    name = "x" * 300
+    assert name in validated(write({}, {**COMMAND, "identifier": name}))
+
+
+def test_a_reader_that_has_gone_changes_nothing(write: Write) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    settings = write({"framework": "executorch", "files": {"model": exported("mlpp")}})
+    with os.fdopen(writer, "w") as stream:
+        checks.show_benchmarks(load_benchmarks(settings), Console(file=stream))
+        with pytest.raises(SpecificationError):
+            checks.validate(load_benchmarks(settings), settings, Console(file=stream))
+
+
+@pytest.mark.parametrize("operator", ["|", "&&", ";", ">", "$(nproc)"])
+def test_words_for_a_shell_are_remarked_on_once(write: Write, operator: str) -> None:
+    odd = {**COMMAND, "command": f"echo a {operator} b", "matrix": {"x": [1, 2]}}
+    (remark,) = checks.remarks(load_benchmarks(settings := write({}, odd)), settings)
+    assert (remark.pointer, remark.message) == ("/tests/0", f"`{operator}` in `echo a {operator} b` means nothing")
+    assert "sh -c" in (remark.hint or "")
+    assert "remark: " in validated(settings)
+
+
+def test_words_in_quotes_are_no_shell_words(write: Write) -> None:
+    settings = write({}, {**COMMAND, "command": "sh -c 'echo a | wc > b'"})
+    assert checks.remarks(load_benchmarks(settings), settings) == ()
+
+
+def test_a_list_of_devices_whose_reader_has_gone_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "names", lambda kind: ("host",))
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stream:
+        assert devices.list_all(Settings(), Console(file=stream)) is ExitCode.OK

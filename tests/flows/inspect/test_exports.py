@@ -1,0 +1,47 @@
+"""Every file of a specification, brought into a folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.config.settings import Settings
+from harness.core.errors import ExitCode
+from harness.flows.inspect.exports import export_files
+from harness.testing.progress import RecordedProgress
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Two models whose files have one name, and a third file."""
+    specifications = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.bin").write_text(name)
+        (tmp_path / name / f"{name}.txt").write_text("the same")
+        files = {
+            "model": {"filename": "model.bin", "location": str(tmp_path / name / "model.bin")},
+            "text": {"filename": "text", "location": str(tmp_path / name / f"{name}.txt")},
+        }
+        test = {"metric": "delay", "identifier": name, "command": "true"}
+        model = {"name": name, "format": "f", "framework": "generic", "files": files}
+        specifications.append(tmp_path / f"{name}.json")
+        specifications[-1].write_text(json.dumps({"model": model, "tests": [test]}))
+    return Settings(benchmark_file=tuple(specifications), model_cache=tmp_path / "models")
+
+
+def test_a_file_never_takes_the_place_of_another_of_its_name(settings: Settings, tmp_path: Path) -> None:
+    progress = RecordedProgress()
+    assert export_files(settings, progress, tmp_path / "out") is ExitCode.BENCHMARK_FAILED
+    assert (tmp_path / "out" / "model.bin").read_text() == "one"
+    (refused,) = [line for line in progress.lines if line.startswith("✗")]
+    assert refused.startswith(f"✗ {tmp_path / 'out' / 'model.bin'} is another file")
+    assert Path(refused.partition(" stays at ")[2]).read_text() == "two"
+
+
+def test_without_a_folder_each_file_stays_in_the_cache(settings: Settings) -> None:
+    progress = RecordedProgress()
+    assert export_files(settings, progress, None) is ExitCode.OK
+    assert sum("  md5 " in line for line in progress.lines) == 4

@@ -1,0 +1,48 @@
+"""The questions of `harness init`."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from harness.core.errors import ExitCode
+from harness.flows.inspect import first_run
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a person types, line by line, at a terminal; and in the end every question that was put."""
+    typed: list[str] = []
+
+    def lines() -> Iterator[str]:
+        while typed:
+            yield typed.pop(0)
+
+    source = lines()
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda *_: next(source))
+    monkeypatch.setattr("getpass.getpass", lambda *_, **__: next(source))
+    return typed
+
+
+def test_what_is_no_url_is_refused_and_asked_again(
+    answers: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers += ["", "", "https://", "https://results.example/post|nightly", "y", ""]
+    shown = Console(file=io.StringIO(), width=200)
+    assert first_run.ask(tmp_path / "config.json", shown) is ExitCode.OK
+    assert isinstance(shown.file, io.StringIO)
+    assert "does not name a server" in shown.file.getvalue()
+    assert json.loads((tmp_path / "config.json").read_text()) == {
+        "remote_reporter": "https://results.example/post|nightly",
+        "screen_reporter": True,
+    }
+    asked = capsys.readouterr().out
+    assert asked.count("URL to post results to") == 2
+    assert asked.count("(empty: ") >= 4

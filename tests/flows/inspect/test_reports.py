@@ -1,0 +1,104 @@
+"""`harness report`: kept results, listed and shown again."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from harness.config.settings import Settings
+from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
+from harness.flows.inspect import reports
+from harness.testing.results import failed_result, noisy_result, ok_result, report_of
+from reporters.local import LocalReporter
+from reporters.simple_local import SimpleLocalReporter
+from tests.reporters.contests import compared, identical, made_pairs
+
+
+def _keep(folder: Path) -> list[Path]:
+    results = (ok_result(identifier="fp32"), noisy_result(), failed_result(identifier="q8[int8]"))
+    return [Path(LocalReporter(folder).report(report_of(result))) for result in results]
+
+
+def _latest(folder: Path, width: int | None = None) -> str:
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, force_terminal=width is not None, color_system=None)
+    assert reports.latest(Settings(local_reporter=folder), console) is ExitCode.OK
+    return stream.getvalue()
+
+
+def _show(path: Path, folder: Path) -> tuple[ExitCode, str]:
+    stream = io.StringIO()
+    code = reports.show(path, Settings(local_reporter=folder), Console(file=stream))
+    return code, stream.getvalue()
+
+
+def test_the_list_names_what_can_be_shown(tmp_path: Path) -> None:
+    places = _keep(tmp_path)
+    text = _latest(tmp_path)
+    assert all(place.relative_to(tmp_path).as_posix() in text for place in places)
+    assert "mv2/q8[int8]" in text
+    assert "814 µs" in text
+    marks = [line.split(" ")[0] for line in text.splitlines() if "2025-10-09" in line]
+    assert sorted(marks) == ["", "!", "✗"]
+
+
+def test_the_list_tells_what_comparisons_say(tmp_path: Path) -> None:
+    for result in (compared("slow", made_pairs(0.05, 9)), identical("alike")):
+        LocalReporter(tmp_path).report(report_of(result))
+    told = {line.split()[3]: line for line in _latest(tmp_path).splitlines() if "2025-10-09" in line}
+    assert told["mv2/slow"].startswith("▼ ")
+    assert " regression " in told["mv2/slow"]
+    assert told["mv2/alike"].startswith("= ")
+    assert " no change " in told["mv2/alike"]
+
+
+def test_the_list_fits_a_terminal(tmp_path: Path) -> None:
+    _keep(tmp_path)
+    rows = [line for line in _latest(tmp_path, width=80).splitlines() if "2025-10-09" in line]
+    assert len(rows) == 3
+    assert all(len(row) <= 80 and "mv2/" in row for row in rows)
+
+
+def test_an_empty_tree_is_said_to_be_empty(tmp_path: Path) -> None:
+    assert _latest(tmp_path) == f"no results in {tmp_path}\n"
+
+
+def test_a_result_is_shown_by_folder_file_or_place_in_the_tree(tmp_path: Path) -> None:
+    place = _keep(tmp_path)[0]
+    shown = [_show(path, tmp_path) for path in (place, place / "result.json", place.relative_to(tmp_path))]
+    assert {code for code, _ in shown} == {ExitCode.OK}
+    assert len({text for _, text in shown}) == 1
+    assert "fp32" in shown[0][1]
+    assert "814 µs" in shown[0][1]
+
+
+def test_a_line_of_the_simple_reporter_is_a_result_too(tmp_path: Path) -> None:
+    file = Path(SimpleLocalReporter(tmp_path).report(report_of(ok_result())))
+    assert "814 µs" in _show(file, tmp_path)[1]
+
+
+def test_a_folder_shows_every_result_below_it(tmp_path: Path) -> None:
+    _keep(tmp_path)
+    code, text = _show(tmp_path, tmp_path)
+    assert code is ExitCode.OK
+    assert "✗ mv2/q8[int8]: crashed" in text
+    assert text.count("814 µs") == 1
+
+
+def test_a_damaged_result_among_others_is_named_and_is_no_success(tmp_path: Path) -> None:
+    damaged = _keep(tmp_path)[0] / "result.json"
+    damaged.write_text("{")
+    code, text = _show(tmp_path, tmp_path)
+    assert code is ExitCode.ENVIRONMENT
+    assert str(damaged) in text
+    with pytest.raises(EnvironmentProblem, match="not a result"):
+        _show(damaged, tmp_path)
+
+
+def test_a_path_without_a_result_is_the_users_mistake(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none", Path("vm/none")):
+        with pytest.raises(UsageError, match="no result in"):
+            _show(path, tmp_path)

@@ -1,0 +1,55 @@
+"""Which benchmarks the patterns of --only and --skip leave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.core.benchmark import Benchmark, Model, Origin
+from harness.core.errors import UsageError
+from harness.flows.measure.plan import select
+
+
+def benchmark(model: str, identifier: str, *tags: str, **axes: str | int) -> Benchmark:
+    return Benchmark(
+        id=0,
+        model=Model(name=model, format="none"),
+        identifier=identifier,
+        metric="delay",
+        framework="generic",
+        axes=axes,
+        tags=tags,
+        origin=Origin(file=Path("spec.json")),
+        digest=identifier,
+    )
+
+
+ALL = (
+    benchmark("mv2", "fp32", "nightly", backend="xnnpack_fp32", threads=1),
+    benchmark("mv2", "q8", "nightly", "small", backend="xnnpack_q8", threads=1),
+    benchmark("resnet", "q8", backend="xnnpack_q8", threads=2),
+)
+
+
+@pytest.mark.parametrize(
+    ("only", "skip", "left"),
+    [
+        (("*q8*",), (), ["mv2/q8", "resnet/q8"]),
+        (("tag:nightly",), (), ["mv2/fp32", "mv2/q8"]),
+        (("tag:nightly",), ("tag:small",), ["mv2/fp32"]),
+        (("model:res*",), (), ["resnet/q8"]),
+        (("backend:xnnpack_q8",), ("threads:2",), ["mv2/q8"]),
+        ((), ("model:mv2",), ["resnet/q8"]),
+    ],
+)
+def test_benchmarks_are_chosen_by_name_tag_model_and_axis(
+    only: tuple[str, ...], skip: tuple[str, ...], left: list[str]
+) -> None:
+    assert [one.title for one in select(ALL, only, skip)] == left
+
+
+@pytest.mark.parametrize("pattern", ["tag:weekly", "colour:red", "backend:vulkan", "nothing"])
+def test_a_pattern_that_matches_nothing_is_a_mistake(pattern: str) -> None:
+    with pytest.raises(UsageError, match="no benchmark matches"):
+        select(ALL, (pattern,), ())

@@ -1,0 +1,207 @@
+"""What the flows add to the continuous mode: several platforms, commands that measure again, and exit codes."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from harness.config.settings import Settings
+from harness.core.alarm import AlarmReport
+from harness.core.build import BuildInfo
+from harness.core.commit import Commit, Source
+from harness.core.comparison import Comparison, Pair, Parameters, Verdict
+from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, ExitCode, HarnessError
+from harness.core.result import Result
+from harness.core.trend import ChangeKind
+from harness.flows.compare.commits import Comparer, ControlFailed
+from harness.flows.compare.requests import Wish
+from harness.flows.watch.alarm_reports import AlarmReports, sources
+from harness.flows.watch.detection import judge
+from harness.flows.watch.watch import _code, leaves_alone
+from harness.flows.watch.work import Doing, _verified
+from harness.testing.progress import RecordedProgress
+from harness.testing.results import ok_result
+from harness.watch.loop import Tally, watch
+from harness.watch.store.records import Alarm, Compared, Document, Event, News, Progress, Sign, Stage
+from harness.watch.store.state import State, open_state
+from harness.watch.work import Work
+from tests.watch.watching import Clock, Line, orders
+
+CONTROL, TREATMENT = (Commit(source="git:/src", id=name * 40) for name in "ab")
+
+
+def compared(device: str) -> Result:
+    """A result whose runners were the same bytes."""
+    result = ok_result()
+    assert result.device is not None
+    comparison = Comparison(
+        control=BuildInfo(source="git:/src", commit=CONTROL.id),
+        metric="",
+        parameters=Parameters(seed=1),
+        verdict=Verdict.NO_CHANGE,
+        identical=True,
+    )
+    where = result.device.model_copy(update={"identity": device})
+    return result.model_copy(update={"comparison": comparison, "device": where})
+
+
+@dataclass
+class Laboratory:
+    """Compares on one platform, or says why not."""
+
+    answer: Result | HarnessError
+    settings: Settings = field(default_factory=Settings)
+
+    def compare(self, control: Commit, treatment: Commit, *, resume: bool) -> tuple[Result, ...]:
+        if isinstance(self.answer, HarnessError):
+            raise self.answer
+        return (self.answer,)
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[State]:
+    with open_state(tmp_path / "watch.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def doing(state: State, *answers: Result | HarnessError) -> Doing:
+    comparers = [cast("Comparer", Laboratory(answer)) for answer in answers]
+    return Doing(comparers, cast("Source", None), state, None, RecordedProgress())
+
+
+@pytest.mark.parametrize("problem", [BuildFailed("no NDK"), BenchmarkFailed("it crashed")])
+def test_what_one_platform_cannot_do_costs_no_points_of_another_and_is_told(
+    state: State, problem: HarnessError
+) -> None:
+    for answers in ((compared("board"), problem), (problem, compared("board"))):
+        done = doing(state, *answers)
+        found = done.compare(CONTROL, TREATMENT)
+        assert (found.progress, [point.device for point in found.points]) == (Progress.DONE, ["board"])
+        assert found.why == problem.message
+        assert done.failed, "and the exit code knows"
+
+
+@pytest.mark.parametrize("problem", [BuildFailed("no compiler"), BenchmarkFailed("it crashed")])
+def test_what_no_platform_can_do_is_the_commits_fault(state: State, problem: HarnessError) -> None:
+    with pytest.raises(type(problem), match=problem.message):
+        doing(state, problem, problem).compare(CONTROL, TREATMENT)
+
+
+def test_a_control_that_cannot_be_built_is_returned_and_a_lost_device_raised(state: State) -> None:
+    assert doing(state, compared("board"), ControlFailed("no compiler then")).compare(CONTROL, TREATMENT).control_failed
+    with pytest.raises(EnvironmentProblem, match="unplugged"):
+        doing(state, compared("board"), EnvironmentProblem("unplugged")).compare(CONTROL, TREATMENT)
+
+
+def slower(device: str, by: float) -> Result:
+    """A result of eight pairs, the treatment of which took so much longer, relative."""
+    result = compared(device)
+    assert result.comparison is not None
+    pairs = tuple(
+        Pair(
+            index=index,
+            control_first=True,
+            control=(100.0,) * 5,
+            treatment=(100.0 * (1 + by + 0.001 * (index % 2)),) * 5,
+            control_launch=index,
+            treatment_launch=index,
+            seconds=1.0,
+        )
+        for index in range(8)
+    )
+    measured = {"metric": "NET latency", "identical": False, "pairs": pairs, "verdict": Verdict.REGRESSION}
+    return result.model_copy(update={"comparison": result.comparison.model_copy(update=measured)})
+
+
+def test_a_commit_of_the_same_bytes_is_a_point_of_the_series_and_the_change_behind_it_is_told_once(
+    state: State, clock: Clock
+) -> None:
+    line = Line(["base", "refactor", "slower", "later", "latest"])
+    work = {"refactor": compared("board"), "base": compared("board")}
+
+    def compare(control: Commit, treatment: Commit) -> Compared:
+        return doing(state, work.get(treatment.id, slower("board", 0.04))).compare(control, treatment)
+
+    tally = watch(orders(line, base="base", begin="base"), Work(compare, judge), state, timing=clock.timing)
+    (series,) = state.points.every_series()
+    assert series.metric == "NET latency"
+    assert [one.commit for one in series.points if one.point.log_ratio == 0.0] == ["refactor"]
+    (alarm,) = state.alarms.those(*Stage)
+    assert tally.alarms == (alarm.sign.identity,)
+    assert (alarm.sign.kind, alarm.sign.first) == (ChangeKind.STEP, "refactor")
+    assert line.ids.index("slower") <= line.ids.index(alarm.sign.last), "the search has the culprit among its commits"
+
+
+def test_nothing_is_built_ahead_while_this_machine_is_measured_too() -> None:
+    host, phones = Settings(platform="host"), Settings(platform="android")
+    assert leaves_alone([phones])
+    assert not leaves_alone([host])
+    assert not leaves_alone([host, phones])
+    assert not leaves_alone([phones, host])
+    assert leaves_alone([replace(one, same_host=False) for one in (host, phones)])
+
+
+@pytest.mark.parametrize("progress", [Progress.FAILED, Progress.BUILD_FAILED])
+def test_a_commit_that_was_passed_over_because_it_failed_is_no_success(progress: Progress) -> None:
+    tally = Tally(Counter({Progress.DONE: 3, progress: 1}), (), unreachable=False, troubled=False)
+    assert _code(tally, worse=False, failed=False) is ExitCode.BENCHMARK_FAILED
+    assert _code(tally, worse=True, failed=False) is ExitCode.REGRESSION
+
+
+def test_commits_that_were_skipped_on_purpose_are_no_failure() -> None:
+    tally = Tally(Counter({Progress.DONE: 3, Progress.SKIPPED: 2}), (), unreachable=False, troubled=False)
+    assert _code(tally, worse=False, failed=False) is ExitCode.OK
+
+
+def again(platform: str) -> list[str]:
+    """The words of the command that measures an alarm of a device again."""
+    sign = Sign(identity="x", benchmark="b", device="SERIAL 1", kind="step", first="a" * 40, last="b" * 40)
+    alarm = Alarm(sign=sign, stage=Stage.CONFIRMED, opened=1.0, changed=1.0, document={"title": "m/b"})
+    reports = AlarmReports(cast("State", None), cast("Source", None), Wish(source="git:/src"), Settings())
+    return shlex.split(reports._command(alarm, platform))
+
+
+def test_the_command_of_an_alarm_measures_on_the_platform_of_its_device() -> None:
+    assert again("android")[-4:] == ["-p", "android", "-d", "SERIAL 1"]
+    assert "-p" not in again("host")
+
+
+def test_the_report_of_an_alarm_says_where_results_are_and_how_to_measure_on_its_phone(
+    state: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sign = Sign(identity="x", benchmark="b", device="SERIAL 1", kind="step", first="c0", last="c2")
+    verified: Document = {"confirmation": {"confirmed": True, "document": {"platform": "android"}}}
+    alarm = Alarm(sign=sign, stage=Stage.CONFIRMED, opened=1.0, changed=1.0, document=verified)
+    settings = Settings(local_reporter=Path("results"), platform="host")
+    reports = AlarmReports(state, Line(["c0", "c1", "c2"]), Wish(source="git:/src"), settings)
+    page = Path(reports.deliver(News(key="k", event=Event.CONFIRMED, time=1.0, alarm=alarm)))
+    report = AlarmReport.model_validate_json((page.parent / "alarm.json").read_bytes())
+    assert report.results == (str(tmp_path / "results"),)
+    assert report.command.endswith("-p android -d 'SERIAL 1'")
+    assert [one.commit.id for one in report.candidates] == ["c1", "c2"]
+
+
+def test_verifying_remembers_the_platform() -> None:
+    result = compared("board")
+    assert result.comparison is not None
+    assert result.device is not None
+    assert _verified(result, result.comparison)["platform"] == result.device.platform
+
+
+def test_the_command_of_an_alarm_names_the_repository_wherever_it_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert sources(Wish(source="git:~/executorch")) == ("--repo_dir", "/home/ada/executorch")
+    assert sources(Wish(source="hg:/src")) == ("--repo", "hg", "--repo_dir", "/src")
+    assert sources(Wish(source="releases:executorch")) == ("--source", "releases:executorch")

@@ -1,0 +1,322 @@
+"""Two hosts and one phone: each platform has lock files of its own here, as two machines have."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.config.settings import Settings
+from harness.core.command import Command
+from harness.core.errors import DeviceLost, EnvironmentProblem
+from harness.testing.phones import phones
+from harness.testing.phones.lab import Lab
+from harness.testing.phones.phone import StandIn
+from harness.testing.progress import RecordedProgress
+from platforms.android.link import device_lock
+from platforms.android.link.adb import AdbServer
+from platforms.android.link.device_lock import LOCK, Hold, owner_of
+from platforms.android.link.phone import Phone
+from platforms.android.link.stream import ShellStream
+from platforms.android.platform import Android
+from tests.processes import wait_until
+
+pytestmark = pytest.mark.slow
+
+_OWN = "/data/local/tmp/edge-harness"
+_MACHINES = itertools.count()
+_PATIENT_S = 60.0
+"""Of who gets the phone in the end: what held it ends with its connection, and the phone takes its time to notice."""
+_ANIMATION = "/services/settings/global/window_animation_scale"
+MakeHost = Callable[..., Android]
+
+
+@pytest.fixture(autouse=True)
+def _free(phone: Phone) -> None:
+    """What an earlier test held, of whatever file, ends with its connection: a moment after that test."""
+    phone.sh('[ ! -e "$1" ] || flock 8 8<"$1"', LOCK, timeout_s=60.0)
+
+
+@pytest.fixture
+def make_host(tmp_path: Path) -> MakeHost:
+    """Makes the platform as a machine of this name has it: with locks and a cache of its own."""
+
+    def make(lab: Lab, name: str, **changed: object) -> Android:
+        locks = tmp_path / name / "locks"
+        locks.mkdir(parents=True, exist_ok=True)
+        settings = Settings(
+            adb_server=lab.server, cache_dir=tmp_path / name / "cache", return_timeout=60.0, lock_timeout=0.5
+        )
+        return Android(replace(settings, **changed), AdbServer(lab.server), locks=locks)  # type: ignore[arg-type]
+
+    return make
+
+
+def hold(phone: Phone, timeout_s: float = 0.5, progress: RecordedProgress | None = None) -> Hold:
+    """That of another machine each time."""
+    return Hold(phone, f"machine{next(_MACHINES)}", timeout_s, progress or RecordedProgress())
+
+
+def be_away_for_a_moment(stand_in: StandIn) -> None:
+    stand_in.unplug()
+    stand_in.plug()
+    stand_in.wait()
+
+
+def test_a_second_host_is_refused_by_name_and_touches_nothing(lab: Lab, stand_in: StandIn, make_host: MakeHost) -> None:
+    first, second = make_host(lab, "first"), make_host(lab, "second")
+    progress = RecordedProgress()
+    with first.open(first.devices()[0], RecordedProgress()) as session:
+        with (
+            pytest.raises(EnvironmentProblem, match=r"\(process [0-9]+\) is measuring on .* after 0\.5 s"),
+            second.open(second.devices()[0], progress),
+        ):
+            pytest.fail("two hosts hold one phone")
+        assert stand_in.read(_ANIMATION) == "0\n", "the journal of a live run is not that of a killed one"
+        assert session.run(Command(("true",))).ok
+    assert "waiting" in progress.tasks[0]
+    patient = make_host(lab, "second", lock_timeout=_PATIENT_S)
+    with patient.open(patient.devices()[0], progress) as session:
+        assert session.run(Command(("true",))).ok
+    assert progress.lines == []
+
+
+def test_a_second_host_waits_until_the_first_is_done(phone: Phone) -> None:
+    progress = RecordedProgress()
+    first, second = hold(phone), hold(phone, _PATIENT_S, progress)
+    first.take()
+
+    def release_it_when_it_is_waited_for() -> None:
+        try:
+            wait_until(lambda: bool(progress.tasks))
+        finally:
+            first.release()
+
+    other = threading.Thread(target=release_it_when_it_is_waited_for)
+    other.start()
+    try:
+        second.take()
+        second.check()
+    finally:
+        other.join()
+        second.release()
+    assert len(progress.tasks) == 1
+
+
+def test_a_host_whose_connection_is_gone_holds_nothing(phone: Phone) -> None:
+    line = f"exec 9>>{LOCK}; flock 8 8>&9; echo held; while read -r line; do :; done"
+    with phone.shell(line, "it was held") as stream:
+        while b"held" not in stream.out:
+            assert stream.read(float("inf"))
+        with pytest.raises(EnvironmentProblem, match="is measuring on"):
+            hold(phone).take()
+    taken = hold(phone, _PATIENT_S)
+    taken.take()
+    taken.release()
+
+
+def test_a_hold_that_broke_is_noticed_without_asking_and_taken_again(broken_lab: Lab) -> None:
+    stand_in = broken_lab.phones[0]
+    phone = Phone(AdbServer(broken_lab.server), stand_in.serial)
+    ours, other = hold(phone), hold(phone, _PATIENT_S)
+    ours.take()
+    ours.check()
+    be_away_for_a_moment(stand_in)
+    stand_in.round_trips = 0
+    wait_until(lambda: is_lost(ours))
+    assert stand_in.round_trips == 0
+    other.take()
+    with pytest.raises(EnvironmentProblem, match="is measuring on"):
+        ours.ensure()
+    other.release()
+    wait_until(lambda: is_ensured(ours))
+    ours.check()
+    ours.release()
+
+
+def is_lost(one: Hold) -> bool:
+    try:
+        one.check()
+    except DeviceLost:
+        return True
+    return False
+
+
+def is_ensured(one: Hold) -> bool:
+    try:
+        one.ensure()
+    except EnvironmentProblem:
+        return False
+    return True
+
+
+def test_settings_are_not_put_back_under_another_host_s_measurement(make_host: MakeHost) -> None:
+    progress = RecordedProgress()
+    with phones(1) as lab, ExitStack() as other:
+        stand_in = lab.phones[0]
+        first, second = make_host(lab, "first"), make_host(lab, "second", lock_timeout=_PATIENT_S)
+        with first.open(first.devices()[0], progress):
+            be_away_for_a_moment(stand_in)
+            other.enter_context(second.open(second.devices()[0], RecordedProgress()))
+        assert stand_in.read(_ANIMATION) == "0\n"
+        assert "is measuring on" in progress.lines[-1]
+        assert "the next run will try again" in progress.lines[-1]
+        other.close()
+        assert stand_in.read(_ANIMATION) == "1.0\n"
+        again = make_host(lab, "first", lock_timeout=_PATIENT_S)
+        with again.open(again.devices()[0], progress):
+            pass
+        assert stand_in.read(_ANIMATION) == "1.0\n"
+
+
+def test_a_phone_that_was_away_for_a_moment_is_regained_before_the_next_program(
+    broken_lab: Lab, make_host: MakeHost
+) -> None:
+    stand_in, host = broken_lab.phones[0], make_host(broken_lab, "first", lock_timeout=_PATIENT_S)
+    with host.open(host.devices()[0], RecordedProgress()) as session:
+        be_away_for_a_moment(stand_in)
+        with pytest.raises(DeviceLost, match="held against other hosts"):
+            session.run(Command(("true",)))
+        session.regain()
+        assert session.run(Command(("true",))).ok
+
+
+def test_a_phone_without_flock_is_used_all_the_same(rooted_lab: Lab) -> None:
+    phone = Phone(AdbServer(rooted_lab.server), rooted_lab.phones[0].serial)
+    assert phone.sh("mv /system/bin/flock /system/bin/away").exit_code == 0
+    try:
+        first, second = hold(phone), hold(phone)
+        for one in (first, second):
+            one.take()
+            one.check()
+            one.ensure()
+        first.release()
+        second.release()
+    finally:
+        phone.sh("mv /system/bin/away /system/bin/flock")
+
+
+def test_a_lock_that_cannot_be_laid_down_is_told(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_lock, "LOCK", "/proc/x")
+    with pytest.raises(EnvironmentProblem, match="does not let us lay down /proc/x"):
+        hold(phone).take()
+
+
+def test_a_phone_that_another_host_took_meanwhile_is_lost_for_good(make_host: MakeHost) -> None:
+    progress = RecordedProgress()
+    with phones(1) as lab:
+        stand_in, host = lab.phones[0], make_host(lab, "first")
+        other = hold(Phone(AdbServer(lab.server), stand_in.serial), _PATIENT_S)
+        with host.open(host.devices()[0], progress) as session:
+            be_away_for_a_moment(stand_in)
+            other.take()
+            with pytest.raises(DeviceLost, match="is measuring on"):
+                session.regain()
+            with pytest.raises(DeviceLost, match="another host may hold it now"):
+                session.run(Command(("true",)))
+        assert stand_in.read(_ANIMATION) == "0\n", "what the other host measures under is left alone"
+        assert "the next run will try again" in progress.lines[-1]
+        other.check()
+        other.release()
+        again = make_host(lab, "first", lock_timeout=_PATIENT_S)
+        with again.open(again.devices()[0], progress):
+            pass
+        assert stand_in.read(_ANIMATION) == "1.0\n"
+
+
+@contextlib.contextmanager
+def a_ghost(phone: Phone, owner: str) -> Iterator[ShellStream]:
+    """A hold whose connection nobody listens to any more."""
+    left = Hold(phone, owner, 0.5, RecordedProgress())
+    left.take()
+    assert left._stream is not None
+    try:
+        yield left._stream
+    finally:
+        left.release()
+
+
+def test_what_this_machine_left_behind_is_ended_at_once(phone: Phone) -> None:
+    with a_ghost(phone, "ours") as ghost:
+        with pytest.raises(EnvironmentProblem, match="is measuring on"):
+            Hold(phone, "theirs", 0.0, RecordedProgress()).take()
+        taken = Hold(phone, "ours", _PATIENT_S, RecordedProgress())
+        taken.take()
+        taken.check()
+        assert ended(ghost)
+        taken.release()
+
+
+def ended(stream: ShellStream) -> bool:
+    deadline = time.monotonic() + 30.0
+    while stream.read(deadline):
+        pass
+    return stream.exit_code is not None
+
+
+def test_a_name_in_the_lock_alone_ends_nobody(phone: Phone) -> None:
+    bystander = "echo $$; read -r line; echo alive"
+    with phone.shell(bystander, "it ran") as stream:
+        while b"\n" not in stream.out:
+            assert stream.read(float("inf"))
+        number = stream.out.decode().strip()
+        with a_ghost(phone, "theirs"):
+            phone.sh(f"echo {number} ours somebody >{LOCK}")
+            with pytest.raises(EnvironmentProblem, match="somebody is measuring on"):
+                Hold(phone, "ours", 0.5, RecordedProgress()).take()
+        stream.write(b"\n")
+        assert ended(stream)
+        assert stream.out.endswith(b"alive\n")
+
+
+def test_a_hold_sends_a_little_now_and_then(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_lock, "_SCRIPT", device_lock._SCRIPT.replace("-t 15", "-t 0.1"))
+    with a_ghost(phone, "ours") as ghost:
+        said, deadline = len(ghost.out), time.monotonic() + 30.0
+        while len(ghost.out) < said + 3 and ghost.read(deadline):
+            pass
+        assert ghost.out[said:].startswith(b"\n\n\n")
+        assert ghost.exit_code is None
+
+
+def test_who_is_granted_the_lock_and_is_gone_does_not_keep_it(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_lock, "_SCRIPT", device_lock._SCRIPT.replace("-t 30", "-t 0.3"))
+    monkeypatch.setattr(ShellStream, "write", lambda stream, text: None)
+    with a_ghost(phone, "ours") as ghost:
+        assert ended(ghost)
+
+
+def test_hosts_with_folders_of_their_own_keep_out_of_each_other_s_way(lab: Lab, make_host: MakeHost) -> None:
+    first = make_host(lab, "first")
+    second = make_host(lab, "second", android_dir="/data/local/tmp/mine")
+    with (
+        first.open(first.devices()[0], RecordedProgress()),
+        pytest.raises(EnvironmentProblem, match="is measuring on"),
+        second.open(second.devices()[0], RecordedProgress()),
+    ):
+        pytest.fail("two hosts hold one phone")
+
+
+def test_a_phone_stays_held_when_our_folder_is_removed(phone: Phone) -> None:
+    ours = hold(phone)
+    ours.take()
+    assert phone.sh(f"mkdir -p {_OWN}; rm -r {_OWN}").exit_code == 0
+    with pytest.raises(EnvironmentProblem, match="is measuring on"):
+        hold(phone).take()
+    ours.release()
+
+
+def test_who_holds_a_phone_is_told_by_the_lock_of_the_machine(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for lock in (first, second):
+        lock.touch()
+    assert owner_of(first) == owner_of(first) != owner_of(second)
+    with pytest.raises(EnvironmentProblem, match="cannot look at the lock file"):
+        owner_of(tmp_path / "missing")

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from harness.core.device import DeviceState
+from harness.core.errors import EnvironmentProblem
+from harness.testing.progress import RecordedProgress
+from platforms.android.state.readiness import Gate, Limits
+from platforms.android.state.state import Reading, Skin
+
+PATIENT = Limits(timeout_s=60.0, poll_s=0.001)
+IMPATIENT = Limits(timeout_s=0.05, poll_s=0.001)
+
+
+def reading(
+    skin_c: float | None = 30.0,
+    limit_c: float | None = 39.0,
+    status: int | None = 0,
+    percent: float | None = 80.0,
+    battery_c: float | None = 25.0,
+    *,
+    plugged: bool | None = True,
+    faked: bool = False,
+) -> Reading:
+    state = DeviceState(time=0.0, thermal_status=status, battery_percent=percent, plugged=plugged)
+    skins = (Skin("skin", skin_c, limit_c),) if skin_c is not None else ()
+    return Reading(state, skins, battery_c, faked)
+
+
+def one_after_another(*readings: Reading) -> Callable[[], Reading]:
+    """The last one stays."""
+    left = list(readings)
+    return lambda: left.pop(0) if len(left) > 1 else left[0]
+
+
+def settled(*readings: Reading, limits: Limits = PATIENT) -> RecordedProgress:
+    progress = RecordedProgress()
+    Gate("Pixel", limits, progress).settle(one_after_another(*readings))
+    return progress
+
+
+def refusal(*readings: Reading) -> EnvironmentProblem:
+    with pytest.raises(EnvironmentProblem) as refused:
+        settled(*readings, limits=IMPATIENT)
+    return refused.value
+
+
+def test_a_cool_charged_phone_passes_at_once_in_silence() -> None:
+    progress = settled(reading())
+    assert (progress.tasks, progress.lines) == ([], [])
+
+
+def test_a_warm_phone_is_waited_for_once_and_says_value_and_limit() -> None:
+    progress = settled(reading(skin_c=41.2), reading(skin_c=40.0), reading(skin_c=36.0))
+    assert progress.tasks == ["Pixel: waiting, skin sensor skin at 41.2 °C, must be below 39.0 °C"]
+
+
+def test_what_was_too_warm_must_cool_below_its_limit() -> None:
+    assert "38.5 °C, must be below 37.0 °C" in str(refusal(reading(skin_c=41.0), reading(skin_c=38.5)))
+    assert settled(reading(skin_c=38.5)).tasks == []  # it never was too warm
+
+
+def test_a_phone_that_stays_warm_is_refused_with_the_remedy() -> None:
+    error = refusal(reading(status=2, skin_c=41.0))
+    assert "thermal status 2" in error.message
+    assert "--cool_timeout" in (error.hint or "")
+
+
+def test_a_status_alone_is_enough_to_wait() -> None:
+    assert settled(reading(status=1), reading()).tasks == ["Pixel: waiting, thermal status 1, must be 0"]
+
+
+def test_a_skin_sensor_without_a_limit_gets_one() -> None:
+    assert "must be below 36.0" in str(refusal(reading(skin_c=38.0, limit_c=None)))
+
+
+def test_the_battery_stands_in_for_the_skin() -> None:
+    error = refusal(reading(skin_c=None, status=None, battery_c=43.0))
+    assert "battery at 43.0 °C" in error.message
+
+
+def test_a_low_battery_is_refused_at_once_off_power() -> None:
+    gate = Gate("Pixel", Limits(timeout_s=3600.0, poll_s=3600.0), RecordedProgress())
+    with pytest.raises(EnvironmentProblem, match="battery at 29 %, must be at least 30 %") as refused:
+        gate.settle(one_after_another(reading(percent=29.0, plugged=False)))
+    assert refused.value.hint == "charge it"
+
+
+@pytest.mark.parametrize(("percent", "plugged"), [(30.0, False), (10.0, True)])
+def test_charge_at_its_limit_passes(percent: float, plugged: bool) -> None:
+    assert settled(reading(percent=percent, plugged=plugged)).tasks == []
+
+
+def test_a_nearly_empty_phone_that_charges_is_waited_for() -> None:
+    progress = settled(reading(percent=9.0), reading(percent=10.0))
+    assert progress.tasks == ["Pixel: waiting, battery at 9 %, must be at least 10 % while it charges"]
+
+
+def test_a_phone_that_tells_nothing_passes_with_a_word_said_once() -> None:
+    progress = RecordedProgress()
+    gate = Gate("Pixel", PATIENT, progress)
+    blind = reading(skin_c=None, status=None, percent=None, battery_c=None, plugged=None)
+    gate.settle(lambda: blind)
+    gate.settle(lambda: blind)
+    assert len(progress.lines) == 2
+    assert "nothing is" in progress.lines[0] + progress.lines[1]
+
+
+def test_faked_readings_are_told_with_their_remedy() -> None:
+    progress = settled(reading(percent=None, faked=True))
+    assert "dumpsys battery reset" in progress.lines[0]

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from harness.core.errors import EnvironmentProblem
+from platforms.android.settings.journals import JournalBroken, Journals, Written, journal_lines, parse_journal, run_of
+from platforms.android.settings.settings_log import Change, Kind
+
+ANIMATION = Change(kind=Kind.GLOBAL, name="window_animation_scale", before="1.0", ours="0")
+CLOCK = Change(kind=Kind.CPUFREQ, name="policy0/scaling_max_freq", before="1800000", ours="900000")
+RUN = "0123456789abcdef"
+HEADER = f"edge-harness changes 2 {RUN}"
+
+CHANGES = st.one_of(
+    st.builds(
+        Change,
+        kind=st.just(Kind.GLOBAL),
+        name=st.sampled_from(["window_animation_scale", "stay_on_while_plugged_in"]),
+        before=st.one_of(st.just("null"), st.integers(0, 10**9).map(str)),
+        ours=st.sampled_from(["0", "7", "0.5"]),
+    ),
+    st.builds(
+        Change,
+        kind=st.just(Kind.CPUFREQ),
+        name=st.integers(0, 999).map(lambda number: f"policy{number}/scaling_governor"),
+        before=st.sampled_from(["schedutil", "sched_pixel", "walt"]),
+        ours=st.just("performance"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "before", "ours"),
+    [
+        (Kind.GLOBAL, "adb_enabled", "1", "0"),
+        (Kind.GLOBAL, "window_animation_scale", "1; reboot", "0"),
+        (Kind.GLOBAL, "window_animation_scale", "$(reboot)", "0"),
+        (Kind.GLOBAL, "window_animation_scale", "1\n", "0"),
+        (Kind.GLOBAL, "window_animation_scale", "", "0"),
+        (Kind.CPUFREQ, "policy0/../../../../etc/passwd", "1", "2"),
+        (Kind.CPUFREQ, "policy0/scaling_max_freq", "1800000", "*"),
+        (Kind.SCREEN, "power", "on", "0"),
+        (Kind.AIRPLANE, "mode", "1", "enabled"),
+    ],
+)
+def test_only_settings_that_we_change_can_be_written_down(kind: Kind, name: str, before: str, ours: str) -> None:
+    with pytest.raises(ValidationError):
+        Change(kind=kind, name=name, before=before, ours=ours)
+
+
+@given(st.lists(CHANGES))
+def test_the_journal_of_the_phone_says_what_was_written(changes: list[Change]) -> None:
+    written = Written(run=RUN, changes=tuple(changes))
+    assert parse_journal(journal_lines(written)) == written
+    assert run_of(journal_lines(written)[:1]) == RUN
+
+
+@given(st.lists(st.one_of(st.text(), st.sampled_from([HEADER, "end", ANIMATION.line]))))
+def test_a_journal_is_in_its_form_or_broken(lines: list[str]) -> None:
+    try:
+        written = parse_journal(lines)
+    except JournalBroken:
+        return
+    assert (journal_lines(written) if written else ()) == tuple(lines)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["end"],
+        [HEADER, ANIMATION.line],
+        [HEADER.replace("2", "3", 1), ANIMATION.line, "end"],
+        [HEADER.rpartition(" ")[0], ANIMATION.line, "end"],
+        [f"{HEADER}0", ANIMATION.line, "end"],
+        [HEADER, f"{ANIMATION.line} more", "end"],
+        [HEADER, "secure adb_keys 1 0", "end"],
+        ["#!/system/bin/sh", "reboot", "end"],
+    ],
+)
+def test_a_damaged_or_foreign_journal_is_broken(lines: list[str]) -> None:
+    with pytest.raises(JournalBroken):
+        parse_journal(lines)
+
+
+def journals(folder: Path, identity: str = "ABC/1:5555") -> Journals:
+    return Journals.of(folder, identity)
+
+
+def test_what_is_kept_on_the_host_is_found_again(tmp_path: Path) -> None:
+    journals(tmp_path).keep_on_host(RUN, (ANIMATION, CLOCK))
+    assert journals(tmp_path).on_host() == Written(run=RUN, changes=(ANIMATION, CLOCK))
+    assert journals(tmp_path, "another").on_host() is None
+    journals(tmp_path).keep_on_host(RUN, ())
+    assert journals(tmp_path).on_host() is None
+    assert list((tmp_path / "android").iterdir()) == []
+
+
+def test_a_broken_journal_on_the_host_says_where(tmp_path: Path) -> None:
+    kept = journals(tmp_path)
+    kept.keep_on_host(RUN, (ANIMATION,))
+    kept.host.write_text(kept.host.read_text()[:-20])
+    with pytest.raises(JournalBroken, match=r"ABC%2F1%3A5555\.json"):
+        kept.on_host()
+
+
+def test_a_journal_of_another_phone_is_not_taken(tmp_path: Path) -> None:
+    journals(tmp_path, "one").keep_on_host(RUN, (ANIMATION,))
+    (tmp_path / "android" / "one.json").rename(tmp_path / "android" / "two.json")
+    with pytest.raises(JournalBroken, match="that of one"):
+        journals(tmp_path, "two").on_host()
+
+
+def test_a_journal_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    (tmp_path / "android").write_text("in the way")
+    with pytest.raises(EnvironmentProblem, match="cannot write down"):
+        journals(tmp_path).keep_on_host(RUN, (ANIMATION,))

@@ -1,0 +1,87 @@
+"""Sides that say what cannot be compared: with the words that show the slip."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.compare.statistics import launch_statistics
+from harness.core.benchmark import Benchmark
+from harness.core.build import Build
+from harness.core.command import Command, Completed
+from harness.core.device import DeviceState
+from harness.core.errors import BenchmarkFailed
+from harness.core.measurement import Job
+from harness.core.metric import Observation
+from harness.core.note import Note
+from harness.core.protocols import Session
+from harness.core.result import Outcome
+from harness.run.interleaving import InLaunches
+from harness.run.launch import launched
+from harness.run.launcher import Arm
+from harness.run.pairs import PairedLaunches, Spoilt
+from tests.run.players import Players, benchmark, player
+
+
+class Telling(Players):
+    """Says one value and its unit in each launch; the last one for ever."""
+
+    def __init__(self, journal: Path, *said: tuple[float, str]) -> None:
+        super().__init__(journal)
+        self._said = iter(said)
+        self._last = said[-1]
+
+    def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
+        return Command(("true",))
+
+    def parse(
+        self, completed: Sequence[Completed], benchmark: Benchmark
+    ) -> tuple[Sequence[Observation], Sequence[Note]]:
+        value, unit = next(self._said, self._last)
+        return (Observation(type="NET", metric="latency", unit=unit, samples=(value,)),), ()
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    return tmp_path / "journal"
+
+
+def _pairs(session: Session, control: Telling, treatment: Telling, scratch: Path) -> PairedLaunches:
+    job = Job(benchmark(), player("good"))
+    arms = (Arm(job, session, side, scratch, time.time) for side in (control, treatment))
+    return PairedLaunches(*arms, seed=1, key="k", statistics=launch_statistics, way=InLaunches())
+
+
+@pytest.mark.parametrize(
+    ("control", "treatment", "said"),
+    [
+        ("bytes", "us", "it tells NET latency in us, and the control in bytes"),
+        ("us", "", "it tells NET latency in no unit, and the control in us"),
+        ("", "us", "it tells NET latency in us, and the control in no unit"),
+    ],
+)
+def test_units_that_do_not_convert_are_both_named_before_the_first_pair(
+    session: Session, tmp_path: Path, journal: Path, *, control: str, treatment: str, said: str
+) -> None:
+    pairs = _pairs(session, Telling(journal, (5.0, control)), Telling(journal, (5.0, treatment)), tmp_path)
+    with pytest.raises(BenchmarkFailed, match=f"the treatment cannot be compared: {said}"):
+        pairs.begin()
+
+
+def test_a_side_that_tells_zeros_is_told_with_its_zero(session: Session, tmp_path: Path, journal: Path) -> None:
+    pairs = _pairs(session, Telling(journal, (5.0, "us")), Telling(journal, (5.0, "us"), (0.0, "us")), tmp_path)
+    pairs.begin()
+    assert [pairs.next_pair(), pairs.next_pair()] == [None, None]
+    with pytest.raises(Spoilt, match="the treatment failed in 3 of 3 launches: it told 0 us, and no ratio is taken"):
+        pairs.next_pair()
+
+
+def test_a_program_that_said_too_much_failed_and_did_not_crash() -> None:
+    state = DeviceState(time=0.0)
+    ended = Completed(Command(("loud",)), exit_code=None, signal=9, flooded=True, stderr="it wrote more than 64 MiB")
+    record = launched(0, [ended], started=0.0, before=state, after=state).launch
+    assert record.outcome is Outcome.FAILED
+    assert record.reason == "the program was killed because it said too much: it wrote more than 64 MiB"

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.core.protocols import Live
+from harness.core.result import Outcome
+from harness.run.interleaved import FEWEST, Plan, TookTurns, take_turns, turns_of
+from tests.processes import is_running
+from tests.run.players import TurnTakingPlayers, benchmark, player, told
+
+pytestmark = pytest.mark.slow  # waits for programs that do not answer
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    return tmp_path / "journal"
+
+
+def took(session: Live, journal: Path, *players: str, plan: Plan | None = None, timeout_s: float = 60.0) -> TookTurns:
+    framework, test = TurnTakingPlayers(journal), benchmark(timeout_s=timeout_s)
+    commands = [framework.turns(framework.command(test, player(how), {})) for how in players]
+    starts = [
+        (3 + index, type(command)(command.argv, timeout_s=timeout_s, threads=1))
+        for index, command in enumerate(commands)
+    ]
+    return take_turns(starts, plan or Plan((5, 5, 5)), session, time.time)
+
+
+@given(st.integers(min_value=1, max_value=100_000))
+def test_all_iterations_are_shared_among_turns_that_are_long_enough(iterations: int) -> None:
+    turns = turns_of(iterations)
+    assert sum(turns) == iterations
+    assert iterations < FEWEST or min(turns) >= FEWEST
+    assert max(turns) < 2 * FEWEST
+
+
+def test_both_live_at_once_and_take_turns_in_the_order_of_their_starts(session: Live, journal: Path) -> None:
+    found = took(session, journal, "good", "good", plan=Plan((5, 6)))
+    (_, first, _), (_, second, _) = told(journal)[:2]
+    assert [(process, words) for _, process, words in told(journal)] == [
+        (first, "starts"),
+        (second, "starts"),
+        (first, "run 5"),
+        (second, "run 5"),
+        (first, "run 6"),
+        (second, "run 6"),
+        (first, "ends"),
+        (second, "ends"),
+    ]
+    assert (found.ready, found.iterations) == (True, 11)
+
+
+def test_each_is_a_launch_with_everything_that_a_launch_has(session: Live, journal: Path) -> None:
+    found = took(session, journal, "good", "good")
+    first, second = (one.launch for one in found.launched)
+    assert (first.index, second.index) == (3, 4)
+    assert first.outcome is second.outcome is Outcome.OK
+    assert first.commands[0][-1] == "--turns"
+    assert first.cpus == second.cpus
+    assert first.before == second.before
+    assert first.after == second.after
+    assert first.before is not None
+    assert first.after is not None
+    assert first.before.time <= first.started <= second.started <= first.after.time
+    assert first.cpu_s is not None
+    assert (first.beside_cpu_s, second.beside_cpu_s) == (second.cpu_s, first.cpu_s)
+    assert max(first.wall_s, second.wall_s) <= found.seconds < first.wall_s + second.wall_s
+    assert [log.name for one in found.launched for log in one.logs] == ["launch-3.stdout", "launch-4.stdout"]
+
+
+@pytest.mark.parametrize(
+    ("how", "timeout_s", "outcome", "words"),
+    [
+        ("dies", 60.0, Outcome.CRASHED, "SIGKILL"),
+        ("leaves", 60.0, Outcome.FAILED, "before its turns were over"),
+        ("silent", 4.0, Outcome.TIMEOUT, "did not end within 4 s"),
+    ],
+)
+@pytest.mark.parametrize("first", [True, False], ids=["first", "second"])
+def test_one_that_fails_in_the_middle_ends_the_turns_and_alone_has_failed(
+    session: Live, journal: Path, *, how: str, timeout_s: float, outcome: Outcome, words: str, first: bool
+) -> None:
+    players = (how, "good") if first else ("good", how)
+    found = took(session, journal, *players, timeout_s=timeout_s)
+    launches = dict(zip(players, (one.launch for one in found.launched), strict=True))
+    assert launches[how].outcome is outcome
+    assert words in (launches[how].reason or "")
+    assert launches["good"].outcome is Outcome.OK
+    assert found.iterations == 10
+    assert not any(is_running(process) for _, process, _ in told(journal))
+
+
+@pytest.mark.parametrize(("how", "outcome"), [("old", "failed"), ("deaf", "failed"), ("crashes", "crashed")])
+def test_after_one_that_never_gets_ready_nothing_else_is_started(
+    session: Live, journal: Path, how: str, outcome: str
+) -> None:
+    found = took(session, journal, how, "good")
+    assert not found.ready
+    assert [one.launch.outcome for one in found.launched] == [outcome]
+    assert {who for who, _, _ in told(journal)} == {how}
+
+
+def test_turns_end_with_the_time_limit_but_not_before_the_least_iterations(session: Live, journal: Path) -> None:
+    found = took(session, journal, "good", "good", plan=Plan((5,) * 1000, least=12, limit_s=0.000001))
+    assert found.iterations == 15
+    assert [words for _, _, words in told(journal)].count("run 5") == 6
+    assert [one.launch.outcome for one in found.launched] == [Outcome.OK] * 2

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.compare.statistics import launch_statistics
+from harness.core.benchmark import Benchmark, OutputFile
+from harness.core.comparison import Interleave
+from harness.core.device import Device
+from harness.core.errors import BenchmarkFailed
+from harness.core.measurement import Job
+from harness.core.protocols import Framework, Session
+from harness.core.result import Outcome
+from harness.run.interleaving import InLaunches, InTurns, Way
+from harness.run.launcher import Arm
+from harness.run.pairs import PairedLaunches, Spoilt, control_goes_first
+from platforms.host.session import HostSession
+from tests.run.players import Players, TurnTakingPlayers, benchmark, player, told
+
+pytestmark = pytest.mark.slow  # waits for programs that do not answer
+
+Contest = Callable[..., PairedLaunches]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    return tmp_path / "journal"
+
+
+class Arms:
+    """Both sides of a comparison, and its pairs."""
+
+    def __init__(
+        self,
+        folder: Path,
+        session: Session,
+        framework: Framework,
+        *builds: str,
+        test: Benchmark | None = None,
+        way: Way | None = None,
+    ) -> None:
+        self.test = test or benchmark()
+        self.control, self.treatment = (
+            Arm(Job(self.test, player(how)), session, framework, folder, time.time) for how in builds
+        )
+        self.pairs = PairedLaunches(
+            self.control,
+            self.treatment,
+            seed=1,
+            key="key",
+            statistics=launch_statistics,
+            way=way or InTurns(),
+        )
+
+    def outcomes(self) -> list[list[str]]:
+        return [
+            [launch.outcome.value for launch in arm.measurement(Outcome.OK, None, None).launches]
+            for arm in (self.control, self.treatment)
+        ]
+
+    def samples(self) -> list[list[int]]:
+        return [
+            [sum(len(one.samples) for one in said) for said in arm.measurement(Outcome.OK, None, None).observations]
+            for arm in (self.control, self.treatment)
+        ]
+
+
+def test_the_coin_says_who_is_started_first_and_has_the_first_turn(
+    session: Session, journal: Path, tmp_path: Path
+) -> None:
+    arms = Arms(tmp_path, session, TurnTakingPlayers(journal), "good", "good ")
+    arms.pairs.begin()
+    journal.unlink()
+    pairs = [arms.pairs.next_pair() for _ in range(5)]
+    assert [pair.control_first if pair else None for pair in pairs] == [
+        control_goes_first(1, "key", index) for index in range(5)
+    ]
+    controls = {launch.commands[0][-3] for launch in arms.control.measurement(Outcome.OK, None, None).launches}
+    assert controls == {"good"}
+    assert [pair.control_launch if pair else None for pair in pairs] == [1, 2, 3, 4, 5]
+
+
+def test_the_samples_of_all_turns_give_the_statistics_of_a_pair(
+    session: Session, journal: Path, tmp_path: Path
+) -> None:
+    arms = Arms(tmp_path, session, TurnTakingPlayers(journal), "good", "good")
+    arms.pairs.begin()
+    pair = arms.pairs.next_pair()
+    assert pair is not None
+    (_, counted), _ = arms.samples()
+    expected = launch_statistics([0.1 + 0.001 * index for index in range(counted)])
+    assert pair.control == pytest.approx(expected)
+    assert pair.treatment == pytest.approx(expected)
+    assert arms.pairs.unit == "ms"
+    walls = [arm.measurement(Outcome.OK, None, None).launches[1].wall_s for arm in (arms.control, arms.treatment)]
+    assert max(walls) <= pair.seconds < sum(walls)
+
+
+@pytest.mark.parametrize("sides", [("good", "dies"), ("dies", "good")], ids=["treatment", "control"])
+def test_a_death_in_the_middle_voids_the_pair_and_what_the_other_said(
+    session: Session, journal: Path, tmp_path: Path, sides: tuple[str, str]
+) -> None:
+    test = benchmark(iterations=10)  # two turns are survived while the sides warm up
+    arms = Arms(tmp_path, session, TurnTakingPlayers(journal), *sides, test=test)
+    arms.pairs.begin()
+    assert arms.pairs.next_pair() is None
+    assert arms.pairs.voided == 1
+    assert arms.samples() == [[0, 0], [0, 0]]
+    lost = dict(zip(sides, arms.outcomes(), strict=True))
+    assert lost == {"good": ["ok", "ok"], "dies": ["ok", "crashed"]}
+
+
+def test_a_side_that_keeps_dying_is_the_finding(session: Session, journal: Path, tmp_path: Path) -> None:
+    arms = Arms(tmp_path, session, TurnTakingPlayers(journal), "good", "dies", test=benchmark(iterations=10))
+    arms.pairs.begin()
+    assert arms.pairs.next_pair() is arms.pairs.next_pair() is None
+    with pytest.raises(Spoilt, match=r"the treatment failed in 3 of 3 launches: .*SIGKILL") as caught:
+        arms.pairs.next_pair()
+    assert caught.value.outcome is Outcome.CRASHED
+
+
+@pytest.mark.parametrize(
+    ("how", "timeout_s", "words"),
+    [("crashes", 60.0, "SIGSEGV"), ("hangs", 4.0, "within 4 s"), ("mute", 60.0, "no samples")],
+)
+def test_a_side_that_fails_while_it_warms_up_cannot_be_measured(
+    session: Session, journal: Path, *, tmp_path: Path, how: str, timeout_s: float, words: str
+) -> None:
+    arms = Arms(tmp_path, session, TurnTakingPlayers(journal), "good", how, test=benchmark(timeout_s=timeout_s))
+    with pytest.raises(BenchmarkFailed, match=words):
+        arms.pairs.begin()
+
+
+@pytest.mark.parametrize(("sides", "words"), [(("good", "old"), "unknown argument"), (("deaf", "good"), "before its")])
+def test_a_runner_that_cannot_take_turns_says_so_and_both_are_launched_instead(
+    session: Session, journal: Path, *, tmp_path: Path, sides: tuple[str, str], words: str
+) -> None:
+    way = InTurns()
+    arms = Arms(tmp_path, session, TurnTakingPlayers(journal), *sides, way=way)
+    arms.pairs.begin()
+    assert arms.pairs.next_pair() is not None
+    assert way.interleave is Interleave.LAUNCH
+    (note,) = way.notes
+    assert words in note.message
+    assert note.hint is not None
+    commands = [arm.measurement(Outcome.OK, None, None).launches[-1].commands for arm in (arms.control, arms.treatment)]
+    assert not any("--turns" in words for one in commands for words in one)
+
+
+class OneAtATime:
+    """A session like those of devices that hold no live processes."""
+
+    def __init__(self, held: HostSession) -> None:
+        self.device: Device = held.device
+        self.stage, self.run, self.pull, self.state = held.stage, held.run, held.pull, held.state
+
+
+def test_without_the_capabilities_it_is_launched_with_a_note(session: Session, journal: Path, tmp_path: Path) -> None:
+    assert isinstance(session, HostSession)
+    able, unable = TurnTakingPlayers(journal), Players(journal)
+    outputs = (OutputFile(key="output_files.a", filename="a", location="{TGTDIR}a"),)
+    cases: dict[str, tuple[Session, Framework, Benchmark]] = {
+        "hold one program at a time": (OneAtATime(session), able, benchmark()),
+        "runners of players cannot take turns": (session, unable, benchmark()),
+        "`commands` of its own": (session, able, benchmark(commands=("true",))),
+        "outputs are fetched": (session, able, benchmark(output_files=outputs)),
+    }
+    for words, (held, framework, test) in cases.items():
+        way = InTurns()
+        arms = Arms(tmp_path, held, framework, "good", "good", test=test, way=way)
+        with contextlib.suppress(BenchmarkFailed):  # `true` reports nothing, and no output is written
+            arms.pairs.begin()
+        assert [words in note.message for note in way.notes] == [True], words
+        assert way.interleave is Interleave.LAUNCH
+
+
+def test_turns_that_the_time_limit_ended_are_noted(session: Session, journal: Path, tmp_path: Path) -> None:
+    limited = benchmark(iterations=1000, time_limit_s=0.000001)
+    arms = Arms(tmp_path, session, TurnTakingPlayers(journal), "good", "good", test=limited)
+    arms.pairs.begin()
+    notes = arms.control.measurement(Outcome.OK, None, None).notes
+    assert [note.code for note in notes] == ["stopped_early"]
+    assert "after 5 of 1000" in notes[0].message
+
+
+def test_launches_follow_each_other_and_a_failed_one_is_the_last(
+    session: Session, journal: Path, tmp_path: Path
+) -> None:
+    arms = Arms(tmp_path, session, TurnTakingPlayers(journal), "good", "good", way=InLaunches())
+    arms.pairs.begin()
+    assert arms.pairs.next_pair() is not None
+    words = [words for _, _, words in told(journal)]
+    assert words == ["starts", "ends"] * 4

@@ -1,0 +1,31 @@
+"""Programs that live at the same time share the energy that they draw."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from harness.analysis.compare.statistics import launch_statistics
+from harness.core.comparison import Interleave
+from harness.core.measurement import Job
+from harness.run.interleaving import InTurns
+from harness.run.launcher import Arm
+from harness.run.pairs import PairedLaunches
+from harness.testing.progress import RecordedProgress
+from platforms.host.platform import Host
+from tests.run.players import TurnTakingPlayers, benchmark, player
+
+
+def test_where_energy_is_wanted_pairs_are_measured_launch_by_launch(tmp_path: Path) -> None:
+    host, framework = Host(tmp_path / "work", lock_path=tmp_path / "lock"), TurnTakingPlayers(tmp_path / "journal")
+    job = Job(benchmark(energy=True), player("good"))
+    with host.open(host.devices()[0], RecordedProgress()) as session:
+        control, treatment = (Arm(job, session, framework, tmp_path, time.time) for _ in range(2))
+        pairs = PairedLaunches(
+            control, treatment, seed=1, key="key", statistics=launch_statistics, way=InTurns(), metric="NET latency"
+        )
+        pairs.begin()
+        assert pairs.next_pair() is not None
+    assert pairs.way.interleave is Interleave.LAUNCH
+    (note,) = pairs.way.notes
+    assert "energy" in note.message

@@ -1,0 +1,158 @@
+"""Launches that heat spoilt, or a device cut short that came back. The device is this machine with a loose cable."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from frameworks.generic.framework import Generic
+from harness.analysis.compare.statistics import launch_statistics
+from harness.core.benchmark import Benchmark, Model, Origin
+from harness.core.build import Build
+from harness.core.command import Command, Completed
+from harness.core.device import DeviceState
+from harness.core.errors import DeviceLost, EnvironmentProblem
+from harness.core.measurement import Job, Measurement
+from harness.core.protocols import Gated, Returning, Session, Staged
+from harness.core.result import Outcome
+from harness.run.interleaving import InLaunches
+from harness.run.launcher import Arm
+from harness.run.measure import measure
+from harness.run.pairs import PairedLaunches
+from harness.testing.progress import RecordedProgress
+
+SAID = json.dumps({"type": "NET", "metric": "latency", "unit": "us", "value": "5"})
+CODE = f"print('PyTorchObserver ' + {SAID!r})"
+
+
+class Fickle:
+    """A session that goes away at some program starts, is hot at others, and may come back.
+
+    Args:
+        inner: What really runs.
+        gone_at: Numbers of the starts at which it goes away.
+        hot_at: Numbers of the starts during which it is hot.
+        returns: Whether it comes back.
+    """
+
+    def __init__(
+        self, inner: Session, gone_at: tuple[int, ...] = (), hot_at: tuple[int, ...] = (), *, returns: bool = True
+    ) -> None:
+        self._inner = inner
+        self.device = inner.device
+        self._gone_at, self._hot_at, self._returns = gone_at, hot_at, returns
+        self.starts = self.regained = self.settled = self.stagings = 0
+
+    def stage(self, files: Mapping[str, Path], programs: Mapping[str, Path]) -> Staged:
+        self.stagings += 1
+        return self._inner.stage(files, programs)
+
+    def run(self, command: Command) -> Completed:
+        self.starts += 1
+        if self.starts in self._gone_at:
+            raise DeviceLost("the phone was unplugged")
+        return self._inner.run(command)
+
+    def pull(self, remote: str, local: Path) -> None:
+        self._inner.pull(remote, local)
+
+    def state(self) -> DeviceState:
+        return self._inner.state().model_copy(update={"thermal_status": 2 if self.starts in self._hot_at else 0})
+
+    def settle(self) -> None:
+        self.settled += 1
+
+    def regain(self) -> None:
+        if not self._returns:
+            raise DeviceLost("the phone did not come back")
+        self.regained += 1
+
+
+def job(launches: int) -> Job:
+    benchmark = Benchmark(
+        id=0,
+        model=Model(name="model", format="none"),
+        identifier="test",
+        metric="delay",
+        framework="generic",
+        commands=(shlex.join((sys.executable, "-c", CODE)),),
+        launches=launches,
+        origin=Origin(file=Path("spec.json")),
+        digest="0",
+    )
+    return Job(benchmark, Build(source="none", commit="none"))
+
+
+def measured(session: Session, scratch: Path, launches: int = 3) -> Measurement:
+    return measure(job(launches), session, Generic({}), scratch=scratch, clock=time.time, progress=RecordedProgress())
+
+
+def test_the_session_of_these_tests_is_what_the_protocols_ask_for(session: Session) -> None:
+    fickle = Fickle(session)
+    assert isinstance(fickle, Gated)
+    assert isinstance(fickle, Returning)
+
+
+def test_a_launch_that_a_device_cut_short_is_made_again_when_it_returns(session: Session, tmp_path: Path) -> None:
+    fickle = Fickle(session, gone_at=(2,))
+    result = measured(fickle, tmp_path)
+    assert result.outcome is Outcome.OK
+    assert sum(len(said) for said in result.observations) == 3
+    assert (fickle.regained, fickle.stagings) == (1, 2)
+    assert [note.code for note in result.notes] == ["returned"]
+
+
+def test_a_device_that_stays_away_ends_the_benchmark(session: Session, tmp_path: Path) -> None:
+    result = measured(Fickle(session, gone_at=(2,), returns=False), tmp_path)
+    assert (result.outcome, result.reason) == (Outcome.DEVICE_LOST, "the phone did not come back")
+
+
+def test_a_device_that_goes_away_again_and_again_is_given_up(session: Session, tmp_path: Path) -> None:
+    fickle = Fickle(session, gone_at=tuple(range(2, 50)))
+    assert measured(fickle, tmp_path).outcome is Outcome.DEVICE_LOST
+    assert fickle.regained < 10
+
+
+def test_a_launch_that_heat_spoilt_does_not_count_and_is_made_again(session: Session, tmp_path: Path) -> None:
+    result = measured(Fickle(session, hot_at=(2,)), tmp_path, launches=2)
+    assert result.outcome is Outcome.OK
+    assert [len(said) for said in result.observations].count(1) == 2
+    assert sum(launch.discarded is not None for launch in result.launches) == len(result.launches) - 2 > 0
+
+
+def test_a_device_that_stays_hot_keeps_its_numbers_with_the_doubt(session: Session, tmp_path: Path) -> None:
+    result = measured(Fickle(session, hot_at=tuple(range(50))), tmp_path, launches=1)
+    assert result.outcome is Outcome.OK
+    assert result.launches[-1].discarded is None
+    assert result.launches[-1].throttled
+
+
+def test_each_launch_waits_until_the_device_is_fit(session: Session, tmp_path: Path) -> None:
+    fickle = Fickle(session)
+    measured(fickle, tmp_path, launches=3)
+    assert fickle.settled == 3
+
+
+def test_a_device_that_never_becomes_fit_fails_the_benchmark_with_its_words(session: Session, tmp_path: Path) -> None:
+    class Hot(Fickle):
+        def settle(self) -> None:
+            raise EnvironmentProblem("the battery is at 12 %", hint="charge it")
+
+    result = measured(Hot(session), tmp_path)
+    assert (result.outcome, result.reason, result.hint) == (Outcome.FAILED, "the battery is at 12 %", "charge it")
+
+
+def test_a_pair_that_a_device_cut_short_is_voided_and_the_next_one_counts(session: Session, tmp_path: Path) -> None:
+    fickle = Fickle(session, gone_at=(4,))  # two starts warm up; the pair's second launch is cut short
+    arms = [Arm(job(1), fickle, Generic({}), tmp_path / side, time.time) for side in ("control", "treatment")]
+    pairs = PairedLaunches(*arms, seed=1, key="k", statistics=launch_statistics, way=InLaunches())
+    pairs.begin()
+    assert pairs.next_pair() is None
+    assert pairs.next_pair() is not None
+    assert pairs.voided == 1
+    kept = [len(said) for arm in arms for said in arm.measurement(Outcome.OK, None, None).observations]
+    assert sum(kept) == 2  # what the lone launch of the voided pair said does not count

@@ -1,0 +1,84 @@
+"""Which changes make another benchmark of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from harness.core.benchmark import Benchmark
+from harness.specification.load import LoadOptions, load
+
+Expand = Callable[..., Sequence[Benchmark]]
+Members = dict[str, JsonValue]
+
+MODEL: Members = {"files": {"x": {"filename": "x", "location": "x"}}}
+TEST: Members = {"identifier": "i", "command": "{program} {files.x} {size}", "size": 1}
+
+
+@pytest.mark.parametrize(
+    ("model", "test"),
+    [
+        ({"description": "d", "group": "g", "category": "c", "kind": "k"}, {}),
+        ({"timeout": 5, "cooldown": 5}, {"timeout": 6}),
+        ({}, {"log_output": True, "statistics": ["p99"]}),
+    ],
+)
+def test_what_does_not_change_the_measurement_keeps_the_digest(expand: Expand, model: Members, test: Members) -> None:
+    plain = expand(MODEL, TEST)[0].digest
+    assert expand({**MODEL, **model}, {**TEST, **test})[0].digest == plain
+
+
+@pytest.mark.parametrize(
+    ("model", "test"),
+    [
+        ({"name": "n"}, {}),
+        ({"repeat": 2}, {}),
+        ({"command_args": "--x"}, {}),
+        ({"files": {"x": {"filename": "x", "location": "y"}}}, {}),
+        ({"files": {"x": {"filename": "x", "location": "x", "md5": "0" * 32}}}, {}),
+        ({}, {"size": 2}),
+        ({}, {"iter": 5}),
+        ({}, {"threads": 2}),
+        ({}, {"env": {"A": "1"}}),
+        ({}, {"identifier": "j"}),
+        ({}, {"cpu-list": 1}),
+    ],
+)
+def test_what_changes_the_measurement_changes_the_digest(expand: Expand, model: Members, test: Members) -> None:
+    plain = expand(MODEL, TEST)[0].digest
+    assert expand({**MODEL, **model}, {**TEST, **test})[0].digest != plain
+
+
+def test_the_place_of_a_specification_does_not_matter(tmp_path: Path, expand: Expand) -> None:
+    here = expand(MODEL, TEST)[0]
+    elsewhere = tmp_path / "elsewhere" / "other.json"
+    elsewhere.parent.mkdir()
+    elsewhere.write_text(json.dumps(json.loads((tmp_path / "spec.json").read_text())))
+    there = load([elsewhere]).benchmarks[0]
+    assert there.files[0].location != here.files[0].location
+    assert there.digest == here.digest
+
+
+def test_the_number_of_a_test_matters_only_where_it_is_used(expand: Expand) -> None:
+    plain, numbered = expand(MODEL, TEST)[0], expand(MODEL, {**TEST, "identifier": "{ID}"})[0]
+    _, later = expand(MODEL, {"identifier": "other"}, TEST)
+    _, renumbered = expand(MODEL, {"identifier": "other"}, {**TEST, "identifier": "{ID}"})
+    assert later.digest == plain.digest
+    assert renumbered.digest != numbered.digest
+
+
+def test_a_given_value_matters_only_where_it_is_used(expand: Expand) -> None:
+    def digest(**string_map: str) -> str:
+        return expand(MODEL, {**TEST, "command": "{a} {size}"}, options=LoadOptions(string_map=string_map))[0].digest
+
+    assert digest(a="{b}", b="1") == digest(a="{b}", b="1", unused="2")
+    assert digest(a="{b}", b="1") != digest(a="{b}", b="2")
+
+
+def test_expanded_benchmarks_differ(expand: Expand) -> None:
+    benchmarks = expand({}, {"matrix": {"a": [1, 2]}, "inputs": {"x": {"shapes": [[1], [2]]}}})
+    assert len({one.digest for one in benchmarks}) == 4

@@ -1,0 +1,50 @@
+"""Energy: asked for by a key or by FAI-PEP's metric."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core.benchmark import Benchmark
+from harness.core.errors import SpecificationError
+from harness.specification.load import load
+
+
+def loaded(folder: Path, **fields: Any) -> Benchmark:  # noqa: ANN401 - what a test may say
+    test = {"metric": "delay", "identifier": "t", "commands": ["{program}"], **fields}
+    file = folder / "spec.json"
+    file.write_text(json.dumps({"model": {"name": "m", "format": "none"}, "tests": [test]}))
+    (benchmark,) = load([file]).benchmarks
+    return benchmark
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted"),
+    [
+        ({}, False),
+        ({"energy": False}, False),
+        ({"energy": True}, True),
+        ({"metric": "power"}, True),
+        ({"metric": "{what}", "what": "power"}, True),
+    ],
+)
+def test_energy_is_measured_where_somebody_asks(tmp_path: Path, fields: dict[str, Any], *, wanted: bool) -> None:
+    assert loaded(tmp_path, **fields).energy is wanted
+
+
+def test_a_word_is_no_answer(tmp_path: Path) -> None:
+    with pytest.raises(SpecificationError, match="energy"):
+        loaded(tmp_path, energy="yes")
+
+
+def test_measuring_energy_is_another_benchmark_and_not_measuring_it_is_none(tmp_path: Path) -> None:
+    plain = loaded(tmp_path).digest
+    assert loaded(tmp_path, energy=True).digest != plain, "something else runs beside the program"
+    assert loaded(tmp_path, energy=False).digest == plain
+
+
+def test_a_test_of_power_measures_energy_whatever_else_it_says(tmp_path: Path) -> None:
+    assert loaded(tmp_path, metric="power", energy=True).digest == loaded(tmp_path, metric="power").digest

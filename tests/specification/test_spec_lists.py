@@ -1,0 +1,169 @@
+"""Lists of specifications, and what they say for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.core.errors import SpecificationError
+from harness.specification.load import LoadOptions, default_args, load
+
+Write = Callable[..., Path]
+
+
+def specification(name: str, **model: object) -> object:
+    return {
+        "model": {"name": name, "format": "f", **model},
+        "tests": [{"metric": "d", "identifier": "i", "command": "{program}"}],
+    }
+
+
+def test_entries_are_relative_to_the_list_and_keep_their_order(write: Write) -> None:
+    write(specification("a"), "models/a.json")
+    write(specification("b"), "models/deep/b.json")
+    file = write({"meta": {}, "benchmarks": ["../models/deep/b.json", "../models/a.json"]}, "lists/all.json")
+    assert [one.title for one in load([file]).benchmarks] == ["b/i", "a/i"]
+
+
+def test_meta_fills_what_the_model_does_not_say(write: Write) -> None:
+    write(specification("a", group="own", platform_args={"env": {"X": "own"}}), "a.json")
+    write(specification("b"), "b.json")
+    meta = {
+        "group": "all",
+        "command_args": "--backend mkl",
+        "timeout": 5,
+        "platform_args": {"env": {"X": "all", "Y": "all"}},
+    }
+    own, other = load([write({"meta": meta, "benchmarks": ["a.json", "b.json"]})]).benchmarks
+    assert (own.model.group, other.model.group) == ("own", "all")
+    assert (own.arguments, own.timeout_s) == ("--backend mkl", 5.0)
+    assert own.env == {"X": "own", "Y": "all"}
+
+
+def test_free_values_of_meta_are_reported_and_can_be_named(write: Write) -> None:
+    spec = {
+        "model": {"name": "a", "format": "f"},
+        "tests": [{"metric": "d", "identifier": "i-{campaign}", "command": "c"}],
+    }
+    write(spec, "a.json")
+    file = write({"meta": {"campaign": "spring", "owner": {"team": "x"}, "group": "g"}, "benchmarks": ["a.json"]})
+    (one,) = load([file], LoadOptions(meta={"ticket": 7})).benchmarks
+    assert one.meta == {"campaign": "spring", "owner": {"team": "x"}, "ticket": 7}
+    assert one.identifier == "i-spring"
+
+
+def test_meta_of_the_command_line_fills_single_specifications_too(write: Write) -> None:
+    (one,) = load([write(specification("a"))], LoadOptions(meta={"group": "g", "run": 1})).benchmarks
+    assert (one.model.group, one.meta) == ("g", {"run": 1})
+
+
+def test_an_inner_list_wins_over_an_outer_one(write: Write) -> None:
+    write(specification("a"), "a.json")
+    write({"meta": {"group": "inner"}, "benchmarks": ["a.json"]}, "inner.json")
+    outer = write({"meta": {"group": "outer", "cooldown": 9}, "benchmarks": ["inner.json"]}, "outer.json")
+    (one,) = load([outer]).benchmarks
+    assert (one.model.group, one.cooldown_s) == ("inner", 9.0)
+
+
+def test_a_list_that_contains_itself_is_a_problem(write: Write) -> None:
+    write({"benchmarks": ["b.json"]}, "a.json")
+    write({"benchmarks": ["a.json"]}, "b.json")
+    with pytest.raises(SpecificationError) as caught:
+        load([write({"benchmarks": ["a.json"]}, "top.json")])
+    (problem,) = caught.value.problems
+    assert (problem.file.name, problem.pointer) == ("b.json", "/benchmarks/0")
+    assert "the list contains itself" in problem.message
+
+
+def test_a_missing_entry_names_the_list_and_the_line(write: Write) -> None:
+    write(specification("a"), "alpha.json")
+    file = write('{\n  "benchmarks": [\n    "alpha.json",\n    "alpah.json"\n  ]\n}\n')
+    with pytest.raises(SpecificationError) as caught:
+        load([file])
+    (problem,) = caught.value.problems
+    assert (problem.file, problem.line, problem.pointer) == (file, 4, "/benchmarks/1")
+    assert "alpah.json: no such file" in problem.message
+    assert problem.hint == f"did you mean {file.parent / 'alpha.json'}?"
+
+
+def test_what_meta_says_wrongly_is_told_once_and_at_its_place(write: Write) -> None:
+    write(specification("a"), "a.json")
+    write(specification("b"), "b.json")
+    file = write({"meta": {"timeout": "5", "timeot": 5}, "benchmarks": ["a.json", "b.json"]}, "list.json")
+    with pytest.raises(SpecificationError) as caught:
+        load([file])
+    assert [(one.file, one.pointer, one.hint) for one in caught.value.problems] == [
+        (file, "/meta/timeout", "write it without quotes: 5"),
+        (file, "/meta/timeot", "did you mean `timeout`?"),
+    ]
+
+
+def test_all_entries_are_checked_although_one_is_missing(write: Write) -> None:
+    write({"model": {}, "tests": []}, "bad.json")
+    with pytest.raises(SpecificationError) as caught:
+        load([write({"benchmarks": ["none.json", "bad.json", 5]}, "list.json")])
+    assert {one.file.name for one in caught.value.problems} == {"list.json", "bad.json"}
+    assert "/benchmarks/2" in [one.pointer for one in caught.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("content", "pointer", "message"),
+    [
+        ({"benchmarks": []}, "/benchmarks", "must have at least one item"),
+        ({"benchmarks": "a.json"}, "/benchmarks", 'expected a list, got "a.json"'),
+        ({"benchmarks": ["a.json"], "mata": {}}, "/mata", "unknown key `mata`"),
+        ({"benchmarks": ["a.json"], "meta": []}, "/meta", "expected an object, got a list"),
+        ({"benchmarks": ["\0"]}, "/benchmarks/0", "cannot be the name of a file"),
+    ],
+)
+def test_problem_of_a_list(write: Write, content: object, pointer: str, message: str) -> None:
+    write(specification("a"), "a.json")
+    with pytest.raises(SpecificationError) as caught:
+        load([write(content)])
+    (problem,) = caught.value.problems
+    assert problem.pointer == pointer
+    assert message in problem.message
+
+
+def test_default_args_of_the_named_files_are_collected(write: Write) -> None:
+    write(specification("a"), "a.json")
+    listed = write({"benchmarks": ["a.json"], "default_args": {"cooldown": 3}}, "list.json")
+    single = {**specification("b"), "default_args": {"timeout": 9, "cooldown": 3}}  # type: ignore[dict-item]
+    files = [listed, write(single, "b.json")]
+    assert load(files).default_args == default_args(files) == {"cooldown": 3, "timeout": 9}
+
+
+def test_two_files_must_not_disagree_about_default_args(write: Write) -> None:
+    files = [
+        write({**specification(name), "default_args": {"timeout": number}}, f"{name}.json")  # type: ignore[dict-item]
+        for number, name in enumerate("ab")
+    ]
+    for attempt in (load, default_args):
+        with pytest.raises(SpecificationError, match="gives `timeout` another value"):
+            attempt(files)
+
+
+def test_default_args_of_a_listed_file_are_not_ignored_silently(write: Write) -> None:
+    write({**specification("a"), "default_args": {"timeout": 1}}, "a.json")  # type: ignore[dict-item]
+    with pytest.raises(SpecificationError, match="counts only in the file that the command line names"):
+        load([write({"benchmarks": ["a.json"]}, "list.json")])
+
+
+def test_default_args_leave_other_mistakes_to_the_load(write: Write) -> None:
+    assert default_args([write("{"), Path("missing.json"), write({"default_args": 5}, "c.json")]) == {}
+
+
+@pytest.mark.parametrize(
+    "flag",
+    ["remote_reporter", "--reporter", "--local-reporter", "program", "config_dir", "--adb_server", "--dry-run"],
+)
+def test_default_args_say_neither_where_results_go_nor_what_runs(write: Write, flag: str) -> None:
+    file = write({**specification("a"), "default_args": {flag: "x"}})  # type: ignore[dict-item]
+    for attempt in (load, default_args):
+        with pytest.raises(SpecificationError) as caught:
+            attempt([file])
+        (problem,) = caught.value.problems
+        assert problem.pointer == f"/default_args/{flag}"
+        assert "command line" in (problem.hint or "")

@@ -1,0 +1,182 @@
+"""What placeholders stand for, and where files are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.core.benchmark import Benchmark, Origin
+from harness.core.placeholders import names_in, substitute
+from harness.specification.files import filename_fault
+from harness.specification.load import LoadOptions
+from harness.specification.positions import Document
+from harness.specification.problems import Findings, Problems
+from harness.specification.scope import Scope
+
+Expand = Callable[..., Sequence[Benchmark]]
+
+
+def test_the_first_of_string_map_axis_test_and_model_wins(expand: Expand) -> None:
+    keys = {"a": "model", "b": "model", "c": "model", "d": "model"}
+    test = {"b": "test", "c": "test", "command": "{a} {b} {c} {d}", "matrix": {"e": ["axis"]}}
+    (one,) = expand(keys, test, options=LoadOptions(string_map={"c": "map", "n": 2}))
+    assert {name: one.variables[name] for name in "abcden"} == {
+        "a": "model", "b": "test", "c": "map", "d": "model", "e": "axis", "n": "2",
+    }  # fmt: skip
+
+
+def test_variables_hold_everything_that_a_command_may_name(expand: Expand) -> None:
+    test = {
+        "identifier": "x-{ID}",
+        "iter": 5,
+        "threads": 2,
+        "inputs": {"data": {"shape": [1, 3, 4]}},
+        "command": "{name} {format} {metric} {identifier} {iter} {warmup} {repeat} {threads} {inputs.data.shape} {ID}",
+    }
+    (one,) = expand({}, test)
+    assert substitute(one.commands[0], one.variables) == "m f delay x-0 5 -1 1 2 1,3,4 0"
+
+
+def test_both_spellings_of_the_number_are_replaced(expand: Expand) -> None:
+    first, second = expand({}, {"identifier": "a{ID}"}, {"identifier": "b<ID>", "metric": "generic"})
+    assert (first.identifier, second.identifier) == ("a0", "b1")
+
+
+def test_literal_braces_survive(expand: Expand) -> None:
+    (one,) = expand({}, {"identifier": "{{x}}", "command": 'echo {{x}} {"a": 1}'})
+    assert one.identifier == "{x}"
+    assert substitute(one.commands[0], one.variables) == 'echo {x} {"a": 1}'
+
+
+def test_every_kind_of_file_has_its_placeholder(expand: Expand) -> None:
+    def file(name: str) -> Mapping[str, str]:
+        return {"filename": name, "location": name}
+
+    names = (
+        "files.a", "files.b.0", "files.b.1", "files.t", "libraries.0", "input_files.i",
+        "output_files.o", "preprocess.files.p", "postprocess.files.q",
+    )  # fmt: skip
+    (one,) = expand(
+        {"files": {"a": file("a"), "b": [file("b0"), file("b1")]}, "libraries": [file("l")]},
+        {
+            "files": {"t": file("t")},
+            "input_files": {"i": file("i")},
+            "output_files": {"o": {"filename": "o", "location": "{TGTDIR}/o"}},
+            "preprocess": {"files": {"p": file("p")}, "command": "{preprocess.files.p}"},
+            "postprocess": {"files": {"q": file("q")}, "command": "{postprocess.files.q}"},
+            "command": " ".join(f"{{{name}}}" for name in names),
+        },
+    )
+    assert {*names} - {"output_files.o"} == {file.key for file in one.cached_files()}
+
+
+def file(name: str) -> Mapping[str, str]:
+    return {"filename": name, "location": name}
+
+
+def made(name: str, location: str) -> Mapping[str, str]:
+    return {"filename": name, "location": location}
+
+
+@pytest.mark.parametrize("section", ["input_files", "files", "output_files"])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_the_name_of_a_list_stands_for_all_of_it(expand: Expand, section: str, count: int) -> None:
+    entries = [made(f"x{number}", f"{{HOSTDIR}}/x{number}") for number in range(count)]
+    (one,) = expand({}, {section: {"x": entries}, "command": f"run {{{section}.x}} end"})
+    paths = {f"{section}.x.{number}": f"/t/{number}" for number in range(count)}
+    words = substitute(one.commands[0], {**one.variables, **paths}).split()
+    assert words == ["run", *paths.values(), "end"]
+    found = [*(entry.key for entry in (*one.files, *one.input_files)), *(entry.key for entry in one.output_files)]
+    assert found == list(paths)
+
+
+def test_a_list_of_a_step_is_named_as_a_whole(expand: Expand) -> None:
+    step = {"files": {"p": [file("a"), file("b")]}, "command": "{preprocess.files.p}"}
+    (one,) = expand({}, {"preprocess": step})
+    assert one.variables["preprocess.files.p"] == "{preprocess.files.p.0} {preprocess.files.p.1}"
+
+
+@pytest.mark.parametrize(
+    ("models", "tests", "meant"),
+    [
+        (file("a"), [file("b"), file("c")], "/b /c"),
+        ([file("a"), file("b")], file("c"), "/c"),
+    ],
+)
+def test_a_list_and_a_file_of_one_name_are_not_mixed_up(
+    expand: Expand, models: object, tests: object, meant: str
+) -> None:
+    (one,) = expand({"files": {"x": models}}, {"files": {"x": tests}, "command": "{files.x}"})
+    paths = {entry.key: f"/{entry.filename}" for entry in one.files}
+    # As it is at launch: what has been known since loading comes first.
+    assert substitute(substitute(one.commands[0], one.variables, later=paths), paths) == meant
+
+
+def test_a_file_of_the_test_takes_the_place_of_the_models(expand: Expand) -> None:
+    model = {"files": {"x": {"filename": "x", "location": "/model/x"}}}
+    (one,) = expand(model, {"files": {"x": {"filename": "x", "location": "/test/x"}}})
+    assert [file.location for file in one.files] == ["/test/x"]
+
+
+def test_the_same_file_may_be_named_twice(expand: Expand) -> None:
+    file = {"filename": "x", "location": "x"}
+    assert len(expand({"files": {"a": file, "b": file}})[0].files) == 2
+
+
+@pytest.mark.parametrize(
+    ("location", "expected"),
+    [
+        ("https://models.example/m.pte", "https://models.example/m.pte"),
+        ("http://models.example/m.pte", "http://models.example/m.pte"),
+        ("/abs/m.pte", "/abs/m.pte"),
+        ("file:///abs/m%20n.pte", "/abs/m n.pte"),
+        ("//x/m.pte", "/root/models/x/m.pte"),
+        ("sub/m.pte", "{folder}/sub/m.pte"),
+        ("../m.pte", "{parent}/m.pte"),
+        ("{HOSTDIR}/m.pte", "{HOSTDIR}/m.pte"),
+        ("{MODEL_DIR}/m.pte", "{MODEL_DIR}/m.pte"),
+        ("{where}/m-{ID}.pte", "/abs/m-0.pte"),
+    ],
+)
+def test_locations_become_absolute(expand: Expand, tmp_path: Path, location: str, expected: str) -> None:
+    model = {"where": "/abs", "description": "{where}", "files": {"x": {"filename": "m.pte", "location": location}}}
+    options = LoadOptions(root_model_dir=Path("/root/models"))
+    folder = tmp_path.resolve()
+    (one,) = expand(model, options=options)
+    want = expected.replace("{folder}", str(folder)).replace("{parent}", str(folder.parent))
+    assert one.files[0].location == want
+
+
+def test_a_model_directory_from_the_string_map_is_filled_in(expand: Expand) -> None:
+    model = {"files": {"x": {"filename": "m.pte", "location": "{MODEL_DIR}/m.pte", "md5": "directory"}}}
+    (one,) = expand(model, options=LoadOptions(string_map={"MODEL_DIR": "/d"}))
+    assert (one.files[0].location, one.files[0].md5) == ("/d/m.pte", "directory")
+
+
+@given(st.text(max_size=12).filter(lambda name: filename_fault(name) is None))
+def test_a_filename_without_fault_stays_below_its_folder(name: str) -> None:
+    inside = Path("/cache/model") / name
+    assert inside.is_relative_to("/cache/model")
+    assert ".." not in inside.parts
+    assert inside != Path("/cache/model")
+
+
+NAMES = st.sampled_from(["a", "b", "c", "TGTDIR", "nowhere"])
+TEMPLATES = st.lists(st.one_of(NAMES.map(lambda name: f"{{{name}}}"), st.sampled_from(["x", "{{a}}", "{", "}"]))).map(
+    "".join
+)
+
+
+@given(TEMPLATES, st.dictionaries(st.sampled_from(["a", "b", "c"]), TEMPLATES))
+def test_replacing_ends_with_nothing_unknown_left_or_a_problem(template: str, values: dict[str, str]) -> None:
+    problems = Problems()
+    document = Document(Path("x.json"), {}, {"": Origin(file=Path("x.json"), line=1)})
+    scope = Scope(values, frozenset({"TGTDIR"}), Findings(document, problems))
+    text = scope.partly(template, "")
+    if not len(problems):
+        assert set(names_in(text)) <= {"TGTDIR"}
+        assert "{" not in substitute(text, {"TGTDIR": ""}).replace("{a}", "").replace("{", "", text.count("{"))

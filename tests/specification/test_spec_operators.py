@@ -1,0 +1,41 @@
+"""`operators`: asked for by a test or by the caller, and always the same benchmark then."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core.benchmark import Benchmark
+from harness.core.errors import SpecificationError
+from harness.specification.load import LoadOptions, load
+
+
+def benchmarks(folder: Path, options: LoadOptions | None = None, **fields: Any) -> tuple[Benchmark, ...]:  # noqa: ANN401 - what a test may say
+    test = {"metric": "delay", "identifier": "t{ID}", "commands": ["{program}"], **fields}
+    file = folder / "spec.json"
+    file.write_text(json.dumps({"model": {"name": "m", "format": "none"}, "tests": [test]}))
+    return load([file], options).benchmarks
+
+
+def test_operators_are_not_timed_unless_somebody_asks(tmp_path: Path) -> None:
+    assert [one.operators for one in benchmarks(tmp_path)] == [False]
+    assert [one.operators for one in benchmarks(tmp_path, operators=True)] == [True]
+    assert [one.operators for one in benchmarks(tmp_path, LoadOptions(operators=True))] == [True]
+
+
+def test_a_word_is_no_answer(tmp_path: Path) -> None:
+    with pytest.raises(SpecificationError, match="operators"):
+        benchmarks(tmp_path, operators="yes")
+
+
+def test_who_asks_makes_no_difference_but_asking_does(tmp_path: Path) -> None:
+    ((plain,), (asked,), (flagged,)) = (
+        benchmarks(tmp_path),
+        benchmarks(tmp_path, operators=True),
+        benchmarks(tmp_path, LoadOptions(operators=True)),
+    )
+    assert asked.digest == flagged.digest != plain.digest, "tracing costs time: the figures are of another series"
+    assert benchmarks(tmp_path, operators=False)[0].digest == plain.digest

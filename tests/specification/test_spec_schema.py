@@ -1,0 +1,183 @@
+"""The committed schemas, and that pydantic and JSON Schema agree about documents."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from pydantic import ValidationError
+
+from harness.core.errors import SpecificationError
+from harness.core.result import Outcome, Result
+from harness.specification import schema
+from harness.specification.document import Specification
+from harness.specification.load import load
+
+SPECIFICATIONS = Path(__file__).parents[2] / "specifications"
+SHIPPED = sorted(SPECIFICATIONS.glob("models/*.json")) + sorted(SPECIFICATIONS.glob("benchmarks/*.json"))
+VALIDATOR = Draft202012Validator(schema.specification_schema())
+
+EXAMPLES = [
+    json.loads((Path(__file__).parent / "examples" / "faipep_style.json").read_text()),
+    json.loads((SPECIFICATIONS / "models" / "mv2.json").read_text()),
+    json.loads((SPECIFICATIONS / "models" / "sort.json").read_text()),
+]
+
+
+def test_the_committed_schemas_are_current() -> None:
+    assert schema.main(["--check"]) == 0
+
+
+def test_a_stale_schema_is_noticed_and_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(schema, "folder", lambda: tmp_path / "schema")
+    assert schema.main(["--check"]) == 1
+    assert "specification.schema.json is not current" in capsys.readouterr().err
+    assert schema.main([]) == 0
+    assert schema.main(["--check"]) == 0
+
+
+@pytest.mark.parametrize("text", schema.current().values(), ids=schema.current().keys())
+def test_the_schemas_are_schemas_without_null_defaults(text: str) -> None:
+    Draft202012Validator.check_schema(json.loads(text))
+    assert '"default": null' not in json.dumps(json.loads(text)["$defs"].get("Test", {}))
+
+
+def test_every_key_of_the_format_is_described() -> None:
+    definitions: dict[str, Any] = schema.specification_schema()["$defs"]  # type: ignore[assignment]
+    undescribed = [
+        f"{name}.{key}"
+        for name, definition in definitions.items()
+        for key, value in definition.get("properties", {}).items()
+        if not value.get("description")
+    ]
+    assert undescribed == []
+
+
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: f"{file.parent.name}/{file.name}")
+def test_shipped_specifications_load_and_fit_the_schema(file: Path) -> None:
+    assert load([file]).benchmarks
+    assert list(VALIDATOR.iter_errors(json.loads(file.read_text()))) == []
+
+
+def test_the_shipped_list_names_every_executorch_model() -> None:
+    titles = {one.model.name for one in load([SPECIFICATIONS / "benchmarks" / "all.json"]).benchmarks}
+    assert titles == {"add", "mlp", "mv2", "mv3_small", "mv3_large", "resnet18", "resnet50"}
+    assert {one.model.group for one in load([SPECIFICATIONS / "benchmarks" / "all.json"]).benchmarks} == {"all"}
+
+
+def test_mobilenet_is_measured_as_documented() -> None:
+    benchmarks = load([SPECIFICATIONS / "models" / "mv2.json"]).benchmarks
+    assert [one.identifier for one in benchmarks] == [
+        "mv2-portable-t1",
+        "mv2-xnnpack_fp32-t1",
+        "mv2-xnnpack_fp32-t2",
+        "mv2-xnnpack_q8-t1",
+        "mv2-xnnpack_q8-t2",
+    ]
+    one = benchmarks[-1]
+    assert (one.warmup, one.iterations, one.min_iterations, one.time_limit_s, one.launches) == (10, 50, 3, 20.0, 5)
+    assert one.files[0].filename == "mv2_xnnpack_q8.pte"
+    assert one.files[0].export is not None
+    assert (one.files[0].export.definition, one.files[0].export.recipe) == ("mv2", "xnnpack_q8")
+
+
+def test_a_written_result_fits_its_schema() -> None:
+    result = Result(
+        harness_version="1", uid="u", started=1.0, finished=2.0, outcome=Outcome.FAILED,
+        benchmark={"model": "m", "identifier": "i", "id": 0, "metric": "d", "framework": "f",
+                   "specification": "s", "digest": "d"},
+    )  # fmt: skip
+    validator = Draft202012Validator(schema.result_schema())
+    assert list(validator.iter_errors(json.loads(result.model_dump_json()))) == []
+    assert list(validator.iter_errors({}))
+
+
+JUNK: st.SearchStrategy[object] = (
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-2, 2).filter(lambda number: not number.is_integer())
+    | st.sampled_from(["", "x", "{ID}", "{iter}", "true"]) | st.lists(st.integers(0, 2), max_size=2)
+    | st.dictionaries(st.sampled_from(["filename", "shape", "name", "x"]), st.integers(0, 2), max_size=2)
+)  # fmt: skip
+
+
+def paths(value: object, here: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [here, *(path for key, item in items for path in paths(item, (*here, key)))]
+
+
+@st.composite
+def mutants(draw: st.DrawFn) -> object:
+    """A good document with one to three parts replaced, removed or added."""
+    document = copy.deepcopy(draw(st.sampled_from(EXAMPLES)))
+    for _ in range(draw(st.integers(1, 3))):
+        path = draw(st.sampled_from([path for path in paths(document) if path]))
+        around = document
+        for step in path[:-1]:
+            around = around[step]
+        action = draw(st.sampled_from(["replace", "remove", "add"]))
+        if action == "remove":
+            del around[path[-1]]
+        elif action == "add" and isinstance(around, dict):
+            around[draw(st.sampled_from(["iters", "location", "matrix", "threads", "inputs", "z"]))] = draw(JUNK)
+        else:
+            around[path[-1]] = draw(JUNK)
+    return document
+
+
+@pytest.mark.slow
+@given(mutants())
+def test_pydantic_and_the_schema_accept_the_same_documents(document: object) -> None:
+    try:
+        Specification.model_validate(document)
+    except ValidationError:
+        accepted = False
+    else:
+        accepted = True
+    if isinstance(document, dict) and "benchmarks" not in document:
+        assert accepted == (not list(VALIDATOR.iter_errors(document)))
+
+
+@pytest.mark.slow
+@given(mutants())
+def test_a_damaged_specification_loads_or_is_explained(
+    tmp_path_factory: pytest.TempPathFactory, document: object
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "mutant.json"
+    file.write_text(json.dumps(document, indent=1))
+    lines = len(file.read_text().splitlines())
+    try:
+        load([file])
+    except SpecificationError as error:
+        for problem in error.problems:
+            assert problem.message
+            assert problem.line is not None
+            assert 1 <= problem.line <= lines
+            assert "not valid under any of the given schemas" not in problem.message
+
+
+SECTIONS = st.sampled_from(["model", "tests", "benchmarks", "meta", "name", "metric", "matrix"])
+DOCUMENTS = st.recursive(JUNK, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(SECTIONS, inner, max_size=4))
+
+
+@pytest.mark.slow
+@given(DOCUMENTS)
+def test_any_json_value_loads_or_is_explained(tmp_path_factory: pytest.TempPathFactory, document: object) -> None:
+    file = tmp_path_factory.getbasetemp() / "any.json"
+    file.write_text(json.dumps(document))
+    with pytest.raises(SpecificationError):
+        load([file])
+
+
+@given(st.text(), st.sampled_from(["json", "yaml"]))
+def test_any_text_loads_or_is_explained(tmp_path_factory: pytest.TempPathFactory, text: str, suffix: str) -> None:
+    file = tmp_path_factory.getbasetemp() / f"any.{suffix}"
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(SpecificationError):
+        load([file])

@@ -1,0 +1,95 @@
+"""The index of the tree: what it tells, and that it survives whatever happens to it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+from filelock import FileLock
+
+from harness.core.result import Outcome, Result
+from harness.store.canonical import load
+from harness.store.index import read_index, rebuild_index
+from harness.testing.results import failed_result, noisy_result, ok_result, report_of
+from reporters.local import LocalReporter
+
+
+def _keep(folder: Path, result: Result) -> Path:
+    return Path(LocalReporter(folder).report(report_of(result)))
+
+
+def test_the_index_has_what_a_list_shows(tmp_path: Path) -> None:
+    _keep(tmp_path, ok_result(uid="one"))
+    _keep(tmp_path, failed_result(uid="two", device=None, build=None))
+    _keep(tmp_path, noisy_result(uid="three"))
+    one, two, three = read_index(tmp_path)
+    assert (one.uid, one.model, one.device, one.commit, one.trusted) == ("one", "mv2", "machine-4f2a", "1.5.1", True)
+    assert (one.metric, one.median, one.unit) == ("NET latency", 0.81375, "ms")
+    assert (two.outcome, two.device, two.commit, two.median, two.trusted) == (Outcome.CRASHED, None, None, None, False)
+    assert (three.outcome, three.trusted) == (Outcome.OK, False)
+    assert load(tmp_path / one.path).uid == "one"
+
+
+def test_without_latency_the_next_best_metric_stands_in_the_index(tmp_path: Path) -> None:
+    metrics = ok_result().metrics
+    for some in (metrics[1:], metrics[2:], metrics[3:]):
+        _keep(tmp_path, ok_result().model_copy(update={"metrics": some}))
+    assert [entry.metric for entry in read_index(tmp_path)] == ["NET load_time", "NET top1", None]
+
+
+def test_a_lost_index_is_made_again(tmp_path: Path) -> None:
+    for i in range(3):
+        _keep(tmp_path, ok_result(uid=str(i), started=1_760_000_000.0 + i))
+    before = read_index(tmp_path)
+    (tmp_path / "index.jsonl").unlink()
+    assert read_index(tmp_path) == before
+    assert (tmp_path / "index.jsonl").exists()
+
+
+def test_a_cut_line_swallows_no_other_and_is_mended(tmp_path: Path) -> None:
+    _keep(tmp_path, ok_result(uid="one"))
+    index = tmp_path / "index.jsonl"
+    index.write_bytes(index.read_bytes()[:-20])
+    _keep(tmp_path, ok_result(uid="two"))
+    assert [json.loads(line)["uid"] for line in index.read_text().splitlines()[1:]] == ["two"]
+    assert {entry.uid for entry in read_index(tmp_path)} == {"one", "two"}
+
+
+def test_a_result_that_stands_in_the_index_twice_is_read_once(tmp_path: Path) -> None:
+    _keep(tmp_path, ok_result())
+    index = tmp_path / "index.jsonl"
+    index.write_bytes(index.read_bytes() * 2)
+    assert len(read_index(tmp_path)) == 1
+
+
+def test_rebuilding_names_the_results_that_cannot_be_read(tmp_path: Path) -> None:
+    _keep(tmp_path, ok_result(uid="whole"))
+    damaged = _keep(tmp_path, ok_result(uid="damaged")) / "result.json"
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    rebuilt = rebuild_index(tmp_path)
+    assert [entry.uid for entry in rebuilt.entries] == ["whole"]
+    assert rebuilt.unreadable == (damaged,)
+
+
+def test_rebuilding_passes_over_drafts_of_a_process_that_died(tmp_path: Path) -> None:
+    place = _keep(tmp_path, ok_result())
+    place.rename(place.parent / ".0123")
+    assert rebuild_index(tmp_path).entries == ()
+
+
+def test_no_results_are_an_empty_index(tmp_path: Path) -> None:
+    assert read_index(tmp_path / "never") == ()
+    assert not (tmp_path / "never").exists()
+
+
+def test_appending_waits_for_the_lock(tmp_path: Path) -> None:
+    lock = FileLock(tmp_path / ".index.lock")
+    lock.acquire()
+    reported = threading.Thread(target=_keep, args=(tmp_path, ok_result()))
+    reported.start()
+    reported.join(0.3)
+    assert reported.is_alive()
+    lock.release()
+    reported.join()
+    assert len(read_index(tmp_path)) == 1

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+from adbutils import AdbClient, AdbDevice
+
+from harness.testing.phones import available, phones
+from harness.testing.phones.lab import Lab
+from harness.testing.phones.phone import StandIn
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command on a phone said."""
+
+    code: int
+    out: str
+    err: str
+
+
+Shell = Callable[[str], Answer]
+
+
+def device_of(lab: Lab, phone: StandIn) -> AdbDevice:
+    return AdbClient("127.0.0.1", lab.port, socket_timeout=60).device(phone.serial)
+
+
+def shell_of(lab: Lab, phone: StandIn) -> Shell:
+    device = device_of(lab, phone)
+
+    def run(command: str) -> Answer:
+        said = device.shell2(command, v2=True, timeout=60)
+        return Answer(said.returncode, said.stdout, said.stderr)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def possible() -> None:
+    """Skip where there can be no phones; where everything must be tested, that is a failure."""
+    if reason := available():
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+
+
+@pytest.fixture(scope="session")
+def lab(possible: None) -> Iterator[Lab]:
+    with phones(1) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="session")
+def rooted_lab(possible: None) -> Iterator[Lab]:
+    with phones(1, rooted=True, api=29) as lab:
+        yield lab
+
+
+@pytest.fixture
+def phone(lab: Lab) -> Iterator[StandIn]:
+    yield lab.phones[0]
+    mend(lab.phones[0])
+
+
+@pytest.fixture
+def rooted(rooted_lab: Lab) -> Iterator[StandIn]:
+    yield rooted_lab.phones[0]
+    mend(rooted_lab.phones[0])
+
+
+@pytest.fixture
+def sh(lab: Lab, phone: StandIn) -> Shell:
+    return shell_of(lab, phone)
+
+
+@pytest.fixture
+def root_sh(rooted_lab: Lab, rooted: StandIn) -> Shell:
+    return shell_of(rooted_lab, rooted)
+
+
+@pytest.fixture
+def device(lab: Lab, phone: StandIn) -> AdbDevice:
+    return device_of(lab, phone)
+
+
+def mend(phone: StandIn) -> None:
+    """Undo every fault, and wait until it is there."""
+    phone.thaw()
+    phone.delay(0.0)
+    phone.limit(None)
+    phone.cut_after(None)
+    phone.fill(1 << 30)
+    phone.authorise()
+    phone.plug()
+    phone.wait()

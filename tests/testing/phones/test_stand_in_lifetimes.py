@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.testing.phones import phones
+from harness.testing.phones.lab import Lab
+from harness.testing.phones.phone import StandIn
+from tests.processes import wait_until
+from tests.testing.phones.conftest import shell_of
+
+pytestmark = pytest.mark.slow
+
+_OWNER = """
+import subprocess, sys, time
+from harness.testing.phones import phones
+from harness.testing.phones.server import _program
+with phones(1) as lab:
+    if "restart" in sys.argv:
+        lab.kill_server()
+        subprocess.run([_program(), "start-server"], env=lab.environment, check=True)
+    print("up", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("words", [(), ("restart",)], ids=["as it is", "with an adb server that a client started"])
+def test_everything_ends_with_its_owner_even_when_that_is_killed(
+    possible: None, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    mark = f"HOLDER={tmp_path}"
+    owner = subprocess.Popen(
+        [sys.executable, "-c", _OWNER, *words],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "HOLDER": str(tmp_path), "TMPDIR": str(tmp_path)},
+    )
+    with owner:
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == b"up\n"
+        assert len(_marked(mark)) > 3
+        owner.send_signal(signal.SIGKILL)
+    wait_until(lambda: not _marked(mark))
+    wait_until(lambda: not list(tmp_path.iterdir()))
+
+
+def _marked(mark: str) -> list[int]:
+    """Processes that inherited a variable of the owner's, or were started for its folder."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            words = {f"{name}={value}" for name, value in process.environ().items()} | set(process.cmdline())
+            if any(mark.partition("=")[2] in word for word in words) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+    return found
+
+
+def test_phones_and_their_server_listen_where_nobody_is_put_by_chance(lab: Lab) -> None:
+    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    listening = [lab.port, *(int(phone.serial.rpartition(":")[2]) for phone in lab.phones)]
+    assert all(port < max(lowest, 32_768) for port in listening)
+
+
+def test_labs_do_not_disturb_each_other(lab: Lab, phone: StandIn) -> None:
+    with phones(1, rooted=True) as other:
+        assert phone.serial not in other.states()
+        assert other.phones[0].serial not in lab.states()
+        serials = {shell_of(each, each.phones[0])("getprop ro.serialno").out for each in (lab, other)}
+        assert len(serials) == 2
+    assert shell_of(lab, phone)("echo still").out == "still\n"
+
+
+def test_the_adb_server_can_be_killed(possible: None) -> None:
+    with phones(1) as lab:
+        lab.kill_server()
+        wait_until(lambda: not _answers(lab))
+
+
+def _answers(lab: Lab) -> bool:
+    try:
+        lab.states()
+    except OSError:
+        return False
+    return True
+
+
+def test_twenty_phones_work_at_once(possible: None) -> None:
+    with phones(20) as lab, ThreadPoolExecutor(20) as pool:
+        said = set(pool.map(lambda phone: shell_of(lab, phone)("getprop ro.serialno").out, lab.phones))
+    assert len(said) == 20
+
+
+def test_a_person_can_have_phones_from_the_command_line(possible: None) -> None:
+    argv = [sys.executable, "-m", "harness.testing.phones", "--phones", "1"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        serial, export = process.stdout.readline().strip(), process.stdout.readline().strip()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+    assert serial.startswith("127.0.0.1:")
+    assert export.startswith("export HARNESS_ADB_SERVER=127.0.0.1:")
