@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from harness.cli import app
 from tests.adb_server import empty_adb_server
 
 # A job in the background is started with these ignored, and so would be the programs that tests end by a signal.
@@ -26,3 +27,9 @@ def _no_phones_but_ours() -> Iterator[None]:
         os.environ["ANDROID_ADB_SERVER_PORT"] = str(port)
         yield
         del os.environ["ANDROID_ADB_SERVER_PORT"]
+
+
+@pytest.fixture(scope="session")
+def flags_of_compare() -> set[str]:
+    """The flags of `harness compare`, as its help shows them."""
+    return {name for argument in app["compare"].assemble_argument_collection() for name in argument.names}
