@@ -56,9 +56,11 @@ def run(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING) -> int:
     with shell.interruptible(), display.display() as shown:
         if not one_commit:
             return flow.run(settings, shown)
-        wishes = requests.treatments_of(arguments.wish(options, sides), settings)
-        at = source_fetcher.Lookout(shown)
-        return gravest([flow.run(settings, shown, requests.side_of(one, settings, at, shown)) for one in wishes])
+        treatments = requests.treatments_of(arguments.compare_request(options, sides), settings)
+        fetcher = source_fetcher.SourceFetcher(shown)
+        return gravest(
+            [flow.run(settings, shown, requests.side_of(request, settings, fetcher, shown)) for request in treatments]
+        )
 
 
 @app.command(sort_key=1)
@@ -78,17 +80,17 @@ def compare(
     if from_ is not None:
         arguments.refuse_beside_from(options, sides)
     settings = arguments.settings(options)
-    wish = arguments.wish(options, sides)
+    request = arguments.compare_request(options, sides)
     from harness import display, shell
     from harness.flows.compare import each, reevaluate, requests
 
     if from_ is not None:
-        return reevaluate.show(from_, wish.decide, _console())
+        return reevaluate.show(from_, request.decide, _console())
     arguments.specified(settings)
     if settings.dry_run:
-        return _plan(settings, requests.described(wish))
+        return _plan(settings, requests.described(request))
     with shell.interruptible(), display.display() as shown:
-        return each.compare_each(requests.treatments_of(wish, settings), settings, shown)
+        return each.compare_each(requests.treatments_of(request, settings), settings, shown)
 
 
 @app.command(sort_key=2)
@@ -98,12 +100,12 @@ def watch(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING, watchi
     Each commit is held against --base_commit, or else against the first of its week.
     """
     settings = arguments.specified(arguments.settings(options))
-    wish = arguments.wish(options, sides)
+    request = arguments.compare_request(options, sides)
     from harness import display, shell
     from harness.flows.watch import watch as flow
 
     with shell.interruptible(), display.display() as shown:
-        return flow.watch(wish, settings, arguments.watching(watching, settings), shown)
+        return flow.watch(request, settings, arguments.watching(watching, settings), shown)
 
 
 @app.command(sort_key=3)
@@ -125,13 +127,13 @@ def bisect(
         sides: Where commits come from, and how to decide.
     """
     settings = arguments.specified(arguments.settings(options))
-    wish = arguments.wish(options, sides)
+    request = arguments.compare_request(options, sides)
     from harness import display, shell
     from harness.flows.bisect import bisect as flow
 
     between = flow.Between(good, bad, benchmark, sides.pairs, resume=bool(sides.resume))
     with shell.interruptible(), display.display() as shown:
-        return flow.bisect(wish, settings, between, shown, _console())
+        return flow.bisect(request, settings, between, shown, _console())
 
 
 @app.command(sort_key=4)

@@ -1,4 +1,4 @@
-"""What the command line asks for: flags as they were typed, and the settings and wishes they amount to."""
+"""What the command line asks for: flags as they were typed, and the settings and requests they amount to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cyclopts import UnknownOptionError
 
     from harness.config.settings import Settings
-    from harness.flows.compare.requests import Programs, Wish
+    from harness.flows.compare.requests import CompareRequest, Programs
     from harness.flows.watch.watch import Watching
 
 _OTHER_NAMES = ("pre-built-binary", "custom-binary", "user-string", "base-commit", "commit", "device")
@@ -202,7 +202,7 @@ def for_comparison(options: RunOptions) -> bool:
     return fai_pep_info.read(options.info).control is not None
 
 
-def wish(options: RunOptions, sides: CompareOptions) -> Wish:
+def compare_request(options: RunOptions, sides: CompareOptions) -> CompareRequest:
     """What the flags, or an info JSON, ask to compare.
 
     Raises:
@@ -210,7 +210,7 @@ def wish(options: RunOptions, sides: CompareOptions) -> Wish:
     """
     from harness.config import fai_pep_info
     from harness.core.comparison import Interleave
-    from harness.flows.compare.requests import Programs, Wish
+    from harness.flows.compare.requests import CompareRequest, Programs
 
     _refuse_sides_of_self_check(sides)
     _refuse_empty_names(sides)
@@ -223,7 +223,7 @@ def wish(options: RunOptions, sides: CompareOptions) -> Wish:
         )
     repository = f"{sides.repo or 'git'}:{sides.repo_dir}" if sides.repo_dir else None
     flags = dataclasses.asdict(sides)
-    return Wish(
+    return CompareRequest(
         control=control,
         treatment=treatment,
         source=sides.source or repository,
@@ -269,7 +269,7 @@ def _refuse_sides_of_self_check(sides: CompareOptions) -> None:
 
 
 def _refuse_empty_names(sides: CompareOptions) -> None:
-    """An empty variable of a script is no wish for the default."""
+    """An empty variable of a script is no request for the default."""
     for flag in _SIDES:
         if getattr(sides, flag) == "":
             raise UsageError(f"--{flag} is empty", hint="name something, or leave the flag out for its default")

@@ -20,8 +20,8 @@ from harness.core.commit import Commit, Source
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import Display
 from harness.flows.bisect.search import search
-from harness.flows.compare.commits import Comparer, Narrowed
-from harness.flows.compare.requests import Wish, decided_by
+from harness.flows.compare.commits import CommitComparer, Selection
+from harness.flows.compare.requests import CompareRequest, decided_by
 from harness.flows.inspect.showing import cell, show
 from harness.flows.measure.plan import choose, select
 from harness.flows.measure.run import load_benchmarks
@@ -50,7 +50,9 @@ class Between:
     resume: bool = False
 
 
-def bisect(wish: Wish, settings: Settings, between: Between, display: Display, console: Console) -> ExitCode:
+def bisect(
+    request: CompareRequest, settings: Settings, between: Between, display: Display, console: Console
+) -> ExitCode:
     """Search, and show what was found.
 
     Raises:
@@ -58,12 +60,12 @@ def bisect(wish: Wish, settings: Settings, between: Between, display: Display, c
         BuildFailed: The good or the bad commit cannot be built.
         EnvironmentProblem: A device or a repository cannot be reached.
     """
-    if wish.control is not None or wish.treatment is not None or wish.self_check:
+    if request.control is not None or request.treatment is not None or request.self_check:
         raise UsageError("a search is between two commits", hint="name them with --good and --bad alone")
     if settings.dry_run:
         raise UsageError("what a search will ask depends on the answers", hint="`harness run --dry_run` has a plan")
-    decided_by({"seed": 0, **wish.decide})
-    comparer = Comparer(wish, settings, display, lambda: pause(0.0))
+    decided_by({"seed": 0, **request.decide})
+    comparer = CommitComparer(request, settings, display, lambda: pause(0.0))
     source = comparer.source
     with display.task(f"looking for commits in {source.name}"):
         source.fetch()
@@ -71,11 +73,11 @@ def bisect(wish: Wish, settings: Settings, between: Between, display: Display, c
         if good.id == bad.id:
             raise UsageError(f"--good and --bad are both {good.short}", hint="name two commits")
         commits = (good, *_between(source, good, bad))
-    narrowed = _narrowed(between.benchmark, settings)
-    kept = _Kept(settings.cache_dir / "bisect", commits, _measured(wish, settings, narrowed))
+    selection = _select_benchmark(between.benchmark, settings)
+    kept = _Kept(settings.cache_dir / "bisect", commits, _measured(request, settings, selection))
     begun = _begun(between, commits, kept, display)
-    display.say(f"{_counted(len(commits) - 1)} from {good.short} to {bad.short}; {narrowed.title}")
-    ended, finding = search(begun, commits, narrowed, comparer, progress=display, save=kept.save)
+    display.say(f"{_counted(len(commits) - 1)} from {good.short} to {bad.short}; {selection.title}")
+    ended, finding = search(begun, commits, selection, comparer, progress=display, save=kept.save)
     if finding.ending is not Ending.UNDECIDED:
         kept.forget()
     _show(finding, ended, commits, console)
@@ -104,7 +106,7 @@ def _counted(commits: int) -> str:
     return "1 commit" if commits == 1 else f"{commits} commits"
 
 
-def _narrowed(pattern: str | None, settings: Settings) -> Narrowed:
+def _select_benchmark(pattern: str | None, settings: Settings) -> Selection:
     """The one benchmark and the one device."""
     wanted = settings.only if pattern is None else (pattern,)
     titles = sorted({benchmark.title for benchmark in select(load_benchmarks(settings), wanted, settings.skip)})
@@ -113,14 +115,14 @@ def _narrowed(pattern: str | None, settings: Settings) -> Narrowed:
             f"{len(titles)} benchmarks, and one is searched with", hint=f"--benchmark NAME, one of {', '.join(titles)}"
         )
     devices = choose(platform(settings.platform, settings).devices(), settings.devices, settings.excluded_devices)
-    return Narrowed(titles[0], devices[0].identity)
+    return Selection(titles[0], devices[0].identity)
 
 
-def _measured(wish: Wish, settings: Settings, narrowed: Narrowed) -> tuple[str, ...]:
+def _measured(request: CompareRequest, settings: Settings, selection: Selection) -> tuple[str, ...]:
     """What pairs are measured of: those of another metric, device or definition are no evidence here."""
-    digests = sorted({found.digest for found in load_benchmarks(settings) if found.title == narrowed.title})
-    device, metric = narrowed.device or "", wish.metric or ""
-    return (*digests, device, metric, wish.interleave.value, settings.command_args or "")
+    digests = sorted({found.digest for found in load_benchmarks(settings) if found.title == selection.title})
+    device, metric = selection.device or "", request.metric or ""
+    return (*digests, device, metric, request.interleave.value, settings.command_args or "")
 
 
 def _begun(between: Between, commits: tuple[Commit, ...], kept: _Kept, display: Display) -> Search:

@@ -13,7 +13,7 @@ from harness.core.commit import Commit
 from harness.core.comparison import STATISTICS, Comparison
 from harness.core.errors import BenchmarkFailed, BuildFailed
 from harness.core.protocols import Progress
-from harness.flows.compare.commits import Comparer, ControlFailed, Narrowed
+from harness.flows.compare.commits import CommitComparer, ControlFailed, Selection
 
 Save = Callable[[JsonValue], None]
 """Keeps how far the search is, so that a killed one goes on there."""
@@ -27,7 +27,13 @@ _WORTH_NAMING = 0.005
 
 
 def search(
-    begun: Search, commits: Sequence[Commit], narrowed: Narrowed, comparer: Comparer, *, progress: Progress, save: Save
+    begun: Search,
+    commits: Sequence[Commit],
+    selection: Selection,
+    comparer: CommitComparer,
+    *,
+    progress: Progress,
+    save: Save,
 ) -> tuple[Search, Finding]:
     """Ask, measure and tell until something is found, or nothing is left to ask.
 
@@ -36,7 +42,7 @@ def search(
     Args:
         begun: The search as it stands.
         commits: The history that it is about, oldest first.
-        narrowed: What is measured.
+        selection: What is measured.
         comparer: Measures.
         progress: Told each answer.
         save: Called after each answer.
@@ -51,7 +57,7 @@ def search(
     while isinstance(asked := current.next(), Query):
         control, treatment = by_id[asked.control], by_id[asked.treatment]
         try:
-            comparison = _compared(comparer, control, treatment, narrowed, asked)
+            comparison = _compared(comparer, control, treatment, selection, asked)
         except ControlFailed as error:
             current = _without(current, control, error)
             progress.say(f"passed over: {error.message}")
@@ -78,10 +84,12 @@ def _taught(current: Search, asked: Query, comparison: Comparison) -> Search:
     return current.learn(asked.control, asked.treatment, ratios_of(comparison), asked.purpose)
 
 
-def _compared(comparer: Comparer, control: Commit, treatment: Commit, narrowed: Narrowed, asked: Query) -> Comparison:
+def _compared(
+    comparer: CommitComparer, control: Commit, treatment: Commit, selection: Selection, asked: Query
+) -> Comparison:
     """What two commits say of one another: pairs, or that they are the same bytes."""
     results = comparer.compare(
-        control, treatment, run_type="regress", narrowed=narrowed, quiet=True, most_pairs=asked.pairs
+        control, treatment, run_type="regress", selection=selection, quiet=True, most_pairs=asked.pairs
     )
     comparison = results[0].comparison
     if comparison is None or not (comparison.pairs or comparison.identical):

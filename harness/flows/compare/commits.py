@@ -16,14 +16,14 @@ from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
 from harness.core.protocols import Display, Task
 from harness.core.result import Outcome, Report, Result
 from harness.flows.compare.compare import Held, Request, hold
-from harness.flows.compare.requests import Wish, cache_of, decided_by, place_of
+from harness.flows.compare.requests import CompareRequest, cache_of, decided_by, place_of
 from harness.flows.compare.sides import Built, build_side
 from harness.flows.measure.plan import Builds, Failure
 from harness.flows.measure.run import make_plan
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowed:
+class Selection:
     """A part of what the specifications ask for.
 
     Attributes:
@@ -39,10 +39,10 @@ class ControlFailed(BuildFailed):
     """The control cannot be built."""
 
 
-class Heard:
+class CollectingReporter:
     """Keeps the results of a comparison for us (`Reporter`)."""
 
-    name = "heard"
+    name = "collected"
 
     def __init__(self) -> None:
         self.results: list[Result] = []
@@ -55,7 +55,7 @@ class Heard:
         """Nothing is left to tell."""
 
 
-class Calm:
+class QuietDisplay:
     """A display that shows what takes time, and neither tables nor lines (`Display`).
 
     Args:
@@ -73,7 +73,7 @@ class Calm:
         """Not shown."""
 
     @contextlib.contextmanager
-    def board(self, title: str, header: Sequence[str]) -> Iterator[Calm]:
+    def board(self, title: str, header: Sequence[str]) -> Iterator[QuietDisplay]:
         """Not shown."""
         del title, header
         yield self
@@ -82,11 +82,11 @@ class Calm:
         """Not shown (`Board`)."""
 
 
-class Comparer:
+class CommitComparer:
     """Compares commits of one source, as a person asked for it.
 
     Args:
-        wish: Where commits come from, and how to decide.
+        request: Where commits come from, and how to decide.
         settings: What to measure, where and how.
         display: Shown what happens.
         check: Called before each pair; what it raises ends the comparison.
@@ -95,14 +95,16 @@ class Comparer:
         UsageError: It is not said where commits come from.
     """
 
-    def __init__(self, wish: Wish, settings: Settings, display: Display, check: Callable[[], None]) -> None:
-        self._wish = wish
+    def __init__(
+        self, request: CompareRequest, settings: Settings, display: Display, check: Callable[[], None]
+    ) -> None:
+        self._request = request
         self.settings = settings
         self._display = display
         self._check = check
-        self._cache = cache_of(wish, settings)
-        self.kind, place = place_of(wish)
-        self.source: Source = open_source(self.kind, place, cache_dir=settings.cache_dir, remote=wish.remote)
+        self._cache = cache_of(request, settings)
+        self.kind, place = place_of(request)
+        self.source: Source = open_source(self.kind, place, cache_dir=settings.cache_dir, remote=request.remote)
 
     def compare(
         self,
@@ -110,7 +112,7 @@ class Comparer:
         treatment: Commit,
         *,
         run_type: str = "benchmark",
-        narrowed: Narrowed | None = None,
+        selection: Selection | None = None,
         quiet: bool = False,
         most_pairs: int | None = None,
         resume: bool = False,
@@ -121,7 +123,7 @@ class Comparer:
             control: What is held against.
             treatment: What is judged.
             run_type: FAI-PEP's kind of run; reported.
-            narrowed: The one benchmark to measure.
+            selection: The one benchmark to measure.
             quiet: Only store the results: they are parts of something that is told as a whole.
             most_pairs: Budget in place of the one that was asked for.
             resume: Whether pairs of an interrupted comparison of the same builds count.
@@ -134,30 +136,30 @@ class Comparer:
                 built: it can be tried again.
             UsageError: It can never work.
         """
-        decide = dict(self._wish.decide) if most_pairs is None else {**self._wish.decide, "max_pairs": most_pairs}
-        parameters = decided_by({"seed": secrets.randbits(31), **decide, "interleave": self._wish.interleave})
-        heard = Heard()
+        decide = dict(self._request.decide) if most_pairs is None else {**self._request.decide, "max_pairs": most_pairs}
+        parameters = decided_by({"seed": secrets.randbits(31), **decide, "interleave": self._request.interleave})
+        collected = CollectingReporter()
         with self._cache:  # runners are held while they are measured, and what was built ahead until then
             held = hold(
                 Request(
                     self._side(control),
                     self._side(treatment),
                     parameters,
-                    self._wish.metric,
+                    self._request.metric,
                     resume=resume,
                     check=self._check,
                 ),
-                self._narrowed(run_type, narrowed, quiet=quiet),
-                Calm(self._display) if quiet else self._display,
-                [heard],
+                self._select(run_type, selection, quiet=quiet),
+                QuietDisplay(self._display) if quiet else self._display,
+                [collected],
             )
-        _see_to_it(held, heard.results, control, treatment)
-        return tuple(heard.results)
+        raise_for_failure(held, collected.results, control, treatment)
+        return tuple(collected.results)
 
     @property
     def most_pairs(self) -> int:
         """The budget of a comparison."""
-        return decided_by({"seed": 0, **self._wish.decide}).max_pairs
+        return decided_by({"seed": 0, **self._request.decide}).max_pairs
 
     def bring(self, commit: Commit) -> None:
         """Build a commit, so that it is there when its turn comes.
@@ -168,21 +170,21 @@ class Comparer:
         build_side(make_plan(self.settings), self._side(commit), self._display)
 
     def _side(self, commit: Commit) -> Built:
-        return Built(self.source, commit, self.kind == "releases", self._cache, self._wish.recipes)
+        return Built(self.source, commit, self.kind == "releases", self._cache, self._request.recipes)
 
-    def _narrowed(self, run_type: str, narrowed: Narrowed | None, *, quiet: bool) -> Settings:
+    def _select(self, run_type: str, selection: Selection | None, *, quiet: bool) -> Settings:
         settings = replace(self.settings, run_type=run_type)
         if quiet:
             settings = replace(
                 settings, screen_reporter=False, simple_screen_reporter=False, remote_reporter=None, reporters={}
             )
-        if narrowed is None:
+        if selection is None:
             return settings
-        devices = settings.devices if narrowed.device is None else (narrowed.device,)
-        return replace(settings, only=(glob.escape(narrowed.title),), skip=(), devices=devices, spread=False)
+        devices = settings.devices if selection.device is None else (selection.device,)
+        return replace(settings, only=(glob.escape(selection.title),), skip=(), devices=devices, spread=False)
 
 
-def _see_to_it(held: Held, results: Sequence[Result], control: Commit, treatment: Commit) -> None:
+def raise_for_failure(held: Held, results: Sequence[Result], control: Commit, treatment: Commit) -> None:
     """Raise what became of the comparison as a whole."""
     if not held.stored:
         raise EnvironmentProblem("not every result could be stored", hint="see what the local reporter says above")

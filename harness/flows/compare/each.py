@@ -13,31 +13,31 @@ from harness.config.settings import Settings
 from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
 from harness.core.protocols import Display
 from harness.flows.compare.compare import Request, compare
-from harness.flows.compare.requests import SameCommit, Wish, cache_of, request_of
+from harness.flows.compare.requests import CompareRequest, SameCommit, cache_of, request_of
 from harness.flows.compare.sides import Built, build_side
-from harness.flows.compare.source_fetcher import Lookout
+from harness.flows.compare.source_fetcher import SourceFetcher
 from harness.flows.measure.run import make_plan
 from harness.shell import Interrupted
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A wish whose commits were found. Its builds are held until its cache is closed."""
+    """A request whose commits were found. Its builds are held until its cache is closed."""
 
     title: str
     request: Request
     cache: BuildCache
 
 
-def compare_each(wishes: Sequence[Wish], settings: Settings, display: Display) -> ExitCode:
-    """Compare every wish in order. What becomes of one ends none of the others: it is told, and counts.
+def compare_each(requests: Sequence[CompareRequest], settings: Settings, display: Display) -> ExitCode:
+    """Compare every request in order. What becomes of one ends none of the others: it is told, and counts.
 
     Raises:
         UsageError: There is nothing to compare.
-        EnvironmentProblem: Of a single wish, the source or the device cannot be reached.
+        EnvironmentProblem: Of a single request, the source or the device cannot be reached.
     """
     codes: list[ExitCode] = []
-    asked = _found(wishes, settings, display, codes)
+    asked = _found(requests, settings, display, codes)
     with ThreadPoolExecutor(1, thread_name_prefix="build-ahead") as ahead:
         coming: Future[None] | None = None
         for number, one in enumerate(asked):
@@ -57,21 +57,23 @@ def builds_ahead(settings: Settings) -> bool:
     return plugins.platform_name(settings.platform) != "host"
 
 
-def _found(wishes: Sequence[Wish], settings: Settings, display: Display, codes: list[ExitCode]) -> Sequence[_Asked]:
-    """The wishes whose commits are there: all are looked up before the first is measured. Of others the codes."""
-    found, lookout = [], Lookout(display)
-    for wish in wishes:
-        cache, title = cache_of(wish, settings), str(wish.treatment)
+def _found(
+    requests: Sequence[CompareRequest], settings: Settings, display: Display, codes: list[ExitCode]
+) -> Sequence[_Asked]:
+    """The requests whose commits are there: all are looked up before the first is measured. Of others the codes."""
+    found, fetcher = [], SourceFetcher(display)
+    for request in requests:
+        cache, title = cache_of(request, settings), str(request.treatment)
         try:
-            found.append(_Asked(title, request_of(wish, settings, lookout, cache), cache))
+            found.append(_Asked(title, request_of(request, settings, fetcher, cache), cache))
         except Interrupted:
             raise
         except SameCommit as same:
-            if len(wishes) == 1:
+            if len(requests) == 1:
                 raise
             display.say(f"{title}: passed over, because {same.message}")
         except HarnessError as error:
-            if len(wishes) == 1:
+            if len(requests) == 1:
                 raise
             display.say(f"✗ {title}: {error}")
             codes.append(error.exit_code)

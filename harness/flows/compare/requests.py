@@ -20,7 +20,7 @@ from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Progress
 from harness.flows.compare.compare import Request
 from harness.flows.compare.sides import Built, Given, Side, installed
-from harness.flows.compare.source_fetcher import Lookout
+from harness.flows.compare.source_fetcher import SourceFetcher
 
 _LISTS: Final = frozenset({".txt", ".list", ".commits"})
 """Endings of files that are lists of commits, whatever commits are called."""
@@ -48,7 +48,7 @@ class Programs:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class CompareRequest:
     """What a person asked to compare.
 
     Attributes:
@@ -84,31 +84,31 @@ class SameCommit(UsageError):
     """Control and treatment are one commit."""
 
 
-def treatments_of(wish: Wish, settings: Settings) -> tuple[Wish, ...]:
-    """One wish for each commit, where the treatment is a file of commits, or `-` for standard input.
+def treatments_of(request: CompareRequest, settings: Settings) -> tuple[CompareRequest, ...]:
+    """One request for each commit, where the treatment is a file of commits, or `-` for standard input.
 
     Raises:
         UsageError: The file is empty, or is no text.
     """
-    text = _list(wish, settings) if isinstance(wish.treatment, str) else None
+    text = _list(request, settings) if isinstance(request.treatment, str) else None
     if text is None:
-        return (wish,)
+        return (request,)
     names = [line.partition("#")[0].strip() for line in text.splitlines()]
-    found = tuple(replace(wish, treatment=name) for name in names if name)
+    found = tuple(replace(request, treatment=name) for name in names if name)
     if not found:
-        raise UsageError(f"no commit in {wish.treatment}", hint="one commit a line; # begins a comment")
+        raise UsageError(f"no commit in {request.treatment}", hint="one commit a line; # begins a comment")
     return found
 
 
-def _list(wish: Wish, settings: Settings) -> str | None:
+def _list(request: CompareRequest, settings: Settings) -> str | None:
     """The text of a list of commits, if the treatment is one: by its name, or if it can be nothing else."""
-    if wish.treatment == "-":
+    if request.treatment == "-":
         return sys.stdin.read()
-    path = Path(str(wish.treatment))
+    path = Path(str(request.treatment))
     if not path.is_file():
         return None
     says_so = path.suffix in _LISTS
-    if not says_so and _is_commit(wish, settings):
+    if not says_so and _is_commit(request, settings):
         return None
     try:
         return path.read_text(encoding="utf-8")
@@ -118,25 +118,25 @@ def _list(wish: Wish, settings: Settings) -> str | None:
         raise UsageError(f"{path} is no list of commits: {error}", hint="one commit a line, in UTF-8") from error
 
 
-def _is_commit(wish: Wish, settings: Settings) -> bool:
+def _is_commit(request: CompareRequest, settings: Settings) -> bool:
     """Whether the name of the treatment is known as that of a commit."""
-    if wish.source is None:
+    if request.source is None:
         return False
     try:
-        source = _source(wish, settings)
-        source.resolve(str(wish.treatment))
+        source = _source(request, settings)
+        source.resolve(str(request.treatment))
     except (UsageError, EnvironmentProblem):
         return False
     return True
 
 
-def request_of(wish: Wish, settings: Settings, lookout: Lookout, cache: BuildCache) -> Request:
+def request_of(request: CompareRequest, settings: Settings, fetcher: SourceFetcher, cache: BuildCache) -> Request:
     """Find both sides.
 
     Args:
-        wish: What was asked.
+        request: What was asked.
         settings: Where the copies of repositories are.
-        lookout: Looks for commits.
+        fetcher: Looks for commits.
         cache: Holds the runners as long as they are measured.
 
     Raises:
@@ -144,23 +144,23 @@ def request_of(wish: Wish, settings: Settings, lookout: Lookout, cache: BuildCac
         UsageError: It is not said what to compare, or a name means nothing.
         EnvironmentProblem: The source cannot be reached.
     """
-    parameters = decided_by({"seed": secrets.randbits(31), **wish.decide, "interleave": wish.interleave})
-    control, treatment = _sides(wish, settings, lookout, cache)
-    return Request(control, treatment, parameters, wish.metric, wish.resume, wish.self_check)
+    parameters = decided_by({"seed": secrets.randbits(31), **request.decide, "interleave": request.interleave})
+    control, treatment = _sides(request, settings, fetcher, cache)
+    return Request(control, treatment, parameters, request.metric, request.resume, request.self_check)
 
 
-def side_of(wish: Wish, settings: Settings, lookout: Lookout, progress: Progress) -> Side:
+def side_of(request: CompareRequest, settings: Settings, fetcher: SourceFetcher, progress: Progress) -> Side:
     """The runner of one commit, to be measured alone.
 
     Raises:
         UsageError: It is not said where commits come from, or a name means nothing.
         EnvironmentProblem: The source cannot be reached.
     """
-    name, source = wish.treatment, _source(wish, settings)
-    with lookout.at(source, [name if isinstance(name, str) else None]):
-        commit = source.resolve(name if isinstance(name, str) else wish.branch or _newest(source))
+    name, source = request.treatment, _source(request, settings)
+    with fetcher.fetch(source, [name if isinstance(name, str) else None]):
+        commit = source.resolve(name if isinstance(name, str) else request.branch or _newest(source))
     progress.say(f"commit: {commit.short} {commit.subject}".rstrip())
-    return Built(source, commit, place_of(wish)[0] == "releases", cache_of(wish, settings), wish.recipes)
+    return Built(source, commit, place_of(request)[0] == "releases", cache_of(request, settings), request.recipes)
 
 
 def decided_by(values: Mapping[str, object]) -> Parameters:
@@ -180,19 +180,19 @@ def decided_by(values: Mapping[str, object]) -> Parameters:
         raise UsageError(f"--{_FLAGS.get(name, name)} {first['input']}: {wanted}", hint=hint) from error
 
 
-def described(wish: Wish) -> tuple[str, str]:
+def described(request: CompareRequest) -> tuple[str, str]:
     """Control and treatment in words; nothing is asked, fetched or built for it.
 
     Raises:
         UsageError: It is not said what to compare, or how to decide.
     """
-    decided_by({"seed": 0, **wish.decide})
-    if wish.self_check:
+    decided_by({"seed": 0, **request.decide})
+    if request.self_check:
         return "the installed runner", "the installed runner"
-    if isinstance(wish.control, Programs) and isinstance(wish.treatment, Programs):
-        return _listed(wish.control), _listed(wish.treatment)
-    source, control, treatment = _named(wish)
-    newest = f"the newest of {wish.branch}" if wish.branch else "the newest"
+    if isinstance(request.control, Programs) and isinstance(request.treatment, Programs):
+        return _listed(request.control), _listed(request.treatment)
+    source, control, treatment = _named(request)
+    newest = f"the newest of {request.branch}" if request.branch else "the newest"
     return f"{control or 'where the treatment left the main branch'} ({source})", f"{treatment or newest} ({source})"
 
 
@@ -200,58 +200,62 @@ def _listed(side: Programs) -> str:
     return ", ".join(f"{name} {path}" for name, path in side.programs.items())
 
 
-def _named(wish: Wish) -> tuple[str, str | None, str | None]:
+def _named(request: CompareRequest) -> tuple[str, str | None, str | None]:
     """Where the commits of both sides come from, as `kind:place`; control and treatment there, as far as named.
 
     Raises:
         UsageError: It is not said what to compare.
     """
-    if isinstance(wish.control, Programs) or isinstance(wish.treatment, Programs):
+    if isinstance(request.control, Programs) or isinstance(request.treatment, Programs):
         raise UsageError("only one side has a program", hint="give both: --control-program A --treatment-program B")
-    if wish.source is None:
+    if request.source is None:
         raise UsageError(
             "it is not said what to compare",
             hint="--control-program A --treatment-program B, or --self_check, or --source releases:PACKAGE "
             "--control 1.0 --treatment 1.1, or --repo_dir FOLDER --base_commit A --commit B",
         )
-    return wish.source, wish.control, wish.treatment
+    return request.source, request.control, request.treatment
 
 
-def place_of(wish: Wish) -> tuple[str, str]:
+def place_of(request: CompareRequest) -> tuple[str, str]:
     """Kind and place of the source that commits come from.
 
     Raises:
         UsageError: It is not said.
     """
-    if wish.source is None:
+    if request.source is None:
         hint = "--repo_dir FOLDER, or --source releases:PACKAGE"
         raise UsageError("it is not said where commits come from", hint=hint)
-    kind, _, place = _named(wish)[0].partition(":")
+    kind, _, place = _named(request)[0].partition(":")
     return kind, place
 
 
-def _source(wish: Wish, settings: Settings) -> Source:
-    kind, place = place_of(wish)
-    return open_source(kind, place, cache_dir=settings.cache_dir, remote=wish.remote)
+def _source(request: CompareRequest, settings: Settings) -> Source:
+    kind, place = place_of(request)
+    return open_source(kind, place, cache_dir=settings.cache_dir, remote=request.remote)
 
 
-def _sides(wish: Wish, settings: Settings, lookout: Lookout, cache: BuildCache) -> tuple[Side, Side]:
-    if wish.self_check:
+def _sides(request: CompareRequest, settings: Settings, fetcher: SourceFetcher, cache: BuildCache) -> tuple[Side, Side]:
+    if request.self_check:
         return installed, installed
-    if isinstance(wish.control, Programs) and isinstance(wish.treatment, Programs):
-        return _given(wish.control, cache), _given(wish.treatment, cache)
-    _, control_name, treatment_name = _named(wish)
-    source = _source(wish, settings)
-    control, treatment = _commits(control_name, treatment_name or wish.branch, source, lookout)
+    if isinstance(request.control, Programs) and isinstance(request.treatment, Programs):
+        return _given(request.control, cache), _given(request.treatment, cache)
+    _, control_name, treatment_name = _named(request)
+    source = _source(request, settings)
+    control, treatment = _commits(control_name, treatment_name or request.branch, source, fetcher)
     if control.id == treatment.id:
         raise SameCommit(f"control and treatment are both {control.short}", hint="name another --control")
-    made = (Built(source, one, place_of(wish)[0] == "releases", cache, wish.recipes) for one in (control, treatment))
+    made = (
+        Built(source, one, place_of(request)[0] == "releases", cache, request.recipes) for one in (control, treatment)
+    )
     return next(made), next(made)
 
 
-def _commits(control: str | None, treatment: str | None, source: Source, lookout: Lookout) -> tuple[Commit, Commit]:
+def _commits(
+    control: str | None, treatment: str | None, source: Source, fetcher: SourceFetcher
+) -> tuple[Commit, Commit]:
     """The commits of both sides, with the defaults of a repository."""
-    with lookout.at(source, [control, treatment]):
+    with fetcher.fetch(source, [control, treatment]):
         newer = source.resolve(treatment or _newest(source))
         if control is not None:
             older = source.resolve(control)
@@ -262,9 +266,9 @@ def _commits(control: str | None, treatment: str | None, source: Source, lookout
     return older, newer
 
 
-def cache_of(wish: Wish, settings: Settings) -> BuildCache:
+def cache_of(request: CompareRequest, settings: Settings) -> BuildCache:
     """Where runners are kept; to be closed when they are no longer used."""
-    return BuildCache(wish.builds or settings.cache_dir / "builds")
+    return BuildCache(request.builds or settings.cache_dir / "builds")
 
 
 def _newest(source: Source) -> str:

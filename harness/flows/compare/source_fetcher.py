@@ -12,7 +12,7 @@ from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Progress
 
 
-class Lookout:
+class SourceFetcher:
     """Looks for commits, after asking for new ones. Without its remote a source still knows those that it knew.
 
     Args:
@@ -24,7 +24,7 @@ class Lookout:
         self._asked: dict[str, EnvironmentProblem | None] = {}
 
     @contextlib.contextmanager
-    def at(self, source: Source, names: Sequence[str | None]) -> Iterator[None]:
+    def fetch(self, source: Source, names: Sequence[str | None]) -> Iterator[None]:
         """Names can be resolved meanwhile.
 
         Args:

@@ -32,7 +32,7 @@ from harness.core.commit import Commit, Source
 from harness.core.comparison import Comparison
 from harness.core.errors import HarnessError
 from harness.core.trend import ChangeKind
-from harness.flows.compare.requests import Wish
+from harness.flows.compare.requests import CompareRequest
 from harness.watch.notify.channels import DeliveryFailed
 from harness.watch.store.records import Alarm, Document, Event, News
 from harness.watch.store.state import State
@@ -51,16 +51,16 @@ class AlarmReports:
     Args:
         state: Knows the series.
         source: Knows the commits.
-        wish: What was asked to be compared.
+        request: What was asked to be compared.
         settings: What was asked to be measured, and where results are.
     """
 
     name = "report"
 
-    def __init__(self, state: State, source: Source, wish: Wish, settings: Settings) -> None:
+    def __init__(self, state: State, source: Source, request: CompareRequest, settings: Settings) -> None:
         self._state = state
         self._source = source
-        self._wish = wish
+        self._request = request
         self._settings = settings
 
     @property
@@ -161,27 +161,27 @@ class AlarmReports:
         """What measures the change again on its device, wherever it is typed."""
         files = [str(file.resolve()) for file in self._settings.benchmark_file]
         sign, title = alarm.sign, str(alarm.document.get("title", ""))
-        words = ["harness", "compare", "-b", *files, *sources(self._wish), "--control", sign.first]
-        words += ["--treatment", sign.last, "--only", title, *measured(self._wish, self._settings)]
+        words = ["harness", "compare", "-b", *files, *sources(self._request), "--control", sign.first]
+        words += ["--treatment", sign.last, "--only", title, *measured(self._request, self._settings)]
         if platform != "host":
             words += ["-p", platform, "-d", sign.device]
         return shlex.join(words)
 
 
-def sources(wish: Wish) -> tuple[str, ...]:
+def sources(request: CompareRequest) -> tuple[str, ...]:
     """The flags that say where commits come from."""
-    kind, _, place = (wish.source or "").partition(":")
+    kind, _, place = (request.source or "").partition(":")
     if kind not in {"git", "hg"}:
-        return ("--source", wish.source or "")
+        return ("--source", request.source or "")
     folder = str(Path(place).expanduser().resolve())
     return ("--repo_dir", folder) if kind == "git" else ("--repo", "hg", "--repo_dir", folder)
 
 
-def measured(wish: Wish, settings: Settings) -> Iterator[str]:
+def measured(request: CompareRequest, settings: Settings) -> Iterator[str]:
     """The flags that say how runners are built and what is measured of them, as far as they were given."""
     said = {
-        "--frameworks_dir": [str(folder.resolve()) for folder in wish.recipes],
-        "--metric": [wish.metric] if wish.metric else [],
+        "--frameworks_dir": [str(folder.resolve()) for folder in request.recipes],
+        "--metric": [request.metric] if request.metric else [],
         "--framework": [settings.framework] if settings.framework else [],
         "--root_model_dir": [str(settings.root_model_dir.resolve())] if settings.root_model_dir else [],
         "--string_map": [json.dumps(settings.string_map)] if settings.string_map else [],

@@ -11,9 +11,9 @@ from pathlib import Path
 from harness.config.settings import Settings
 from harness.core.errors import ExitCode, UsageError, gravest
 from harness.core.protocols import Display
-from harness.flows.compare.commits import Comparer
+from harness.flows.compare.commits import CommitComparer
 from harness.flows.compare.each import builds_ahead
-from harness.flows.compare.requests import Programs, Wish
+from harness.flows.compare.requests import CompareRequest, Programs
 from harness.flows.watch.alarm_reports import AlarmReports
 from harness.flows.watch.detection import judge
 from harness.flows.watch.work import Doing
@@ -62,11 +62,11 @@ class Watching:
     alarms: bool = True
 
 
-def watch(wish: Wish, settings: Settings, watching: Watching, display: Display) -> ExitCode:
+def watch(request: CompareRequest, settings: Settings, watching: Watching, display: Display) -> ExitCode:
     """Watch until a person stops it, or until everything is done.
 
     Args:
-        wish: Where commits come from, and how to decide; its control is the pinned one.
+        request: Where commits come from, and how to decide; its control is the pinned one.
         settings: What to measure, where and how.
         watching: How to watch.
         display: Shown what happens.
@@ -75,7 +75,7 @@ def watch(wish: Wish, settings: Settings, watching: Watching, display: Display) 
         UsageError: It is not said what to watch, a flag means nothing here, or a comparison can never work.
         EnvironmentProblem: State or status file cannot be used.
     """
-    _refuse(wish, settings, watching)
+    _refuse(request, settings, watching)
     switch = Switch(watching.status_file)
 
     def go_on() -> None:
@@ -85,16 +85,16 @@ def watch(wish: Wish, settings: Settings, watching: Watching, display: Display) 
     # one line for each comparison tells enough; tables are for those who ask for one
     settings = replace(settings, screen_reporter=False)
     platforms = watching.platforms or (settings.platform,)
-    comparers = [Comparer(wish, replace(settings, platform=name), display, go_on) for name in platforms]
+    comparers = [CommitComparer(request, replace(settings, platform=name), display, go_on) for name in platforms]
     source = comparers[0].source
-    pinned = source.resolve(wish.control) if isinstance(wish.control, str) else None
+    pinned = source.resolve(request.control) if isinstance(request.control, str) else None
     orders = Orders(
         branch=Branch(
             source,
-            _tips(wish, comparers[0].kind),
+            _tips(request, comparers[0].kind),
             _choice(watching),
-            _begin(wish, watching),
-            main=wish.branch is None,
+            _begin(request, watching),
+            main=request.branch is None,
         ),
         controls=Controls(source, pinned),
         interval_s=watching.interval_s,
@@ -103,7 +103,7 @@ def watch(wish: Wish, settings: Settings, watching: Watching, display: Display) 
     )
     couriers = _couriers(watching)
     with open_state(watching.state) as state, ThreadPoolExecutor(1, "build-ahead") as ahead:
-        reports = AlarmReports(state, source, wish, settings)
+        reports = AlarmReports(state, source, request, settings)
         may_build = leaves_alone([comparer.settings for comparer in comparers])
         doing = Doing(comparers, source, state, ahead if may_build else None, display)
         work = Work(doing.compare, judge, doing.confirm, doing.search) if watching.alarms else Work(doing.compare)
@@ -118,32 +118,32 @@ def leaves_alone(measured: Sequence[Settings]) -> bool:
     return all(map(builds_ahead, measured))
 
 
-def _refuse(wish: Wish, settings: Settings, watching: Watching) -> None:
+def _refuse(request: CompareRequest, settings: Settings, watching: Watching) -> None:
     """Refuse what means nothing to a watcher: a flag is never accepted and then ignored."""
-    if isinstance(wish.control, Programs) or isinstance(wish.treatment, Programs) or wish.self_check:
+    if isinstance(request.control, Programs) or isinstance(request.treatment, Programs) or request.self_check:
         raise UsageError("a watcher compares commits, and no ready programs", hint="`harness compare` does that")
     if settings.dry_run:
         raise UsageError("what a watcher will do depends on commits to come", hint="`harness run --dry_run` has a plan")
-    if wish.treatment is not None and watching.begin is not None:
+    if request.treatment is not None and watching.begin is not None:
         raise UsageError("--since and --commit both say where to begin", hint="leave one of them out")
 
 
-def _begin(wish: Wish, watching: Watching) -> str | None:
+def _begin(request: CompareRequest, watching: Watching) -> str | None:
     """The commit after which the first start begins; FAI-PEP says it with `--commit`."""
-    return wish.treatment if isinstance(wish.treatment, str) else watching.begin
+    return request.treatment if isinstance(request.treatment, str) else watching.begin
 
 
-def _tips(wish: Wish, kind: str) -> tuple[str, ...]:
+def _tips(request: CompareRequest, kind: str) -> tuple[str, ...]:
     """Names of the newest commit. A remote's branch comes first: a local one is as old as the last pull.
 
     Where no branch is named the main one is followed; these are for repositories without one.
     """
     if kind == "releases":
         return ("latest",)
-    branch = wish.branch
+    branch = request.branch
     if branch is None:
         return ("HEAD",) if kind == "git" else (".",)
-    return (f"{wish.remote or 'origin'}/{branch}", branch) if kind == "git" else (branch,)
+    return (f"{request.remote or 'origin'}/{branch}", branch) if kind == "git" else (branch,)
 
 
 def _choice(watching: Watching) -> Choice:

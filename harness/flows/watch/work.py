@@ -17,7 +17,7 @@ from harness.core.protocols import Display
 from harness.core.result import Outcome, Result
 from harness.core.trend import ChangeKind
 from harness.flows.bisect.search import ratios_of, search
-from harness.flows.compare.commits import Comparer, ControlFailed, Narrowed
+from harness.flows.compare.commits import CommitComparer, ControlFailed, Selection
 from harness.flows.watch.detection import point_of_result
 from harness.presentation.comparisons.operators import changed_operators
 from harness.watch.store.records import Alarm, Compared, Document, Progress
@@ -40,7 +40,12 @@ class Doing:
     """
 
     def __init__(
-        self, comparers: Sequence[Comparer], source: Source, state: State, ahead: Executor | None, display: Display
+        self,
+        comparers: Sequence[CommitComparer],
+        source: Source,
+        state: State,
+        ahead: Executor | None,
+        display: Display,
     ) -> None:
         self._comparers = comparers
         self._source = source
@@ -84,10 +89,10 @@ class Doing:
     def confirm(self, alarm: Alarm) -> Confirmation:
         """The builds around a change, held against one another."""
         before, after = self._source.resolve(alarm.sign.first), self._source.resolve(alarm.sign.last)
-        narrowed = _narrowed(alarm)
+        selection = _selection_of(alarm)
         comparer = self._comparer(alarm.sign.device)
         budget = _VERIFYING * comparer.most_pairs
-        (result, *_) = comparer.compare(before, after, run_type="verify", narrowed=narrowed, most_pairs=budget)
+        (result, *_) = comparer.compare(before, after, run_type="verify", selection=selection, most_pairs=budget)
         comparison = result.comparison
         if comparison is None or _has_failed(result):
             raise BenchmarkFailed(f"it could not be measured again: {result.reason or 'it gave no pair'}")
@@ -110,10 +115,10 @@ class Doing:
             else Search.model_validate(progress)
         )
         comparer = self._comparer(alarm.sign.device)
-        ended, finding = search(begun, commits, _narrowed(alarm), comparer, progress=self._display, save=save)
+        ended, finding = search(begun, commits, _selection_of(alarm), comparer, progress=self._display, save=save)
         return searched(finding, commits, ended)
 
-    def _comparer(self, device: str) -> Comparer:
+    def _comparer(self, device: str) -> CommitComparer:
         """The one that reaches a device."""
         if len(self._comparers) == 1:
             return self._comparers[0]
@@ -130,7 +135,7 @@ class Doing:
             self._ahead.submit(_built, self._comparers[-1], coming)
 
 
-def _built(comparer: Comparer, commit: Commit) -> None:
+def _built(comparer: CommitComparer, commit: Commit) -> None:
     try:
         comparer.bring(commit)
     except HarnessError:
@@ -142,8 +147,8 @@ def _has_failed(result: Result) -> bool:
     return not result.ok and result.outcome not in {Outcome.SKIPPED, Outcome.UNSUPPORTED}
 
 
-def _narrowed(alarm: Alarm) -> Narrowed:
-    return Narrowed(str(alarm.sign.document["title"]), alarm.sign.device)
+def _selection_of(alarm: Alarm) -> Selection:
+    return Selection(str(alarm.sign.document["title"]), alarm.sign.device)
 
 
 def _verified(result: Result, comparison: Comparison) -> Document:

@@ -14,8 +14,8 @@ from harness.config.settings import Settings
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem
 from harness.flows.bisect.bisect import Between, _begun, _Kept, _measured
-from harness.flows.compare.commits import Narrowed
-from harness.flows.compare.requests import Wish
+from harness.flows.compare.commits import Selection
+from harness.flows.compare.requests import CompareRequest
 from harness.flows.measure.run import load_benchmarks
 from harness.testing.progress import RecordedProgress
 from tests.cli.project import Project, generic, one_test
@@ -59,15 +59,19 @@ def test_what_was_heard_of_something_else_is_no_evidence_and_beginning_anew_is_s
 def test_what_is_measured_is_told_apart_by_metric_definition_and_device(tmp_path: Path) -> None:
     folder = Project(tmp_path, tmp_path / "cache")
 
-    def measured(iterations: int, wish: Wish, device: str = "board") -> tuple[str, ...]:
+    def measured(iterations: int, request: CompareRequest, device: str = "board") -> tuple[str, ...]:
         spec = folder.write("spec.json", generic(one_test("work", "{program} {iter}", iter=iterations)))
         settings = Settings(benchmark_file=(spec,))
         (benchmark,) = load_benchmarks(settings)
-        return _measured(wish, settings, Narrowed(benchmark.title, device))
+        return _measured(request, settings, Selection(benchmark.title, device))
 
-    plain = measured(10, Wish())
-    assert plain == measured(10, Wish())
-    others = [measured(20, Wish()), measured(10, Wish(metric="NET peak_memory")), measured(10, Wish(), "phone")]
+    plain = measured(10, CompareRequest())
+    assert plain == measured(10, CompareRequest())
+    others = [
+        measured(20, CompareRequest()),
+        measured(10, CompareRequest(metric="NET peak_memory")),
+        measured(10, CompareRequest(), "phone"),
+    ]
     assert len({plain, *others}) == 4
 
 

@@ -12,7 +12,7 @@ from harness.core.commit import Commit
 from harness.core.comparison import Comparison, Pair, Parameters, Verdict
 from harness.core.result import Result
 from harness.flows.bisect.search import search
-from harness.flows.compare.commits import Comparer, Narrowed
+from harness.flows.compare.commits import CommitComparer, Selection
 from harness.flows.watch.work import searched
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import ok_result
@@ -65,8 +65,8 @@ def found_in(levels: Sequence[float]) -> tuple[Search, Finding, Laboratory, list
     ended, finding = search(
         Search.begin([commit.id for commit in COMMITS]),
         COMMITS,
-        Narrowed("m/b"),
-        cast("Comparer", laboratory),
+        Selection("m/b"),
+        cast("CommitComparer", laboratory),
         progress=progress,
         save=save,
     )

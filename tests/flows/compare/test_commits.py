@@ -7,7 +7,7 @@ import pytest
 from harness.core.commit import Commit
 from harness.core.errors import BuildFailed, EnvironmentProblem, ExitCode, HarnessError
 from harness.core.result import Outcome
-from harness.flows.compare.commits import ControlFailed, _see_to_it
+from harness.flows.compare.commits import ControlFailed, raise_for_failure
 from harness.flows.compare.compare import Held
 from harness.flows.measure.plan import Builds, Failure
 
@@ -18,7 +18,7 @@ AWAY = Failure(Outcome.FAILED, "no network", environment=True, passing=True)
 
 def raised(control: Builds, treatment: Builds) -> HarnessError:
     with pytest.raises(HarnessError) as caught:
-        _see_to_it(Held(ExitCode.ENVIRONMENT, control, treatment, stored=True, said=()), [], CONTROL, TREATMENT)
+        raise_for_failure(Held(ExitCode.ENVIRONMENT, control, treatment, stored=True, said=()), [], CONTROL, TREATMENT)
     return caught.value
 
 

@@ -19,8 +19,8 @@ from harness.core.comparison import Comparison, Pair, Parameters, Verdict
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, ExitCode, HarnessError
 from harness.core.result import Result
 from harness.core.trend import ChangeKind
-from harness.flows.compare.commits import Comparer, ControlFailed
-from harness.flows.compare.requests import Wish
+from harness.flows.compare.commits import CommitComparer, ControlFailed
+from harness.flows.compare.requests import CompareRequest
 from harness.flows.watch.alarm_reports import AlarmReports, sources
 from harness.flows.watch.detection import judge
 from harness.flows.watch.watch import _code, leaves_alone
@@ -76,7 +76,7 @@ def clock() -> Clock:
 
 
 def doing(state: State, *answers: Result | HarnessError) -> Doing:
-    comparers = [cast("Comparer", Laboratory(answer)) for answer in answers]
+    comparers = [cast("CommitComparer", Laboratory(answer)) for answer in answers]
     return Doing(comparers, cast("Source", None), state, None, RecordedProgress())
 
 
@@ -168,7 +168,7 @@ def again(platform: str) -> list[str]:
     """The words of the command that measures an alarm of a device again."""
     sign = Sign(identity="x", benchmark="b", device="SERIAL 1", kind="step", first="a" * 40, last="b" * 40)
     alarm = Alarm(sign=sign, stage=Stage.CONFIRMED, opened=1.0, changed=1.0, document={"title": "m/b"})
-    reports = AlarmReports(cast("State", None), cast("Source", None), Wish(source="git:/src"), Settings())
+    reports = AlarmReports(cast("State", None), cast("Source", None), CompareRequest(source="git:/src"), Settings())
     return shlex.split(reports._command(alarm, platform))
 
 
@@ -185,7 +185,7 @@ def test_the_report_of_an_alarm_says_where_results_are_and_how_to_measure_on_its
     verified: Document = {"confirmation": {"confirmed": True, "document": {"platform": "android"}}}
     alarm = Alarm(sign=sign, stage=Stage.CONFIRMED, opened=1.0, changed=1.0, document=verified)
     settings = Settings(local_reporter=Path("results"), platform="host")
-    reports = AlarmReports(state, Line(["c0", "c1", "c2"]), Wish(source="git:/src"), settings)
+    reports = AlarmReports(state, Line(["c0", "c1", "c2"]), CompareRequest(source="git:/src"), settings)
     page = Path(reports.deliver(News(key="k", event=Event.CONFIRMED, time=1.0, alarm=alarm)))
     report = AlarmReport.model_validate_json((page.parent / "alarm.json").read_bytes())
     assert report.results == (str(tmp_path / "results"),)
@@ -202,6 +202,6 @@ def test_verifying_remembers_the_platform() -> None:
 
 def test_the_command_of_an_alarm_names_the_repository_wherever_it_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
-    assert sources(Wish(source="git:~/executorch")) == ("--repo_dir", "/home/ada/executorch")
-    assert sources(Wish(source="hg:/src")) == ("--repo", "hg", "--repo_dir", "/src")
-    assert sources(Wish(source="releases:executorch")) == ("--source", "releases:executorch")
+    assert sources(CompareRequest(source="git:~/executorch")) == ("--repo_dir", "/home/ada/executorch")
+    assert sources(CompareRequest(source="hg:/src")) == ("--repo", "hg", "--repo_dir", "/src")
+    assert sources(CompareRequest(source="releases:executorch")) == ("--source", "releases:executorch")
