@@ -70,85 +70,85 @@ class Staged:
 
 
 class Session(Protocol):
-    """A held device. Used by one thread."""
+    """Exclusive use of one device, by one thread."""
 
     device: Device
 
     def stage(self, files: Mapping[str, Path], programs: Mapping[str, Path]) -> Staged:
-        """Make a fresh folder for one benchmark, with these files in it under the given names.
+        """Create a fresh folder for one benchmark, with these files in it under the given names.
 
-        A file whose content is already on the device is not moved again. Programs are made executable.
+        A file whose content is already on the device is not transferred again. Programs are made executable.
         Folders are removed at the end of the session at the latest.
         """
 
     def run(self, command: Command) -> Completed:
-        """Run one program to its end. Own wall clock: on expiry its process group on the device is killed.
+        """Run one program to its end, limited by its own wall clock: on expiry its process group is killed there.
 
         Raises:
-            DeviceLost: The device went away.
+            DeviceLost: The device became unreachable.
         """
 
     def pull(self, remote: str, local: Path) -> None:
         """Fetch a file and remove it on the device, so that no later launch can be credited with it.
 
-        `local` is there only when the whole file arrived.
+        `local` exists only when the whole file arrived.
 
         Raises:
             FileNotFoundError: The device has no such file.
-            DeviceLost: The device went away.
+            DeviceLost: The device became unreachable.
         """
 
     def state(self) -> DeviceState:
-        """What may disturb a measurement now."""
+        """Read what may disturb a measurement now: temperature, clocks, load, battery."""
 
 
-class LiveProcess(Protocol):
-    """A program on a device that runs while it is talked with, line by line."""
+class InteractiveProcess(Protocol):
+    """A running program on a device that is controlled line by line."""
 
-    def tell(self, line: str) -> None:
-        """Write a line to its standard input; one that is gone does not hear it."""
+    def write_line(self, line: str) -> None:
+        """Write a line to its standard input; ignored when the program has ended."""
 
-    def hear(self, line: str) -> bool:
-        """Wait for this line of its standard output; False when it ended without it, or its time is over."""
+    def wait_for_line(self, line: str) -> bool:
+        """Wait for exactly this line of its standard output; False when it ended without it, or its time is over."""
 
     def finish(self) -> Completed:
-        """Close its standard input, wait for its end, and tell what became of it. Called once."""
+        """Close its standard input, wait for its end, and return how it ended. Called once."""
 
 
 @runtime_checkable
-class Live(Session, Protocol):
-    """A session that can also hold programs that live at the same time."""
+class Interactive(Session, Protocol):
+    """A session that can also run several interactive programs at the same time."""
 
-    def start(self, command: Command) -> AbstractContextManager[LiveProcess]:
-        """Start a program as `Session.run` would, on the CPUs where that would run it.
+    def start(self, command: Command) -> AbstractContextManager[InteractiveProcess]:
+        """Start a program as `Session.run` would, on the same CPUs.
 
-        Its wall clock counts the time in which it is waited for, and never the time in which it idles. Its process
-        group is killed on expiry, on interruption, and with the context.
+        Its time limit counts only while somebody waits for it, never while it idles. Its process group is killed on
+        expiry, on interruption, and when the context ends.
         """
 
 
 @runtime_checkable
 class Gated(Session, Protocol):
-    """A session on a device that is not always fit to be measured on."""
+    """A session on a device that is not always ready to be measured on."""
 
-    def settle(self) -> None:
-        """Wait until it is: cool, charged enough. Called before each launch; returns at once where nothing is wrong.
+    def wait_until_ready(self) -> None:
+        """Wait until the device is cool and charged enough. Called before each launch; returns at once when it is.
 
         Raises:
-            EnvironmentProblem: It does not become so in time; says what is wrong, and what helps.
-            DeviceLost: The device went away.
+            EnvironmentProblem: It is not ready in time; the message says what is wrong, the hint what helps.
+            DeviceLost: The device became unreachable.
         """
 
 
 @runtime_checkable
-class Returning(Session, Protocol):
-    """A session on a device that can go away and come back."""
+class Reconnectable(Session, Protocol):
+    """A session on a device that can become unreachable and return."""
 
-    def regain(self) -> None:
-        """After `DeviceLost`: wait for it, and prepare it as `Platform.open` did. What was staged is staged anew.
+    def reconnect(self) -> None:
+        """After `DeviceLost`: wait for the device and prepare it as `Platform.open` did. Files must be staged again.
 
         Raises:
-            DeviceLost: It does not come back in time.
+            DeviceLost: It does not return in time.
         """
 
 
@@ -158,13 +158,13 @@ class Platform(Protocol):
     name: str
 
     def devices(self) -> Sequence[Device]:
-        """What can be reached now, in a stable order."""
+        """List the devices that can be reached now, in a stable order."""
 
     def open(self, device: Device, progress: Progress) -> AbstractContextManager[Session]:
-        """Hold a device exclusively. Leaving restores everything that was changed, whatever happened.
+        """Lock a device for exclusive use. Leaving the context restores everything that was changed, in every case.
 
         Raises:
-            EnvironmentProblem: It is held by another job for too long, or cannot be prepared.
+            EnvironmentProblem: Another job uses it for too long, or it cannot be prepared.
         """
 
 

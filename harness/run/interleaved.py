@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 from harness.core.command import Command, Completed
 from harness.core.device import DeviceState
-from harness.core.protocols import Clock, Live, LiveProcess
+from harness.core.protocols import Clock, Interactive, InteractiveProcess
 from harness.core.result import Outcome
-from harness.run.launch import Launched, launched, settle
+from harness.run.launch import Launched, launched, wait_until_ready
 
 FEWEST = 5
 """Iterations of a turn. After each change the caches hold the other program: with one iteration a turn a MobileNetV2
@@ -60,7 +60,7 @@ def turns_of(iterations: int) -> tuple[int, ...]:
     return (*[FEWEST] * (count - 1), iterations - FEWEST * (count - 1))
 
 
-def take_turns(starts: Sequence[tuple[int, Command]], plan: Plan, session: Live, clock: Clock) -> TookTurns:
+def take_turns(starts: Sequence[tuple[int, Command]], plan: Plan, session: Interactive, clock: Clock) -> TookTurns:
     """Start the programs one after the other, let them take turns in the same order, and end them.
 
     When one dies, fails or is not heard in time, the turns are over: its launch failed, the others are ended in order.
@@ -75,7 +75,7 @@ def take_turns(starts: Sequence[tuple[int, Command]], plan: Plan, session: Live,
         EnvironmentProblem: A program cannot be started at all.
         DeviceLost: The device went away.
     """
-    settle(session)
+    wait_until_ready(session)
     before, began = session.state(), time.monotonic()
     with contextlib.ExitStack() as stack:
         players: list[_Player] = []
@@ -102,19 +102,19 @@ def take_turns(starts: Sequence[tuple[int, Command]], plan: Plan, session: Live,
 class _Player:
     """One program, and whether it answered so far."""
 
-    def __init__(self, index: int, started: float, process: LiveProcess) -> None:
+    def __init__(self, index: int, started: float, process: InteractiveProcess) -> None:
         self.index = index
         self.started = started
         self.process = process
         self.answered = True
 
     def gets_ready(self) -> bool:
-        self.answered = self.process.hear("ready")
+        self.answered = self.process.wait_for_line("ready")
         return self.answered
 
     def takes_turn(self, iterations: int) -> bool:
-        self.process.tell(f"run {iterations}")
-        self.answered = self.process.hear(f"done {iterations}")
+        self.process.write_line(f"run {iterations}")
+        self.answered = self.process.wait_for_line(f"done {iterations}")
         return self.answered
 
 

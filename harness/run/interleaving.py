@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol
 from harness.core.benchmark import Benchmark
 from harness.core.comparison import Interleave
 from harness.core.note import Note
-from harness.core.protocols import Live, TurnTaking
+from harness.core.protocols import Interactive, TurnTaking
 from harness.core.result import Outcome
 from harness.run.interleaved import Plan, TookTurns, take_turns, turns_of
 from harness.run.launcher import Arm, Seen
@@ -119,14 +119,14 @@ class _Player(NamedTuple):
     """One side, with what taking turns needs of its session and its framework."""
 
     arm: Arm
-    session: Live
+    session: Interactive
     framework: TurnTaking
 
 
 def _player(arm: Arm) -> _Player | Note:
     """The side as one that takes turns; or why there can be none, as far as is known without a start."""
     session, framework, benchmark = arm.session, arm.framework, arm.job.benchmark
-    if not isinstance(session, Live):
+    if not isinstance(session, Interactive):
         return _instead(f"{session.device.platform} devices hold one program at a time")
     if not isinstance(framework, TurnTaking):
         return _instead(f"the runners of {framework.name} cannot take turns")

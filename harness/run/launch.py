@@ -66,7 +66,7 @@ def launch(index: int, commands: Sequence[Command], session: Session, clock: Clo
         EnvironmentProblem: The device does not become fit to be measured on.
         DeviceLost: It went away.
     """
-    settle(session)
+    wait_until_ready(session)
     before = session.state()
     started = clock()
     completed: list[Completed] = []
@@ -77,15 +77,15 @@ def launch(index: int, commands: Sequence[Command], session: Session, clock: Clo
     return launched(index, completed, started=started, before=before, after=session.state())
 
 
-def settle(session: Session) -> None:
-    """Wait until the device is fit to be measured on, where that is not always so.
+def wait_until_ready(session: Session) -> None:
+    """Wait until the device is ready to be measured on, where that is not always so.
 
     Raises:
         EnvironmentProblem: It does not become so in time.
         DeviceLost: It went away.
     """
     if isinstance(session, Gated):
-        session.settle()
+        session.wait_until_ready()
 
 
 def launched(

@@ -12,7 +12,7 @@ from typing import Final
 from harness.core.benchmark import Benchmark
 from harness.core.errors import DeviceLost
 from harness.core.note import Note
-from harness.core.protocols import Returning
+from harness.core.protocols import Reconnectable
 from harness.core.result import Outcome
 from harness.run.launcher import Arm, Seen
 
@@ -43,11 +43,11 @@ class Returns:
             DeviceLost: It does not come back, or went away too often.
         """
         session = self._arms[0].session
-        if not isinstance(session, Returning) or not self._left:
+        if not isinstance(session, Reconnectable) or not self._left:
             raise loss
         self._left -= 1
         began = time.monotonic()
-        session.regain()
+        session.reconnect()
         away_s = time.monotonic() - began
         for arm in self._arms:
             arm.stage_again()

@@ -21,7 +21,7 @@ One that writes more is ended, because numbers may be in what is not kept."""
 
 
 class Running:
-    """A program that was started, until its end has been seen (`harness.core.protocols.LiveProcess`).
+    """A program that was started, until its end has been seen (`harness.core.protocols.InteractiveProcess`).
 
     The limit of its command counts only the time in which somebody waits for it: while it is idle because another
     program is measured, it cannot be late.
@@ -48,14 +48,14 @@ class Running:
             if pipe is not None:
                 self._selector.register(pipe, selectors.EVENT_READ, buffer)
 
-    def tell(self, line: str) -> None:
-        """Write a line to its standard input; one that is gone does not hear it."""
+    def write_line(self, line: str) -> None:
+        """Write a line to its standard input; ignored when the program has ended."""
         if self._process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.write(f"{line}\n".encode())
 
-    def hear(self, line: str) -> bool:
-        """Wait for this line of standard output; other lines are passed over, and kept.
+    def wait_for_line(self, line: str) -> bool:
+        """Wait for exactly this line of standard output; other lines are skipped, and kept.
 
         Returns:
             False when the program ended without it, or its time is over.

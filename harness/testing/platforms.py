@@ -6,7 +6,7 @@
     def test_my_platform_keeps_the_contract(check: Check, tmp_path: Path) -> None:
         check(CASE, tmp_path)
 
-A check passes silently or raises `ContractBroken`. Those of live programs concern only sessions that are `Live`.
+A check passes silently or raises `ContractBroken`. Those of live programs concern only sessions that are `Interactive`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.core.command import Command, Completed
-from harness.core.protocols import Live, Platform, Session
+from harness.core.protocols import Interactive, Platform, Session
 from harness.testing.contract import ContractBroken, expect
 from harness.testing.live import (
     expect_company,
@@ -53,10 +53,10 @@ class PlatformCase:
             yield session
 
     @contextmanager
-    def live(self) -> Iterator[Live | None]:
+    def live(self) -> Iterator[Interactive | None]:
         """The same, where it holds programs that live at the same time."""
         with self.session() as session:
-            yield session if isinstance(session, Live) else None
+            yield session if isinstance(session, Interactive) else None
 
     def script(self, text: str, *arguments: str, timeout_s: float = 20.0, **env: str) -> Command:
         """A command that runs a shell script with arguments."""

@@ -35,12 +35,14 @@ def take_turns(start: Command, *, told_to_end: bool) -> Completed:
         told_to_end: Whether it is told `end`, or only its input ends.
     """
     with shell.start(start) as running:
-        expect(running.hear("ready"), f"it did not say `ready`: {start.argv}")
+        expect(running.wait_for_line("ready"), f"it did not say `ready`: {start.argv}")
         for iterations in ITERATIONS:
-            running.tell(f"run {iterations}")
-            expect(running.hear(f"done {iterations}"), f"it did not say `done {iterations}` to `run {iterations}`")
+            running.write_line(f"run {iterations}")
+            expect(
+                running.wait_for_line(f"done {iterations}"), f"it did not say `done {iterations}` to `run {iterations}`"
+            )
         if told_to_end:
-            running.tell("end")
+            running.write_line("end")
         completed = running.finish()
     expect(completed.ok, f"after its turns it {completed.describe()}")
     wanted = ["ready", *(f"done {iterations}" for iterations in ITERATIONS)]

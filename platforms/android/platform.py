@@ -90,7 +90,7 @@ class Android:
 
         def begin() -> Prepared:
             if self._wishes.set_freq is not None:  # heat lowers the very limits that are read, and put back at the end
-                gate.settle(Readings(phone).now)
+                gate.wait_until_ready(Readings(phone).now)
             preparation.prepare()
             folder.close()
             entered = folder.enter_context(session_folder(phone, self._own))

@@ -50,7 +50,7 @@ class Prepared:
 
 
 class AndroidSession:
-    """A session on a phone (`Session`, `Gated`, `Returning` and `Live` of `harness.core.protocols`).
+    """A session on a phone (`Session`, `Gated`, `Reconnectable` and `Interactive` of `harness.core.protocols`).
 
     Args:
         phone: The phone, held.
@@ -153,7 +153,7 @@ class AndroidSession:
         """The phone's state now, or as it was a moment ago when something else was asked."""
         return self._readings.now().state
 
-    def settle(self) -> None:
+    def wait_until_ready(self) -> None:
         """Wait until it is cool and charged. See `gates`. One that did not become so is not waited for again.
 
         Raises:
@@ -164,14 +164,14 @@ class AndroidSession:
             raise EnvironmentProblem(self._unfit.message, hint=self._unfit.hint)
         self._unfit = None
         try:
-            self._gate.settle(self._readings.now)
+            self._gate.wait_until_ready(self._readings.now)
         except DeviceLost:
             raise
         except EnvironmentProblem as error:
             self._unfit = error
             raise
 
-    def regain(self) -> None:
+    def reconnect(self) -> None:
         """Wait for its return, and prepare it anew."""
         self._readings.forget()
         self._begin(self._again())
@@ -299,11 +299,11 @@ class _Live:
     conversation: Conversation
     ended: Callable[[Conversation], Completed]
 
-    def tell(self, line: str) -> None:
-        self.conversation.tell(line)
+    def write_line(self, line: str) -> None:
+        self.conversation.write_line(line)
 
-    def hear(self, line: str) -> bool:
-        return self.conversation.hear(line)
+    def wait_for_line(self, line: str) -> bool:
+        return self.conversation.wait_for_line(line)
 
     def finish(self) -> Completed:
         return self.ended(self.conversation)

@@ -36,7 +36,7 @@ class _Written(NamedTuple):
 
 
 class HostSession:
-    """A session on this machine (`Session` and `Live` of `harness.core.protocols`).
+    """A session on this machine (`Session` and `Interactive` of `harness.core.protocols`).
 
     Args:
         device: This machine.
@@ -148,11 +148,11 @@ class _Live:
     running: shell.Running
     ended: Callable[[Completed], Completed]
 
-    def tell(self, line: str) -> None:
-        self.running.tell(line)
+    def write_line(self, line: str) -> None:
+        self.running.write_line(line)
 
-    def hear(self, line: str) -> bool:
-        return self.running.hear(line)
+    def wait_for_line(self, line: str) -> bool:
+        return self.running.wait_for_line(line)
 
     def finish(self) -> Completed:
         return self.ended(self.running.finish())

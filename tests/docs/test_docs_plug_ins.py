@@ -122,13 +122,13 @@ from pathlib import Path
 from acme.csv_reporter import CsvReporter
 from acme.emulator import Emulator, EmulatorSession
 from acme.timeit_framework import Timeit
-from harness.core.protocols import Framework, Live, Platform, Reporter
+from harness.core.protocols import Framework, Interactive, Platform, Reporter
 
 framework: Framework = Timeit()
 platform: Platform = Emulator((), Path())
 reporter: Reporter = CsvReporter(Path())
 
-def session(given: EmulatorSession) -> Live:
+def session(given: EmulatorSession) -> Interactive:
     return given
 """
 

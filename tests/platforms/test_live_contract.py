@@ -11,7 +11,7 @@ import pytest
 
 from harness.core.command import Command, Completed
 from harness.core.device import Device, DeviceState
-from harness.core.protocols import Live, LiveProcess, Progress, Session, Staged
+from harness.core.protocols import Interactive, InteractiveProcess, Progress, Session, Staged
 from harness.testing import platforms as contract
 from harness.testing.contract import ContractBroken
 from harness.testing.platforms import Check, PlatformCase
@@ -31,14 +31,14 @@ CHECKS_OF_LIVE = (
 class Program:
     """A live program that does everything as it should."""
 
-    def __init__(self, live: LiveProcess) -> None:
+    def __init__(self, live: InteractiveProcess) -> None:
         self.live = live
 
-    def tell(self, line: str) -> None:
-        self.live.tell(line)
+    def write_line(self, line: str) -> None:
+        self.live.write_line(line)
 
-    def hear(self, line: str) -> bool:
-        return self.live.hear(line)
+    def wait_for_line(self, line: str) -> bool:
+        return self.live.wait_for_line(line)
 
     def finish(self) -> Completed:
         return self.live.finish()
@@ -47,15 +47,15 @@ class Program:
 class Deaf(Program):
     """Hears nothing."""
 
-    def hear(self, line: str) -> bool:
+    def wait_for_line(self, line: str) -> bool:
         return False
 
 
 class Hopeful(Program):
     """Takes every line for heard."""
 
-    def hear(self, line: str) -> bool:
-        self.live.hear(line)
+    def wait_for_line(self, line: str) -> bool:
+        self.live.wait_for_line(line)
         return True
 
 
@@ -76,7 +76,7 @@ class Forgiving(Program):
 class Plain:
     """A session of the host that holds one program at a time."""
 
-    def __init__(self, held: Live) -> None:
+    def __init__(self, held: Interactive) -> None:
         self.held = held
         self.device = held.device
 
@@ -117,7 +117,7 @@ class Impatient(Talking):
 class Lingering(Talking):
     """Ends a program with the session, and not with its context."""
 
-    def __init__(self, held: Live) -> None:
+    def __init__(self, held: Interactive) -> None:
         super().__init__(held)
         self.stack = contextlib.ExitStack()
 
@@ -135,7 +135,7 @@ class Wrapping:
 
     name = "host"
 
-    def __init__(self, host: Host, session: Callable[[Live], Plain]) -> None:
+    def __init__(self, host: Host, session: Callable[[Interactive], Plain]) -> None:
         self.host = host
         self.session = session
 
@@ -151,7 +151,7 @@ class Wrapping:
             yield session
 
 
-def case_of(folder: Path, session: Callable[[Live], Plain]) -> PlatformCase:
+def case_of(folder: Path, session: Callable[[Interactive], Plain]) -> PlatformCase:
     return PlatformCase(lambda: Wrapping(Host(folder / "work", lock_path=folder / "lock"), session))
 
 

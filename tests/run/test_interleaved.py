@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core.protocols import Live
+from harness.core.protocols import Interactive
 from harness.core.result import Outcome
 from harness.run.interleaved import FEWEST, Plan, TookTurns, take_turns, turns_of
 from tests.processes import is_running
@@ -21,7 +21,9 @@ def journal(tmp_path: Path) -> Path:
     return tmp_path / "journal"
 
 
-def took(session: Live, journal: Path, *players: str, plan: Plan | None = None, timeout_s: float = 60.0) -> TookTurns:
+def took(
+    session: Interactive, journal: Path, *players: str, plan: Plan | None = None, timeout_s: float = 60.0
+) -> TookTurns:
     framework, test = TurnTakingPlayers(journal), benchmark(timeout_s=timeout_s)
     commands = [framework.turns(framework.command(test, player(how), {})) for how in players]
     starts = [
@@ -39,7 +41,7 @@ def test_all_iterations_are_shared_among_turns_that_are_long_enough(iterations: 
     assert max(turns) < 2 * FEWEST
 
 
-def test_both_live_at_once_and_take_turns_in_the_order_of_their_starts(session: Live, journal: Path) -> None:
+def test_both_live_at_once_and_take_turns_in_the_order_of_their_starts(session: Interactive, journal: Path) -> None:
     found = took(session, journal, "good", "good", plan=Plan((5, 6)))
     (_, first, _), (_, second, _) = told(journal)[:2]
     assert [(process, words) for _, process, words in told(journal)] == [
@@ -55,7 +57,7 @@ def test_both_live_at_once_and_take_turns_in_the_order_of_their_starts(session: 
     assert (found.ready, found.iterations) == (True, 11)
 
 
-def test_each_is_a_launch_with_everything_that_a_launch_has(session: Live, journal: Path) -> None:
+def test_each_is_a_launch_with_everything_that_a_launch_has(session: Interactive, journal: Path) -> None:
     found = took(session, journal, "good", "good")
     first, second = (one.launch for one in found.launched)
     assert (first.index, second.index) == (3, 4)
@@ -83,7 +85,7 @@ def test_each_is_a_launch_with_everything_that_a_launch_has(session: Live, journ
 )
 @pytest.mark.parametrize("first", [True, False], ids=["first", "second"])
 def test_one_that_fails_in_the_middle_ends_the_turns_and_alone_has_failed(
-    session: Live, journal: Path, *, how: str, timeout_s: float, outcome: Outcome, words: str, first: bool
+    session: Interactive, journal: Path, *, how: str, timeout_s: float, outcome: Outcome, words: str, first: bool
 ) -> None:
     players = (how, "good") if first else ("good", how)
     found = took(session, journal, *players, timeout_s=timeout_s)
@@ -97,7 +99,7 @@ def test_one_that_fails_in_the_middle_ends_the_turns_and_alone_has_failed(
 
 @pytest.mark.parametrize(("how", "outcome"), [("old", "failed"), ("deaf", "failed"), ("crashes", "crashed")])
 def test_after_one_that_never_gets_ready_nothing_else_is_started(
-    session: Live, journal: Path, how: str, outcome: str
+    session: Interactive, journal: Path, how: str, outcome: str
 ) -> None:
     found = took(session, journal, how, "good")
     assert not found.ready
@@ -105,7 +107,7 @@ def test_after_one_that_never_gets_ready_nothing_else_is_started(
     assert {who for who, _, _ in told(journal)} == {how}
 
 
-def test_turns_end_with_the_time_limit_but_not_before_the_least_iterations(session: Live, journal: Path) -> None:
+def test_turns_end_with_the_time_limit_but_not_before_the_least_iterations(session: Interactive, journal: Path) -> None:
     found = took(session, journal, "good", "good", plan=Plan((5,) * 1000, least=12, limit_s=0.000001))
     assert found.iterations == 15
     assert [words for _, _, words in told(journal)].count("run 5") == 6

@@ -17,7 +17,7 @@ from harness.core.command import Command, Completed
 from harness.core.device import DeviceState
 from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.core.measurement import Job, Measurement
-from harness.core.protocols import Gated, Returning, Session, Staged
+from harness.core.protocols import Gated, Reconnectable, Session, Staged
 from harness.core.result import Outcome
 from harness.run.interleaving import InLaunches
 from harness.run.launcher import Arm
@@ -63,10 +63,10 @@ class Fickle:
     def state(self) -> DeviceState:
         return self._inner.state().model_copy(update={"thermal_status": 2 if self.starts in self._hot_at else 0})
 
-    def settle(self) -> None:
+    def wait_until_ready(self) -> None:
         self.settled += 1
 
-    def regain(self) -> None:
+    def reconnect(self) -> None:
         if not self._returns:
             raise DeviceLost("the phone did not come back")
         self.regained += 1
@@ -94,7 +94,7 @@ def measured(session: Session, scratch: Path, launches: int = 3) -> Measurement:
 def test_the_session_of_these_tests_is_what_the_protocols_ask_for(session: Session) -> None:
     fickle = Fickle(session)
     assert isinstance(fickle, Gated)
-    assert isinstance(fickle, Returning)
+    assert isinstance(fickle, Reconnectable)
 
 
 def test_a_launch_that_a_device_cut_short_is_made_again_when_it_returns(session: Session, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_each_launch_waits_until_the_device_is_fit(session: Session, tmp_path: P
 
 def test_a_device_that_never_becomes_fit_fails_the_benchmark_with_its_words(session: Session, tmp_path: Path) -> None:
     class Hot(Fickle):
-        def settle(self) -> None:
+        def wait_until_ready(self) -> None:
             raise EnvironmentProblem("the battery is at 12 %", hint="charge it")
 
     result = measured(Hot(session), tmp_path)

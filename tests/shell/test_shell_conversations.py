@@ -35,10 +35,10 @@ def python(code: str, *arguments: str | Path, timeout_s: float = 20.0) -> Comman
 
 def test_a_program_answers_line_by_line_and_everything_it_said_is_kept() -> None:
     with shell.start(python(ECHO)) as running:
-        assert running.hear("hello")
+        assert running.wait_for_line("hello")
         for line in ("one", "two"):
-            running.tell(line)
-            assert running.hear(f"heard {line}")
+            running.write_line(line)
+            assert running.wait_for_line(f"heard {line}")
         completed = running.finish()
     assert completed.ok
     assert completed.stdout == "hello\nnoise\nheard one\nnoise\nheard two\nbye\n"
@@ -46,16 +46,16 @@ def test_a_program_answers_line_by_line_and_everything_it_said_is_kept() -> None
 
 def test_a_line_is_heard_once_and_only_whole() -> None:
     with shell.start(python("print('ready or not'); print('ready'); print('ready', end='')")) as running:
-        assert running.hear("ready")
-        assert not running.hear("ready")
+        assert running.wait_for_line("ready")
+        assert not running.wait_for_line("ready")
         assert running.finish().ok
 
 
 def test_a_program_that_ends_does_not_answer_and_tells_why() -> None:
     with shell.start(python("import sys; input(); sys.exit('no more')")) as running:
-        running.tell("go")
-        assert not running.hear("done")
-        running.tell("still there?")
+        running.write_line("go")
+        assert not running.wait_for_line("done")
+        running.write_line("still there?")
         completed = running.finish()
     assert (completed.exit_code, completed.timed_out) == (1, False)
     assert "no more" in completed.describe()
@@ -64,9 +64,9 @@ def test_a_program_that_ends_does_not_answer_and_tells_why() -> None:
 def test_a_program_that_does_not_answer_in_time_is_killed_with_its_children(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     with shell.start(Command(("/bin/sh", "-c", SLEEPER, str(pid)), timeout_s=20.0)) as running:
-        assert running.hear("begun")
+        assert running.wait_for_line("begun")
         running._left_s = 0.3
-        assert not running.hear("ready")
+        assert not running.wait_for_line("ready")
         completed = running.finish()
     assert completed.timed_out
     wait_until(lambda: not is_running(int(pid.read_text())))
@@ -86,21 +86,21 @@ def test_time_in_which_nobody_waits_does_not_count(monkeypatch: pytest.MonkeyPat
     clock = _Clock()
     monkeypatch.setattr(running_programs, "time", clock)
     with shell.start(python(ECHO)) as running:
-        assert running.hear("hello")
+        assert running.wait_for_line("hello")
         clock.ahead_s = 3600.0
-        running.tell("late")
-        assert running.hear("heard late")
+        running.write_line("late")
+        assert running.wait_for_line("heard late")
         assert running.finish().ok
 
 
 def test_waiting_more_than_once_shares_one_limit() -> None:
     with shell.start(python("import time; print('ready', flush=True); time.sleep(60)", timeout_s=30.0)) as running:
-        assert running.hear("ready")
+        assert running.wait_for_line("ready")
         assert running._left_s < 30.0
         running._left_s = 0.3
-        assert not running.hear("done")
+        assert not running.wait_for_line("done")
         assert running._left_s <= 0.0
-        assert not running.hear("done")
+        assert not running.wait_for_line("done")
         assert running.finish().timed_out
 
 
@@ -109,7 +109,7 @@ def test_what_a_program_said_is_kept_when_its_time_ran_out_after_its_end() -> No
     with shell.start(python("print('one'); print('two', end='')")) as running:
         os.waitid(os.P_PID, running._process.pid, os.WEXITED | os.WNOWAIT)
         running._left_s = 0.0
-        assert running.hear("one")
+        assert running.wait_for_line("one")
         completed = running.finish()
     assert completed.ok
     assert completed.stdout == "one\ntwo"
@@ -118,8 +118,8 @@ def test_what_a_program_said_is_kept_when_its_time_ran_out_after_its_end() -> No
 def test_a_program_that_writes_a_lot_does_not_block() -> None:
     code = "import sys; sys.stderr.write('e' * (1 << 20)); print('o' * (1 << 20)); print('ready', flush=True); input()"
     with shell.start(python(code)) as running:
-        assert running.hear("ready")
-        running.tell("")
+        assert running.wait_for_line("ready")
+        running.write_line("")
         completed = running.finish()
     assert (len(completed.stderr), len(completed.stdout)) == (1 << 20, (1 << 20) + 7)
 
@@ -145,9 +145,9 @@ script = "echo $$ > $0; echo ready; read line; sleep 60"
 try:
     with shell.interruptible(), shell.start(Command(("/bin/sh", "-c", script, sys.argv[1]))) as first:
         with shell.start(Command(("/bin/sh", "-c", script, sys.argv[2]))) as second:
-            assert first.hear("ready") and second.hear("ready")
-            second.tell("go")
-            second.hear("done")
+            assert first.wait_for_line("ready") and second.wait_for_line("ready")
+            second.write_line("go")
+            second.wait_for_line("done")
 except KeyboardInterrupt as error:
     print("stopped by", error, flush=True)
 """

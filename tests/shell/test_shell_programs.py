@@ -143,7 +143,7 @@ time.sleep(60)
 def test_a_program_that_leaves_its_group_does_not_outlive_its_limit() -> None:
     started = time.monotonic()
     with shell.start(python(MOVED)) as moved:
-        assert moved.hear("moved")
+        assert moved.wait_for_line("moved")
         moved._left_s = 0.1
         completed = moved.finish()
     assert completed.timed_out

@@ -122,7 +122,7 @@ def running(folder: Path, model: Model) -> Iterator[Machine]:
         timeout_s=_BOOT_S,
     )
     with shell.start(command) as process:
-        if not process.hear(READY):
+        if not process.wait_for_line(READY):
             raise StandInUnavailable(f"no stand-in phone boots here: {process.finish().describe()}")
         try:
             yield Machine(folder / "control")

@@ -93,5 +93,5 @@ def _fed(command: Command, line: str) -> Completed:
     """Run a program that finds a line on its standard input."""
     with shell.start(command) as running:
         if len(line.encode()) < _PIPE_BYTES:
-            running.tell(line)
+            running.write_line(line)
         return running.finish()

@@ -28,7 +28,7 @@ _DOING: Final = "a program ran on it"
 
 
 class Conversation:
-    """A program on a phone (`LiveProcess` of `harness.core.protocols`).
+    """A program on a phone (`InteractiveProcess` of `harness.core.protocols`).
 
     Args:
         phone: The phone.
@@ -48,11 +48,11 @@ class Conversation:
         self._left_s = command.timeout_s
         self._heard = 0
 
-    def tell(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         """Write a line to its standard input; one that is gone does not hear it."""
         self._stream.write(f"{line}\n".encode())
 
-    def hear(self, line: str) -> bool:
+    def wait_for_line(self, line: str) -> bool:
         """Wait for this line of standard output; False when it ended without it, or its time is over."""
         with self._waiting() as deadline:
             while not (heard := self._find(line)) and self._runs() and self._stream.read(deadline):

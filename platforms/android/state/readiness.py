@@ -70,7 +70,7 @@ class Gate:
         self._progress = progress
         self._told: frozenset[str] = frozenset()
 
-    def settle(self, read: Callable[[], Reading]) -> None:
+    def wait_until_ready(self, read: Callable[[], Reading]) -> None:
         """Return at once where nothing is wrong, else when it has passed.
 
         A phone that was too warm is let cool `hysteresis_c` below its limit: right at the limit the next launch would

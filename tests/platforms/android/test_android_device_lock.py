@@ -184,7 +184,7 @@ def test_a_phone_that_was_away_for_a_moment_is_regained_before_the_next_program(
         be_away_for_a_moment(stand_in)
         with pytest.raises(DeviceLost, match="held against other hosts"):
             session.run(Command(("true",)))
-        session.regain()
+        session.reconnect()
         assert session.run(Command(("true",))).ok
 
 
@@ -218,7 +218,7 @@ def test_a_phone_that_another_host_took_meanwhile_is_lost_for_good(make_host: Ma
             be_away_for_a_moment(stand_in)
             other.take()
             with pytest.raises(DeviceLost, match="is measuring on"):
-                session.regain()
+                session.reconnect()
             with pytest.raises(DeviceLost, match="another host may hold it now"):
                 session.run(Command(("true",)))
         assert stand_in.read(_ANIMATION) == "0\n", "what the other host measures under is left alone"

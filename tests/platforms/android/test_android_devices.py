@@ -247,7 +247,7 @@ def test_a_hung_phone_is_not_waited_for_longer_than_was_asked(
         hung.phones[0].freeze()
         asked = time.monotonic()
         with pytest.raises(DeviceLost, match="did not come back") as lost:
-            session.regain()
+            session.reconnect()
         waited = time.monotonic()
         assert not open_phone.__exit__(DeviceLost, lost.value, None)
         assert waited - asked < 10, "an answer may take 15 s where nobody limits it"

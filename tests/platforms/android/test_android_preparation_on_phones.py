@@ -170,10 +170,10 @@ def test_a_warm_phone_is_waited_for_until_it_is_cool(stand_in: StandIn, phone: P
         with pytest.raises(
             EnvironmentProblem, match=r"thermal status 1, must be 0; skin sensor VIRTUAL-SKIN at 40\.0 °C"
         ):
-            gate.settle(lambda: read(phone))
+            gate.wait_until_ready(lambda: read(phone))
     finally:
         stand_in.set_thermal(status=0, skin_c=30.5)
-    gate.settle(lambda: read(phone))
+    gate.wait_until_ready(lambda: read(phone))
     assert len(progress.tasks) == 1
 
 

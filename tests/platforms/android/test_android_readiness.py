@@ -37,7 +37,7 @@ def one_after_another(*readings: Reading) -> Callable[[], Reading]:
 
 def settled(*readings: Reading, limits: Limits = PATIENT) -> RecordedProgress:
     progress = RecordedProgress()
-    Gate("Pixel", limits, progress).settle(one_after_another(*readings))
+    Gate("Pixel", limits, progress).wait_until_ready(one_after_another(*readings))
     return progress
 
 
@@ -84,7 +84,7 @@ def test_the_battery_stands_in_for_the_skin() -> None:
 def test_a_low_battery_is_refused_at_once_off_power() -> None:
     gate = Gate("Pixel", Limits(timeout_s=3600.0, poll_s=3600.0), RecordedProgress())
     with pytest.raises(EnvironmentProblem, match="battery at 29 %, must be at least 30 %") as refused:
-        gate.settle(one_after_another(reading(percent=29.0, plugged=False)))
+        gate.wait_until_ready(one_after_another(reading(percent=29.0, plugged=False)))
     assert refused.value.hint == "charge it"
 
 
@@ -102,8 +102,8 @@ def test_a_phone_that_tells_nothing_passes_with_a_word_said_once() -> None:
     progress = RecordedProgress()
     gate = Gate("Pixel", PATIENT, progress)
     blind = reading(skin_c=None, status=None, percent=None, battery_c=None, plugged=None)
-    gate.settle(lambda: blind)
-    gate.settle(lambda: blind)
+    gate.wait_until_ready(lambda: blind)
+    gate.wait_until_ready(lambda: blind)
     assert len(progress.lines) == 2
     assert "nothing is" in progress.lines[0] + progress.lines[1]
 

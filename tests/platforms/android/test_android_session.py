@@ -11,7 +11,7 @@ import pytest
 from harness import shell
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
-from harness.core.protocols import Gated, Live, Returning
+from harness.core.protocols import Gated, Interactive, Reconnectable
 from harness.shell import stopping as signals
 from harness.testing.phones.lab import Lab
 from harness.testing.phones.phone import StandIn
@@ -32,9 +32,9 @@ def script(text: str, *arguments: str, **limits: float) -> Command:
 
 
 def test_a_phone_s_session_can_do_everything(session: AndroidSession) -> None:
-    assert isinstance(session, Live)
+    assert isinstance(session, Interactive)
     assert isinstance(session, Gated)
-    assert isinstance(session, Returning)
+    assert isinstance(session, Reconnectable)
 
 
 def test_a_launch_whose_files_are_there_costs_two_round_trips(
@@ -47,7 +47,7 @@ def test_a_launch_whose_files_are_there_costs_two_round_trips(
     session.stage({"model.pte": model}, {"program": program})
     stand_in.round_trips = 0
     staged = session.stage({"model.pte": model}, {"program": program})
-    session.settle()
+    session.wait_until_ready()
     before = session.state()
     completed = session.run(Command((staged.programs["program"], staged.files["model.pte"])))
     after = session.state()
@@ -121,10 +121,10 @@ def test_what_a_program_leaves_running_ends_with_its_launch(session: AndroidSess
 
 def test_programs_that_talk_are_company_and_nothing_left_running(session: AndroidSession) -> None:
     with session.start(script("echo ready; read -r line; echo $line")) as first:
-        assert first.hear("ready")
+        assert first.wait_for_line("ready")
         with session.start(script("echo ready")) as second:
             assert second.finish().ok
-        first.tell("still here")
+        first.write_line("still here")
         assert first.finish().stdout == "ready\nstill here\n"
 
 
@@ -195,15 +195,15 @@ def test_a_phone_that_stays_hot_is_waited_for_once(
     with platform.open(platform.devices()[0], RecordedProgress()) as session:
         hot.set_thermal(status=3, skin_c=47.0)
         with pytest.raises(EnvironmentProblem, match=r"after [1-9][0-9]* s") as first:
-            session.settle()
-        monkeypatch.setattr(session._gate, "settle", lambda _: pytest.fail("it waits again"))
+            session.wait_until_ready()
+        monkeypatch.setattr(session._gate, "wait_until_ready", lambda _: pytest.fail("it waits again"))
         with pytest.raises(EnvironmentProblem) as second:
-            session.settle()
+            session.wait_until_ready()
         assert (second.value.message, second.value.hint) == (first.value.message, first.value.hint)
         monkeypatch.undo()
         hot.set_thermal(status=0, skin_c=30.0)
         session._readings.forget()
-        session.settle()
+        session.wait_until_ready()
 
 
 def test_a_program_that_is_not_there_failed(session: AndroidSession) -> None:
@@ -295,10 +295,10 @@ def test_live_programs_are_told_and_heard(session: AndroidSession) -> None:
     loop = 'echo ready; while read -r line; do echo "done $line"; [ "$line" = end ] && exit 3; done; echo closed'
     with session.start(script(loop)) as first, session.start(script(loop)) as second:
         for live in (first, second):
-            assert live.hear("ready")
-            live.tell("1")
-            assert live.hear("done 1")
-        first.tell("end")
+            assert live.wait_for_line("ready")
+            live.write_line("1")
+            assert live.wait_for_line("done 1")
+        first.write_line("end")
         ended, closed = first.finish(), second.finish()
     assert (ended.exit_code, ended.stdout) == (3, "ready\ndone 1\ndone end\n")
     assert (closed.exit_code, closed.stdout) == (0, "ready\ndone 1\nclosed\n")
@@ -306,10 +306,10 @@ def test_live_programs_are_told_and_heard(session: AndroidSession) -> None:
 
 def test_the_clock_of_a_live_program_runs_only_while_it_is_waited_for(session: AndroidSession) -> None:
     with session.start(script("echo ready; read -r line; sleep 60", timeout_s=4.0)) as live:
-        assert live.hear("ready")
+        assert live.wait_for_line("ready")
         time.sleep(4.5)
-        live.tell("go")
-        assert not live.hear("never")
+        live.write_line("go")
+        assert not live.wait_for_line("never")
         completed = live.finish()
     assert completed.timed_out
     assert not completed.ok
@@ -324,7 +324,7 @@ def test_a_phone_that_restarts_is_regained(broken_lab: Lab, make_platform: MakeP
         timer.start()
         with pytest.raises(DeviceLost):
             session.run(script("sleep 60", timeout_s=90.0))
-        session.regain()
+        session.reconnect()
         staged = session.stage({"file": tmp_path / "file"}, {})
         assert session.run(Command(("/system/bin/cat", staged.files["file"]))).stdout == "content"
 
@@ -336,7 +336,7 @@ def test_a_phone_that_stays_away_is_lost(broken_lab: Lab, make_platform: MakePla
         with pytest.raises(DeviceLost):
             session.run(script("true"))
         with pytest.raises(DeviceLost, match="did not come back"):
-            session.regain()
+            session.reconnect()
 
 
 def test_a_phone_behind_a_server_that_was_killed_is_regained(broken_lab: Lab, make_platform: MakePlatform) -> None:
@@ -346,7 +346,7 @@ def test_a_phone_behind_a_server_that_was_killed_is_regained(broken_lab: Lab, ma
             broken_lab.kill_server()
             with pytest.raises(DeviceLost):
                 session.run(script("true"))
-            session.regain()
+            session.reconnect()
             assert session.run(script("echo back")).stdout == "back\n"
     finally:
         broken_lab.kill_server()

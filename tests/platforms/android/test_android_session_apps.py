@@ -152,7 +152,7 @@ def install(phone: Phone, content: str) -> None:
 def test_what_is_measured_is_the_build_that_was_given(session: AndroidSession, package: Path) -> None:
     session.stage({}, {"app": package})
     assert says(session) == says(session) == "ours\n"
-    session.regain()
+    session.reconnect()
     package.write_text(PLAYING.format(says="ours, newer"))
     session.stage({}, {"app": package})
     assert says(session) == "ours, newer\n", "what we installed may be replaced"

@@ -9,7 +9,7 @@ import pytest
 
 from harness.core.command import Command
 from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
-from harness.core.protocols import Live
+from harness.core.protocols import Interactive
 from harness.testing.progress import RecordedProgress
 from platforms.host.platform import Host
 from tests.processes import is_running, wait_until, written
@@ -25,32 +25,34 @@ from platforms.host.platform import Host
 host = Host(Path(sys.argv[1]) / "work", lock_path=Path(sys.argv[1]) / "lock")
 script = Command(("/bin/sh", "-c", "echo $$ > " + sys.argv[1] + "/pid; read line"))
 with host.open(host.devices()[0], RecordedProgress()) as session, session.start(script) as live:
-    live.hear("never")
+    live.wait_for_line("never")
 """
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Iterator[Live]:
+def session(tmp_path: Path) -> Iterator[Interactive]:
     host = Host(tmp_path / "work", lock_path=tmp_path / "lock")
     with host.open(host.devices()[0], RecordedProgress()) as held:
-        assert isinstance(held, Live)
+        assert isinstance(held, Interactive)
         yield held
 
 
-def test_live_processes_share_the_cpus_where_they_would_run_alone(session: Live) -> None:
+def test_live_processes_share_the_cpus_where_they_would_run_alone(session: Interactive) -> None:
     command = Command((sys.executable, "-c", PLACED), threads=1)
     alone = session.run(Command((sys.executable, "-c", "pass"), threads=1))
     with session.start(command) as first, session.start(command) as second:
-        assert first.hear("ready")
-        assert second.hear("ready")
+        assert first.wait_for_line("ready")
+        assert second.wait_for_line("ready")
         for live in (first, second):
-            live.tell("")
+            live.write_line("")
             completed = live.finish()
             assert completed.cpus == alone.cpus
             assert {int(word) for word in completed.stdout.splitlines()[0].split()} == set(alone.cpus or ())
 
 
-def test_a_live_process_starts_in_the_session_s_folder_unless_told_otherwise(session: Live, tmp_path: Path) -> None:
+def test_a_live_process_starts_in_the_session_s_folder_unless_told_otherwise(
+    session: Interactive, tmp_path: Path
+) -> None:
     with session.start(Command(("pwd",))) as live:
         here = live.finish().stdout
     assert here == session.run(Command(("pwd",))).stdout
@@ -58,7 +60,7 @@ def test_a_live_process_starts_in_the_session_s_folder_unless_told_otherwise(ses
         assert live.finish().stdout.strip() == str(tmp_path)
 
 
-def test_what_cannot_be_started_is_told_as_for_other_programs(session: Live) -> None:
+def test_what_cannot_be_started_is_told_as_for_other_programs(session: Interactive) -> None:
     with pytest.raises(EnvironmentProblem, match="no such program"), session.start(Command(("nowhere",))):
         pass
     with pytest.raises(BenchmarkUnsupported, match="CPU 4095"), session.start(Command(("true",), cpus=(4095,))):

@@ -77,10 +77,10 @@ def test_the_operators_of_a_network_add_up_to_its_latency(native_runner: Path, m
 def test_operators_are_timed_in_turns_too(native_runner: Path, programs: Path) -> None:
     argv = (str(native_runner), "--model", str(programs / "chain.pte"), "--operators", "--turns")
     with shell.start(Command(argv, timeout_s=60)) as process:
-        assert process.hear("ready")
+        assert process.wait_for_line("ready")
         for count in (4, 3):
-            process.tell(f"run {count}")
-            assert process.hear(f"done {count}")
+            process.write_line(f"run {count}")
+            assert process.wait_for_line(f"done {count}")
         said = process.finish().stdout
     found = operators({one.name: one for one in parse_lines(said)[0]})
     assert {len(one.samples) for one in found.values()} == {7}

@@ -63,11 +63,11 @@ def value(stdout: str, metric: str) -> int:
 @pytest.mark.slow
 def test_each_turn_is_made_and_told_and_all_samples_come_at_the_end(runner: Path, programs: Path) -> None:
     with shell.start(command(runner, programs / "linear.pte", "--warmup", "3")) as live:
-        assert live.hear("ready")
+        assert live.wait_for_line("ready")
         for count in (5, 1, 7):
-            live.tell(f"run {count}")
-            assert live.hear(f"done {count}")
-        live.tell("end")
+            live.write_line(f"run {count}")
+            assert live.wait_for_line(f"done {count}")
+        live.write_line("end")
         completed = live.finish()
     assert completed.ok, completed.describe()
     assert completed.stdout.startswith("ready\ndone 5\ndone 1\ndone 7\nPyTorchObserver ")
