@@ -13,11 +13,11 @@ from harness.core.trend import ChangeKind
 from harness.presentation.comparisons.remarks import evidence
 from harness.presentation.comparisons.shares import signed, span
 from harness.presentation.comparisons.standing import Standing
+from harness.presentation.markdown import escape, fenced, table
 from harness.presentation.numbers import quantity
 from reporters.alarms.headline import clipped, headline, short, stretch
 from reporters.alarms.plot import caption
 from reporters.alarms.suspects import guilty_ids, suspects
-from reporters.markdown.text import escape, fenced, table
 from reporters.screen.columns import printable
 
 PICTURE: Final = "series.svg"

@@ -11,9 +11,9 @@ from harness.presentation.comparisons.commands import again_for_all, recompute
 from harness.presentation.comparisons.remarks import WEIGHTS, measured, reasons, rules_of_all, weights
 from harness.presentation.comparisons.rows import LAUNCHES, launches, launches_key, row
 from harness.presentation.comparisons.standing import headline, separate
+from harness.presentation.markdown import escape, fenced, table
 from harness.presentation.run_page import Run
 from reporters.markdown.picture import picture
-from reporters.markdown.text import escape, fenced, table
 from reporters.screen.columns import Column
 from reporters.screen.contrasts import about, columns, lines
 from reporters.screen.operators import CHANGES, PROFILE, changes, covered, profiles
