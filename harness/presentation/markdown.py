@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from reporters.screen.columns import printable
+from harness.presentation.text import printable
 
 _SPECIAL: Final = re.compile(r"[\\`*_\[\]<>&|~$#]")
 _BEGINS_SOMETHING: Final = re.compile(r"^(\d{0,9})(?=[-+=](?:[\s=-]|$)|[.)](?:\s|$))")

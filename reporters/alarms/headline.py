@@ -10,7 +10,7 @@ from harness.core.commit import Commit
 from harness.core.metric import LATENCY
 from harness.core.trend import ChangeKind
 from harness.presentation.comparisons.shares import signed
-from reporters.screen.columns import printable
+from harness.presentation.text import printable
 
 _SUBJECT: Final = 80
 """Characters of a commit's subject, which git's own conventions keep below 72."""

@@ -15,10 +15,10 @@ from harness.presentation.comparisons.shares import signed, span
 from harness.presentation.comparisons.standing import Standing
 from harness.presentation.markdown import escape, fenced, table
 from harness.presentation.numbers import quantity
+from harness.presentation.text import printable
 from reporters.alarms.headline import clipped, headline, short, stretch
 from reporters.alarms.plot import caption
 from reporters.alarms.suspects import guilty_ids, suspects
-from reporters.screen.columns import printable
 
 PICTURE: Final = "series.svg"
 """Where the page looks for the picture of its series: beside itself."""

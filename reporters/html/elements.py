@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape as _entities
 
-from reporters.screen.columns import printable
+from harness.presentation.text import printable
 
 
 def escape(text: str) -> str:

@@ -68,12 +68,6 @@ def fitted(columns: Sequence[Column], console: Console) -> Table:
     return table
 
 
-def printable(text: str) -> str:
-    """One line without what moves the cursor or colours the screen; names come from anywhere."""
-    line = " ".join(text.split())
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line)
-
-
 def _table(columns: Sequence[Column]) -> Table:
     table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, padding=(0, 1, 0, 0))
     for column in columns:

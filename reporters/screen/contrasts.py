@@ -12,7 +12,8 @@ from harness.core.result import Result
 from harness.presentation.comparisons.remarks import changes, false_discoveries, lost_pairs, measured, why
 from harness.presentation.comparisons.rows import Row, row
 from harness.presentation.comparisons.standing import Standing, standing
-from reporters.screen.columns import Column, fitted, printable
+from harness.presentation.text import printable
+from reporters.screen.columns import Column, fitted
 from reporters.screen.remarks import hints_below, names
 
 STYLES: Final = {

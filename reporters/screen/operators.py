@@ -13,7 +13,8 @@ from harness.presentation.comparisons.shares import signed
 from harness.presentation.comparisons.standing import Standing
 from harness.presentation.numbers import quantity
 from harness.presentation.profile import Part, profile
-from reporters.screen.columns import Column, printable
+from harness.presentation.text import printable
+from reporters.screen.columns import Column
 
 SHORT: Final = 5
 """Operators of each benchmark on a screen; a page has all of them."""

@@ -9,7 +9,8 @@ from rich.text import Text
 
 from harness.core.result import Result
 from harness.presentation.comparisons.standing import separate
-from reporters.screen.columns import Column, fitted, printable, widened
+from harness.presentation.text import printable
+from reporters.screen.columns import Column, fitted, widened
 from reporters.screen.contrasts import show_contrasts
 from reporters.screen.operators import CHANGES, PROFILE, SHORT, changes, covered, profiles
 from reporters.screen.remarks import remarks

@@ -8,7 +8,7 @@ from typing import Final
 from rich.text import Text
 
 from harness.core.result import Result
-from reporters.screen.columns import printable
+from harness.presentation.text import printable
 from reporters.screen.rows import mark
 
 _NAMED: Final = 3

@@ -10,7 +10,8 @@ from rich.text import Text
 from harness.core.metric import ENERGY, LATENCY, Metric, main_metric
 from harness.core.result import Outcome, Result
 from harness.presentation.numbers import factor, number, quantity, spread, typical
-from reporters.screen.columns import Column, printable
+from harness.presentation.text import printable
+from reporters.screen.columns import Column
 from reporters.screen.speeds import fastest, speeds
 
 _AT_MOST: Final = 20

@@ -10,7 +10,7 @@ from rich.text import Text
 from harness.core.metric import Direction, Metric, convert, main_metric
 from harness.core.result import Result
 from harness.presentation.numbers import factor
-from reporters.screen.columns import printable
+from harness.presentation.text import printable
 
 _CLOSE: Final = 1.05
 """Launches of one program may differ so much and still count as quiet (`harness.analysis.quality.BETWEEN_LIMIT`)."""

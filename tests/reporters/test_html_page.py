@@ -16,12 +16,12 @@ from harness.core.comparison import Comparison
 from harness.core.errors import UsageError
 from harness.core.result import Result
 from harness.presentation.run_page import Run
+from harness.presentation.text import printable
 from harness.testing.results import failed_result, ok_result
 from reporters import html
 from reporters.html.elements import escape, figure_table
 from reporters.html.page import render
 from reporters.html.picture import picture, reach, span
-from reporters.screen.columns import printable
 from tests.reporters.contests import compared, every_kind, identical, made_pairs
 from tests.reporters.golden_pages import FOLDER, current
 from tests.reporters.screens import measured

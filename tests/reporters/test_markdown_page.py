@@ -14,11 +14,11 @@ from harness.core.errors import UsageError
 from harness.core.result import Result
 from harness.presentation.markdown import escape, fenced, table
 from harness.presentation.run_page import Run
+from harness.presentation.text import printable
 from harness.testing.results import failed_result, ok_result
 from reporters import markdown
 from reporters.markdown.page import render
 from reporters.markdown.picture import picture
-from reporters.screen.columns import printable
 from tests.reporters.contests import compared, every_kind, made_pairs
 from tests.reporters.golden_pages import FOLDER, current
 from tests.reporters.screens import measured

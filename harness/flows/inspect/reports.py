@@ -15,11 +15,12 @@ from harness.core.protocols import Progress
 from harness.core.result import Outcome, Result
 from harness.presentation.comparisons.standing import Standing
 from harness.presentation.numbers import quantity
+from harness.presentation.text import printable
 from harness.store.canonical import RESULT_FILE, load
 from harness.store.index import IndexEntry, read_index
 from reporters import remote
 from reporters.screen import page
-from reporters.screen.columns import Column, fitted, printable, widened
+from reporters.screen.columns import Column, fitted, widened
 from reporters.screen.contrasts import STYLES
 
 _LATEST = 25
