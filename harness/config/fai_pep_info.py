@@ -9,7 +9,7 @@ from pydantic import JsonValue, ValidationError
 
 from harness.config.parsing import first_mistake, json_object
 from harness.core.errors import UsageError
-from harness.core.values import Scalar, Value, text
+from harness.core.values import Scalar, Value, format_scalar
 
 
 class Program(Value, extra="ignore"):
@@ -32,7 +32,7 @@ class Side(Value, extra="ignore"):
 
     def texts(self) -> dict[str, str]:
         """Its placeholders as text."""
-        return {name: text(value) for name, value in self.variables().items() if isinstance(value, Scalar)}
+        return {name: format_scalar(value) for name, value in self.variables().items() if isinstance(value, Scalar)}
 
     def variables(self) -> dict[str, object]:
         """Its placeholders.

@@ -1,4 +1,4 @@
-"""A benchmark: one test after expansion. The unit that is planned, measured and reported."""
+"""Benchmark: one test after expansion, the unit that is planned, measured and reported."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pydantic import JsonValue
 
 from harness.core.command import App
 from harness.core.metric import Direction
-from harness.core.placeholders import names_in
+from harness.core.placeholders import find_placeholders
 from harness.core.values import Scalar, Value
 
 POWER: Final = "power"
-"""FAI-PEP's word for a test that is about energy: without any it has failed."""
+"""FAI-PEP's metric of a test that measures energy; such a test fails when no energy was measured."""
 
 
 class Origin(Value):
-    """Where in which specification something stands; error messages quote it.
+    """Place in a specification file; error messages quote it.
 
     Attributes:
         file: The specification file.
@@ -35,7 +35,7 @@ class Origin(Value):
 
 
 class Input(Value):
-    """One model input.
+    """Input of a model.
 
     Attributes:
         name: The input's name (FAI-PEP's blob name); the order of a test's inputs is the order of the arguments.
@@ -49,11 +49,11 @@ class Input(Value):
 
 
 class Export(Value):
-    """Everything that determines an exported program, but for versions.
+    """Export request: everything that determines an exported program except versions.
 
     Attributes:
-        definition: A built-in model's name, or `package.module:function`.
-        recipe: How it is lowered, for example `xnnpack_q8`.
+        definition: Name of an installed model definition, or `package.module:function`.
+        recipe: Name of an installed recipe, for example `xnnpack_q8`, or `package.module:function`.
         inputs: Example inputs; empty means the definition's own.
         seed: Seed of weights, example inputs and calibration data.
         calibration: Number of calibration batches, for recipes that quantise statically.
@@ -69,16 +69,16 @@ class Export(Value):
 
 
 class ModelFile(Value):
-    """A file that a benchmark needs, as the specification names it.
+    """File that a benchmark needs, as the specification names it.
 
     Attributes:
         key: Its placeholder, for example `files.model` or `input_files.image`.
         filename: Its name in the cache and on the device; a plain relative path, checked.
-        location: An http(s) URL or an absolute path; a template when the file is made by a step before the launch
+        location: An http(s) URL or an absolute path; a template when a step before the launch writes the file
             (`{HOSTDIR}/image.bin`); None when the file is exported.
-        md5: The promised MD5, lower-case hex; `directory` for a folder; None where the specification promises none.
-        export: How to make the file, instead of a location.
-        origin: Where the specification says so.
+        md5: The expected MD5, lower-case hex; `directory` for a folder; None where the specification gives none.
+        export: The export request, instead of a location.
+        origin: Its place in the specification.
     """
 
     key: str
@@ -89,13 +89,13 @@ class ModelFile(Value):
     origin: Origin
 
     @property
-    def made_later(self) -> bool:
-        """Whether a step before the launch makes it, so that no cache can have it."""
-        return self.location is not None and bool(names_in(self.location))
+    def is_generated(self) -> bool:
+        """Return whether a step before the launch writes the file, so that it cannot be cached."""
+        return self.location is not None and bool(find_placeholders(self.location))
 
 
 class OutputFile(Value):
-    """A file that the program writes on the device and that is fetched afterwards.
+    """File that the program writes on the device and that is fetched afterwards.
 
     Attributes:
         key: `output_files.NAME`.
@@ -113,7 +113,7 @@ class OutputFile(Value):
 
 
 class HostStep(Value):
-    """Commands that run on the host before or after a benchmark.
+    """Commands that run on the host before or after a benchmark or launch.
 
     Attributes:
         files: Programs and data the commands use; programs are made executable.
@@ -127,7 +127,7 @@ class HostStep(Value):
 
 
 class Model(Value):
-    """The model part of a benchmark."""
+    """Model of a benchmark."""
 
     name: str
     format: str
@@ -138,34 +138,34 @@ class Model(Value):
 
 
 class Benchmark(Value):
-    """One test after expansion over shapes and matrix.
+    """Test after expansion over shapes and matrix.
 
     Attributes:
         id: `{ID}`: 0-based number of the expanded test in its specification.
         identifier: Its name within the model, for example `mv2-xnnpack_q8-t1`.
-        metric: What kind of test it is: `delay`, `accuracy`, `generic`, ...
+        metric: The kind of test: `delay`, `accuracy`, `generic`, ...
         framework: Name of the framework plug-in.
         axes: The matrix entry it came from.
         inputs: One shape of each model input.
-        threads: Threads the runner shall use; None leaves it to the program.
+        threads: Number of threads of the runner; None leaves it to the program.
         warmup: Warm-up iterations of each launch; -1 leaves it to the program.
         iterations: Timed iterations of each launch; -1 leaves it to the program.
-        min_iterations: With a time limit: iterate at least so often.
-        time_limit_s: Stop iterating when all launches of the benchmark together took so long; None is no limit.
-        launches: How often the program is started (FAI-PEP's `repeat`).
-        commands: Command-line templates; empty means that the framework composes the command.
+        min_iterations: Minimum number of iterations under a time limit.
+        time_limit_s: Limit on the total time of all launches, after which iterating stops; None is no limit.
+        launches: Number of times the program is started (FAI-PEP's `repeat`).
+        commands: Command-line templates; if empty, the framework composes the command.
         arguments: Text appended to each command that starts the program (`command_args`).
-        cpus: Explicit CPU list; `()` means no pinning; None leaves the choice to the platform.
+        cpus: CPUs to pin to; `()` means no pinning; None leaves the choice to the platform.
         sleep_before_run_s: Pause on the device before each launch.
-        app: The application that is started in place of a program.
-        platform: The kind of device that it needs; None takes any.
-        tags: Words by which it can be chosen.
-        statistics: Names of further statistics, beside the standard ones.
-        direction: Which way is better, for metrics whose names do not tell; by whole name or without the type.
-        operators: Whether each operator is timed too; that costs a little.
+        app: The app that is started instead of a program.
+        platform: The platform it requires; None means any.
+        tags: Words by which it can be selected.
+        statistics: Names of statistics beyond the standard ones.
+        direction: Direction of metrics that are not known by name; keys are full names or names without the type.
+        operators: Whether each operator is timed too, at a small cost.
         energy: Whether the energy of each launch is measured too.
-        variables: Every scalar of test, model and matrix that a placeholder may name, as text.
-        meta: Free values of list files and command line, reported with the result.
+        variables: Value of every placeholder known at load time, as text.
+        meta: Additional values from list files and command line, reported with the result.
     """
 
     id: int
@@ -209,15 +209,15 @@ class Benchmark(Value):
     meta: dict[str, JsonValue] = {}
     origin: Origin
     digest: str
-    """SHA-256 of the benchmark's own definition: equal digests are the same benchmark."""
+    """SHA-256 of the benchmark's definition; benchmarks with equal digests are the same."""
 
     @property
     def title(self) -> str:
-        """How a person names it."""
+        """Name for people: model and identifier."""
         return f"{self.model.name}/{self.identifier}"
 
-    def cached_files(self) -> tuple[ModelFile, ...]:
-        """Every file that must be in the cache before it can run."""
+    def required_files(self) -> tuple[ModelFile, ...]:
+        """List every file that must be in the cache before the benchmark can run."""
         steps = (self.model_before, self.model_after, self.before, self.after)
         files = (*self.files, *self.input_files, *(file for step in steps for file in step.files))
-        return tuple(file for file in files if not file.made_later)
+        return tuple(file for file in files if not file.is_generated)

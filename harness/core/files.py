@@ -1,4 +1,4 @@
-"""Files that are really there: what the model cache hands to the rest."""
+"""Files of the model cache, and how exported ones were made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.core.values import Value
 
 
 class Delegation(Value):
-    """What lowering did to one program.
+    """Result of lowering one program to a delegate.
 
     Attributes:
         subgraphs: Number of delegated sub-graphs.
@@ -23,26 +23,26 @@ class Delegation(Value):
 
     @property
     def delegated_count(self) -> int:
-        """Delegated operators in all."""
+        """Total number of delegated operators."""
         return sum(self.delegated.values())
 
     @property
     def non_delegated_count(self) -> int:
-        """Operators in all that no delegate took."""
+        """Total number of operators that no delegate took."""
         return sum(self.non_delegated.values())
 
 
 class ExportReport(Value):
-    """The sidecar of an exported program: how it was made, so that it can be trusted and made again.
+    """Sidecar of an exported program: everything needed to judge it and to reproduce it.
 
     Attributes:
         export: The request.
-        versions: Versions of everything that had a part in it.
+        versions: Versions of all packages involved.
         md5: MD5 of the program.
         size_bytes: Size of the program.
-        weights_md5: MD5 of the model's parameters and buffers, so that another program from equal weights is seen.
+        weights_md5: MD5 of the model's parameters and buffers, to recognise programs made from equal weights.
         parameters: Number of parameters.
-        delegation: What was lowered; None where the exporter cannot tell.
+        delegation: Delegated operators; None where the exporter does not report them.
         seconds: Wall-clock seconds by phase.
         peak_memory_bytes: Peak resident memory of the export process.
     """
@@ -59,16 +59,16 @@ class ExportReport(Value):
 
 
 class CachedFile(Value):
-    """A whole, verified file on this host.
+    """Complete, verified file on this host.
 
     Attributes:
         key: Its placeholder, for example `files.model`.
-        filename: The name it has on the device.
-        path: Where it is.
-        md5: Its MD5, computed, not promised.
+        filename: Its name on the device.
+        path: Its path on this host.
+        md5: Its MD5, computed from the content.
         size_bytes: Its size.
         source: The URL, path or export it came from.
-        report: How it was exported, if it was.
+        report: The export report, if it was exported.
         fresh: Whether this run downloaded or exported it.
     """
 

@@ -1,35 +1,35 @@
-"""Why somebody on the network did not take something, in words that hold no address and no secret."""
+"""Reasons for failed HTTP requests, in words that contain neither address nor secret."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Final
 
-_LATER: Final = frozenset({401, 403, 408, 429})
-"""4xx that say nothing against what was sent: another secret or a later hour mends them."""
+_RETRYABLE: Final = frozenset({401, 403, 408, 429})
+"""Client errors that are not about the content: the request may succeed later, or with other credentials."""
 
 
-def is_final(status: int) -> bool:
-    """Whether an HTTP status refuses what was sent for good: the same would be refused again."""
-    return 400 <= status < 500 and status not in _LATER
+def is_permanent_refusal(status: int) -> bool:
+    """Return whether an HTTP status refuses the content, so that sending it again is useless."""
+    return 400 <= status < 500 and status not in _RETRYABLE
 
 
-def status_line(status: int) -> str:
-    """An HTTP status as the first line of an answer has it: `503 Service Unavailable`, or the number alone."""
+def format_status(status: int) -> str:
+    """Format an HTTP status as in a status line, `503 Service Unavailable`, or as the number alone."""
     try:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:
         return str(status)
 
 
-def cause(error: BaseException, otherwise: str) -> str:
-    """The operating system's words for an error that others were raised from.
+def describe_cause(error: BaseException, otherwise: str) -> str:
+    """Return the operating system's message for the error at the root of a chain.
 
-    Those of an HTTP library quote the URL, and with it what may be secret.
+    Messages of HTTP libraries quote the URL, which may contain a secret.
 
     Args:
-        error: As it was caught.
-        otherwise: What to say where the system had nothing to say.
+        error: The error as it was caught.
+        otherwise: The text to use where no error of the operating system is in the chain.
     """
     link: BaseException | None = error
     while link is not None:

@@ -1,4 +1,4 @@
-"""`{placeholder}` substitution, shared by loading (names known beforehand) and launching (paths on the device).
+"""Substitution of `{placeholder}`s, both when loading (known names) and when launching (paths on the device).
 
 Syntax: `{name}` with word characters and dots (`{files.model}`, `{iter}`), FAI-PEP's.
 `<ID>` is another spelling of `{ID}`.
@@ -16,12 +16,12 @@ _PLACEHOLDER = re.compile(r"\{\{([\w.]+)\}\}|\{([\w.]+)\}|<(ID)>")
 
 
 class PlaceholderProblem(Exception):
-    """A placeholder that cannot be replaced.
+    """Placeholder that cannot be replaced.
 
     Attributes:
         name: The placeholder, without braces.
-        message: What is wrong with it.
-        hint: What was probably meant, or which names there are.
+        message: The problem.
+        hint: A similar name, or the list of known names.
     """
 
     def __init__(self, name: str, message: str, hint: str | None = None) -> None:
@@ -31,13 +31,13 @@ class PlaceholderProblem(Exception):
         self.hint = hint
 
 
-def names_in(template: str) -> tuple[str, ...]:
-    """The placeholders of a template, in order, without braces."""
-    return tuple(found.group(2) or found.group(3) for found in _PLACEHOLDER.finditer(template) if not found.group(1))
+def find_placeholders(template: str) -> tuple[str, ...]:
+    """List the placeholders of a template, in order, without braces."""
+    return tuple(match[2] or match[3] for match in _PLACEHOLDER.finditer(template) if not match[1])
 
 
 def suggest(word: str, known: Collection[str]) -> str | None:
-    """`did you mean ...?` for a word that is close to a known one."""
+    """Return `did you mean ...?` for a word that is close to a known one, else None."""
     close = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
     return f"did you mean `{close[0]}`?" if close else None
 
@@ -48,8 +48,8 @@ def substitute(template: str, values: Mapping[str, str], later: Collection[str] 
     Args:
         template: Text with placeholders.
         values: Value of each placeholder; values may contain placeholders.
-        later: Names that get their value later, on the device; they and literal `{{word}}` are left as they stand.
-            Empty means that this is the last pass, in which literals lose their second braces.
+        later: Names that get their value later, on the device; they and literal `{{word}}` are left unchanged.
+            Empty means that this is the last pass, in which `{{word}}` becomes `{word}`.
 
     Raises:
         PlaceholderProblem: A name is unknown, or refers to itself.
@@ -58,22 +58,22 @@ def substitute(template: str, values: Mapping[str, str], later: Collection[str] 
 
 
 def _substitute(template: str, values: Mapping[str, str], later: frozenset[str], within: tuple[str, ...]) -> str:
-    def one(found: re.Match[str]) -> str:
-        literal, name = found.group(1), found.group(2) or found.group(3)
+    def replace(match: re.Match[str]) -> str:
+        literal, name = match[1], match[2] or match[3]
         if literal is not None:
-            return found.group(0) if later else f"{{{literal}}}"
+            return match[0] if later else f"{{{literal}}}"
         if name in within:
             chain = " -> ".join(f"{{{step}}}" for step in (*within[within.index(name) :], name))
             raise PlaceholderProblem(name, f"placeholder {{{name}}} refers to itself: {chain}")
         if name in values:
             return _substitute(values[name], values, later, (*within, name))
         if name in later:
-            return found.group(0)
+            return match[0]
         known = {*values, *later}
-        raise PlaceholderProblem(name, f"unknown placeholder {{{name}}}", suggest(name, known) or _listing(known))
+        raise PlaceholderProblem(name, f"unknown placeholder {{{name}}}", suggest(name, known) or _list_known(known))
 
-    return _PLACEHOLDER.sub(one, template)
+    return _PLACEHOLDER.sub(replace, template)
 
 
-def _listing(known: Collection[str]) -> str:
+def _list_known(known: Collection[str]) -> str:
     return "known here: " + ", ".join(f"{{{name}}}" for name in sorted(known))

@@ -17,7 +17,7 @@ from harness.core.device import Device, DeviceState
 from harness.core.files import ExportReport
 from harness.core.metric import Metric
 from harness.core.note import Note
-from harness.core.values import Scalar, Value, well_formed
+from harness.core.values import Scalar, Value, replace_surrogates
 
 SCHEMA_VERSION: Final = "1.1"
 """Raised in its first number when a reader of older results could be misled, else in its second."""
@@ -201,7 +201,7 @@ class Result(Value):
 
 def writable(result: Result) -> Result:
     """The result as it can be written: with U+FFFD for what is not Unicode, and then with a note `replaced_text`."""
-    clean = well_formed(result)
+    clean = replace_surrogates(result)
     return result if clean is result else clean.model_copy(update={"notes": (*clean.notes, _REPLACED)})
 
 

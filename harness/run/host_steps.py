@@ -13,7 +13,7 @@ from harness.core.benchmark import HostStep, ModelFile
 from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkFailed
 from harness.core.files import CachedFile
-from harness.core.placeholders import names_in
+from harness.core.placeholders import find_placeholders
 from harness.run.placeholder_values import Names, literal
 from harness.run.staging import made_file
 
@@ -45,7 +45,7 @@ def run_step(
     own = {file.key: str(_placed(file, names, files, scratch / name)) for file in step.files}
     names = replace(names, paths={**names.paths, **literal(own)})
     # What speaks of the device's folder is for programs on the device.
-    env = {name: names.text(value) for name, value in env.items() if "TGTDIR" not in names_in(value)}
+    env = {name: names.text(value) for name, value in env.items() if "TGTDIR" not in find_placeholders(value)}
     done = []
     for template in step.commands:
         argv = names.words(template)
@@ -65,10 +65,10 @@ def _placed(file: ModelFile, names: Names, cached: Mapping[str, CachedFile], fol
     What is known only now and may be started stays in its place: a script may need its neighbours. So do folders.
     """
     copy = folder / file.filename
-    path = made_file(file, names).path if file.made_later else cached[file.key].path
-    if path.is_dir() or (file.made_later and os.access(path, os.X_OK)):
+    path = made_file(file, names).path if file.is_generated else cached[file.key].path
+    if path.is_dir() or (file.is_generated and os.access(path, os.X_OK)):
         return path
-    if file.made_later or not copy.exists():
+    if file.is_generated or not copy.exists():
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
         copy.chmod(0o755)

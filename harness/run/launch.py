@@ -13,7 +13,7 @@ from harness.core.device import DeviceState
 from harness.core.errors import BenchmarkFailed
 from harness.core.protocols import Clock, Framework, Gated, Session, Staged
 from harness.core.result import Launch, Outcome, RawLog
-from harness.core.values import masked
+from harness.core.values import mask_secrets
 from harness.run.placeholder_values import Names, fetched
 
 
@@ -107,7 +107,7 @@ def launched(
         outcome=outcome,
         reason=reason,
         commands=tuple(one.command.argv for one in completed),
-        env=masked(last.command.env),
+        env=mask_secrets(last.command.env),
         cpus=last.cpus,
         started=started,
         wall_s=sum(one.wall_s for one in completed),

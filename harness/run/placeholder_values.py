@@ -64,7 +64,7 @@ def on_host(job: Job, device: Device, scratch: Path, index: int) -> Names:
     files = {key: str(file.path) for key, file in job.files.items()}
     programs = {key: str(path) for key, path in job.build.programs.items()}
     outputs = {output.key: str(fetched(scratch, output.filename)) for output in benchmark.output_files}
-    made = {file.key: file.location or "" for file in (*benchmark.files, *benchmark.input_files) if file.made_later}
+    made = {file.key: file.location or "" for file in (*benchmark.files, *benchmark.input_files) if file.is_generated}
     texts, paths = _texts(job, device, index), literal({**_folders(job, scratch), **files, **programs, **outputs})
     return Names(texts, {**paths, **_partly(made, texts, later={*paths, *made})})
 

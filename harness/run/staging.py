@@ -21,7 +21,7 @@ def made_files(benchmark: Benchmark, names: Names) -> dict[str, CachedFile]:
     Raises:
         BenchmarkFailed: One of them is not there, or is not what the specification promises.
     """
-    wanted = (file for file in (*benchmark.files, *benchmark.input_files) if file.made_later)
+    wanted = (file for file in (*benchmark.files, *benchmark.input_files) if file.is_generated)
     return {file.key: made_file(file, names) for file in wanted}
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue, ValidationError
 
-from harness.core.placeholders import names_in, suggest
+from harness.core.placeholders import find_placeholders, suggest
 from harness.specification.document import ModelSection, Specification, SpecificationList, Test
 from harness.specification.files import keyed
 from harness.specification.partial import Path, salvaged
@@ -130,7 +130,7 @@ def _unknown_keys(findings: Findings, used: Collection[str]) -> Iterator[str]:
 
 def _used_names(value: JsonValue) -> Iterator[str]:
     if isinstance(value, str):
-        yield from names_in(value)
+        yield from find_placeholders(value)
     elif isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             yield from _used_names(item)

@@ -8,7 +8,7 @@ import json
 from pydantic import JsonValue
 
 from harness.core.benchmark import Benchmark
-from harness.core.placeholders import names_in
+from harness.core.placeholders import find_placeholders
 
 _DESCRIPTIVE = frozenset(("ID", "category", "kind", "description", "group", "log_output", "timeout", "cooldown"))
 """Values that say something about a benchmark without changing what is measured."""
@@ -65,10 +65,10 @@ def _without_origins(value: JsonValue) -> JsonValue:
 def _used(text: str, variables: dict[str, str]) -> set[str]:
     """Names that a text uses, directly or through other values."""
     used: set[str] = set()
-    waiting = list(names_in(text))
+    waiting = list(find_placeholders(text))
     while waiting:
         name = waiting.pop()
         if name in variables and name not in used:
             used.add(name)
-            waiting.extend(names_in(variables[name]))
+            waiting.extend(find_placeholders(variables[name]))
     return used

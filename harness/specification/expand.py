@@ -11,8 +11,8 @@ from pydantic import JsonValue
 from harness.core.benchmark import POWER, Benchmark, HostStep, Input, Model, ModelFile
 from harness.core.command import App
 from harness.core.metric import Direction
-from harness.core.placeholders import names_in
-from harness.core.values import text
+from harness.core.placeholders import find_placeholders
+from harness.core.values import format_scalar
 from harness.specification.check import Checked
 from harness.specification.digest import digest_of
 from harness.specification.document import AppEntry, ModelSection, Test
@@ -61,7 +61,7 @@ def expand(subject: Subject) -> Iterator[Benchmark]:
 
 def _names_in_commands(test: Test) -> frozenset[str]:
     texts = (test.command or "", test.arguments or "", *(test.commands or ()))
-    return frozenset(name for template in texts for name in names_in(template))
+    return frozenset(name for template in texts for name in find_placeholders(template))
 
 
 def _shape_count(test: Test, pointer: str, findings: Findings) -> int:
@@ -148,7 +148,7 @@ class _Expansion:
     @cached_property
     def _scope(self) -> Scope:
         values = values_of(self._section, self.test, self.axes, self.shape, self.subject.meta)
-        values |= {name: text(value) for name, value in self.subject.options.string_map.items()}
+        values |= {name: format_scalar(value) for name, value in self.subject.options.string_map.items()}
         values["ID"] = str(self.number)
         for name in self.subject.checked.lost:
             values.setdefault(name, name)

@@ -11,7 +11,7 @@ from typing import TypeVar
 from urllib.parse import unquote
 
 from harness.core.benchmark import Export, HostStep, Input, ModelFile, OutputFile
-from harness.core.placeholders import PlaceholderProblem, names_in, substitute, suggest
+from harness.core.placeholders import PlaceholderProblem, find_placeholders, substitute, suggest
 from harness.core.values import Scalar
 from harness.specification.positions import join
 from harness.specification.problems import Findings
@@ -131,10 +131,10 @@ class FileReader:
         if template is None:
             return None
         text = self.scope.partly(template, pointer)
-        if "TGTDIR" in names_in(text):
+        if "TGTDIR" in find_placeholders(text):
             message = "a file that is on the device already is not supported yet"
             self.scope.findings.add(pointer, message, "let a step make it below {HOSTDIR}; it is brought to the device")
-        return text if names_in(text) else self.scope.settled(text, pointer)
+        return text if find_placeholders(text) else self.scope.settled(text, pointer)
 
     def _filename(self, template: str, pointer: str) -> str:
         here = join(pointer, "filename")
@@ -207,8 +207,8 @@ def check_filenames(files: Sequence[ModelFile], findings: Findings) -> None:
 
 def check_made(files: Sequence[ModelFile], findings: Findings) -> None:
     """A file that a step makes may be named by the place of another one, but not in a circle."""
-    made = {file.key: file.location for file in files if file.location is not None and file.made_later}
-    later = {name for location in made.values() for name in names_in(location)}
+    made = {file.key: file.location for file in files if file.location is not None and file.is_generated}
+    later = {name for location in made.values() for name in find_placeholders(location)}
     for file in files:
         try:
             substitute(made.get(file.key, ""), made, later)
@@ -226,7 +226,7 @@ def anchored(file: ModelFile, folder: Path, root: Path | None, findings: Finding
         findings: Collects what is wrong.
     """
     written = file.location
-    if written is None or names_in(written) or re.match(r"https?://", written):
+    if written is None or find_placeholders(written) or re.match(r"https?://", written):
         return file
     path, fault, hint = _local_path(written, folder, root)
     if fault is not None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from harness.core.placeholders import suggest
-from harness.core.values import text
+from harness.core.values import format_scalar
 from harness.specification.cpus import listed_cpus, masked_cpus
 from harness.specification.document import ModelSection, Test
 from harness.specification.options import LoadOptions
@@ -74,7 +74,7 @@ class Launching:
             for name, value in variables.items():
                 if "=" in name or "\0" in name:
                     self.scope.findings.add(join(pointer, name), f"{name!r} cannot name a variable")
-                env[name] = self.scope.partly(text(value), join(pointer, name))
+                env[name] = self.scope.partly(format_scalar(value), join(pointer, name))
         threads = {"MKL_NUM_THREADS": self.test.mkl_num_threads, "OMP_NUM_THREADS": self.test.omp_num_threads}
         return env | {name: str(count) for name, count in threads.items() if count is not None and count > 0}
 

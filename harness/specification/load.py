@@ -9,8 +9,8 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from harness.core.benchmark import Benchmark
-from harness.core.placeholders import names_in
-from harness.core.values import text
+from harness.core.placeholders import find_placeholders
+from harness.core.values import format_scalar
 from harness.specification.check import checked
 from harness.specification.expand import Subject, expand
 from harness.specification.options import LoadOptions
@@ -89,8 +89,8 @@ def default_args(files: Sequence[Path]) -> Mapping[str, JsonValue]:
 
 def _expanded(source: Source, options: LoadOptions, problems: Problems) -> Iterator[Benchmark]:
     findings = Findings(source.document, problems)
-    outside = (options.command_args, *(text(value) for value in options.string_map.values()))
-    usable = checked(findings, [name for template in outside for name in names_in(template)])
+    outside = (options.command_args, *(format_scalar(value) for value in options.string_map.values()))
+    usable = checked(findings, [name for template in outside for name in find_placeholders(template)])
     if usable is not None:
         yield from expand(Subject(usable, source.meta, options, findings))
 
@@ -100,7 +100,7 @@ def _check_unique(benchmarks: Sequence[Benchmark], problems: Problems) -> None:
     seen: dict[tuple[str, str], Benchmark] = {}
     for benchmark in benchmarks:
         first = seen.setdefault((benchmark.model.name, benchmark.identifier), benchmark)
-        unsettled = len(problems) > 0 and names_in(benchmark.identifier)
+        unsettled = len(problems) > 0 and find_placeholders(benchmark.identifier)
         if first is benchmark or unsettled:  # an unknown placeholder in both names is told already
             continue
         place = benchmark.origin

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import JsonValue
 
-from harness.core.values import Scalar, text
+from harness.core.values import Scalar, format_scalar
 from harness.specification.document import ModelSection, Test, scalars_of
 from harness.specification.files import keyed
 from harness.specification.sections import FileEntry, Files, Many, Outputs
@@ -34,7 +34,7 @@ def values_of(
         "identifier": identifier_of(test),
         **axes,
     }
-    values = {name: text(value) for name, value in given.items()}
+    values = {name: format_scalar(value) for name, value in given.items()}
     for name, entry in test.inputs.items():
         values[f"inputs.{name}.shape"] = ",".join(str(size) for size in entry.dimensions(shape))
         values[f"inputs.{name}.type"] = entry.type

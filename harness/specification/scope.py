@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.core.placeholders import PlaceholderProblem, names_in, substitute
+from harness.core.placeholders import PlaceholderProblem, find_placeholders, substitute
 from harness.specification.problems import Findings
 
 BUILT_IN = frozenset(
@@ -76,7 +76,7 @@ class Scope:
     def _length(self, template: str, known: dict[str, int]) -> int:
         """Length of the text with all values filled in; what refers to itself counts once."""
         total = len(template)
-        for name in names_in(template):
+        for name in find_placeholders(template):
             if name in self.values and name not in known:
                 known[name] = 0
                 known[name] = self._length(self.values[name], known)

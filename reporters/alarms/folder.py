@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from harness.core.alarm import AlarmEvent, AlarmReport
 from harness.core.errors import ReporterFailed
-from harness.core.values import well_formed
+from harness.core.values import replace_surrogates
 from harness.store.canonical import pretty
 from harness.store.tree import segment, write_through
 from reporters.alarms.page import PICTURE, render
@@ -37,7 +37,7 @@ def write(report: AlarmReport, folder: Path) -> Path:
     Raises:
         ReporterFailed: It cannot be written.
     """
-    told = well_formed(report)
+    told = replace_surrogates(report)
     place = folder / segment(report.identity)
     try:
         if not _is_newer(place / DOCUMENT, told.event):

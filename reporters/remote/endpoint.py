@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import SecretStr
 
 from harness import __version__
-from harness.core.network_errors import cause, is_final, status_line
+from harness.core.network_errors import describe_cause, format_status, is_permanent_refusal
 from reporters.remote.destination import TOKEN_VARIABLE, Target
 from reporters.remote.spool import Answer, Fate
 
@@ -88,7 +88,7 @@ class Endpoint:
         except requests.Timeout:
             return self._silent(f"did not answer within {answer_s:.1f} s"), False
         except requests.RequestException as error:
-            return self._silent(f"cannot be reached: {cause(error, 'the connection was cut')}"), True
+            return self._silent(f"cannot be reached: {describe_cause(error, 'the connection was cut')}"), True
 
     def _authorise(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         """Put our credentials in, and by being there keep those of ~/.netrc out."""
@@ -101,11 +101,11 @@ class Endpoint:
     def _judge(self, status: int, said: str) -> Answer:
         if 200 <= status < 300:
             return Answer(Fate.SENT)
-        reason = f"{self.target.shown} answered {status_line(status)}" + (f": {said}" if said else "")
+        reason = f"{self.target.shown} answered {format_status(status)}" + (f": {said}" if said else "")
         if status in (401, 403) and self.token is None and self.target.login is None:
             reason += f" (there is no token: set {TOKEN_VARIABLE})"
         blocked = status in _FULL_STOP or status < 400
-        return Answer(Fate.REFUSED if is_final(status) else Fate.KEPT, reason, blocked=blocked)
+        return Answer(Fate.REFUSED if is_permanent_refusal(status) else Fate.KEPT, reason, blocked=blocked)
 
     def _silent(self, what: str) -> Answer:
         return Answer(Fate.KEPT, f"{self.target.shown} {what}", blocked=True, unreachable=True)

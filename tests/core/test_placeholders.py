@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core.placeholders import PlaceholderProblem, names_in, substitute, suggest
+from harness.core.placeholders import PlaceholderProblem, find_placeholders, substitute, suggest
 
 NAMES = st.sampled_from(["a", "b", "c", "files.x"])
 TEXTS = st.lists(st.one_of(NAMES.map(lambda name: f"{{{name}}}"), st.text(alphabet="xy {}\"':,", max_size=5))).map(
@@ -57,7 +57,7 @@ def test_substitution_ends_and_leaves_no_known_name(template: str, values: dict[
         done = substitute(template, values, later={"later"})
     except PlaceholderProblem:
         return
-    assert not set(names_in(done)) & set(values)
+    assert not set(find_placeholders(done)) & set(values)
 
 
 def test_far_words_are_not_suggested() -> None:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from harness.core.device import DeviceState
 from harness.core.result import Result, writable
-from harness.core.values import Value, masked, well_formed
+from harness.core.values import Value, mask_secrets, replace_surrogates
 from harness.testing.results import ok_result
 
 
@@ -34,14 +34,14 @@ _JSON = st.recursive(
 @pytest.mark.slow
 @given(st.text(st.characters()), st.lists(st.text(st.characters())), st.dictionaries(st.text(st.characters()), _JSON))
 def test_every_text_survives_json_and_utf_8(text: str, words: list[str], free: dict[str, JsonValue]) -> None:
-    clean = well_formed(_Tree(leaf=_Leaf(text=text), words=tuple(words), free=free))
+    clean = replace_surrogates(_Tree(leaf=_Leaf(text=text), words=tuple(words), free=free))
     assert _Tree.model_validate_json(clean.model_dump_json().encode()) == clean
     assert (len(clean.leaf.text), len(clean.words), len(clean.free)) == (len(text), len(words), len(free))
 
 
 def test_tables_of_numbers_are_left_alone() -> None:
     state = DeviceState(time=0.0, residency_ms={"policy0": {300000: 10}})
-    assert well_formed(state) is state
+    assert replace_surrogates(state) is state
 
 
 def test_a_value_without_surrogates_is_left_alone() -> None:
@@ -51,7 +51,7 @@ def test_a_value_without_surrogates_is_left_alone() -> None:
 
 def test_keys_that_become_equal_stay_apart() -> None:
     free: dict[str, JsonValue] = dict(zip(map(chr, (0xD800, 0xDFFF, 0xFFFD)), (1, 2, 3), strict=True))
-    assert sorted(well_formed(_Tree(leaf=_Leaf(text=""), free=free)).free.values(), key=str) == [1, 2, 3]
+    assert sorted(replace_surrogates(_Tree(leaf=_Leaf(text=""), free=free)).free.values(), key=str) == [1, 2, 3]
 
 
 def test_a_result_with_replaced_text_says_so_and_still_counts() -> None:
@@ -67,4 +67,4 @@ def test_a_result_with_replaced_text_says_so_and_still_counts() -> None:
 def test_values_of_variables_called_like_a_secret_are_masked_and_no_others() -> None:
     secret = dict.fromkeys(("API_TOKEN", "HF_TOKEN", "aws_secret_access_key", "DB_PASSWORD", "API_KEY", "APIKEY"), "x")
     plain = dict.fromkeys(("OMP_NUM_THREADS", "KEYBOARD", "MAX_TOKENS", "MONKEY", "TOKENIZERS_PARALLELISM"), "x")
-    assert masked({**secret, **plain}) == {**dict.fromkeys(secret, "***"), **plain}
+    assert mask_secrets({**secret, **plain}) == {**dict.fromkeys(secret, "***"), **plain}

@@ -13,7 +13,7 @@ import pytest
 from frameworks.observations.observer import parse_lines
 from harness.core.benchmark import Benchmark
 from harness.core.errors import SpecificationError
-from harness.core.placeholders import names_in
+from harness.core.placeholders import find_placeholders
 from harness.specification import check, document, launch_options, scope, sections
 from harness.specification import load as load_module
 from harness.specification.files import DTYPES
@@ -128,7 +128,7 @@ def test_a_key_is_called_refused_where_it_is(section: type[Section]) -> None:
 
 def test_the_placeholders_that_the_harness_fills_in_are_listed() -> None:
     (rows,) = tables(PAGE, "placeholders").values()
-    listed = {name for row in rows for code in codes(row[0]) for name in names_in(code)}
+    listed = {name for row in rows for code in codes(row[0]) for name in find_placeholders(code)}
     fixed = {name for name in listed if name.isupper() or name in ("program", "MODEL_DIR")}
     assert fixed == scope.BUILT_IN | {"ID"}
 

@@ -24,7 +24,7 @@ SHIPPED = sorted(MODELS.glob("*.json"))
 
 def local_files(file: Path) -> Sequence[ModelFile]:
     """The files of a specification that lie in this repository."""
-    return [one for benchmark in load([file]).benchmarks for one in benchmark.cached_files() if one.export is None]
+    return [one for benchmark in load([file]).benchmarks for one in benchmark.required_files() if one.export is None]
 
 
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)

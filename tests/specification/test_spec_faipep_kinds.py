@@ -11,7 +11,7 @@ import pytest
 from harness.core.benchmark import Benchmark
 from harness.core.command import App
 from harness.core.errors import SpecificationError
-from harness.core.placeholders import names_in, substitute
+from harness.core.placeholders import find_placeholders, substitute
 from harness.specification.load import LoadOptions, load
 
 EXAMPLES = Path(__file__).parent / "examples" / "faipep"
@@ -45,7 +45,7 @@ def test_a_specification_loads_or_is_refused(file: Path) -> None:
         return
     for benchmark in loaded(file.stem):
         for command in benchmark.commands:
-            assert not any(names_in(word) for word in words(command, benchmark)), command
+            assert not any(find_placeholders(word) for word in words(command, benchmark)), command
 
 
 def test_a_delay_test_of_caffe2_starts_its_program() -> None:
@@ -104,7 +104,7 @@ def test_accuracy_prepares_runs_and_compares() -> None:
     assert [file.key for file in one.output_files] == [
         "output_files.softmax.0", "output_files.labels.0", "output_files.labels.1",
     ]  # fmt: skip
-    assert all(file.made_later for file in (*one.input_files, *one.after.files))
+    assert all(file.is_generated for file in (*one.input_files, *one.after.files))
     assert len(one.model_before.commands) == len(one.model_after.commands) == 1
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.benchmark import Benchmark, Origin
-from harness.core.placeholders import names_in, substitute
+from harness.core.placeholders import find_placeholders, substitute
 from harness.specification.files import filename_fault
 from harness.specification.load import LoadOptions
 from harness.specification.positions import Document
@@ -71,7 +71,7 @@ def test_every_kind_of_file_has_its_placeholder(expand: Expand) -> None:
             "command": " ".join(f"{{{name}}}" for name in names),
         },
     )
-    assert {*names} - {"output_files.o"} == {file.key for file in one.cached_files()}
+    assert {*names} - {"output_files.o"} == {file.key for file in one.required_files()}
 
 
 def file(name: str) -> Mapping[str, str]:
@@ -178,5 +178,5 @@ def test_replacing_ends_with_nothing_unknown_left_or_a_problem(template: str, va
     scope = Scope(values, frozenset({"TGTDIR"}), Findings(document, problems))
     text = scope.partly(template, "")
     if not len(problems):
-        assert set(names_in(text)) <= {"TGTDIR"}
+        assert set(find_placeholders(text)) <= {"TGTDIR"}
         assert "{" not in substitute(text, {"TGTDIR": ""}).replace("{a}", "").replace("{", "", text.count("{"))

@@ -22,7 +22,7 @@ from harness.core.errors import (
     SpecificationError,
     UsageError,
 )
-from harness.core.placeholders import names_in
+from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Exporter, Framework
 from harness.flows.inspect.showing import cell, show
 from harness.flows.measure.plan import Assignment, Plan
@@ -77,7 +77,7 @@ def problems(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[Probl
         if isinstance(framework, HarnessError):
             told = [_problem(benchmark.origin, framework.message, framework.hint)]
         else:
-            told = [problem for file in benchmark.cached_files() for problem in _export_problems(file, framework)]
+            told = [problem for file in benchmark.required_files() for problem in _export_problems(file, framework)]
         for problem in told:
             found.setdefault((problem.file, problem.message), problem)
     return tuple(found.values())
@@ -155,7 +155,7 @@ def _uses(benchmark: Benchmark, name: str) -> bool:
     waiting = _commands(benchmark)
     used: set[str] = set()
     while waiting:
-        new = set(names_in(waiting.pop())) - used
+        new = set(find_placeholders(waiting.pop())) - used
         used |= new
         waiting.extend(benchmark.variables[one] for one in new if one in benchmark.variables)
     return name in used and name not in benchmark.variables
@@ -200,7 +200,7 @@ def _plan_columns(rows: Sequence[Sequence[str]]) -> list[Column]:
 
 def _row(one: Assignment, plan: Plan, cache: ModelCache) -> tuple[str, ...]:
     benchmark = one.benchmark
-    files = [f"{file.filename} ({_state(file, benchmark, plan, cache)})" for file in benchmark.cached_files()]
+    files = [f"{file.filename} ({_state(file, benchmark, plan, cache)})" for file in benchmark.required_files()]
     iterations = "" if benchmark.iterations < 0 else f" × {benchmark.iterations}"
     return (
         str(benchmark.id),

@@ -25,7 +25,7 @@ def job_of(pair: Assignment, builds: Builds, files: Files) -> Job | Failure:
     if isinstance(made, Failure):
         return made
     found: dict[str, CachedFile] = {}
-    for file in pair.benchmark.cached_files():
+    for file in pair.benchmark.required_files():
         cached = files[file_key(file, pair.benchmark)]
         if isinstance(cached, Failure):
             return cached

@@ -15,7 +15,7 @@ from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.files import CachedFile
 from harness.core.protocols import Framework, Platform
 from harness.core.result import Outcome
-from harness.core.values import text
+from harness.core.values import format_scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def select(benchmarks: Sequence[Benchmark], only: Sequence[str], skip: Sequence[
 
 def _matches(benchmark: Benchmark, pattern: str) -> bool:
     what, colon, wanted = pattern.partition(":")
-    values: dict[str, tuple[str, ...]] = {axis: (text(value),) for axis, value in benchmark.axes.items()}
+    values: dict[str, tuple[str, ...]] = {axis: (format_scalar(value),) for axis, value in benchmark.axes.items()}
     values |= {"model": (benchmark.model.name,), "tag": benchmark.tags}
     found = any(fnmatchcase(value, wanted) for value in values.get(what, ())) if colon else False
     return found or fnmatchcase(benchmark.title, pattern)

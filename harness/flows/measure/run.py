@@ -91,7 +91,7 @@ def fetch(plan: Plan, settings: Settings, progress: Progress) -> Files:
     cache = ModelCache(settings.model_cache)
     wanted: dict[str, tuple[ModelFile, Benchmark]] = {}
     for benchmark in {id(one.benchmark): one.benchmark for one in plan.assignments if one.obstacle is None}.values():
-        for file in benchmark.cached_files():
+        for file in benchmark.required_files():
             wanted.setdefault(file_key(file, benchmark), (file, benchmark))
 
     def one(file: ModelFile, benchmark: Benchmark) -> CachedFile | Failure:

@@ -24,7 +24,7 @@ from pydantic import SecretStr
 
 from harness import __version__
 from harness.core.errors import UsageError
-from harness.core.network_errors import cause, is_final, status_line
+from harness.core.network_errors import describe_cause, format_status, is_permanent_refusal
 from harness.watch.notify.channels import DeliveryFailed
 from harness.watch.store.records import News
 
@@ -67,11 +67,11 @@ class HookCourier:
             ) as response:
                 status = response.status_code
         except requests.RequestException as error:
-            why = cause(error, "no answer in time, or the connection was cut")
+            why = describe_cause(error, "no answer in time, or the connection was cut")
             raise DeliveryFailed(f"{self._shown} cannot be reached: {why}") from None
-        said = f"{self._shown} answered {status_line(status)}"
+        said = f"{self._shown} answered {format_status(status)}"
         if not 200 <= status < 300:
-            raise DeliveryFailed(said, final=is_final(status))
+            raise DeliveryFailed(said, final=is_permanent_refusal(status))
         return said
 
     def _headers(self, news: News, body: bytes) -> dict[str, str]:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from harness.core.alarm import AlarmReport
 from harness.core.errors import ReporterFailed
-from harness.core.values import well_formed
+from harness.core.values import replace_surrogates
 from reporters.alarms.folder import DOCUMENT, PAGE, write
 from tests.reporters.alarms.alarm_samples import bisected_step, closed, found_step
 from tests.reporters.alarms.any_alarm import reports
@@ -78,4 +78,4 @@ def test_a_place_that_is_no_folder_is_told(tmp_path: Path) -> None:
 )
 def test_any_alarm_comes_back_from_its_document(tmp_path: Path, report: AlarmReport) -> None:
     page = write(report, tmp_path / str(len(list(tmp_path.iterdir()))))
-    assert _kept(page) == well_formed(report)
+    assert _kept(page) == replace_surrogates(report)
