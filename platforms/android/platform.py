@@ -15,17 +15,17 @@ from harness.config.settings import Settings
 from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.core.protocols import Finding, Progress
-from platforms import lock
+from platforms import machine_lock
 from platforms.android import checkup, devices
 from platforms.android.files.workdir import own_folder, session_folder
 from platforms.android.link import reconnect
 from platforms.android.link.adb import AdbServer, over_network
 from platforms.android.link.device_lock import Hold, owner_of
 from platforms.android.link.phone import Phone
+from platforms.android.link.root import ALLOW, as_root
 from platforms.android.session import AndroidSession, Prepared
 from platforms.android.settings.journals import Journals
 from platforms.android.settings.preparation import Preparation, Wishes
-from platforms.android.settings.root import ALLOW, as_root
 from platforms.android.state.readiness import Gate, Limits
 from platforms.android.state.readings import Readings
 
@@ -69,9 +69,12 @@ class Android:
     def open(self, device: Device, progress: Progress) -> Iterator[AndroidSession]:
         """Hold a phone, prepare it, and put everything back at the end."""
         phone = Phone(self._server, device.name)
-        path = lock.lock_path(f"android-{re.sub(r'[^A-Za-z0-9_.-]', '-', device.identity)}")
+        path = machine_lock.lock_path(f"android-{re.sub(r'[^A-Za-z0-9_.-]', '-', device.identity)}")
         path = path if self._locks is None else self._locks / path.name
-        with lock.held(path, self._settings.lock_timeout, progress, device.name), contextlib.ExitStack() as stack:
+        with (
+            machine_lock.held(path, self._settings.lock_timeout, progress, device.name),
+            contextlib.ExitStack() as stack,
+        ):
             self._check(phone, device)
             hold = Hold(phone, owner_of(path), self._settings.lock_timeout, progress)
             yield self._opened(phone, device, progress, hold, stack)

@@ -9,10 +9,10 @@ from pathlib import Path
 from harness.core.device import Device
 from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
 from harness.core.protocols import Finding, Progress
-from platforms import lock
+from platforms import machine_lock
 from platforms.host import checkup, identity, placement
-from platforms.host.folders import session_folder
 from platforms.host.session import HostSession
+from platforms.host.workdir import session_folder
 
 
 class Host:
@@ -44,7 +44,7 @@ class Host:
         self._cpus = cpus
         self._lock_timeout_s = lock_timeout_s
         self._keep = keep
-        self._lock_path = lock_path or lock.lock_path("host")
+        self._lock_path = lock_path or machine_lock.lock_path("host")
 
     def devices(self) -> Sequence[Device]:
         """This machine, always. It has the CPUs to choose from, and not more."""
@@ -63,7 +63,7 @@ class Host:
 
     def _opened(self, device: Device, progress: Progress, stack: contextlib.ExitStack) -> HostSession:
         try:
-            stack.enter_context(lock.held(self._lock_path, self._lock_timeout_s, progress))
+            stack.enter_context(machine_lock.held(self._lock_path, self._lock_timeout_s, progress))
             folder = stack.enter_context(session_folder(self._work, keep=self._keep))
             chosen = placement.look(self._cpus)
             attributes = {**device.attributes, "placement": chosen.describe()} if self._pins else device.attributes

@@ -16,7 +16,7 @@ from harness.core.device import Device, DeviceState
 from harness.core.errors import EnvironmentProblem
 from harness.core.protocols import Staged
 from platforms.host import energy
-from platforms.host.copies import Copies
+from platforms.host.file_copies import Copies
 from platforms.host.placement import Placement, can_pin, checked, pinned
 from platforms.host.programs import check_program
 from platforms.host.state import StateReader

@@ -14,7 +14,7 @@ from harness import shell
 from harness.core.command import Command
 from harness.testing.phones.lab import Lab
 from harness.testing.phones.phone import StandIn
-from platforms import lock
+from platforms import machine_lock
 from platforms.android.link.adb import AdbServer
 from platforms.android.link.phone import Phone
 from tests.cli.project import Outcome, Project, command
@@ -123,7 +123,7 @@ def restore(phone: StandIn) -> None:
 def forget_locks(lab: Lab) -> None:
     """Remove the lock files of phones that will never be seen again."""
     for phone in lab.phones:
-        lock.lock_path(f"android-{identity(phone)}").unlink(missing_ok=True)
+        machine_lock.lock_path(f"android-{identity(phone)}").unlink(missing_ok=True)
 
 
 def sh(lab: Lab, phone: StandIn, script: str) -> str:

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Final
 
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
-from platforms.android.files.digests import Digests, Wanted
 from platforms.android.files.eviction import Entry, Kept, evicted
+from platforms.android.files.staged_files import Digests, Wanted
 from platforms.android.launch.script import STAMP, STAMP_MARK
-from platforms.android.link.faults import out_of_space
+from platforms.android.link.errors import out_of_space
 from platforms.android.link.phone import Phone, Said, hashing_s
 from platforms.android.state.state import STATE_SCRIPT
 

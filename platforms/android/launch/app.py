@@ -18,9 +18,9 @@ from harness.core.command import App, Command, Completed
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem, HarnessError
 from platforms.android.launch import logcat
 from platforms.android.launch.script import elapsed_s
-from platforms.android.link.faults import hung, lost
+from platforms.android.link.connection import ANSWER_S
+from platforms.android.link.errors import hung, lost
 from platforms.android.link.phone import Phone
-from platforms.android.link.wire import ANSWER_S
 from platforms.android.state.state import STATE_SCRIPT
 
 _AROUND_S: Final = 180.0

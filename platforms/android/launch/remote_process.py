@@ -13,10 +13,10 @@ from harness.core.command import Command, Completed
 from harness.core.errors import EnvironmentProblem
 from platforms.android.launch import script
 from platforms.android.launch.script import Around, Ending
-from platforms.android.link.faults import hung, lost
+from platforms.android.link.connection import ANSWER_S
+from platforms.android.link.errors import hung, lost
 from platforms.android.link.phone import Phone
 from platforms.android.link.stream import ShellStream
-from platforms.android.link.wire import ANSWER_S
 
 _AROUND_S: Final = 20.0
 """What a phone may need for its state after a program, beside the answer itself."""

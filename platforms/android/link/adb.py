@@ -16,8 +16,8 @@ from adbutils import AdbClient, AdbError
 from harness import shell
 from harness.core.command import Command
 from harness.core.errors import EnvironmentProblem, UsageError
-from platforms.android.link.faults import told
-from platforms.android.link.wire import ANSWER_S, Wire
+from platforms.android.link.connection import ANSWER_S, Wire
+from platforms.android.link.errors import told
 
 _LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 

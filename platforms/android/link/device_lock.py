@@ -1,4 +1,4 @@
-"""Holding a phone against other hosts: the lock of a machine (`platforms.lock`) knows nothing of another machine.
+"""Holding a phone against other hosts: the lock of this machine (`platforms.machine_lock`) does not reach them.
 
 The lock is the kernel's, on a file at one fixed place on the phone, and a shell of ours there holds it for as long as
 its connection lasts: until the harness, this machine, the adb server or the cable is gone, or the phone restarts.
@@ -6,7 +6,7 @@ its connection lasts: until the harness, this machine, the adb server or the cab
 Over the network the phone does not notice by itself that the other side is gone, so its shell sends a little now and
 then: the phone's kernel gives up what nobody acknowledges after a quarter of an hour (Linux, `tcp_retries2`), and the
 hold ends with it. This machine does not wait for that: what it left behind itself it ends at once, because whoever
-holds the machine's own lock (`platforms.lock`) is the only one here who can hold the phone.
+holds the machine's own lock (`platforms.machine_lock`) is the only one here who can hold the phone.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from typing import Final
 
 from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.core.protocols import Progress
-from platforms.android.link.faults import hung, lost, told
+from platforms.android.link.connection import ANSWER_S
+from platforms.android.link.errors import hung, lost, told
 from platforms.android.link.phone import Phone
 from platforms.android.link.stream import ShellStream
-from platforms.android.link.wire import ANSWER_S
 
 LOCK: Final = "/data/local/tmp/edge-harness.lock"
 """The same for everybody, whatever their `--android_dir`, and beside our folder, which a person may remove."""

@@ -17,9 +17,9 @@ from harness import shell
 from harness.core.errors import EnvironmentProblem
 from platforms.android.link import transfer
 from platforms.android.link.adb import AdbServer, over_network
-from platforms.android.link.faults import hung, out_of_space, told
+from platforms.android.link.connection import ANSWER_S, Wire
+from platforms.android.link.errors import hung, out_of_space, told
 from platforms.android.link.stream import ShellStream
-from platforms.android.link.wire import ANSWER_S, Wire
 
 _MOST_REQUEST_BYTES: Final = 0xFFFF
 """What adb's protocol can ask for at once: four hex digits of length."""

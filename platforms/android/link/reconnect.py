@@ -9,8 +9,8 @@ from typing import Final
 from harness import shell
 from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.core.protocols import Progress
+from platforms.android.link.connection import ANSWER_S
 from platforms.android.link.phone import Phone
-from platforms.android.link.wire import ANSWER_S
 
 _LEAST_S: Final = 1.0
 """What a phone that is there gets to say so, however little time is left."""

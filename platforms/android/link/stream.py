@@ -10,7 +10,7 @@ import time
 from typing import Final
 
 from harness import shell
-from platforms.android.link.wire import Wire
+from platforms.android.link.connection import Wire
 
 _STDIN: Final = 0
 _STDOUT: Final = 1

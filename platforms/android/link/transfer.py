@@ -12,7 +12,7 @@ import struct
 from pathlib import Path
 from typing import Final
 
-from platforms.android.link.wire import Wire
+from platforms.android.link.connection import Wire
 
 _CHUNK: Final = 64 << 10
 """The most that one packet may carry (SYNC_DATA_MAX)."""

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, HarnessError, UsageError
 from harness.core.protocols import Progress
+from platforms.android.link.root import ALLOW
 from platforms.android.settings.clocks import Policy, checked_wish, fixing, policies, target_khz
 from platforms.android.settings.journals import JournalBroken, Journals, Written, journal_lines, parse_journal, run_of
-from platforms.android.settings.root import ALLOW
 from platforms.android.settings.settings_log import (
     Change,
     Heard,
@@ -42,7 +42,7 @@ _ANIMATIONS = tuple(
 _LOOKED_AT = (_FIXED_PERFORMANCE, *_ANIMATIONS, _STAY_ON, _SCREEN_OFF, _SCREEN, _AIRPLANE)
 
 _UNSEEN: Final = "unseen"
-"""What `changes.sh` says of a setting that can be set and not be read."""
+"""What `settings.sh` says of a setting that can be set and not be read."""
 _ALL_PLUGS: Final = "7"
 """`BatteryManager.BATTERY_PLUGGED_AC | _USB | _WIRELESS`: what `svc power stayon true` sets at least."""
 _LATE_MS: Final = "2147483647"

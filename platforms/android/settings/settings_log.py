@@ -10,16 +10,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import Final, NamedTuple, Protocol, Self
 
 from pydantic import model_validator
 
 from harness.core.errors import EnvironmentProblem
 from harness.core.values import Value
-from platforms.android.settings.root import AS_ROOT, FIND_S, UNROOTED
+from platforms.android.link.root import AS_ROOT, FIND_S, UNROOTED
+from platforms.android.scripts import read_script
 
-_PROGRAM: Final = Path(__file__).with_name("changes.sh").read_text()
+_PROGRAM: Final = read_script("settings.sh")
 
 _AS_ANYBODY: Final = 'exec sh -c "$1"'
 _TALK_S: Final = 60.0
@@ -27,7 +27,7 @@ _TALK_S: Final = 60.0
 
 
 class Kind(StrEnum):
-    """What kind of setting it is; the words of `changes.sh`."""
+    """What kind of setting it is; the words of `settings.sh`."""
 
     GLOBAL = "global"
     SYSTEM = "system"
@@ -181,7 +181,7 @@ def talk(phone: Shell, lines: Sequence[str], *, as_root: bool = False) -> Heard:
 
     Args:
         phone: The phone.
-        lines: For `changes.sh`.
+        lines: For `settings.sh`.
         as_root: Become root for it, where that is possible.
 
     Raises:

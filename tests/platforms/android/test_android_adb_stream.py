@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import shell
+from platforms.android.link.connection import Wire
 from platforms.android.link.stream import ShellStream
-from platforms.android.link.wire import Wire
 
 
 def packet(kind: int, content: bytes) -> bytes:

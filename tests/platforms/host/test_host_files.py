@@ -13,7 +13,7 @@ from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from harness.core.protocols import Staged
 from harness.testing.progress import RecordedProgress
-from platforms.host import copies
+from platforms.host import file_copies
 from platforms.host.platform import Host
 from platforms.host.session import HostSession
 
@@ -64,7 +64,7 @@ def test_a_live_process_that_changes_its_input_fails(session: HostSession, model
 def test_a_large_file_of_the_cache_that_was_changed_is_not_measured_again(
     session: HostSession, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(copies, "LARGE_BYTES", 10)
+    monkeypatch.setattr(file_copies, "LARGE_BYTES", 10)
     staged = session.stage({"model.pte": model}, {})
     assert Path(staged.files["model.pte"]).samefile(model)
     with pytest.raises(BenchmarkFailed, match="was changed"):

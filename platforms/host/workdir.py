@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from harness import shell
-from platforms.lock import take
+from platforms.machine_lock import take
 
 _LOCK: Final = ".lock"
 

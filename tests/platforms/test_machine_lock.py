@@ -12,15 +12,15 @@ import pytest
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.testing.progress import RecordedProgress
-from platforms import lock
+from platforms import machine_lock
 from platforms.host import create, placement
 from platforms.host.platform import Host
 
-ASK = "from platforms import lock; print(lock.lock_path('host'))"
+ASK = "from platforms import machine_lock; print(machine_lock.lock_path('host'))"
 
 
 def _take(path: Path) -> None:
-    with lock.held(path, 0.0, RecordedProgress()):
+    with machine_lock.held(path, 0.0, RecordedProgress()):
         pass
 
 
@@ -39,8 +39,8 @@ def test_the_lock_is_where_everybody_may_write(tmp_path: Path) -> None:
     private.mkdir(mode=0o700)
     public.mkdir()
     public.chmod(0o1777)
-    assert lock.shared_folder((tmp_path / "missing", private, public)) == public
-    assert lock.shared_folder((private, tmp_path / "last")) == tmp_path / "last"
+    assert machine_lock.shared_folder((tmp_path / "missing", private, public)) == public
+    assert machine_lock.shared_folder((private, tmp_path / "last")) == tmp_path / "last"
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
