@@ -20,7 +20,6 @@ from types import TracebackType
 from typing import Final, Self
 
 from harness import shell
-from harness.builders.locks import Lock, try_lock
 from harness.builders.records import (
     CONTENT,
     BuildKey,
@@ -35,6 +34,7 @@ from harness.builders.workdirs import Workshop, open_workshop, remove_folder
 from harness.core.build import Build
 from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.core.protocols import Clock, Progress
+from harness.files.locks import Lock, try_lock
 
 LIMIT_BYTES: Final = 10 << 30
 """Some hundred builds of ExecuTorch. What is used at the moment stays, whatever its size."""

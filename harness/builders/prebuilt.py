@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from harness.builders import digests
 from harness.builders.cache import BuildCache
 from harness.builders.records import RUNNER, BuildKey
 from harness.builders.workdirs import Workshop
 from harness.core.build import Build
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
+from harness.files import digests
 
 _RECIPE: Final = "prebuilt"
 

@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Final
 
 from harness import shell
-from harness.builders import digests
 from harness.builders.orphans import BUILD_DIR
 from harness.builders.workdirs import Workshop
 from harness.core.command import Command
 from harness.core.errors import BuildFailed, EnvironmentProblem
+from harness.files import digests
 
 SCRIPT: Final = "build.sh"
 RUNNER_SOURCE: Final = "HARNESS_RUNNER_SOURCE"

@@ -11,10 +11,10 @@ from typing import Final
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from harness.builders import digests
 from harness.core.build import Build
 from harness.core.errors import BuildFailed
 from harness.core.values import Value
+from harness.files import digests
 
 RUNNER: Final = "program"
 META: Final = "meta.json"

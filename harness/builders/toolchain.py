@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from harness import shell
-from harness.builders.digests import of_texts
 from harness.core.values import Value
+from harness.files.digests import of_texts
 
 _VARIABLES: Final = frozenset(
     {

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.builders.locks import Lock, try_lock
 from harness.builders.orphans import end_strays
+from harness.files.locks import Lock, try_lock
 
 
 @dataclass(frozen=True, slots=True)

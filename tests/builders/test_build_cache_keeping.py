@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.builders.cache import BuildCache
-from harness.builders.digests import of_texts
-from harness.builders.locks import try_lock
 from harness.builders.records import BuildKey, same_runner
 from harness.builders.workdirs import Workshop
 from harness.core.build import Build
 from harness.core.errors import BuildFailed, EnvironmentProblem
+from harness.files.digests import of_texts
+from harness.files.locks import try_lock
 from harness.testing.progress import RecordedProgress
 from tests.builders.recipe_parts import key_of, writes
 
