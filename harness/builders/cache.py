@@ -34,7 +34,7 @@ from harness.builders.workdirs import Workshop, open_workshop, remove_folder
 from harness.core.build import Build
 from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.core.protocols import Clock, Progress
-from harness.files.locks import Lock, try_lock
+from harness.files.locks import FileLock
 
 LIMIT_BYTES: Final = 10 << 30
 """Some hundred builds of ExecuTorch. What is used at the moment stays, whatever its size."""
@@ -265,8 +265,9 @@ class BuildCache:
     def _log(self, digest: str) -> Path:
         return self.folder / "logs" / f"{digest[:16]}.log"
 
-    def _try_lock(self, digest: str, *, shared: bool = False) -> Lock | None:
-        return try_lock(self.folder / "locks" / f"{digest[:16]}.lock", shared=shared)
+    def _try_lock(self, digest: str, *, shared: bool = False) -> FileLock | None:
+        lock = FileLock(self.folder / "locks" / f"{digest[:16]}.lock", shared=shared)
+        return lock if lock.acquire() else None
 
     @contextlib.contextmanager
     def _disk_errors(self) -> Iterator[None]:

@@ -18,7 +18,7 @@ from harness.builders.workdirs import Workshop
 from harness.core.build import Build
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
-from harness.files import digests
+from harness.files.digests import sha256_of_file, sha256_of_texts
 
 _RECIPE: Final = "prebuilt"
 
@@ -41,15 +41,15 @@ def prebuilt(programs: Mapping[str, Path], cache: BuildCache, progress: Progress
     """
     _check(programs)
     try:
-        flags = {name: digests.of_file(path) for name, path in sorted(programs.items())}
+        flags = {name: sha256_of_file(path) for name, path in sorted(programs.items())}
         rooted = [path for path in programs.values() if _looks_beside_itself(path)]
     except OSError as error:
         raise BuildFailed(f"a program cannot be read: {error}", hint="check its permissions") from error
-    commit, digest = flags[RUNNER][:12], digests.of_texts(flags)
+    commit, digest = flags[RUNNER][:12], sha256_of_texts(flags)
     if rooted:
         progress.say(f"{rooted[0]} looks for libraries relative to itself, so it is used where it is")
         # What lies beside it belongs to it: equal programs in two folders need not be the same runner.
-        digest = digests.of_texts({**flags, "place": str(rooted[0].absolute().parent)})
+        digest = sha256_of_texts({**flags, "place": str(rooted[0].absolute().parent)})
         return Build(
             source=_RECIPE,
             commit=commit,
@@ -66,7 +66,7 @@ def prebuilt(programs: Mapping[str, Path], cache: BuildCache, progress: Progress
         for name, path in programs.items():
             shutil.copyfile(path, workshop.programs / name)
             (workshop.programs / name).chmod(0o755)
-            if digests.of_file(workshop.programs / name) != flags[name]:
+            if sha256_of_file(workshop.programs / name) != flags[name]:
                 raise BuildFailed(
                     f"{path} changed while it was copied", hint="wait until it is finished, and try again"
                 )

@@ -27,7 +27,7 @@ from harness.builders.orphans import BUILD_DIR
 from harness.builders.workdirs import Workshop
 from harness.core.command import Command
 from harness.core.errors import BuildFailed, EnvironmentProblem
-from harness.files import digests
+from harness.files.digests import files_below, sha256_of_file, sha256_of_folder, sha256_of_texts
 
 SCRIPT: Final = "build.sh"
 RUNNER_SOURCE: Final = "HARNESS_RUNNER_SOURCE"
@@ -106,17 +106,17 @@ def find_recipe(
 
 def _read(name: str, framework: str, script: Path, shared_folder: Path | None, runner_source: Path | None) -> Recipe:
     try:
-        parts = {"recipe": digests.of_folder(script.parent)}
+        parts = {"recipe": sha256_of_folder(script.parent)}
         shared = [] if shared_folder is None else [file for file in shared_folder.iterdir() if file.is_file()]
         if shared:
-            parts["shared"] = digests.of_texts({file.name: digests.of_file(file) for file in shared})
-        files = (*digests.files_below(script.parent), *shared)
+            parts["shared"] = sha256_of_texts({file.name: sha256_of_file(file) for file in shared})
+        files = (*files_below(script.parent), *shared)
         uses_ours = any(RUNNER_SOURCE.encode() in file.read_bytes() for file in files)
         if uses_ours and runner_source is not None:
-            parts["runner"] = digests.of_folder(runner_source)
+            parts["runner"] = sha256_of_folder(runner_source)
     except OSError as error:
         raise BuildFailed(f"recipe {name} cannot be read: {error}", hint=f"see {script.parent}") from error
-    return Recipe(name, framework, script, digests.of_texts(parts), runner_source if uses_ours else None)
+    return Recipe(name, framework, script, sha256_of_texts(parts), runner_source if uses_ours else None)
 
 
 def run_recipe(

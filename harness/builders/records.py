@@ -14,7 +14,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from harness.core.build import Build
 from harness.core.errors import BuildFailed
 from harness.core.values import Value
-from harness.files import digests
+from harness.files.digests import files_below, sha256_of_file, sha256_of_texts
 
 RUNNER: Final = "program"
 META: Final = "meta.json"
@@ -51,7 +51,7 @@ class BuildKey(Value):
     @property
     def digest(self) -> str:
         """SHA-256 over all of it."""
-        return digests.of_texts({"key": json.dumps(self.model_dump(mode="json"), sort_keys=True)})
+        return sha256_of_texts({"key": json.dumps(self.model_dump(mode="json"), sort_keys=True)})
 
 
 class Record(Value):
@@ -143,8 +143,8 @@ def read_meta(folder: Path, what: str) -> dict[str, str]:
 
 def content_of(folder: Path) -> str:
     """SHA-256 over everything in a folder of programs but `meta.json`, which may tell the time of day."""
-    files = (file for file in digests.files_below(folder) if file != folder / META)
-    return digests.of_texts({str(file.relative_to(folder)): digests.of_file(file) for file in files})
+    files = (file for file in files_below(folder) if file != folder / META)
+    return sha256_of_texts({str(file.relative_to(folder)): sha256_of_file(file) for file in files})
 
 
 def size_of(folder: Path) -> int:

@@ -11,7 +11,7 @@ from typing import Final
 
 from harness import shell
 from harness.core.values import Value
-from harness.files.digests import of_texts
+from harness.files.digests import sha256_of_texts
 
 _VARIABLES: Final = frozenset(
     {
@@ -46,7 +46,7 @@ class Toolchain(Value):
     @property
     def digest(self) -> str:
         """SHA-256 over all of it."""
-        return of_texts(self.flags)
+        return sha256_of_texts(self.flags)
 
     @property
     def flags(self) -> dict[str, str]:

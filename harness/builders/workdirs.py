@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.builders.orphans import end_strays
-from harness.files.locks import Lock, try_lock
+from harness.files.locks import FileLock
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ def remove_folder(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _first_free(folder: Path) -> tuple[int, Lock]:
+def _first_free(folder: Path) -> tuple[int, FileLock]:
     number = 0
-    while (lock := try_lock(folder / f"{number}.lock")) is None:
+    while not (lock := FileLock(folder / f"{number}.lock")).acquire():
         number += 1
     return number, lock

@@ -1,4 +1,4 @@
-"""SHA-256 of what determines a build, and of what a build is."""
+"""Digests of files, of folders and of named texts, as lower-case hexadecimal digits."""
 
 from __future__ import annotations
 
@@ -8,28 +8,34 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 
-def of_file(file: Path) -> str:
-    """Digest of one file's content."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def md5_of_file(path: Path) -> str:
+    """Return the MD5 of a file's content. It tells contents apart; it protects against nobody."""
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
-def of_texts(texts: Mapping[str, str]) -> str:
-    """Digest over names and values, in whatever order they come."""
-    whole = hashlib.sha256()
+def sha256_of_file(path: Path) -> str:
+    """Return the SHA-256 of a file's content, read piecewise: it may be gigabytes."""
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def sha256_of_texts(texts: Mapping[str, str]) -> str:
+    """Return a SHA-256 over names and values, in whatever order they come."""
+    digest = hashlib.sha256()
     for name, text in sorted(texts.items()):
         for part in (os.fsencode(name), os.fsencode(text)):
-            whole.update(len(part).to_bytes(8, "big") + part)
-    return whole.hexdigest()
+            digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()
 
 
-def of_folder(folder: Path) -> str:
-    """Digest over the names and contents of every file in a folder and below, wherever the folder lies."""
-    return of_texts({str(file.relative_to(folder)): of_file(file) for file in files_below(folder)})
+def sha256_of_folder(folder: Path) -> str:
+    """Return a SHA-256 over the relative names and contents of all files below a folder (see `files_below`)."""
+    return sha256_of_texts({str(file.relative_to(folder)): sha256_of_file(file) for file in files_below(folder)})
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """Every file in a folder and below, without what Python compiles beside its sources."""
+    """Yield every file in a folder and below, without what Python compiles beside its sources."""
     for file in folder.rglob("*"):
         if file.is_file() and "__pycache__" not in file.parts:
             yield file

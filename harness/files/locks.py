@@ -1,33 +1,62 @@
-"""Locks between processes and threads: one may change a thing, or many may use it.
+"""Locks on files, between processes and between threads.
 
-Kept by the system, so they end with the process that holds them, however it ends. The lock files stay: removing one
-would let two hold what they believe to be the same lock. (`filelock` has no shared locks on lock files.)
+The kernel keeps them (`flock`), so they end with the process that holds them, however it ends. Lock files stay:
+removing one would let two processes hold what they believe to be the same lock. The library `filelock` has no shared
+locks on files, and takes 40 ms to import.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
+
+_POLL_S: Final = 0.05
 
 
-class Lock:
-    """A lock that is held, until it is released or left as a context.
+class FileLock:
+    """Lock of one file; a context manager that releases it at its end.
+
+    Two objects exclude each other, also within one process; one object belongs to one thread. To wait until a signal
+    stops the harness, give `acquire` to `harness.shell.poll_until`.
 
     Args:
-        handle: Open file that has the lock.
+        path: Lock file, made with its folder when needed; its content means nothing.
+        shared: Tolerate others who share it; only those who want it exclusively are kept out.
     """
 
-    def __init__(self, handle: int) -> None:
-        self._handle: int | None = handle
+    def __init__(self, path: Path, *, shared: bool = False) -> None:
+        self.path = path
+        self._shared = shared
+        self._descriptor: int | None = None
+
+    def acquire(self, timeout_s: float = 0.0) -> bool:
+        """Take the lock.
+
+        Args:
+            timeout_s: How long to wait for others; by default not at all.
+
+        Returns:
+            Whether the lock is held now; False when somebody else has it for so long.
+
+        Raises:
+            OSError: The lock file cannot be made.
+        """
+        end = time.monotonic() + timeout_s
+        while not self._try():
+            if (left := end - time.monotonic()) <= 0:
+                return False
+            time.sleep(min(_POLL_S, left))
+        return True
 
     def release(self) -> None:
-        """Let others have it. May be called again."""
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            os.close(handle)
+        """Let others have it. Does nothing where the lock is not held."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
 
     def __enter__(self) -> Self:
         return self
@@ -37,25 +66,30 @@ class Lock:
     ) -> None:
         self.release()
 
+    def _try(self) -> bool:
+        if self._descriptor is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                locked = try_flock(descriptor, shared=self._shared)
+            except OSError:
+                os.close(descriptor)
+                raise
+            if not locked:
+                os.close(descriptor)
+                return False
+            self._descriptor = descriptor
+        return True
 
-def try_lock(file: Path, *, shared: bool = False) -> Lock | None:
-    """The lock of a file, or None while somebody else has it. Never waits.
 
-    Args:
-        file: Lock file, made when needed.
-        shared: Tolerate others who share it; they keep out only those who want it for themselves.
+def try_flock(descriptor: int, *, shared: bool = False) -> bool:
+    """Lock an open file without waiting; return False while somebody else has it.
 
     Raises:
-        OSError: The lock file cannot be made.
+        OSError: The file system has no locks.
     """
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
-        os.close(handle)
-        return None
-    except OSError:
-        os.close(handle)
-        raise
-    return Lock(handle)
+        return False
+    return True

@@ -1,20 +1,15 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.builders.cache import BuildCache
 from harness.builders.records import BuildKey, same_runner
 from harness.builders.workdirs import Workshop
 from harness.core.build import Build
 from harness.core.errors import BuildFailed, EnvironmentProblem
-from harness.files.digests import of_texts
-from harness.files.locks import try_lock
 from harness.testing.progress import RecordedProgress
 from tests.builders.recipe_parts import key_of, writes
 
@@ -73,11 +68,6 @@ def test_what_is_there_is_not_made_again(cache: BuildCache, tmp_path: Path, prog
 def test_every_part_of_the_key_makes_another_build(part: str) -> None:
     assert key_of("c1").model_copy(update={part: "another"}).digest != key_of("c1").digest
     assert key_of("c1").model_copy(update={"options": {"x": "y"}}).digest != key_of("c1").digest
-
-
-@given(st.dictionaries(st.text(), st.text()), st.dictionaries(st.text(), st.text()))
-def test_equal_digests_mean_equal_texts(one: dict[str, str], other: dict[str, str]) -> None:
-    assert (of_texts(one) == of_texts(other)) == (one == other)
 
 
 def test_a_damaged_build_is_noticed_and_made_again(tmp_path: Path, progress: RecordedProgress) -> None:
@@ -263,26 +253,3 @@ def test_removing_takes_the_log_along(tmp_path: Path, progress: RecordedProgress
     assert len(list((tmp_path / "logs").iterdir())) == 1
     BuildCache(tmp_path).prune(limit_bytes=0)
     assert list((tmp_path / "logs").iterdir()) == []
-
-
-# --- locks -------------------------------------------------------------------------------------------------------
-
-
-def test_a_lock_keeps_others_out_until_it_is_released(tmp_path: Path) -> None:
-    lock = try_lock(tmp_path / "lock")
-    assert lock is not None
-    assert try_lock(tmp_path / "lock") is None
-    assert try_lock(tmp_path / "lock", shared=True) is None
-    lock.release()
-    lock.release()
-    with try_lock(tmp_path / "lock", shared=True) or pytest.fail("not released"):
-        assert try_lock(tmp_path / "lock", shared=True) is not None
-        assert try_lock(tmp_path / "lock") is None
-
-
-def test_a_lock_is_not_inherited_by_programs(tmp_path: Path) -> None:
-    lock = try_lock(tmp_path / "lock")
-    assert lock is not None
-    assert lock._handle is not None
-    assert not os.get_inheritable(lock._handle)
-    lock.release()
