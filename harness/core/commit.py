@@ -71,6 +71,25 @@ class Source(Protocol):
 
 
 @runtime_checkable
+class BranchingSource(Source, Protocol):
+    """A source in which lines of development branch off and have a common ancestor."""
+
+    def main(self) -> Commit:
+        """Return the newest commit of the main branch, its remote's included.
+
+        Raises:
+            UsageError: There is no such branch.
+        """
+
+    def merge_base(self, one: Commit, other: Commit) -> Commit:
+        """Return the newest commit that two lines of development share.
+
+        Raises:
+            UsageError: They have nothing in common, or one of them is gone.
+        """
+
+
+@runtime_checkable
 class Choosing(Protocol):
     """A source that was told more than a commit, such as another pin of a submodule."""
 

@@ -5,33 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
-from harness.core.commit import Commit, Source
+from harness.core.commit import BranchingSource, Commit, Source
 from harness.core.errors import UsageError
 from harness.watch.store.records import Progress
 
 _MOST_TRIED: Final = 200
 """Known commits that are tried, newest first, when a rewritten history has no common ancestor with the last one."""
-
-
-@runtime_checkable
-class Parting(Source, Protocol):
-    """A source in which lines of development part."""
-
-    def main(self) -> Commit:
-        """The newest commit of the main branch, its remote's included.
-
-        Raises:
-            UsageError: There is no such branch.
-        """
-
-    def merge_base(self, one: Commit, other: Commit) -> Commit:
-        """Where they parted.
-
-        Raises:
-            UsageError: They have nothing in common, or one of them is gone.
-        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +59,7 @@ def newest_of(source: Source, names: Sequence[str], *, main: bool = False) -> Co
         UsageError: None of them does.
         EnvironmentProblem: The source cannot be read.
     """
-    if main and isinstance(source, Parting):
+    if main and isinstance(source, BranchingSource):
         with contextlib.suppress(UsageError):
             return source.main()
     *others, last = names
@@ -150,7 +131,7 @@ def _way(source: Source, older: Commit, newer: Commit) -> tuple[Commit, ...] | N
 
 
 def _parted(source: Source, cursor: Commit, tip: Commit, known: Sequence[Commit]) -> Commit | None:
-    if isinstance(source, Parting):
+    if isinstance(source, BranchingSource):
         try:
             return source.merge_base(cursor, tip)
         except UsageError:

@@ -13,32 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
-from harness.core.commit import Commit, Source
+from harness.core.commit import Source
 from harness.core.errors import UsageError
 
 KINDS = ("git", "hg", "releases")
 """What `--repo` takes."""
-
-
-@runtime_checkable
-class Branching(Source, Protocol):
-    """A source in which development branches: a default for what to compare a commit with can be found."""
-
-    def main(self) -> Commit:
-        """The newest commit of the main branch.
-
-        Raises:
-            UsageError: There is no such branch.
-        """
-
-    def merge_base(self, one: Commit, other: Commit) -> Commit:
-        """Where two lines of development parted.
-
-        Raises:
-            UsageError: They have nothing in common.
-        """
 
 
 def open_source(

@@ -12,9 +12,9 @@ from typing import Final
 from pydantic import ValidationError
 
 from harness.builders.cache import BuildCache
-from harness.builders.sources import Branching, open_source
+from harness.builders.sources import open_source
 from harness.config.settings import Settings
-from harness.core.commit import Commit, Source
+from harness.core.commit import BranchingSource, Commit, Source
 from harness.core.comparison import Interleave, Parameters
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Progress
@@ -259,7 +259,7 @@ def _commits(
         newer = source.resolve(treatment or _newest(source))
         if control is not None:
             older = source.resolve(control)
-        elif isinstance(source, Branching):
+        elif isinstance(source, BranchingSource):
             older = source.merge_base(source.main(), newer)
         else:
             raise UsageError("releases have no default to compare with", hint="name a version: --control 1.0")
@@ -272,7 +272,7 @@ def cache_of(request: CompareRequest, settings: Settings) -> BuildCache:
 
 
 def _newest(source: Source) -> str:
-    return "HEAD" if isinstance(source, Branching) else "latest"
+    return "HEAD" if isinstance(source, BranchingSource) else "latest"
 
 
 def _given(programs: Programs, cache: BuildCache) -> Given:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 
-from harness.builders.sources import Branching
 from harness.builders.sources.names import parse_name
-from harness.core.commit import Source
+from harness.core.commit import BranchingSource, Source
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Progress
 
@@ -58,7 +57,7 @@ class SourceFetcher:
 
 def _stays(source: Source, name: str | None) -> bool:
     """Whether a name is the hash of a commit that is known: whatever is fetched, it will mean the same."""
-    if name is None or not isinstance(source, Branching) or not parse_name(name).is_hash:
+    if name is None or not isinstance(source, BranchingSource) or not parse_name(name).is_hash:
         return False
     try:
         return source.resolve(name).id.startswith(name.lower())

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.builders.sources import Branching, open_source
+from harness.builders.sources import open_source
 from harness.builders.sources.git import GitSource
-from harness.core.commit import Commit, Source
+from harness.core.commit import BranchingSource, Commit, Source
 from harness.core.errors import UsageError
 from tests.builders.sources.repositories import FIRST_SECOND, GitRepository, clone_with_remote, subjects
 
@@ -100,7 +100,7 @@ def test_nothing_of_the_users_is_changed(tmp_path: Path, cache: Path) -> None:
 
 def test_the_source_keeps_its_promises_to_its_users(repository: GitRepository, cache: Path) -> None:
     opened: Source = open_source("git", str(repository.path), cache_dir=cache)
-    assert isinstance(opened, Branching)
+    assert isinstance(opened, BranchingSource)
     with pytest.raises(UsageError, match="no source of the kind"):
         open_source("svn", str(repository.path), cache_dir=cache)
     with pytest.raises(UsageError, match="has no submodules"):

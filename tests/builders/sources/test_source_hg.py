@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.builders.sources import Branching, open_source
+from harness.builders.sources import open_source
 from harness.builders.sources.hg import HgSource
-from harness.core.commit import Commit
+from harness.core.commit import BranchingSource, Commit
 from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
 from tests.builders.sources.repositories import FIRST_SECOND, HgRepository, require
 
@@ -223,7 +223,7 @@ def test_hg_that_is_not_installed_is_told(
 
 
 def test_hg_branches(user: HgRepository, cache: Path) -> None:
-    assert isinstance(open_source("hg", str(user.path), cache_dir=cache), Branching)
+    assert isinstance(open_source("hg", str(user.path), cache_dir=cache), BranchingSource)
 
 
 def test_not_even_a_cache_is_written_in_the_users_repository(user: HgRepository, hg_source: HgSource) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.builders.sources import Branching, open_source
+from harness.builders.sources import open_source
 from harness.builders.sources.releases import ReleasesSource
+from harness.core.commit import BranchingSource
 from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
 from tests.builders.sources.repositories import missing
 
@@ -176,7 +177,7 @@ def test_an_index_that_is_away_is_not_the_fault_of_the_release(
 
 
 def test_releases_do_not_branch(packages: ReleasesSource) -> None:
-    assert not isinstance(packages, Branching)
+    assert not isinstance(packages, BranchingSource)
 
 
 def test_two_releases_of_executorch_come_from_the_index(tmp_path: Path) -> None:
