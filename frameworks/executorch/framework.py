@@ -23,7 +23,7 @@ from harness.core.protocols import Finding, Progress, Task
 
 
 class ExecuTorch:
-    """The framework plug-in (`Framework`, `TurnTaking`, `Exporter` and `Diagnosable` of `harness.core.protocols`)."""
+    """Framework plug-in: `Framework`, `Interleavable`, `Exporter` and `Diagnosable` of `harness.core.protocols`."""
 
     name = "executorch"
 
@@ -51,8 +51,8 @@ class ExecuTorch:
             return executor_runner.compose(benchmark, build, files)
         return command_line.compose(benchmark, files)
 
-    def turns(self, command: Command) -> Command:
-        """The same start for taking turns."""
+    def interleaved_command(self, command: Command) -> Command:
+        """Return the command that starts the same runner interleaved."""
         return command_line.in_turns(command)
 
     def parse(

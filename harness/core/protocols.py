@@ -201,18 +201,18 @@ class Framework(Protocol):
 
 
 @runtime_checkable
-class TurnTaking(Protocol):
-    """A framework whose runners can take turns with another process: they iterate when they are told, idle between.
+class Interleavable(Protocol):
+    """A framework whose runners can be interleaved with another process: they iterate on request, idle in between.
 
     Such a runner loads, warms up, and says `ready`. For each line `run N` of its standard input it makes N timed
     iterations and says `done N`. At a line `end`, or at the end of its standard input, it prints everything that it
-    prints without turns, and ends. Until then it writes nothing else to standard output.
+    prints when it runs alone, and ends. Until then it writes nothing else to standard output.
     """
 
-    def turns(self, command: Command) -> Command:
-        """The start of the same runner for taking turns. Pure.
+    def interleaved_command(self, command: Command) -> Command:
+        """Return the command that starts the same runner interleaved. Pure.
 
-        The runner itself tells whether it can: one that cannot ends, or fails, without having said `ready`.
+        The runner itself shows whether it can: one that cannot ends, or fails, without having said `ready`.
         """
 
 

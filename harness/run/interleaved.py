@@ -1,7 +1,7 @@
 """Launches that live at the same time and take turns: a few iterations of one, then as many of the other.
 
 Both meet the same minutes of the machine, so that what disturbs one disturbs the other. The conversation with a runner
-is that of `harness.core.protocols.TurnTaking`.
+is that of `harness.core.protocols.Interleavable`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol
 from harness.core.benchmark import Benchmark
 from harness.core.comparison import Interleave
 from harness.core.note import Note
-from harness.core.protocols import Interactive, TurnTaking
+from harness.core.protocols import Interactive, Interleavable
 from harness.core.result import Outcome
 from harness.run.interleaved import Plan, TookTurns, take_turns, turns_of
 from harness.run.launcher import Arm, Seen
@@ -120,7 +120,7 @@ class _Player(NamedTuple):
 
     arm: Arm
     session: Interactive
-    framework: TurnTaking
+    framework: Interleavable
 
 
 def _player(arm: Arm) -> _Player | Note:
@@ -128,7 +128,7 @@ def _player(arm: Arm) -> _Player | Note:
     session, framework, benchmark = arm.session, arm.framework, arm.job.benchmark
     if not isinstance(session, Interactive):
         return _instead(f"{session.device.platform} devices hold one program at a time")
-    if not isinstance(framework, TurnTaking):
+    if not isinstance(framework, Interleavable):
         return _instead(f"the runners of {framework.name} cannot take turns")
     if benchmark.commands:
         return _instead("the benchmark has `commands` of its own", "leave them out: the framework knows its runner")
@@ -149,7 +149,8 @@ def _session(players: Sequence[_Player], benchmark: Benchmark) -> tuple[TookTurn
     plan = Plan(turns_of(wanted), benchmark.min_iterations, benchmark.time_limit_s)
     prepared = [player.arm.prepare(benchmark) for player in players]
     starts = [
-        (one.index, player.framework.turns(one.commands[0])) for player, one in zip(players, prepared, strict=True)
+        (one.index, player.framework.interleaved_command(one.commands[0]))
+        for player, one in zip(players, prepared, strict=True)
     ]
     took = take_turns(starts, plan, players[0].session, players[0].arm.clock)
     seen = tuple(

@@ -1,4 +1,4 @@
-"""What is expected of frameworks whose runners take turns (`harness.core.protocols.TurnTaking`)."""
+"""Expectations of frameworks whose runners can be interleaved (`harness.core.protocols.Interleavable`)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from typing import Final
 
 from harness import shell
 from harness.core.command import Command, Completed
-from harness.core.protocols import TurnTaking
+from harness.core.protocols import Interleavable
 from harness.testing.contract import expect
 
 ITERATIONS: Final = (3, 2)
-"""Of each turn."""
+"""Iterations of each batch."""
 
 
-def expect_same_start(framework: TurnTaking, other: TurnTaking, command: Command) -> Command:
-    """It depends on the command alone, and changes neither where the runner is nor how it is held. Returns it."""
-    start = framework.turns(command)
+def expect_same_start(framework: Interleavable, other: Interleavable, command: Command) -> Command:
+    """Return the interleaved command; it depends on the command alone and keeps its program and limits."""
+    start = framework.interleaved_command(command)
     expect(
-        start == framework.turns(command) == other.turns(command), "the same start for turns is composed differently"
+        start == framework.interleaved_command(command) == other.interleaved_command(command),
+        "the same interleaved command is composed differently",
     )
     expect(start.argv[0] == command.argv[0], f"it starts {start.argv[0]} instead of {command.argv[0]}")
     held = [(one.threads, one.cpus, one.timeout_s, one.cwd) for one in (start, command)]
@@ -27,12 +28,12 @@ def expect_same_start(framework: TurnTaking, other: TurnTaking, command: Command
     return start
 
 
-def take_turns(start: Command, *, told_to_end: bool) -> Completed:
-    """A conversation with its runner, as a comparison has it.
+def run_in_batches(start: Command, *, send_end: bool) -> Completed:
+    """Run the batches of a comparison with one runner.
 
     Args:
-        start: Its start for taking turns.
-        told_to_end: Whether it is told `end`, or only its input ends.
+        start: Its interleaved command.
+        send_end: Whether `end` is sent, or its input merely closed.
     """
     with shell.start(start) as running:
         expect(running.wait_for_line("ready"), f"it did not say `ready`: {start.argv}")
@@ -41,10 +42,10 @@ def take_turns(start: Command, *, told_to_end: bool) -> Completed:
             expect(
                 running.wait_for_line(f"done {iterations}"), f"it did not say `done {iterations}` to `run {iterations}`"
             )
-        if told_to_end:
+        if send_end:
             running.write_line("end")
         completed = running.finish()
-    expect(completed.ok, f"after its turns it {completed.describe()}")
+    expect(completed.ok, f"after its batches it {completed.describe()}")
     wanted = ["ready", *(f"done {iterations}" for iterations in ITERATIONS)]
     said = completed.stdout.splitlines()[: len(wanted)]
     expect(said == wanted, f"before its end it was to say {wanted} and nothing else, and said {said}")

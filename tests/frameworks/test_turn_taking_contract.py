@@ -53,7 +53,7 @@ class Turning:
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
         return Command((files["program"], files["files.text"]), env={"A": "1"}, threads=1)
 
-    def turns(self, command: Command) -> Command:
+    def interleaved_command(self, command: Command) -> Command:
         return command.replace_argv((*command.argv, "--turns"))
 
     def parse(
@@ -104,37 +104,39 @@ def test_a_framework_that_keeps_the_contract_passes(tmp_path: Path) -> None:
 )
 def test_a_runner_that_breaks_a_promise_is_caught(runner: Mapping[str, str], said: str, tmp_path: Path) -> None:
     with pytest.raises(ContractBroken, match=said):
-        contract.starting.its_runner_takes_turns(case_of(tmp_path, runner))
+        contract.starting.its_runner_can_be_interleaved(case_of(tmp_path, runner))
 
 
 def test_a_runner_that_cannot_take_turns_here_is_not_asked(tmp_path: Path) -> None:
-    contract.starting.its_runner_takes_turns(replace(case_of(tmp_path, {"ready": "exit 0"}), takes_turns=False))
+    contract.starting.its_runner_can_be_interleaved(
+        replace(case_of(tmp_path, {"ready": "exit 0"}), interleavable=False)
+    )
 
 
 class Elsewhere(Turning):
-    def turns(self, command: Command) -> Command:
+    def interleaved_command(self, command: Command) -> Command:
         return command.replace_argv(("/bin/false", *command.argv[1:]))
 
 
 class Careless(Turning):
-    def turns(self, command: Command) -> Command:
-        return replace(super().turns(command), env={})
+    def interleaved_command(self, command: Command) -> Command:
+        return replace(super().interleaved_command(command), env={})
 
 
 class Unpinned(Turning):
-    def turns(self, command: Command) -> Command:
-        return replace(super().turns(command), threads=None)
+    def interleaved_command(self, command: Command) -> Command:
+        return replace(super().interleaved_command(command), threads=None)
 
 
 class Modelless(Turning):
-    def turns(self, command: Command) -> Command:
+    def interleaved_command(self, command: Command) -> Command:
         return command.replace_argv((command.argv[0], "--turns"))
 
 
 class Counting(Turning):
     count = 0
 
-    def turns(self, command: Command) -> Command:
+    def interleaved_command(self, command: Command) -> Command:
         Counting.count += 1
         return command.replace_argv((*command.argv, str(Counting.count)))
 
@@ -142,4 +144,4 @@ class Counting(Turning):
 @pytest.mark.parametrize("broken", [Elsewhere, Careless, Unpinned, Modelless, Counting])
 def test_another_start_for_turns_is_caught(broken: type[Turning], tmp_path: Path) -> None:
     with pytest.raises(ContractBroken):
-        contract.starting.its_start_for_turns_is_the_same_start(case_of(tmp_path, create=broken))
+        contract.starting.the_interleaved_command_starts_the_same_runner(case_of(tmp_path, create=broken))

@@ -75,10 +75,10 @@ class Players:
         return parse_lines("\n".join(one.stdout for one in completed))
 
 
-class TurnTakingPlayers(Players):
+class InterleavablePlayers(Players):
     """The same, and its runners take turns."""
 
-    def turns(self, command: Command) -> Command:
+    def interleaved_command(self, command: Command) -> Command:
         return command.replace_argv((*command.argv, "--turns"))
 
 

@@ -11,7 +11,7 @@ from harness.core.protocols import Interactive
 from harness.core.result import Outcome
 from harness.run.interleaved import FEWEST, Plan, TookTurns, take_turns, turns_of
 from tests.processes import is_running
-from tests.run.players import TurnTakingPlayers, benchmark, player, told
+from tests.run.players import InterleavablePlayers, benchmark, player, told
 
 pytestmark = pytest.mark.slow  # waits for programs that do not answer
 
@@ -24,8 +24,8 @@ def journal(tmp_path: Path) -> Path:
 def took(
     session: Interactive, journal: Path, *players: str, plan: Plan | None = None, timeout_s: float = 60.0
 ) -> TookTurns:
-    framework, test = TurnTakingPlayers(journal), benchmark(timeout_s=timeout_s)
-    commands = [framework.turns(framework.command(test, player(how), {})) for how in players]
+    framework, test = InterleavablePlayers(journal), benchmark(timeout_s=timeout_s)
+    commands = [framework.interleaved_command(framework.command(test, player(how), {})) for how in players]
     starts = [
         (3 + index, type(command)(command.argv, timeout_s=timeout_s, threads=1))
         for index, command in enumerate(commands)

@@ -19,7 +19,7 @@ from harness.run.interleaving import InLaunches, InTurns, Way
 from harness.run.launcher import Arm
 from harness.run.pairs import PairedLaunches, Spoilt, control_goes_first
 from platforms.host.session import HostSession
-from tests.run.players import Players, TurnTakingPlayers, benchmark, player, told
+from tests.run.players import InterleavablePlayers, Players, benchmark, player, told
 
 pytestmark = pytest.mark.slow  # waits for programs that do not answer
 
@@ -72,7 +72,7 @@ class Arms:
 def test_the_coin_says_who_is_started_first_and_has_the_first_turn(
     session: Session, journal: Path, tmp_path: Path
 ) -> None:
-    arms = Arms(tmp_path, session, TurnTakingPlayers(journal), "good", "good ")
+    arms = Arms(tmp_path, session, InterleavablePlayers(journal), "good", "good ")
     arms.pairs.begin()
     journal.unlink()
     pairs = [arms.pairs.next_pair() for _ in range(5)]
@@ -87,7 +87,7 @@ def test_the_coin_says_who_is_started_first_and_has_the_first_turn(
 def test_the_samples_of_all_turns_give_the_statistics_of_a_pair(
     session: Session, journal: Path, tmp_path: Path
 ) -> None:
-    arms = Arms(tmp_path, session, TurnTakingPlayers(journal), "good", "good")
+    arms = Arms(tmp_path, session, InterleavablePlayers(journal), "good", "good")
     arms.pairs.begin()
     pair = arms.pairs.next_pair()
     assert pair is not None
@@ -105,7 +105,7 @@ def test_a_death_in_the_middle_voids_the_pair_and_what_the_other_said(
     session: Session, journal: Path, tmp_path: Path, sides: tuple[str, str]
 ) -> None:
     test = benchmark(iterations=10)  # two turns are survived while the sides warm up
-    arms = Arms(tmp_path, session, TurnTakingPlayers(journal), *sides, test=test)
+    arms = Arms(tmp_path, session, InterleavablePlayers(journal), *sides, test=test)
     arms.pairs.begin()
     assert arms.pairs.next_pair() is None
     assert arms.pairs.voided == 1
@@ -115,7 +115,7 @@ def test_a_death_in_the_middle_voids_the_pair_and_what_the_other_said(
 
 
 def test_a_side_that_keeps_dying_is_the_finding(session: Session, journal: Path, tmp_path: Path) -> None:
-    arms = Arms(tmp_path, session, TurnTakingPlayers(journal), "good", "dies", test=benchmark(iterations=10))
+    arms = Arms(tmp_path, session, InterleavablePlayers(journal), "good", "dies", test=benchmark(iterations=10))
     arms.pairs.begin()
     assert arms.pairs.next_pair() is arms.pairs.next_pair() is None
     with pytest.raises(Spoilt, match=r"the treatment failed in 3 of 3 launches: .*SIGKILL") as caught:
@@ -130,7 +130,7 @@ def test_a_side_that_keeps_dying_is_the_finding(session: Session, journal: Path,
 def test_a_side_that_fails_while_it_warms_up_cannot_be_measured(
     session: Session, journal: Path, *, tmp_path: Path, how: str, timeout_s: float, words: str
 ) -> None:
-    arms = Arms(tmp_path, session, TurnTakingPlayers(journal), "good", how, test=benchmark(timeout_s=timeout_s))
+    arms = Arms(tmp_path, session, InterleavablePlayers(journal), "good", how, test=benchmark(timeout_s=timeout_s))
     with pytest.raises(BenchmarkFailed, match=words):
         arms.pairs.begin()
 
@@ -140,7 +140,7 @@ def test_a_runner_that_cannot_take_turns_says_so_and_both_are_launched_instead(
     session: Session, journal: Path, *, tmp_path: Path, sides: tuple[str, str], words: str
 ) -> None:
     way = InTurns()
-    arms = Arms(tmp_path, session, TurnTakingPlayers(journal), *sides, way=way)
+    arms = Arms(tmp_path, session, InterleavablePlayers(journal), *sides, way=way)
     arms.pairs.begin()
     assert arms.pairs.next_pair() is not None
     assert way.interleave is Interleave.LAUNCH
@@ -161,7 +161,7 @@ class OneAtATime:
 
 def test_without_the_capabilities_it_is_launched_with_a_note(session: Session, journal: Path, tmp_path: Path) -> None:
     assert isinstance(session, HostSession)
-    able, unable = TurnTakingPlayers(journal), Players(journal)
+    able, unable = InterleavablePlayers(journal), Players(journal)
     outputs = (OutputFile(key="output_files.a", filename="a", location="{TGTDIR}a"),)
     cases: dict[str, tuple[Session, Framework, Benchmark]] = {
         "hold one program at a time": (OneAtATime(session), able, benchmark()),
@@ -180,7 +180,7 @@ def test_without_the_capabilities_it_is_launched_with_a_note(session: Session, j
 
 def test_turns_that_the_time_limit_ended_are_noted(session: Session, journal: Path, tmp_path: Path) -> None:
     limited = benchmark(iterations=1000, time_limit_s=0.000001)
-    arms = Arms(tmp_path, session, TurnTakingPlayers(journal), "good", "good", test=limited)
+    arms = Arms(tmp_path, session, InterleavablePlayers(journal), "good", "good", test=limited)
     arms.pairs.begin()
     notes = arms.control.measurement(Outcome.OK, None, None).notes
     assert [note.code for note in notes] == ["stopped_early"]
@@ -190,7 +190,7 @@ def test_turns_that_the_time_limit_ended_are_noted(session: Session, journal: Pa
 def test_launches_follow_each_other_and_a_failed_one_is_the_last(
     session: Session, journal: Path, tmp_path: Path
 ) -> None:
-    arms = Arms(tmp_path, session, TurnTakingPlayers(journal), "good", "good", way=InLaunches())
+    arms = Arms(tmp_path, session, InterleavablePlayers(journal), "good", "good", way=InLaunches())
     arms.pairs.begin()
     assert arms.pairs.next_pair() is not None
     words = [words for _, _, words in told(journal)]

@@ -13,11 +13,11 @@ from harness.run.launcher import Arm
 from harness.run.pairs import PairedLaunches
 from harness.testing.progress import RecordedProgress
 from platforms.host.platform import Host
-from tests.run.players import TurnTakingPlayers, benchmark, player
+from tests.run.players import InterleavablePlayers, benchmark, player
 
 
 def test_where_energy_is_wanted_pairs_are_measured_launch_by_launch(tmp_path: Path) -> None:
-    host, framework = Host(tmp_path / "work", lock_path=tmp_path / "lock"), TurnTakingPlayers(tmp_path / "journal")
+    host, framework = Host(tmp_path / "work", lock_path=tmp_path / "lock"), InterleavablePlayers(tmp_path / "journal")
     job = Job(benchmark(energy=True), player("good"))
     with host.open(host.devices()[0], RecordedProgress()) as session:
         control, treatment = (Arm(job, session, framework, tmp_path, time.time) for _ in range(2))

@@ -28,7 +28,7 @@ class FrameworkCase:
         composes: Whether it composes commands at all; if not, it must refuse `benchmark` too.
         builds: Whether a runner can be had here.
         runs: Whether that runner can be started here, with the files of `benchmark` at their locations.
-        takes_turns: Whether that runner can take turns; asked only of a framework that is `TurnTaking`.
+        interleavable: Whether that runner can be interleaved; asked only of a framework that is `Interleavable`.
         device: What runners are built for.
         export: Something that it can export; needed of a framework that is an `Exporter`. It is not exported.
     """
@@ -41,7 +41,7 @@ class FrameworkCase:
     composes: bool = True
     builds: bool = True
     runs: bool = False
-    takes_turns: bool = True
+    interleavable: bool = True
     device: Device = field(default=DEVICE)
     export: Export | None = None
 

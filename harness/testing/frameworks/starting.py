@@ -12,12 +12,12 @@ from harness.core.build import Build
 from harness.core.command import Command
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BuildFailed
-from harness.core.protocols import TurnTaking
+from harness.core.protocols import Interleavable
 from harness.testing.contract import ContractBroken, expect, process_unchanged
 from harness.testing.frameworks.case import Check, FrameworkCase
 from harness.testing.frameworks.reading import counts
 from harness.testing.progress import RecordedProgress
-from harness.testing.turns import ITERATIONS, expect_same_start, take_turns
+from harness.testing.turns import ITERATIONS, expect_same_start, run_in_batches
 
 
 def it_has_a_name(case: FrameworkCase) -> None:
@@ -95,28 +95,28 @@ def its_runner_can_be_started(case: FrameworkCase) -> None:
     expect(set(case.observed) <= seen, f"a launch was to tell {sorted(case.observed)}, and told {sorted(seen)}")
 
 
-def its_start_for_turns_is_the_same_start(case: FrameworkCase) -> None:
+def the_interleaved_command_starts_the_same_runner(case: FrameworkCase) -> None:
     """The same runner with the same files: only that it waits to be told when to iterate."""
     framework, other = case.create(), case.create()
-    if not isinstance(framework, TurnTaking) or not isinstance(other, TurnTaking) or not case.composes:
+    if not isinstance(framework, Interleavable) or not isinstance(other, Interleavable) or not case.composes:
         return
     for folder in ("/one", "/a folder; with $letters"):
         command = _command(case, case.benchmark, _placed(case.benchmark, folder))
         start = expect_same_start(framework, other, command)
         lost = {word for word in command.argv if folder in word} - set(start.argv)
-        expect(not lost, f"its start for turns lacks {sorted(lost)}")
+        expect(not lost, f"its interleaved command lacks {sorted(lost)}")
 
 
-def its_runner_takes_turns(case: FrameworkCase) -> None:
-    """It iterates as often as it is told, idles between, and tells everything at the end."""
+def its_runner_can_be_interleaved(case: FrameworkCase) -> None:
+    """It iterates on request, idles in between, and reports everything at the end."""
     framework = case.create()
-    if not isinstance(framework, TurnTaking) or not (case.runs and case.composes and case.takes_turns):
+    if not isinstance(framework, Interleavable) or not (case.runs and case.composes and case.interleavable):
         return
-    for told_to_end in (True, False):
-        completed = take_turns(framework.turns(_start(case)), told_to_end=told_to_end)
+    for send_end in (True, False):
+        completed = run_in_batches(framework.interleaved_command(_start(case)), send_end=send_end)
         told = counts(case.create().parse((completed,), case.benchmark)[0])
         for name, wanted in case.observed.items():
-            expect(name in told, f"after its turns it told {sorted(told)}, and not {name}")
+            expect(name in told, f"after its batches it reported {sorted(told)}, and not {name}")
             if wanted == case.benchmark.iterations:
                 made = sum(ITERATIONS)
                 expect(told[name] == made, f"it made {made} iterations, and told {told[name]} of {name}")
@@ -130,8 +130,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     its_command_uses_the_paths_it_is_given,
     it_refuses_what_it_cannot_run,
     its_runner_can_be_started,
-    its_start_for_turns_is_the_same_start,
-    its_runner_takes_turns,
+    the_interleaved_command_starts_the_same_runner,
+    its_runner_can_be_interleaved,
 )
 
 

@@ -23,5 +23,5 @@ def test_the_runners_take_turns_as_comparisons_expect(runner: Path, programs: Pa
         observed={"NET latency": 4, "RUN load_time": 1},
         runs=True,
     )
-    contract.starting.its_start_for_turns_is_the_same_start(case)
-    contract.starting.its_runner_takes_turns(case)
+    contract.starting.the_interleaved_command_starts_the_same_runner(case)
+    contract.starting.its_runner_can_be_interleaved(case)
