@@ -85,7 +85,7 @@ def compare(
     from harness.flows.compare import each, reevaluate, requests
 
     if from_ is not None:
-        return reevaluate.show(from_, request.decide, _console())
+        return reevaluate.reevaluate(from_, request.decide, _console())
     arguments.specified(settings)
     if settings.dry_run:
         return _plan(settings, requests.described(request))

@@ -29,7 +29,7 @@ def cause_of(launch: Launch) -> str:
     return _FATES.get(launch.outcome, "failed")
 
 
-class Voids:
+class DiscardedPairs:
     """What became of the launches that voided a pair. Each pair is voided by one side."""
 
     def __init__(self) -> None:

@@ -15,15 +15,15 @@ from harness.core.command import Command, Completed
 from harness.core.device import DeviceState
 from harness.core.protocols import Clock, Interactive, InteractiveProcess
 from harness.core.result import Outcome
-from harness.run.launch import Launched, launched, wait_until_ready
+from harness.run.launch import LaunchRecord, record_launch, wait_until_ready
 
-FEWEST = 5
+SMALLEST_BATCH = 5
 """Iterations of a turn. After each change the caches hold the other program: with one iteration a turn a MobileNetV2
 was 20 % slower and differences shrank by a fifth, with five they did not."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BatchPlan:
     """How often which turn comes.
 
     Attributes:
@@ -38,7 +38,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class TookTurns:
+class InterleavedRun:
     """What became of programs that took turns.
 
     Attributes:
@@ -48,19 +48,21 @@ class TookTurns:
         seconds: From the start of the first to the end of the last.
     """
 
-    launched: tuple[Launched, ...]
+    launched: tuple[LaunchRecord, ...]
     ready: bool
     iterations: int
     seconds: float
 
 
-def turns_of(iterations: int) -> tuple[int, ...]:
-    """So many iterations in turns of `FEWEST`; the last one takes the rest."""
-    count = max(1, iterations // FEWEST)
-    return (*[FEWEST] * (count - 1), iterations - FEWEST * (count - 1))
+def split_into_batches(iterations: int) -> tuple[int, ...]:
+    """So many iterations in turns of `SMALLEST_BATCH`; the last one takes the rest."""
+    count = max(1, iterations // SMALLEST_BATCH)
+    return (*[SMALLEST_BATCH] * (count - 1), iterations - SMALLEST_BATCH * (count - 1))
 
 
-def take_turns(starts: Sequence[tuple[int, Command]], plan: Plan, session: Interactive, clock: Clock) -> TookTurns:
+def run_interleaved(
+    starts: Sequence[tuple[int, Command]], plan: BatchPlan, session: Interactive, clock: Clock
+) -> InterleavedRun:
     """Start the programs one after the other, let them take turns in the same order, and end them.
 
     When one dies, fails or is not heard in time, the turns are over: its launch failed, the others are ended in order.
@@ -88,7 +90,7 @@ def take_turns(starts: Sequence[tuple[int, Command]], plan: Plan, session: Inter
         iterations = _play(players, plan) if ready else 0
         completed = [player.process.finish() for player in players]
     seconds, after = time.monotonic() - began, session.state()
-    return TookTurns(
+    return InterleavedRun(
         tuple(
             _recorded(player, own, [one for one in completed if one is not own], before, after)
             for player, own in zip(players, completed, strict=True)
@@ -118,7 +120,7 @@ class _Player:
         return self.answered
 
 
-def _play(players: Sequence[_Player], plan: Plan) -> int:
+def _play(players: Sequence[_Player], plan: BatchPlan) -> int:
     """Turn after turn, until all are made, somebody does not answer, or the time is over. Returns the iterations."""
     made, began = 0, time.monotonic()
     for iterations in plan.turns:
@@ -133,9 +135,9 @@ def _play(players: Sequence[_Player], plan: Plan) -> int:
 
 def _recorded(
     player: _Player, own: Completed, others: Sequence[Completed], before: DeviceState, after: DeviceState
-) -> Launched:
+) -> LaunchRecord:
     """The launch of one program; one that ended before its turns were over failed, whatever its exit status."""
-    made = launched(player.index, [own], started=player.started, before=before, after=after)
+    made = record_launch(player.index, [own], started=player.started, before=before, after=after)
     update: dict[str, object] = {"beside_cpu_s": sum(one.cpu_s or 0.0 for one in others)} if others else {}
     if made.launch.outcome is Outcome.OK and not player.answered:
         update |= {"outcome": Outcome.FAILED, "reason": "the program ended well, but before its turns were over"}

@@ -10,14 +10,14 @@ from harness.core.comparison import Interleave
 from harness.core.note import Note
 from harness.core.protocols import Interactive, Interleavable
 from harness.core.result import Outcome
-from harness.run.interleaved import Plan, TookTurns, take_turns, turns_of
-from harness.run.launcher import Arm, Seen
+from harness.run.interleaved import BatchPlan, InterleavedRun, run_interleaved, split_into_batches
+from harness.run.launcher import Launcher, ObservedLaunch
 
 _UNSAID = 50
 """Iterations of a first launch whose benchmark leaves them to the framework."""
 
 
-class Measured(NamedTuple):
+class LaunchPair(NamedTuple):
     """One pair.
 
     Attributes:
@@ -25,12 +25,12 @@ class Measured(NamedTuple):
         seconds: Device time of both together.
     """
 
-    seen: tuple[Seen, ...]
+    seen: tuple[ObservedLaunch, ...]
     seconds: float
 
 
-class Way(Protocol):
-    """How the launches of a pair are made. Failed launches are values; errors are those of `Arm.launch`."""
+class Interleaving(Protocol):
+    """How the launches of a pair are made. Failed launches are values; errors are those of `Launcher.launch`."""
 
     @property
     def interleave(self) -> Interleave:
@@ -40,36 +40,36 @@ class Way(Protocol):
     def notes(self) -> Sequence[Note]:
         """What a reader of the comparison must know about it."""
 
-    def alone(self, arm: Arm, benchmark: Benchmark) -> Seen:
+    def alone(self, launcher: Launcher, benchmark: Benchmark) -> ObservedLaunch:
         """One launch of one side, before all pairs."""
 
-    def pair(self, first: Arm, second: Arm, benchmark: Benchmark) -> Measured:
+    def pair(self, first: Launcher, second: Launcher, benchmark: Benchmark) -> LaunchPair:
         """A launch of each side; `first` has the first start, and the first of each two turns."""
 
 
-class InLaunches:
+class SequentialLaunches:
     """One launch after the other."""
 
     interleave: Final = Interleave.LAUNCH
     notes: Final = ()
 
-    def alone(self, arm: Arm, benchmark: Benchmark) -> Seen:
+    def alone(self, launcher: Launcher, benchmark: Benchmark) -> ObservedLaunch:
         """A launch."""
-        return arm.launch(benchmark)
+        return launcher.launch(benchmark)
 
-    def pair(self, first: Arm, second: Arm, benchmark: Benchmark) -> Measured:
+    def pair(self, first: Launcher, second: Launcher, benchmark: Benchmark) -> LaunchPair:
         """Two launches; the second only after one that went well."""
         seen = [first.launch(benchmark)]
         if seen[0].counts:
             seen.append(second.launch(benchmark))
-        return Measured(tuple(seen), sum(one.launch.wall_s for one in seen))
+        return LaunchPair(tuple(seen), sum(one.launch.wall_s for one in seen))
 
 
-class InTurns:
+class InterleavedProcesses:
     """Both alive at once, a few iterations of each in turn; one launch after the other where that is not possible."""
 
     def __init__(self) -> None:
-        self._players: dict[Arm, _Player] = {}
+        self._players: dict[Launcher, _Player] = {}
         self._obstacle: Note | None = None
 
     @property
@@ -82,50 +82,53 @@ class InTurns:
         """Why there are no turns."""
         return (self._obstacle,) if self._obstacle else ()
 
-    def alone(self, arm: Arm, benchmark: Benchmark) -> Seen:
+    def alone(self, launcher: Launcher, benchmark: Benchmark) -> ObservedLaunch:
         """A launch that takes every turn, or, when it turns out that its runner cannot, a plain one.
 
         Only a runner that ends by itself says that it cannot. One that crashes or hangs has failed.
         """
-        player = _player(arm)
+        player = _player(launcher)
         if self._obstacle or isinstance(player, Note):
             self._obstacle = self._obstacle or (player if isinstance(player, Note) else None)
-            return arm.launch(benchmark)
-        self._players[arm] = player
+            return launcher.launch(benchmark)
+        self._players[launcher] = player
         took, (seen,) = _session([player], benchmark)
         if took.ready or seen.launch.outcome not in (Outcome.OK, Outcome.FAILED):
             return seen
-        arm.discard("it showed that its runner cannot take turns")
-        reason = f"the runner of {arm.job.build.commit} cannot take turns: {seen.launch.reason}"
+        launcher.discard("it showed that its runner cannot take turns")
+        reason = f"the runner of {launcher.job.build.commit} cannot take turns: {seen.launch.reason}"
         self._obstacle = _instead(reason, "build it again: its sources are older than turns")
-        return arm.launch(benchmark)
+        return launcher.launch(benchmark)
 
-    def pair(self, first: Arm, second: Arm, benchmark: Benchmark) -> Measured:
+    def pair(self, first: Launcher, second: Launcher, benchmark: Benchmark) -> LaunchPair:
         """Two launches that live at the same time. When one of them fails, nothing that the other said counts."""
         if self._obstacle:
-            return InLaunches().pair(first, second, benchmark)
-        arms = (first, second)
-        took, seen = _session([self._players[arm] for arm in arms], benchmark)
+            return SequentialLaunches().pair(first, second, benchmark)
+        launchers = (first, second)
+        took, seen = _session([self._players[launcher] for launcher in launchers], benchmark)
         if any(one.launch.outcome is not Outcome.OK for one in seen):
-            for arm in arms[: len(seen)]:
-                arm.discard("the other launch of its pair failed")
-        return Measured(seen, took.seconds)
+            for launcher in launchers[: len(seen)]:
+                launcher.discard("the other launch of its pair failed")
+        return LaunchPair(seen, took.seconds)
 
 
-WAYS: Final[Mapping[Interleave, Callable[[], Way]]] = {Interleave.LAUNCH: InLaunches, Interleave.PROCESS: InTurns}
+INTERLEAVINGS: Final[Mapping[Interleave, Callable[[], Interleaving]]] = {
+    Interleave.LAUNCH: SequentialLaunches,
+    Interleave.PROCESS: InterleavedProcesses,
+}
 
 
 class _Player(NamedTuple):
     """One side, with what taking turns needs of its session and its framework."""
 
-    arm: Arm
+    launcher: Launcher
     session: Interactive
     framework: Interleavable
 
 
-def _player(arm: Arm) -> _Player | Note:
+def _player(launcher: Launcher) -> _Player | Note:
     """The side as one that takes turns; or why there can be none, as far as is known without a start."""
-    session, framework, benchmark = arm.session, arm.framework, arm.job.benchmark
+    session, framework, benchmark = launcher.session, launcher.framework, launcher.job.benchmark
     if not isinstance(session, Interactive):
         return _instead(f"{session.device.platform} devices hold one program at a time")
     if not isinstance(framework, Interleavable):
@@ -136,29 +139,30 @@ def _player(arm: Arm) -> _Player | Note:
         return _instead("the energy of programs that live at the same time cannot be told apart")
     if benchmark.output_files:
         return _instead("the outputs are fetched after each launch", "compare without `output_files`")
-    return _Player(arm, session, framework)
+    return _Player(launcher, session, framework)
 
 
 def _instead(reason: str, hint: str | None = None) -> Note:
     return Note(code="launches", message=f"measured launch by launch: {reason}", hint=hint)
 
 
-def _session(players: Sequence[_Player], benchmark: Benchmark) -> tuple[TookTurns, tuple[Seen, ...]]:
+def _session(players: Sequence[_Player], benchmark: Benchmark) -> tuple[InterleavedRun, tuple[ObservedLaunch, ...]]:
     """One launch of each, taking turns."""
     wanted = benchmark.iterations if benchmark.iterations > 0 else _UNSAID
-    plan = Plan(turns_of(wanted), benchmark.min_iterations, benchmark.time_limit_s)
-    prepared = [player.arm.prepare(benchmark) for player in players]
+    plan = BatchPlan(split_into_batches(wanted), benchmark.min_iterations, benchmark.time_limit_s)
+    prepared = [player.launcher.prepare(benchmark) for player in players]
     starts = [
         (one.index, player.framework.interleaved_command(one.commands[0]))
         for player, one in zip(players, prepared, strict=True)
     ]
-    took = take_turns(starts, plan, players[0].session, players[0].arm.clock)
+    took = run_interleaved(starts, plan, players[0].session, players[0].launcher.clock)
     seen = tuple(
-        player.arm.keep(one, launched) for player, one, launched in zip(players, prepared, took.launched, strict=False)
+        player.launcher.keep(one, launched)
+        for player, one, launched in zip(players, prepared, took.launched, strict=False)
     )
     if took.iterations < wanted and all(one.launch.outcome is Outcome.OK for one in seen):
         for player in players:
-            player.arm.note(_out_of_time(took.iterations, wanted))
+            player.launcher.note(_out_of_time(took.iterations, wanted))
     return took, seen
 
 

@@ -18,7 +18,7 @@ from harness.run.placeholder_values import Names, fetched
 
 
 @dataclass(frozen=True, slots=True)
-class Launched:
+class LaunchRecord:
     """A launch and what it left behind."""
 
     launch: Launch
@@ -59,7 +59,7 @@ def commands_of(
     )
 
 
-def launch(index: int, commands: Sequence[Command], session: Session, clock: Clock) -> Launched:
+def launch(index: int, commands: Sequence[Command], session: Session, clock: Clock) -> LaunchRecord:
     """Run the commands in order until one fails, with the device's state before and after.
 
     Raises:
@@ -74,7 +74,7 @@ def launch(index: int, commands: Sequence[Command], session: Session, clock: Clo
         completed.append(session.run(command))
         if not completed[-1].ok:
             break
-    return launched(index, completed, started=started, before=before, after=session.state())
+    return record_launch(index, completed, started=started, before=before, after=session.state())
 
 
 def wait_until_ready(session: Session) -> None:
@@ -88,9 +88,9 @@ def wait_until_ready(session: Session) -> None:
         session.wait_until_ready()
 
 
-def launched(
+def record_launch(
     index: int, completed: Sequence[Completed], *, started: float, before: DeviceState, after: DeviceState
-) -> Launched:
+) -> LaunchRecord:
     """The record of a launch from what became of its commands.
 
     Args:
@@ -116,10 +116,12 @@ def launched(
         before=before,
         after=after,
     )
-    return Launched(record, tuple(completed), tuple(_logs(index, completed)))
+    return LaunchRecord(record, tuple(completed), tuple(_logs(index, completed)))
 
 
-def fetch_outputs(made: Launched, benchmark: Benchmark, session: Session, names: Names, scratch: Path) -> Launched:
+def fetch_outputs(
+    made: LaunchRecord, benchmark: Benchmark, session: Session, names: Names, scratch: Path
+) -> LaunchRecord:
     """Bring the output files of a launch that went well to the host; a missing one makes it fail."""
     if made.launch.outcome is not Outcome.OK or not benchmark.output_files:
         return made

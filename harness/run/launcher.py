@@ -17,14 +17,14 @@ from harness.core.protocols import Clock, Framework, Session, Staged
 from harness.core.result import Launch, Outcome, RawLog
 from harness.run.energy import energy_told
 from harness.run.host_steps import run_step
-from harness.run.launch import Launched, commands_of, fetch_outputs, launch
+from harness.run.launch import LaunchRecord, commands_of, fetch_outputs, launch
 from harness.run.operators import per_iteration
 from harness.run.placeholder_values import Names, on_device, on_host
 from harness.run.staging import made_files, stage
 from harness.shell import pause
 
 
-class Seen(NamedTuple):
+class ObservedLaunch(NamedTuple):
     """What became of a launch, and what it said, also when it failed."""
 
     launch: Launch
@@ -37,11 +37,11 @@ class Seen(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedLaunch:
     """A launch before its start.
 
     Attributes:
-        index: Its number among the launches of its arm.
+        index: Its number among the launches of its launcher.
         benchmark: What it measures.
         commands: What to start, in order.
         names: Values of the placeholders on the device.
@@ -53,7 +53,7 @@ class Prepared:
     names: Names
 
 
-class Arm:
+class Launcher:
     """What runs, and what has been seen of it so far.
 
     Args:
@@ -94,7 +94,7 @@ class Arm:
         """
         self._step("postprocess-model", self.job.benchmark.model_after, 0)
 
-    def launch(self, benchmark: Benchmark) -> Seen:
+    def launch(self, benchmark: Benchmark) -> ObservedLaunch:
         """Start the runner once, with the steps around it.
 
         Args:
@@ -110,7 +110,7 @@ class Arm:
         prepared = self.prepare(benchmark)
         return self.keep(prepared, launch(prepared.index, prepared.commands, self.session, self.clock))
 
-    def prepare(self, benchmark: Benchmark) -> Prepared:
+    def prepare(self, benchmark: Benchmark) -> PreparedLaunch:
         """Everything of a launch that comes before its start. It is started, and kept, before another is prepared.
 
         Arguments and errors as for `launch`.
@@ -121,9 +121,9 @@ class Arm:
         names = on_device(self.job, self.session.device, staged, self._scratch, index)
         commands = commands_of(benchmark, self.job.build, self.framework, staged, names)
         pause(benchmark.sleep_before_run_s)
-        return Prepared(index, benchmark, commands, names)
+        return PreparedLaunch(index, benchmark, commands, names)
 
-    def keep(self, prepared: Prepared, launched: Launched) -> Seen:
+    def keep(self, prepared: PreparedLaunch, launched: LaunchRecord) -> ObservedLaunch:
         """Everything of a launch that comes after its end. Returns and errors as for `launch`."""
         benchmark = prepared.benchmark
         fetched = fetch_outputs(launched, benchmark, self.session, prepared.names, self._scratch)
@@ -135,7 +135,7 @@ class Arm:
             self._observations[-1] += self._parsed(after) if after else ()
             self._sum_operators(benchmark)
             self._tell_energy(benchmark, fetched.completed)
-        return Seen(fetched.launch, self._observations[-1])
+        return ObservedLaunch(fetched.launch, self._observations[-1])
 
     @property
     def launches(self) -> int:

@@ -11,8 +11,8 @@ from harness.core.note import Note
 from harness.core.protocols import Clock, Framework, Progress, Session, Task
 from harness.core.result import Outcome
 from harness.run.launch import left_for
-from harness.run.launcher import Arm
-from harness.run.retry import Returns, steady_launch
+from harness.run.launcher import Launcher
+from harness.run.retry import RetryPolicy, launch_with_retry
 
 
 def measure(
@@ -31,11 +31,11 @@ def measure(
         clock: Unix seconds.
         progress: Told about launches.
     """
-    arm = Arm(job, session, framework, scratch, clock)
+    launcher = Launcher(job, session, framework, scratch, clock)
     outcome, reason, hint = Outcome.OK, None, None
     try:
         with progress.task(f"measuring {job.benchmark.title} on {session.device.name}", job.benchmark.launches) as task:
-            outcome, reason = _launch_all(arm, task)
+            outcome, reason = _launch_all(launcher, task)
     except BenchmarkUnsupported as error:
         outcome, reason, hint = Outcome.UNSUPPORTED, error.message, error.hint
     except BenchmarkFailed as error:
@@ -44,25 +44,25 @@ def measure(
         outcome, reason, hint = Outcome.DEVICE_LOST, error.message, error.hint
     except EnvironmentProblem as error:
         outcome, reason, hint = Outcome.FAILED, error.message, error.hint
-    return arm.measurement(outcome, reason, hint)
+    return launcher.measurement(outcome, reason, hint)
 
 
-def _launch_all(arm: Arm, task: Task) -> tuple[Outcome, str | None]:
+def _launch_all(launcher: Launcher, task: Task) -> tuple[Outcome, str | None]:
     """Launch until all launches are done, one fails, or the time is over."""
-    benchmark = arm.job.benchmark
-    returns = Returns([arm])
-    arm.begin()
+    benchmark = launcher.job.benchmark
+    policy = RetryPolicy([launcher])
+    launcher.begin()
     began = time.monotonic()
     for index in range(benchmark.launches):
         spent = time.monotonic() - began
         if index and benchmark.time_limit_s is not None and spent >= benchmark.time_limit_s:
-            arm.note(_out_of_time(index, benchmark.launches, benchmark.time_limit_s))
+            launcher.note(_out_of_time(index, benchmark.launches, benchmark.time_limit_s))
             break
-        launched, _ = steady_launch(arm, left_for(benchmark, spent, index), returns)
+        launched, _ = launch_with_retry(launcher, left_for(benchmark, spent, index), policy)
         if launched.outcome is not Outcome.OK:
             return launched.outcome, launched.reason
         task.update(completed=index + 1)
-    arm.end()
+    launcher.end()
     return Outcome.OK, None
 
 

@@ -16,12 +16,12 @@ from harness.core.errors import BenchmarkFailed, DeviceLost
 from harness.core.metric import LATENCY, Observation, convert
 from harness.core.note import Note
 from harness.core.result import Launch, Outcome
-from harness.run.attrition import Voids
+from harness.run.attrition import DiscardedPairs
 from harness.run.comparability import unequal_paths, uneven
-from harness.run.interleaving import Way
-from harness.run.launcher import Arm, Seen
+from harness.run.interleaving import Interleaving
+from harness.run.launcher import Launcher, ObservedLaunch
 from harness.run.operators import operator_medians
-from harness.run.retry import SPOILT, Returns
+from harness.run.retry import THROTTLED, RetryPolicy
 from harness.run.tuning import tuned_to
 
 _FEWEST_FAILURES = 3
@@ -33,7 +33,7 @@ _HOT_IN_A_ROW = 20
 Statistics = Callable[[Sequence[float]], tuple[float, ...]]
 
 
-class Spoilt(BenchmarkFailed):
+class TooManyFailures(BenchmarkFailed):
     """Launches of one side fail too often: there is nothing to compare."""
 
     def __init__(self, side: str, launch: Launch, unusable: str, *, failed: int, of: int) -> None:
@@ -54,34 +54,34 @@ class PairedLaunches:
     """Control and treatment of one benchmark on one device, pair by pair.
 
     Args:
-        control: The arm of the control.
-        treatment: The arm of the treatment; it differs in its build alone.
+        control: The launcher of the control.
+        treatment: The launcher of the treatment; it differs in its build alone.
         seed: Of the coin.
         key: Benchmark and device, so that each comparison has a coin of its own.
         statistics: The figures of a launch (`harness.core.comparison.STATISTICS`) from its samples.
-        way: How a pair is measured.
+        interleaving: How a pair is measured.
         metric: Name of the metric to compare; None takes the latency, else the first that has samples.
         first: Index of the first pair, when earlier ones are known.
     """
 
     def __init__(
         self,
-        control: Arm,
-        treatment: Arm,
+        control: Launcher,
+        treatment: Launcher,
         *,
         seed: int,
         key: str,
         statistics: Statistics,
-        way: Way,
+        interleaving: Interleaving,
         metric: str | None = None,
         first: int = 0,
     ) -> None:
-        self._arms = {"control": control, "treatment": treatment}
-        self._returns = Returns([control, treatment])
+        self._launchers = {"control": control, "treatment": treatment}
+        self._retry = RetryPolicy([control, treatment])
         self._seed = seed
         self._key = key
         self._statistics = statistics
-        self.way = way
+        self.interleaving = interleaving
         self.next_index = first
         self._first = first
         self._failed: Counter[str] = Counter()
@@ -90,7 +90,7 @@ class PairedLaunches:
         self.metric = metric
         self.unit = ""
         self.voided = 0
-        self._voids = Voids()
+        self._voids = DiscardedPairs()
         self.lost_s = 0.0
         """Device time of launches that are part of no pair: of warming up, and of voided pairs."""
         self._unequal: tuple[Note, ...] = ()
@@ -104,9 +104,9 @@ class PairedLaunches:
         Raises:
             BenchmarkFailed: A side cannot be launched, or reports nothing to compare.
         """
-        for side, arm in self._arms.items():
-            arm.begin()
-            launch, observations = self._alone(arm)
+        for side, launcher in self._launchers.items():
+            launcher.begin()
+            launch, observations = self._alone(launcher)
             self.lost_s += launch.wall_s
             if launch.outcome is not Outcome.OK:
                 raise BenchmarkFailed(f"the {side} cannot be measured: {launch.reason}")
@@ -114,13 +114,13 @@ class PairedLaunches:
             if chosen is None:
                 wanted = f"no samples of {self.metric}" if self.metric else "no samples of any metric"
                 raise BenchmarkFailed(f"the {side} reports {wanted}", hint="--metric names what to compare")
-            arm.discard("it warmed up")
+            launcher.discard("it warmed up")
             self.metric = chosen.name
-            if arm is self._arms["control"]:
+            if launcher is self._launchers["control"]:
                 self.unit = self.unit or chosen.unit
             if (other := self._other_unit(chosen)) is not None:
                 raise BenchmarkFailed(f"the {side} cannot be compared: {other}", hint="let both sides tell one unit")
-            tuned = tuned_to(launch, observations, chosen, arm.job.benchmark)
+            tuned = tuned_to(launch, observations, chosen, launcher.job.benchmark)
         self._launch_as = tuned
 
     @property
@@ -128,28 +128,28 @@ class PairedLaunches:
         """Why the pairs may not speak for all that a side did; None where they do."""
         return self._voids.doubt(self.next_index - self._first) or self._uneven
 
-    def _alone(self, arm: Arm) -> Seen:
+    def _alone(self, launcher: Launcher) -> ObservedLaunch:
         while True:
             try:
-                return self.way.alone(arm, self._launch_as)
+                return self.interleaving.alone(launcher, self._launch_as)
             except DeviceLost as loss:
-                self._returns.after(loss)
+                self._retry.after(loss)
 
     def next_pair(self) -> Pair | None:
         """The next pair, or None when one of its launches failed; the coin is tossed anew for the one after it.
 
         Raises:
-            Spoilt: One side keeps failing.
+            TooManyFailures: One side keeps failing.
             DeviceLost: The device went away for good.
         """
         index, self.next_index = self.next_index, self.next_index + 1
         control_first = control_goes_first(self._seed, self._key, index)
         first, second = ("control", "treatment") if control_first else ("treatment", "control")
-        made = {side: arm.launches for side, arm in self._arms.items()}
+        made = {side: launcher.launches for side, launcher in self._launchers.items()}
         try:
-            measured = self.way.pair(self._arms[first], self._arms[second], self._launch_as)
+            measured = self.interleaving.pair(self._launchers[first], self._launchers[second], self._launch_as)
         except DeviceLost as loss:
-            self._returns.after(loss)
+            self._retry.after(loss)
             self._forget_since(made)
             return None
         seen = dict(zip((first, second), measured.seen, strict=False))
@@ -158,7 +158,7 @@ class PairedLaunches:
             found = self._figures(one.observations) if one.counts else None
             if found is None:
                 for started in seen:
-                    self._arms[started].discard(_why(one.launch, side))
+                    self._launchers[started].discard(_why(one.launch, side))
                 self.lost_s += measured.seconds
                 self._void(side, one)
                 return None
@@ -188,18 +188,18 @@ class PairedLaunches:
         """
         uneven = (self._uneven,) if self._uneven else ()
         for note in (*self._voids.notes(self.next_index - self._first), *self._unequal, *uneven):
-            self._arms["treatment"].note(note)
-        for arm in self._arms.values():
-            arm.end()
+            self._launchers["treatment"].note(note)
+        for launcher in self._launchers.values():
+            launcher.end()
 
     def _forget_since(self, made: Mapping[str, int]) -> None:
         """Void a pair that a lost device cut short."""
         self.voided += 1
-        for side, arm in self._arms.items():
-            if arm.launches > made[side]:
-                arm.discard("the device went away during its pair")
+        for side, launcher in self._launchers.items():
+            if launcher.launches > made[side]:
+                launcher.discard("the device went away during its pair")
 
-    def _void(self, side: str, seen: Seen) -> None:
+    def _void(self, side: str, seen: ObservedLaunch) -> None:
         launch = seen.launch
         self.voided += 1
         self._voids.add(side, launch)
@@ -214,7 +214,7 @@ class PairedLaunches:
         self._failed[side] += 1
         failed, launches = self._failed[side], self.next_index - self._first
         if failed >= _FEWEST_FAILURES and failed > _FAILING_SHARE * launches:
-            raise Spoilt(side, launch, self._unusable(seen.observations), failed=failed, of=launches)
+            raise TooManyFailures(side, launch, self._unusable(seen.observations), failed=failed, of=launches)
 
     def _chosen(self, observations: Sequence[Observation]) -> Observation | None:
         """The metric to compare, in what one launch said."""
@@ -260,4 +260,4 @@ def values(observation: Observation) -> tuple[float, ...]:
 
 
 def _why(launch: Launch, side: str) -> str:
-    return SPOILT if launch.outcome is Outcome.OK and launch.throttled else f"the {side} of its pair has no numbers"
+    return THROTTLED if launch.outcome is Outcome.OK and launch.throttled else f"the {side} of its pair has no numbers"

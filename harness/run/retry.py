@@ -14,9 +14,9 @@ from harness.core.errors import DeviceLost
 from harness.core.note import Note
 from harness.core.protocols import Reconnectable
 from harness.core.result import Outcome
-from harness.run.launcher import Arm, Seen
+from harness.run.launcher import Launcher, ObservedLaunch
 
-SPOILT: Final = "heat held the device back"
+THROTTLED: Final = "heat held the device back"
 """Why a launch was discarded."""
 
 _MOST_RETURNS: Final = 5
@@ -25,15 +25,15 @@ _MOST_HOT: Final = 3
 """A launch that is hot by itself stays so; then its numbers are kept, and told with a doubt."""
 
 
-class Returns:
+class RetryPolicy:
     """Goes on after a device was lost, when it comes back.
 
     Args:
-        arms: All that have files on it.
+        launchers: All that have files on it.
     """
 
-    def __init__(self, arms: Sequence[Arm]) -> None:
-        self._arms = arms
+    def __init__(self, launchers: Sequence[Launcher]) -> None:
+        self._launchers = launchers
         self._left = _MOST_RETURNS
 
     def after(self, loss: DeviceLost) -> None:
@@ -42,16 +42,16 @@ class Returns:
         Raises:
             DeviceLost: It does not come back, or went away too often.
         """
-        session = self._arms[0].session
+        session = self._launchers[0].session
         if not isinstance(session, Reconnectable) or not self._left:
             raise loss
         self._left -= 1
         began = time.monotonic()
         session.reconnect()
         away_s = time.monotonic() - began
-        for arm in self._arms:
-            arm.stage_again()
-        self._arms[-1].note(
+        for launcher in self._launchers:
+            launcher.stage_again()
+        self._launchers[-1].note(
             Note(
                 code="returned",
                 message=f"{loss.message}; it came back after {away_s:.0f} s, and the launch was made again",
@@ -59,13 +59,13 @@ class Returns:
         )
 
 
-def steady_launch(arm: Arm, benchmark: Benchmark, returns: Returns) -> Seen:
+def launch_with_retry(launcher: Launcher, benchmark: Benchmark, policy: RetryPolicy) -> ObservedLaunch:
     """One launch that counts, or fails by itself.
 
     Args:
-        arm: What runs.
+        launcher: What runs.
         benchmark: The job's benchmark, perhaps with a shorter time limit.
-        returns: Waits for a device that went away.
+        policy: Waits for a device that went away.
 
     Raises:
         DeviceLost: The device went away for good.
@@ -73,11 +73,11 @@ def steady_launch(arm: Arm, benchmark: Benchmark, returns: Returns) -> Seen:
     hot = 0
     while True:
         try:
-            seen = arm.launch(benchmark)
+            seen = launcher.launch(benchmark)
         except DeviceLost as loss:
-            returns.after(loss)
+            policy.after(loss)
             continue
         if seen.launch.outcome is not Outcome.OK or not seen.launch.throttled or hot == _MOST_HOT:
             return seen
-        arm.discard(SPOILT)
+        launcher.discard(THROTTLED)
         hot += 1

@@ -90,6 +90,6 @@ def test_the_command_that_pages_name_finds_the_result_and_its_verdict(tmp_path: 
     result = compared("slower", made_pairs(0.02, 20))
     LocalReporter(tmp_path).report(Report(result=result))
     stream = io.StringIO()
-    code = reevaluate.show(tmp_path / branch(result), {}, Console(file=stream))
+    code = reevaluate.reevaluate(tmp_path / branch(result), {}, Console(file=stream))
     assert code is ExitCode.REGRESSION
     assert "+2.00 %" in stream.getvalue()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.core.device import DeviceState
 from harness.core.result import Launch, Outcome
-from harness.run.attrition import Voids, sign_test
+from harness.run.attrition import DiscardedPairs, sign_test
 
 HOT = DeviceState(time=0.0, thermal_status=3)
 
@@ -19,8 +19,10 @@ def launch(outcome: Outcome, *, hot: bool = False) -> Launch:
     return Launch(index=0, outcome=outcome, started=0.0, before=HOT if hot else None)
 
 
-def voids(control: int = 0, treatment: int = 0, *, outcome: Outcome = Outcome.CRASHED, hot: bool = False) -> Voids:
-    lost = Voids()
+def voids(
+    control: int = 0, treatment: int = 0, *, outcome: Outcome = Outcome.CRASHED, hot: bool = False
+) -> DiscardedPairs:
+    lost = DiscardedPairs()
     for side, count in (("control", control), ("treatment", treatment)):
         for _ in range(count):
             lost.add(side, launch(outcome, hot=hot))

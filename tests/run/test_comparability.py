@@ -19,10 +19,10 @@ from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Session
 from harness.core.result import Outcome
-from harness.run.interleaving import InLaunches
-from harness.run.launch import launched
-from harness.run.launcher import Arm
-from harness.run.pairs import PairedLaunches, Spoilt
+from harness.run.interleaving import SequentialLaunches
+from harness.run.launch import record_launch
+from harness.run.launcher import Launcher
+from harness.run.pairs import PairedLaunches, TooManyFailures
 from tests.run.players import Players, benchmark, player
 
 
@@ -51,8 +51,8 @@ def journal(tmp_path: Path) -> Path:
 
 def _pairs(session: Session, control: Telling, treatment: Telling, scratch: Path) -> PairedLaunches:
     job = Job(benchmark(), player("good"))
-    arms = (Arm(job, session, side, scratch, time.time) for side in (control, treatment))
-    return PairedLaunches(*arms, seed=1, key="k", statistics=launch_statistics, way=InLaunches())
+    launchers = (Launcher(job, session, side, scratch, time.time) for side in (control, treatment))
+    return PairedLaunches(*launchers, seed=1, key="k", statistics=launch_statistics, interleaving=SequentialLaunches())
 
 
 @pytest.mark.parametrize(
@@ -75,13 +75,15 @@ def test_a_side_that_tells_zeros_is_told_with_its_zero(session: Session, tmp_pat
     pairs = _pairs(session, Telling(journal, (5.0, "us")), Telling(journal, (5.0, "us"), (0.0, "us")), tmp_path)
     pairs.begin()
     assert [pairs.next_pair(), pairs.next_pair()] == [None, None]
-    with pytest.raises(Spoilt, match="the treatment failed in 3 of 3 launches: it told 0 us, and no ratio is taken"):
+    with pytest.raises(
+        TooManyFailures, match="the treatment failed in 3 of 3 launches: it told 0 us, and no ratio is taken"
+    ):
         pairs.next_pair()
 
 
 def test_a_program_that_said_too_much_failed_and_did_not_crash() -> None:
     state = DeviceState(time=0.0)
     ended = Completed(Command(("loud",)), exit_code=None, signal=9, flooded=True, stderr="it wrote more than 64 MiB")
-    record = launched(0, [ended], started=0.0, before=state, after=state).launch
+    record = record_launch(0, [ended], started=0.0, before=state, after=state).launch
     assert record.outcome is Outcome.FAILED
     assert record.reason == "the program was killed because it said too much: it wrote more than 64 MiB"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from harness.core.protocols import Interactive
 from harness.core.result import Outcome
-from harness.run.interleaved import FEWEST, Plan, TookTurns, take_turns, turns_of
+from harness.run.interleaved import SMALLEST_BATCH, BatchPlan, InterleavedRun, run_interleaved, split_into_batches
 from tests.processes import is_running
 from tests.run.players import InterleavablePlayers, benchmark, player, told
 
@@ -22,27 +22,27 @@ def journal(tmp_path: Path) -> Path:
 
 
 def took(
-    session: Interactive, journal: Path, *players: str, plan: Plan | None = None, timeout_s: float = 60.0
-) -> TookTurns:
+    session: Interactive, journal: Path, *players: str, plan: BatchPlan | None = None, timeout_s: float = 60.0
+) -> InterleavedRun:
     framework, test = InterleavablePlayers(journal), benchmark(timeout_s=timeout_s)
     commands = [framework.interleaved_command(framework.command(test, player(how), {})) for how in players]
     starts = [
         (3 + index, type(command)(command.argv, timeout_s=timeout_s, threads=1))
         for index, command in enumerate(commands)
     ]
-    return take_turns(starts, plan or Plan((5, 5, 5)), session, time.time)
+    return run_interleaved(starts, plan or BatchPlan((5, 5, 5)), session, time.time)
 
 
 @given(st.integers(min_value=1, max_value=100_000))
 def test_all_iterations_are_shared_among_turns_that_are_long_enough(iterations: int) -> None:
-    turns = turns_of(iterations)
+    turns = split_into_batches(iterations)
     assert sum(turns) == iterations
-    assert iterations < FEWEST or min(turns) >= FEWEST
-    assert max(turns) < 2 * FEWEST
+    assert iterations < SMALLEST_BATCH or min(turns) >= SMALLEST_BATCH
+    assert max(turns) < 2 * SMALLEST_BATCH
 
 
 def test_both_live_at_once_and_take_turns_in_the_order_of_their_starts(session: Interactive, journal: Path) -> None:
-    found = took(session, journal, "good", "good", plan=Plan((5, 6)))
+    found = took(session, journal, "good", "good", plan=BatchPlan((5, 6)))
     (_, first, _), (_, second, _) = told(journal)[:2]
     assert [(process, words) for _, process, words in told(journal)] == [
         (first, "starts"),
@@ -108,7 +108,7 @@ def test_after_one_that_never_gets_ready_nothing_else_is_started(
 
 
 def test_turns_end_with_the_time_limit_but_not_before_the_least_iterations(session: Interactive, journal: Path) -> None:
-    found = took(session, journal, "good", "good", plan=Plan((5,) * 1000, least=12, limit_s=0.000001))
+    found = took(session, journal, "good", "good", plan=BatchPlan((5,) * 1000, least=12, limit_s=0.000001))
     assert found.iterations == 15
     assert [words for _, _, words in told(journal)].count("run 5") == 6
     assert [one.launch.outcome for one in found.launched] == [Outcome.OK] * 2

@@ -15,9 +15,9 @@ from harness.core.errors import BenchmarkFailed
 from harness.core.measurement import Job
 from harness.core.protocols import Framework, Session
 from harness.core.result import Outcome
-from harness.run.interleaving import InLaunches, InTurns, Way
-from harness.run.launcher import Arm
-from harness.run.pairs import PairedLaunches, Spoilt, control_goes_first
+from harness.run.interleaving import InterleavedProcesses, Interleaving, SequentialLaunches
+from harness.run.launcher import Launcher
+from harness.run.pairs import PairedLaunches, TooManyFailures, control_goes_first
 from platforms.host.session import HostSession
 from tests.run.players import InterleavablePlayers, Players, benchmark, player, told
 
@@ -31,7 +31,7 @@ def journal(tmp_path: Path) -> Path:
     return tmp_path / "journal"
 
 
-class Arms:
+class Launchers:
     """Both sides of a comparison, and its pairs."""
 
     def __init__(
@@ -41,11 +41,11 @@ class Arms:
         framework: Framework,
         *builds: str,
         test: Benchmark | None = None,
-        way: Way | None = None,
+        interleaving: Interleaving | None = None,
     ) -> None:
         self.test = test or benchmark()
         self.control, self.treatment = (
-            Arm(Job(self.test, player(how)), session, framework, folder, time.time) for how in builds
+            Launcher(Job(self.test, player(how)), session, framework, folder, time.time) for how in builds
         )
         self.pairs = PairedLaunches(
             self.control,
@@ -53,33 +53,36 @@ class Arms:
             seed=1,
             key="key",
             statistics=launch_statistics,
-            way=way or InTurns(),
+            interleaving=interleaving or InterleavedProcesses(),
         )
 
     def outcomes(self) -> list[list[str]]:
         return [
-            [launch.outcome.value for launch in arm.measurement(Outcome.OK, None, None).launches]
-            for arm in (self.control, self.treatment)
+            [launch.outcome.value for launch in launcher.measurement(Outcome.OK, None, None).launches]
+            for launcher in (self.control, self.treatment)
         ]
 
     def samples(self) -> list[list[int]]:
         return [
-            [sum(len(one.samples) for one in said) for said in arm.measurement(Outcome.OK, None, None).observations]
-            for arm in (self.control, self.treatment)
+            [
+                sum(len(one.samples) for one in said)
+                for said in launcher.measurement(Outcome.OK, None, None).observations
+            ]
+            for launcher in (self.control, self.treatment)
         ]
 
 
 def test_the_coin_says_who_is_started_first_and_has_the_first_turn(
     session: Session, journal: Path, tmp_path: Path
 ) -> None:
-    arms = Arms(tmp_path, session, InterleavablePlayers(journal), "good", "good ")
-    arms.pairs.begin()
+    launchers = Launchers(tmp_path, session, InterleavablePlayers(journal), "good", "good ")
+    launchers.pairs.begin()
     journal.unlink()
-    pairs = [arms.pairs.next_pair() for _ in range(5)]
+    pairs = [launchers.pairs.next_pair() for _ in range(5)]
     assert [pair.control_first if pair else None for pair in pairs] == [
         control_goes_first(1, "key", index) for index in range(5)
     ]
-    controls = {launch.commands[0][-3] for launch in arms.control.measurement(Outcome.OK, None, None).launches}
+    controls = {launch.commands[0][-3] for launch in launchers.control.measurement(Outcome.OK, None, None).launches}
     assert controls == {"good"}
     assert [pair.control_launch if pair else None for pair in pairs] == [1, 2, 3, 4, 5]
 
@@ -87,16 +90,19 @@ def test_the_coin_says_who_is_started_first_and_has_the_first_turn(
 def test_the_samples_of_all_turns_give_the_statistics_of_a_pair(
     session: Session, journal: Path, tmp_path: Path
 ) -> None:
-    arms = Arms(tmp_path, session, InterleavablePlayers(journal), "good", "good")
-    arms.pairs.begin()
-    pair = arms.pairs.next_pair()
+    launchers = Launchers(tmp_path, session, InterleavablePlayers(journal), "good", "good")
+    launchers.pairs.begin()
+    pair = launchers.pairs.next_pair()
     assert pair is not None
-    (_, counted), _ = arms.samples()
+    (_, counted), _ = launchers.samples()
     expected = launch_statistics([0.1 + 0.001 * index for index in range(counted)])
     assert pair.control == pytest.approx(expected)
     assert pair.treatment == pytest.approx(expected)
-    assert arms.pairs.unit == "ms"
-    walls = [arm.measurement(Outcome.OK, None, None).launches[1].wall_s for arm in (arms.control, arms.treatment)]
+    assert launchers.pairs.unit == "ms"
+    walls = [
+        launcher.measurement(Outcome.OK, None, None).launches[1].wall_s
+        for launcher in (launchers.control, launchers.treatment)
+    ]
     assert max(walls) <= pair.seconds < sum(walls)
 
 
@@ -105,21 +111,23 @@ def test_a_death_in_the_middle_voids_the_pair_and_what_the_other_said(
     session: Session, journal: Path, tmp_path: Path, sides: tuple[str, str]
 ) -> None:
     test = benchmark(iterations=10)  # two turns are survived while the sides warm up
-    arms = Arms(tmp_path, session, InterleavablePlayers(journal), *sides, test=test)
-    arms.pairs.begin()
-    assert arms.pairs.next_pair() is None
-    assert arms.pairs.voided == 1
-    assert arms.samples() == [[0, 0], [0, 0]]
-    lost = dict(zip(sides, arms.outcomes(), strict=True))
+    launchers = Launchers(tmp_path, session, InterleavablePlayers(journal), *sides, test=test)
+    launchers.pairs.begin()
+    assert launchers.pairs.next_pair() is None
+    assert launchers.pairs.voided == 1
+    assert launchers.samples() == [[0, 0], [0, 0]]
+    lost = dict(zip(sides, launchers.outcomes(), strict=True))
     assert lost == {"good": ["ok", "ok"], "dies": ["ok", "crashed"]}
 
 
 def test_a_side_that_keeps_dying_is_the_finding(session: Session, journal: Path, tmp_path: Path) -> None:
-    arms = Arms(tmp_path, session, InterleavablePlayers(journal), "good", "dies", test=benchmark(iterations=10))
-    arms.pairs.begin()
-    assert arms.pairs.next_pair() is arms.pairs.next_pair() is None
-    with pytest.raises(Spoilt, match=r"the treatment failed in 3 of 3 launches: .*SIGKILL") as caught:
-        arms.pairs.next_pair()
+    launchers = Launchers(
+        tmp_path, session, InterleavablePlayers(journal), "good", "dies", test=benchmark(iterations=10)
+    )
+    launchers.pairs.begin()
+    assert launchers.pairs.next_pair() is launchers.pairs.next_pair() is None
+    with pytest.raises(TooManyFailures, match=r"the treatment failed in 3 of 3 launches: .*SIGKILL") as caught:
+        launchers.pairs.next_pair()
     assert caught.value.outcome is Outcome.CRASHED
 
 
@@ -130,24 +138,29 @@ def test_a_side_that_keeps_dying_is_the_finding(session: Session, journal: Path,
 def test_a_side_that_fails_while_it_warms_up_cannot_be_measured(
     session: Session, journal: Path, *, tmp_path: Path, how: str, timeout_s: float, words: str
 ) -> None:
-    arms = Arms(tmp_path, session, InterleavablePlayers(journal), "good", how, test=benchmark(timeout_s=timeout_s))
+    launchers = Launchers(
+        tmp_path, session, InterleavablePlayers(journal), "good", how, test=benchmark(timeout_s=timeout_s)
+    )
     with pytest.raises(BenchmarkFailed, match=words):
-        arms.pairs.begin()
+        launchers.pairs.begin()
 
 
 @pytest.mark.parametrize(("sides", "words"), [(("good", "old"), "unknown argument"), (("deaf", "good"), "before its")])
 def test_a_runner_that_cannot_take_turns_says_so_and_both_are_launched_instead(
     session: Session, journal: Path, *, tmp_path: Path, sides: tuple[str, str], words: str
 ) -> None:
-    way = InTurns()
-    arms = Arms(tmp_path, session, InterleavablePlayers(journal), *sides, way=way)
-    arms.pairs.begin()
-    assert arms.pairs.next_pair() is not None
-    assert way.interleave is Interleave.LAUNCH
-    (note,) = way.notes
+    interleaving = InterleavedProcesses()
+    launchers = Launchers(tmp_path, session, InterleavablePlayers(journal), *sides, interleaving=interleaving)
+    launchers.pairs.begin()
+    assert launchers.pairs.next_pair() is not None
+    assert interleaving.interleave is Interleave.LAUNCH
+    (note,) = interleaving.notes
     assert words in note.message
     assert note.hint is not None
-    commands = [arm.measurement(Outcome.OK, None, None).launches[-1].commands for arm in (arms.control, arms.treatment)]
+    commands = [
+        launcher.measurement(Outcome.OK, None, None).launches[-1].commands
+        for launcher in (launchers.control, launchers.treatment)
+    ]
     assert not any("--turns" in words for one in commands for words in one)
 
 
@@ -170,19 +183,19 @@ def test_without_the_capabilities_it_is_launched_with_a_note(session: Session, j
         "outputs are fetched": (session, able, benchmark(output_files=outputs)),
     }
     for words, (held, framework, test) in cases.items():
-        way = InTurns()
-        arms = Arms(tmp_path, held, framework, "good", "good", test=test, way=way)
+        interleaving = InterleavedProcesses()
+        launchers = Launchers(tmp_path, held, framework, "good", "good", test=test, interleaving=interleaving)
         with contextlib.suppress(BenchmarkFailed):  # `true` reports nothing, and no output is written
-            arms.pairs.begin()
-        assert [words in note.message for note in way.notes] == [True], words
-        assert way.interleave is Interleave.LAUNCH
+            launchers.pairs.begin()
+        assert [words in note.message for note in interleaving.notes] == [True], words
+        assert interleaving.interleave is Interleave.LAUNCH
 
 
 def test_turns_that_the_time_limit_ended_are_noted(session: Session, journal: Path, tmp_path: Path) -> None:
     limited = benchmark(iterations=1000, time_limit_s=0.000001)
-    arms = Arms(tmp_path, session, InterleavablePlayers(journal), "good", "good", test=limited)
-    arms.pairs.begin()
-    notes = arms.control.measurement(Outcome.OK, None, None).notes
+    launchers = Launchers(tmp_path, session, InterleavablePlayers(journal), "good", "good", test=limited)
+    launchers.pairs.begin()
+    notes = launchers.control.measurement(Outcome.OK, None, None).notes
     assert [note.code for note in notes] == ["stopped_early"]
     assert "after 5 of 1000" in notes[0].message
 
@@ -190,8 +203,10 @@ def test_turns_that_the_time_limit_ended_are_noted(session: Session, journal: Pa
 def test_launches_follow_each_other_and_a_failed_one_is_the_last(
     session: Session, journal: Path, tmp_path: Path
 ) -> None:
-    arms = Arms(tmp_path, session, InterleavablePlayers(journal), "good", "good", way=InLaunches())
-    arms.pairs.begin()
-    assert arms.pairs.next_pair() is not None
+    launchers = Launchers(
+        tmp_path, session, InterleavablePlayers(journal), "good", "good", interleaving=SequentialLaunches()
+    )
+    launchers.pairs.begin()
+    assert launchers.pairs.next_pair() is not None
     words = [words for _, _, words in told(journal)]
     assert words == ["starts", "ends"] * 4

@@ -8,8 +8,8 @@ from pathlib import Path
 from harness.analysis.compare.statistics import launch_statistics
 from harness.core.comparison import Interleave
 from harness.core.measurement import Job
-from harness.run.interleaving import InTurns
-from harness.run.launcher import Arm
+from harness.run.interleaving import InterleavedProcesses
+from harness.run.launcher import Launcher
 from harness.run.pairs import PairedLaunches
 from harness.testing.progress import RecordedProgress
 from platforms.host.platform import Host
@@ -20,12 +20,18 @@ def test_where_energy_is_wanted_pairs_are_measured_launch_by_launch(tmp_path: Pa
     host, framework = Host(tmp_path / "work", lock_path=tmp_path / "lock"), InterleavablePlayers(tmp_path / "journal")
     job = Job(benchmark(energy=True), player("good"))
     with host.open(host.devices()[0], RecordedProgress()) as session:
-        control, treatment = (Arm(job, session, framework, tmp_path, time.time) for _ in range(2))
+        control, treatment = (Launcher(job, session, framework, tmp_path, time.time) for _ in range(2))
         pairs = PairedLaunches(
-            control, treatment, seed=1, key="key", statistics=launch_statistics, way=InTurns(), metric="NET latency"
+            control,
+            treatment,
+            seed=1,
+            key="key",
+            statistics=launch_statistics,
+            interleaving=InterleavedProcesses(),
+            metric="NET latency",
         )
         pairs.begin()
         assert pairs.next_pair() is not None
-    assert pairs.way.interleave is Interleave.LAUNCH
-    (note,) = pairs.way.notes
+    assert pairs.interleaving.interleave is Interleave.LAUNCH
+    (note,) = pairs.interleaving.notes
     assert "energy" in note.message

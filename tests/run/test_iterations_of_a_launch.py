@@ -16,8 +16,8 @@ from harness.core.measurement import Job
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Session
-from harness.run.interleaving import InLaunches
-from harness.run.launcher import Arm
+from harness.run.interleaving import SequentialLaunches
+from harness.run.launcher import Launcher
 from harness.run.pairs import PairedLaunches
 from tests.run.players import Players, benchmark, player
 
@@ -56,8 +56,10 @@ def test_iterations_are_those_that_their_cost_is_worth(
     session: Session, tmp_path: Path, *, said: tuple[Observation, ...], metric: str | None, asked: int
 ) -> None:
     framework = Telling(tmp_path / "journal", *said)
-    arms = [Arm(Job(benchmark(), player("good")), session, framework, tmp_path, time.time) for _ in range(2)]
-    pairs = PairedLaunches(*arms, seed=1, key="k", statistics=launch_statistics, way=InLaunches(), metric=metric)
+    launchers = [Launcher(Job(benchmark(), player("good")), session, framework, tmp_path, time.time) for _ in range(2)]
+    pairs = PairedLaunches(
+        *launchers, seed=1, key="k", statistics=launch_statistics, interleaving=SequentialLaunches(), metric=metric
+    )
     pairs.begin()
     assert pairs.next_pair() is not None
     assert framework.asked == [20, 20, asked, asked]

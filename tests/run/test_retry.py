@@ -19,8 +19,8 @@ from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.core.measurement import Job, Measurement
 from harness.core.protocols import Gated, Reconnectable, Session, Staged
 from harness.core.result import Outcome
-from harness.run.interleaving import InLaunches
-from harness.run.launcher import Arm
+from harness.run.interleaving import SequentialLaunches
+from harness.run.launcher import Launcher
 from harness.run.measure import measure
 from harness.run.pairs import PairedLaunches
 from harness.testing.progress import RecordedProgress
@@ -148,11 +148,11 @@ def test_a_device_that_never_becomes_fit_fails_the_benchmark_with_its_words(sess
 
 def test_a_pair_that_a_device_cut_short_is_voided_and_the_next_one_counts(session: Session, tmp_path: Path) -> None:
     fickle = Fickle(session, gone_at=(4,))  # two starts warm up; the pair's second launch is cut short
-    arms = [Arm(job(1), fickle, Generic({}), tmp_path / side, time.time) for side in ("control", "treatment")]
-    pairs = PairedLaunches(*arms, seed=1, key="k", statistics=launch_statistics, way=InLaunches())
+    launchers = [Launcher(job(1), fickle, Generic({}), tmp_path / side, time.time) for side in ("control", "treatment")]
+    pairs = PairedLaunches(*launchers, seed=1, key="k", statistics=launch_statistics, interleaving=SequentialLaunches())
     pairs.begin()
     assert pairs.next_pair() is None
     assert pairs.next_pair() is not None
     assert pairs.voided == 1
-    kept = [len(said) for arm in arms for said in arm.measurement(Outcome.OK, None, None).observations]
+    kept = [len(said) for launcher in launchers for said in launcher.measurement(Outcome.OK, None, None).observations]
     assert sum(kept) == 2  # what the lone launch of the voided pair said does not count

@@ -32,7 +32,7 @@ _LARGEST_LOG: Final = 700.0
 """Evidence beyond exp of this is told as exp of this: it has to be a finite number."""
 
 
-class Judge:
+class SequentialTest:
     """Gathers pairs and says, after each, whether they have said enough. A verdict, once given, stays.
 
     Only where pairs go on for the precision of the interval, a change that they prove replaces `no change`.
@@ -62,7 +62,7 @@ class Judge:
         self._regression = EProcess(Refutes.AT_MOST, 0.0, _ALL)
         self._improvement = EProcess(Refutes.AT_LEAST, 0.0, _ALL)
         self._resolution = Resolution(exact=exact)
-        self._alike = _Alike(parameters, self._resolution.log_step)
+        self._alike = EquivalenceTest(parameters, self._resolution.log_step)
         self._scales = tuple(PredictableScale() for _ in STATISTICS)
         self._turned: list[tuple[list[float], list[float]]] = []
         self._estimated: list[float] = []
@@ -116,7 +116,7 @@ class Judge:
         self._pairs_s += pair.seconds
         self._conclude()
 
-    def lose(self, total_s: float) -> None:
+    def update_overhead(self, total_s: float) -> None:
         """Learn how long, in all, launches took that are part of no pair: of warming up, and of voided pairs."""
         self._lost_s = total_s
         if self.spent:
@@ -215,7 +215,7 @@ class Judge:
         if self._alike.log_step == self.log_step:
             self._alike.add(*self._turned[-1])
             return
-        self._alike = _Alike(self.parameters, self.log_step)
+        self._alike = EquivalenceTest(self.parameters, self.log_step)
         for turned, scales in self._turned:
             self._alike.add(turned, scales)
 
@@ -251,7 +251,7 @@ class Judge:
         return low is not None and high is not None and high - low < 2 * self.parameters.precision
 
 
-class _Alike:
+class EquivalenceTest:
     """The evidence that the builds are alike, after giving away what rounding may have hidden.
 
     Attributes:
@@ -268,6 +268,7 @@ class _Alike:
         self.tail = EProcess(Refutes.AT_LEAST, tail_margin - log_step, [_TAIL])
 
     def add(self, turned: list[float], scales: list[float]) -> None:
+        """Bet on one more pair."""
         for process in (self.not_worse, self.not_better, self.tail):
             process.add(turned, scales)
 

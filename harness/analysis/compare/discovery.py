@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Set
 from typing import TypeVar
 
-from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.decision import SequentialTest
 from harness.core.comparison import Verdict
 
 Key = TypeVar("Key", bound=Hashable)
@@ -42,29 +42,29 @@ def discoveries(evidence: Mapping[Key, float], total: int, q: float) -> frozense
     return frozenset(ranked[: max(enough, default=0)])
 
 
-def regressions(judges: Mapping[Key, Judge]) -> dict[Key, float]:
+def regressions(tests: Mapping[Key, SequentialTest]) -> dict[Key, float]:
     """The evidence of those that would leave as regressions now: they want pairs for nothing but to be discovered."""
-    return {key: judge.evidence().regression for key, judge in judges.items() if judge.verdict() is Verdict.REGRESSION}
+    return {key: test.evidence().regression for key, test in tests.items() if test.verdict() is Verdict.REGRESSION}
 
 
-def wanting(judges: Mapping[Key, Judge], found: Set[Key]) -> frozenset[Key]:
+def wanting(tests: Mapping[Key, SequentialTest], found: Set[Key]) -> frozenset[Key]:
     """The benchmarks that should get another pair.
 
     A regression goes on being measured until it counts among the discoveries or its budget is spent: what convinces
     for a single benchmark is less than what many ask for.
 
     Args:
-        judges: Of benchmarks that are being measured.
+        tests: Of benchmarks that are being measured.
         found: Those of them that are discoveries, if all `regressions` among them leave now.
     """
-    return frozenset(key for key, judge in judges.items() if _goes_on(judge, key in found))
+    return frozenset(key for key, test in tests.items() if _goes_on(test, key in found))
 
 
-def _goes_on(judge: Judge, discovered: bool) -> bool:
-    match judge.verdict():
+def _goes_on(test: SequentialTest, discovered: bool) -> bool:
+    match test.verdict():
         case None:
             return True
         case Verdict.REGRESSION:
-            return not discovered and not judge.spent
+            return not discovered and not test.spent
         case _:
             return False

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.operators import heard, judged, restated
 from harness.analysis.compare.reasons import UNSHOWN, UNSTEADY, unshown_note, unsteady_note
 from harness.analysis.compare.resolution import COARSE, coarse, exact
@@ -20,7 +20,7 @@ _CONCLUDED: Final = frozenset({COARSE, UNSHOWN, UNSTEADY})
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What a judge has to say, as the fields of a `Comparison` with the same names; `notes` are some of its notes."""
+    """What a test has to say, as the fields of a `Comparison` with the same names; `notes` are some of its notes."""
 
     verdict: Verdict
     reason: str
@@ -31,21 +31,21 @@ class Conclusion:
     notes: tuple[Note, ...] = ()
 
 
-def conclude(judge: Judge) -> Conclusion:
+def conclude(test: SequentialTest) -> Conclusion:
     """What the pairs said, also when they ended early: without a verdict it is undecided."""
-    low, high = judge.interval()
-    verdict = judge.decided or Verdict.UNDECIDED
+    low, high = test.interval()
+    verdict = test.decided or Verdict.UNDECIDED
     return Conclusion(
         verdict=verdict,
-        reason=judge.reason(),
-        difference=judge.difference(),
+        reason=test.reason(),
+        difference=test.difference(),
         low=low,
         high=high,
-        evidence=judge.evidence(),
+        evidence=test.evidence(),
         notes=(
-            *(coarse(judge.log_step, verdict, judge.parameters) if judge.pairs else ()),
-            *unshown_note(judge.unshown()),
-            *unsteady_note(judge.unsteady),
+            *(coarse(test.log_step, verdict, test.parameters) if test.pairs else ()),
+            *unshown_note(test.unshown()),
+            *unsteady_note(test.unsteady),
         ),
     )
 
@@ -62,8 +62,10 @@ def doubted(found: Conclusion, doubt: str | None) -> Conclusion:
     return replace(found, verdict=Verdict.UNDECIDED, reason=f"{doubt}; without that: {found.reason}")
 
 
-def replay(pairs: Iterable[Pair], parameters: Parameters, higher_is_better: bool, *, exact: bool = False) -> Judge:
-    """A judge that has heard the pairs, in order, as far as the budget goes.
+def replay(
+    pairs: Iterable[Pair], parameters: Parameters, higher_is_better: bool, *, exact: bool = False
+) -> SequentialTest:
+    """A test that has heard the pairs, in order, as far as the budget goes.
 
     Pairs after a verdict count too: they were measured for precision, or because other benchmarks were still open, and
     they do not change the verdict.
@@ -72,12 +74,12 @@ def replay(pairs: Iterable[Pair], parameters: Parameters, higher_is_better: bool
         UsageError: A parameter means nothing.
         ValueError: A pair does not have five finite statistics above zero on each side.
     """
-    judge = Judge(parameters, higher_is_better, exact=exact)
+    test = SequentialTest(parameters, higher_is_better, exact=exact)
     for pair in pairs:
-        if judge.spent:
+        if test.spent:
             break
-        judge.add(pair)
-    return judge
+        test.add(pair)
+    return test
 
 
 def recompute(comparison: Comparison, parameters: Parameters | None = None, *, doubt: str | None = None) -> Comparison:
@@ -99,9 +101,9 @@ def recompute(comparison: Comparison, parameters: Parameters | None = None, *, d
     if comparison.identical:
         return comparison
     chosen = parameters or comparison.parameters
-    judge = replay(comparison.pairs, chosen, comparison.higher_is_better, exact=exact(comparison.unit))
-    judge.lose(max(0.0, comparison.seconds - math.fsum(pair.seconds for pair in comparison.pairs)))
-    found, pairs = doubted(conclude(judge), doubt), comparison.pairs[: judge.pairs]
+    test = replay(comparison.pairs, chosen, comparison.higher_is_better, exact=exact(comparison.unit))
+    test.update_overhead(max(0.0, comparison.seconds - math.fsum(pair.seconds for pair in comparison.pairs)))
+    found, pairs = doubted(conclude(test), doubt), comparison.pairs[: test.pairs]
     operators = judged(heard(comparison.operators, {pair.index for pair in pairs}), chosen)
     others = [note for note in comparison.notes if note.code not in _CONCLUDED]
     return comparison.model_copy(

@@ -15,7 +15,7 @@ from harness.core.commit import Commit, Source
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
 from harness.core.protocols import Display, Task
 from harness.core.result import Outcome, Report, Result
-from harness.flows.compare.compare import Held, Request, hold
+from harness.flows.compare.compare import ComparisonOutcome, Request, run_comparison
 from harness.flows.compare.requests import CompareRequest, cache_of, decided_by, place_of
 from harness.flows.compare.sides import Built, build_side
 from harness.flows.measure.plan import Builds, Failure
@@ -120,7 +120,7 @@ class CommitComparer:
         """Build and compare two commits; every result is safe on the disk when this returns.
 
         Args:
-            control: What is held against.
+            control: The commit to compare with.
             treatment: What is judged.
             run_type: FAI-PEP's kind of run; reported.
             selection: The one benchmark to measure.
@@ -139,8 +139,8 @@ class CommitComparer:
         decide = dict(self._request.decide) if most_pairs is None else {**self._request.decide, "max_pairs": most_pairs}
         parameters = decided_by({"seed": secrets.randbits(31), **decide, "interleave": self._request.interleave})
         collected = CollectingReporter()
-        with self._cache:  # runners are held while they are measured, and what was built ahead until then
-            held = hold(
+        with self._cache:  # runners are kept while they are measured, and what was built ahead until then
+            outcome = run_comparison(
                 Request(
                     self._side(control),
                     self._side(treatment),
@@ -153,7 +153,7 @@ class CommitComparer:
                 QuietDisplay(self._display) if quiet else self._display,
                 [collected],
             )
-        raise_for_failure(held, collected.results, control, treatment)
+        raise_for_failure(outcome, collected.results, control, treatment)
         return tuple(collected.results)
 
     @property
@@ -184,11 +184,16 @@ class CommitComparer:
         return replace(settings, only=(glob.escape(selection.title),), skip=(), devices=devices, spread=False)
 
 
-def raise_for_failure(held: Held, results: Sequence[Result], control: Commit, treatment: Commit) -> None:
+def raise_for_failure(
+    outcome: ComparisonOutcome, results: Sequence[Result], control: Commit, treatment: Commit
+) -> None:
     """Raise what became of the comparison as a whole."""
-    if not held.stored:
+    if not outcome.stored:
         raise EnvironmentProblem("not every result could be stored", hint="see what the local reporter says above")
-    for builds, commit, failed in ((held.control, control, ControlFailed), (held.treatment, treatment, BuildFailed)):
+    for builds, commit, failed in (
+        (outcome.control, control, ControlFailed),
+        (outcome.treatment, treatment, BuildFailed),
+    ):
         if (failure := _no_build(builds)) is not None:
             kind = EnvironmentProblem if failure.passing else failed
             named = commit.short in failure.reason

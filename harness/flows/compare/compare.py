@@ -17,15 +17,15 @@ from harness.core.errors import ExitCode, HarnessError
 from harness.core.protocols import Display, Reporter
 from harness.core.result import Outcome, Report, Result
 from harness.flows.compare import self_check
-from harness.flows.compare.comparison_run import Contest, Versus
+from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
 from harness.flows.compare.discoveries import Discoveries
 from harness.flows.compare.journal import Journal
-from harness.flows.compare.previous import evidence_of, recalled
-from harness.flows.compare.reports import concluded
-from harness.flows.compare.scheduler import Rounds
+from harness.flows.compare.previous import evidence_of, load_previous
+from harness.flows.compare.reports import build_report
+from harness.flows.compare.scheduler import RoundRobinScheduler
 from harness.flows.compare.sides import Side, build_side, same_bytes
 from harness.flows.measure.jobs import job_of, not_run
-from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, dealt
+from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, distribute
 from harness.flows.measure.reporting import Reporting
 from harness.flows.measure.run import environment_of, fetch, make_plan
 from harness.shell import Interrupted
@@ -59,7 +59,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ComparisonOutcome:
     """A comparison of commits that ended.
 
     Attributes:
@@ -79,13 +79,15 @@ class Held:
 
 def compare(request: Request, settings: Settings, display: Display) -> ExitCode:
     """Compare every benchmark of the specifications, and report as each is decided."""
-    held = hold(request, settings, display)
-    for sentence in held.said:
+    outcome = run_comparison(request, settings, display)
+    for sentence in outcome.said:
         display.say(sentence)
-    return held.code
+    return outcome.code
 
 
-def hold(request: Request, settings: Settings, display: Display, listeners: Sequence[Reporter] = ()) -> Held:
+def run_comparison(
+    request: Request, settings: Settings, display: Display, listeners: Sequence[Reporter] = ()
+) -> ComparisonOutcome:
     """The same for somebody who goes on with the results.
 
     Args:
@@ -111,7 +113,7 @@ def hold(request: Request, settings: Settings, display: Display, listeners: Sequ
             self_check.remember(settings, checked)
         said.insert(0, self_check.sentence(checked))
     code = reporting.exit_code(environment_of(control), environment_of(treatment))
-    return Held(code, control, treatment, stored=reporting.stored, said=tuple(said))
+    return ComparisonOutcome(code, control, treatment, stored=reporting.stored, said=tuple(said))
 
 
 class _Comparison:
@@ -134,7 +136,7 @@ class _Comparison:
         self._reporting = reporting
         self._display = display
         self._lock = threading.Lock()
-        self._told_now: list[Contest] = []
+        self._told_now: list[ComparisonRun] = []
         self._given_up = False
 
     def run(self, control: Builds, treatment: Builds) -> None:
@@ -147,24 +149,24 @@ class _Comparison:
         subjects = self._subjects(control, treatment)
         earlier = self._recall(subjects)
         left = [subject for index, subject in enumerate(subjects) if index not in earlier]
-        discoveries: Discoveries[Contest] = Discoveries(
+        discoveries: Discoveries[ComparisonRun] = Discoveries(
             len(subjects), self._request.parameters.fdr, self._told, evidence_of(earlier.values())
         )
         if left:
             self._measure(left, discoveries)
         if self._reporting.complete:
-            for contest in self._told_now:
-                contest.forget()
+            for run in self._told_now:
+                run.forget()
             for index in earlier:
                 self._journal(subjects[index]).forget()
 
-    def _measure(self, subjects: Sequence[Versus], discoveries: Discoveries[Contest]) -> None:
+    def _measure(self, subjects: Sequence[ComparisonSubject], discoveries: Discoveries[ComparisonRun]) -> None:
         """Every device in a thread of its own. An error of one ends none of the others, and is raised in the end."""
         devices = {subject.device.identity: subject.device for subject in subjects}
         with ThreadPoolExecutor(len(devices)) as pool:
             workers = [
                 pool.submit(
-                    self._rounds(device, discoveries).run,
+                    self._scheduler(device, discoveries).run,
                     [subject for subject in subjects if subject.device.identity == identity],
                 )
                 for identity, device in devices.items()
@@ -179,8 +181,8 @@ class _Comparison:
         if errors:
             raise errors[0]
 
-    def _rounds(self, device: Device, discoveries: Discoveries[Contest]) -> Rounds:
-        return Rounds(
+    def _scheduler(self, device: Device, discoveries: Discoveries[ComparisonRun]) -> RoundRobinScheduler:
+        return RoundRobinScheduler(
             device,
             self._plan.platform,
             self._plan.frameworks,
@@ -188,7 +190,7 @@ class _Comparison:
             journals=self._settings.cache_dir / _JOURNALS,
             resume=self._request.resume,
             discoveries=discoveries,
-            tell=lambda contest: self._tell(contest, discoveries),
+            tell=lambda run: self._tell(run, discoveries),
             refuse=self._refuse,
             check=self._check,
             display=self._display,
@@ -201,16 +203,18 @@ class _Comparison:
             self._given_up = True
             raise
 
-    def _subjects(self, control: Builds, treatment: Builds) -> list[Versus]:
+    def _subjects(self, control: Builds, treatment: Builds) -> list[ComparisonSubject]:
         """What will be measured; the rest is reported."""
-        pairs = dealt(self._plan.assignments) if self._plan.spread else self._plan.assignments
+        pairs = distribute(self._plan.assignments) if self._plan.spread else self._plan.assignments
         return [subject for pair in pairs if (subject := self._subject(pair, control, treatment))]
 
-    def _recall(self, subjects: Sequence[Versus]) -> Mapping[int, Result]:
+    def _recall(self, subjects: Sequence[ComparisonSubject]) -> Mapping[int, Result]:
         """The results, by position, that were told before the interruption of what is gone on with. They count."""
         if not self._request.resume:
             return {}
-        found = ((index, recalled(self._journal(one), self._request.parameters)) for index, one in enumerate(subjects))
+        found = (
+            (index, load_previous(self._journal(one), self._request.parameters)) for index, one in enumerate(subjects)
+        )
         earlier = {index: result for index, result in found if result is not None}
         for result in earlier.values():
             self._reporting.recall(result)
@@ -219,10 +223,10 @@ class _Comparison:
             self._display.say(f"{few} told before: not measured again")
         return earlier
 
-    def _journal(self, subject: Versus) -> Journal:
+    def _journal(self, subject: ComparisonSubject) -> Journal:
         return subject.journal(self._settings.cache_dir / _JOURNALS, self._request.parameters.interleave)
 
-    def _subject(self, pair: Assignment, control: Builds, treatment: Builds) -> Versus | None:
+    def _subject(self, pair: Assignment, control: Builds, treatment: Builds) -> ComparisonSubject | None:
         """What will be measured; None, and a result, where nothing can or need be."""
         sides = [job_of(pair, builds, self._files) for builds in (control, treatment)]
         for job in sides:
@@ -232,50 +236,52 @@ class _Comparison:
         one, other = sides
         if isinstance(one, Failure) or isinstance(other, Failure):
             return None
-        versus = Versus(one, other, pair.device, self._request.metric)
+        subject = ComparisonSubject(one, other, pair.device, self._request.metric)
         if not self._request.self_check and same_bytes(one.build, other.build):
-            self._report(self._identical(versus))
+            self._report(self._identical(subject))
             return None
-        return versus
+        return subject
 
-    def _tell(self, contest: Contest, discoveries: Discoveries[Contest]) -> None:
+    def _tell(self, run: ComparisonRun, discoveries: Discoveries[ComparisonRun]) -> None:
         """Report at once; but a regression only when it is known whether it survives."""
-        report = concluded(contest, self._settings)
+        report = build_report(run, self._settings)
         comparison = report.result.comparison
         if comparison is not None and comparison.verdict is Verdict.REGRESSION:
-            discoveries.leave(contest, comparison, report)
+            discoveries.leave(run, comparison, report)
         else:
-            self._told(contest, report)
+            self._told(run, report)
 
-    def _told(self, contest: Contest, report: Report) -> None:
+    def _told(self, run: ComparisonRun, report: Report) -> None:
         """What could not be stored stays in the journal alone, and is told when somebody goes on with it."""
         place = self._report(report)
         if place is None:
             return
-        contest.told(place, ok=report.result.ok)
+        run.told(place, ok=report.result.ok)
         if report.result.ok:
             with self._lock:
-                self._told_now.append(contest)
+                self._told_now.append(run)
 
-    def _refuse(self, versus: Versus, failure: Failure) -> None:
-        self._report(self._without(Assignment(versus.treatment.benchmark, versus.device), failure))
+    def _refuse(self, subject: ComparisonSubject, failure: Failure) -> None:
+        self._report(self._without(Assignment(subject.treatment.benchmark, subject.device), failure))
 
     def _without(self, assignment: Assignment, failure: Failure) -> Report:
         return not_run(assignment.benchmark, assignment.device, failure, self._settings)
 
-    def _identical(self, versus: Versus) -> Report:
+    def _identical(self, subject: ComparisonSubject) -> Report:
         """Runners of equal bytes cannot differ: nothing is measured."""
         reason = "both runners are the same bytes: there is nothing to measure"
-        report = self._without(Assignment(versus.treatment.benchmark, versus.device), Failure(Outcome.SKIPPED, reason))
+        report = self._without(
+            Assignment(subject.treatment.benchmark, subject.device), Failure(Outcome.SKIPPED, reason)
+        )
         comparison = Comparison(
-            control=build_info(versus.control.build),
+            control=build_info(subject.control.build),
             metric=self._request.metric or "",
             parameters=self._request.parameters,
             verdict=Verdict.NO_CHANGE,
             reason=reason,
             identical=True,
         )
-        update = {"comparison": comparison, "build": build_info(versus.treatment.build)}
+        update = {"comparison": comparison, "build": build_info(subject.treatment.build)}
         return Report(result=report.result.model_copy(update=update))
 
     def _report(self, report: Report) -> str | None:

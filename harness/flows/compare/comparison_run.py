@@ -1,4 +1,4 @@
-"""One benchmark's comparison while it runs: two arms, a coin, a judge, and a journal of the pairs."""
+"""One benchmark's comparison while it runs: two launchers, a coin, a test, and a journal of the pairs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.operators import compare_operators, remark
 from harness.analysis.compare.recompute import Conclusion, conclude, doubted
 from harness.analysis.compare.resolution import exact
@@ -20,14 +20,14 @@ from harness.core.metric import Direction, direction_of
 from harness.core.note import Note
 from harness.core.result import Outcome
 from harness.flows.compare.journal import Header, Journal, Losses, Remembered
-from harness.run.interleaving import WAYS
-from harness.run.launcher import Arm
-from harness.run.pairs import PairedLaunches, Spoilt
+from harness.run.interleaving import INTERLEAVINGS
+from harness.run.launcher import Launcher
+from harness.run.pairs import PairedLaunches, TooManyFailures
 from harness.shell import Interrupted
 
 
 @dataclass(frozen=True, slots=True)
-class Versus:
+class ComparisonSubject:
     """What is compared: two jobs that differ in their build alone.
 
     Attributes:
@@ -53,51 +53,51 @@ class Versus:
         return f"{self.treatment.benchmark.digest}:{self.device.identity}:{self.metric or ''}"
 
     def journal(self, folder: Path, interleave: Interleave) -> Journal:
-        """Where its pairs are kept: those of equal builds with equal files, measured in the same way."""
+        """Where its pairs are kept: those of equal builds with equal files, interleaved in the same way."""
         files = sorted({(key, file.md5) for job in (self.control, self.treatment) for key, file in job.files.items()})
         subject = f"{self.key}:{interleave}:{files}"
         return Journal(folder, subject, self.control.build, self.treatment.build)
 
 
-class Contest:
+class ComparisonRun:
     """A comparison that goes on pair by pair.
 
     Args:
-        versus: What is compared.
+        subject: What is compared.
         parameters: How it is decided.
-        make_arm: Makes the arm of a job with a scratch folder of its own.
+        make_launcher: Makes the launcher of a job with a scratch folder of its own.
         journals: Folder of journals.
         resume: Whether to go on where an interrupted comparison was.
     """
 
     def __init__(
         self,
-        versus: Versus,
+        subject: ComparisonSubject,
         parameters: Parameters,
         *,
-        make_arm: Callable[[Job], Arm],
+        make_launcher: Callable[[Job], Launcher],
         journals: Path,
         resume: bool,
     ) -> None:
-        self.versus = versus
-        self._journal = versus.journal(journals, parameters.interleave)
+        self.subject = subject
+        self._journal = subject.journal(journals, parameters.interleave)
         self._earlier = earlier = self._usable(self._journal.read()) if resume else None
         self._parameters = parameters.model_copy(update={"seed": earlier.header.seed}) if earlier else parameters
-        self._arms = (make_arm(versus.control), make_arm(versus.treatment))
+        self._launchers = (make_launcher(subject.control), make_launcher(subject.treatment))
         self._launches = PairedLaunches(
-            *self._arms,
+            *self._launchers,
             seed=self._parameters.seed,
-            key=versus.key,
+            key=subject.key,
             statistics=self._figures,
-            way=WAYS[parameters.interleave](),
-            metric=earlier.header.metric if earlier else versus.metric,
+            interleaving=INTERLEAVINGS[parameters.interleave](),
+            metric=earlier.header.metric if earlier else subject.metric,
             first=earlier.next_index if earlier else 0,
         )
         self._launches.unit = earlier.header.unit if earlier else ""
         self._pairs: list[Pair] = []
         self._operators: list[OperatorMedians] = []
         self._warm = False
-        self.judge = Judge(self._parameters, False)
+        self.test = SequentialTest(self._parameters, False)
         self.failure: tuple[Outcome, str, str | None] | None = None
 
     @property
@@ -108,7 +108,7 @@ class Contest:
     @property
     def verdict(self) -> Verdict | None:
         """The verdict that will be told, as far as it is known; None while pairs are wanted."""
-        if self.judge.verdict() is None:
+        if self.test.verdict() is None:
             return None
         return self._found().verdict
 
@@ -120,7 +120,7 @@ class Contest:
     def begin(self) -> None:
         """Take up what an interrupted comparison left, and warm up both sides, unless its pairs say enough."""
         self._guard(self._begin)
-        self.judge.lose(self._losses().seconds)  # also what a launch cost that failed
+        self.test.update_overhead(self._losses().seconds)  # also what a launch cost that failed
 
     def step(self) -> None:
         """Measure one more pair. Both sides are warmed up first, where nothing was launched yet."""
@@ -148,9 +148,9 @@ class Contest:
         self._journal.forget()
 
     def measurements(self) -> tuple[Measurement, Measurement]:
-        """What the arms saw: control, treatment."""
+        """What the launchers saw: control, treatment."""
         outcome, reason, hint = self.failure or (Outcome.OK, None, None)
-        control, treatment = self._arms
+        control, treatment = self._launchers
         return control.measurement(outcome, reason, hint), treatment.measurement(outcome, reason, hint)
 
     def comparison(self, *, discovered: bool) -> Comparison:
@@ -164,7 +164,7 @@ class Contest:
         operators = compare_operators(self._operators, self._parameters)
         header = self._header()
         return Comparison(
-            control=build_info(self.versus.control.build),
+            control=build_info(self.subject.control.build),
             metric=header.metric,
             unit=header.unit,
             higher_is_better=self._higher_is_better(),
@@ -179,7 +179,7 @@ class Contest:
             high=found.high,
             evidence=found.evidence,
             discovered=discovered or found.verdict is not Verdict.REGRESSION,
-            seconds=self.judge.seconds,
+            seconds=self.test.seconds,
             operators=operators,
             notes=(
                 *header.notes,
@@ -192,7 +192,7 @@ class Contest:
 
     def _found(self) -> Conclusion:
         """What the pairs say, as far as they speak for all launches."""
-        return doubted(conclude(self.judge), self._losses().doubt)
+        return doubted(conclude(self.test), self._losses().doubt)
 
     def _usable(self, remembered: Remembered | None) -> Remembered | None:
         """What was remembered, unless its figures are others than are asked for now."""
@@ -204,17 +204,17 @@ class Contest:
     def _begin(self) -> None:
         if self._earlier is None:
             self._warm_up()
-            self.judge = self._judge()
+            self.test = self._new_test()
             self._journal.begin(self._header())
             return
-        self.judge = self._judge()
+        self.test = self._new_test()
         self._take_up(self._earlier)
-        self.judge.lose(self._losses().seconds)
-        if self._earlier.failed or self.judge.verdict() is None:
+        self.test.update_overhead(self._losses().seconds)
+        if self._earlier.failed or self.test.verdict() is None:
             self._warm_up()  # a failure may be one of the launches and not of the pairs: it has to show again
 
-    def _judge(self) -> Judge:
-        return Judge(self._parameters, self._higher_is_better(), exact=exact(self._launches.unit))
+    def _new_test(self) -> SequentialTest:
+        return SequentialTest(self._parameters, self._higher_is_better(), exact=exact(self._launches.unit))
 
     def _warm_up(self) -> None:
         self._launches.begin()
@@ -223,13 +223,15 @@ class Contest:
     def _take_up(self, earlier: Remembered) -> None:
         """Learn what the stored pairs say, as far as the budget goes."""
         for pair in earlier.pairs:
-            if self.judge.spent:
+            if self.test.spent:
                 break
             self._learn(pair)
         learnt = {pair.index for pair in self._pairs}
         self._operators.extend(one for one in earlier.operators if one.pair in learnt)
         if (doubt := earlier.losses.doubt) is not None:
-            self._arms[1].note(Note(code=earlier.losses.code, message=f"before an interruption, {doubt}", trust=False))
+            self._launchers[1].note(
+                Note(code=earlier.losses.code, message=f"before an interruption, {doubt}", trust=False)
+            )
 
     def _losses(self) -> Losses:
         """All so far, those of an interrupted comparison among them."""
@@ -243,14 +245,14 @@ class Contest:
         """What its pairs have in common, as far as is known now."""
         if self._earlier is not None and not self._warm:
             return self._earlier.header
-        way = self._launches.way
+        interleaving = self._launches.interleaving
         return Header(
             seed=self._parameters.seed,
-            metric=self._launches.metric or self.versus.metric or "",
+            metric=self._launches.metric or self.subject.metric or "",
             unit=self._launches.unit,
             statistics=self._statistics(self._launches.metric, self._launches.unit),
-            interleave=way.interleave,
-            notes=tuple(way.notes),
+            interleave=interleaving.interleave,
+            notes=tuple(interleaving.notes),
         )
 
     def _resumed(self) -> tuple[Note, ...]:
@@ -268,7 +270,7 @@ class Contest:
             pair = self._launches.next_pair()
         finally:  # also what the last straw cost
             losses = self._losses()
-            self.judge.lose(losses.seconds)
+            self.test.update_overhead(losses.seconds)
         if pair is None:
             self._journal.void(index, losses)
             return
@@ -279,7 +281,7 @@ class Contest:
 
     def _learn(self, pair: Pair) -> None:
         self._pairs.append(pair)
-        self.judge.add(pair)
+        self.test.add(pair)
 
     def _figures(self, samples: Sequence[float]) -> tuple[float, ...]:
         return launch_statistics(samples, higher_is_better=self._higher_is_better())
@@ -291,14 +293,14 @@ class Contest:
         return self._is_better_higher(self._launches.metric, self._launches.unit)
 
     def _is_better_higher(self, metric: str | None, unit: str) -> bool:
-        stated = self.versus.treatment.benchmark.direction
+        stated = self.subject.treatment.benchmark.direction
         return direction_of(metric or "", unit, stated) is Direction.HIGHER
 
     def _guard(self, action: Callable[[], None]) -> None:
         """A failure ends this comparison and no other; only a lost device concerns all."""
         try:
             action()
-        except Spoilt as error:
+        except TooManyFailures as error:
             self.failure = (error.outcome, error.message, error.hint)
         except BenchmarkUnsupported as error:
             self.failure = (Outcome.UNSUPPORTED, error.message, error.hint)

@@ -12,7 +12,7 @@ from harness.flows.compare.journal import Journal
 from harness.store.canonical import load
 
 
-def recalled(journal: Journal, parameters: Parameters) -> Result | None:
+def load_previous(journal: Journal, parameters: Parameters) -> Result | None:
     """The result of a comparison that was told for good; None where it is to be measured, or told, again.
 
     That is so where it was told under other parameters, where it is no longer kept, and where its regression had not

@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from harness.core.comparison import Verdict
-from harness.flows.compare.comparison_run import Contest
+from harness.flows.compare.comparison_run import ComparisonRun
 from harness.presentation.comparisons.shares import signed, span
 
 HEADER: Final = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verdict")
@@ -19,7 +19,7 @@ _INTERVAL: Final = 16
 _MARKS: Final = {Verdict.REGRESSION: "▼", Verdict.IMPROVEMENT: "▲", Verdict.NO_CHANGE: "="}
 
 
-def standing(contest: Contest, *, discovered: bool) -> tuple[str, ...]:
+def progress_row(run: ComparisonRun, *, discovered: bool) -> tuple[str, ...]:
     """One row: pairs so far, estimated difference with its interval, evidence bar, verdict.
 
     What its own pairs call a regression may not survive among many benchmarks: until it is known that it does, it is a
@@ -27,23 +27,23 @@ def standing(contest: Contest, *, discovered: bool) -> tuple[str, ...]:
 
     The bar is drawn with a mark and blocks and has no letter or digit, so that a log can leave it out.
     """
-    judge = contest.judge
-    if contest.failure is not None:
-        return (contest.versus.title, str(contest.pairs), "", "", "", contest.failure[0].value.replace("_", " "))
-    verdict, most = contest.verdict, str(judge.parameters.max_pairs)
+    test = run.test
+    if run.failure is not None:
+        return (run.subject.title, str(run.pairs), "", "", "", run.failure[0].value.replace("_", " "))
+    verdict, most = run.verdict, str(test.parameters.max_pairs)
     return (
-        contest.versus.title,
-        f"{contest.pairs:>{len(most)}}/{most}",
-        f"{signed(judge.difference()):>{_DIFFERENCE}}",
-        f"{span(*judge.interval()):>{_INTERVAL}}",
-        _bar(contest),
+        run.subject.title,
+        f"{run.pairs:>{len(most)}}/{most}",
+        f"{signed(test.difference()):>{_DIFFERENCE}}",
+        f"{span(*test.interval()):>{_INTERVAL}}",
+        _bar(run),
         SUSPECTED if verdict is Verdict.REGRESSION and not discovered else verdict.value if verdict else "",
     )
 
 
-def _bar(contest: Contest) -> str:
+def _bar(run: ComparisonRun) -> str:
     """How far the strongest evidence is on its way to a verdict, behind the mark of that verdict."""
-    parameters, evidence = contest.judge.parameters, contest.judge.evidence()
+    parameters, evidence = run.test.parameters, run.test.evidence()
     alike = min(evidence.not_worse, evidence.tail, evidence.not_better if not parameters.gate else math.inf)
     shares = {
         Verdict.REGRESSION: _share(evidence.regression, parameters.alpha),

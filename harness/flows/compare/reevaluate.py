@@ -26,7 +26,7 @@ _DOUBTS: Final = frozenset({*LOST_LAUNCHES, UNEVEN})
 """Codes of notes that speak against `no change`, whatever the pairs say."""
 
 
-def show(place: Path, decide: Mapping[str, object], console: Console) -> ExitCode:
+def reevaluate(place: Path, decide: Mapping[str, object], console: Console) -> ExitCode:
     """Compute again what stored pairs say, with the parameters they were measured for or with others.
 
     Which regressions survive among many is computed again too, over all comparisons that are shown.

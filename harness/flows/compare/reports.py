@@ -13,21 +13,21 @@ from harness.core.comparison import Verdict
 from harness.core.metric import ControlSide, Metric, convert
 from harness.core.note import Note
 from harness.core.result import Report, Result
-from harness.flows.compare.comparison_run import Contest
+from harness.flows.compare.comparison_run import ComparisonRun
 from harness.flows.measure.jobs import marked, meta_of
 
 
-def concluded(contest: Contest, settings: Settings) -> Report:
+def build_report(run: ComparisonRun, settings: Settings) -> Report:
     """What came of a comparison; whether its regression survives is not known yet."""
-    versus = contest.versus
-    control_side, treatment_side = contest.measurements()
+    subject = run.subject
+    control_side, treatment_side = run.measurements()
     meta = meta_of(settings)
     control, treatment = (
-        conclude(job, versus.device, side, run_type=settings.run_type, meta=meta, known=contest.known)
-        for job, side in ((versus.control, control_side), (versus.treatment, treatment_side))
+        conclude(job, subject.device, side, run_type=settings.run_type, meta=meta, known=run.known)
+        for job, side in ((subject.control, control_side), (subject.treatment, treatment_side))
     )
     failure = _failure_of(control, treatment)
-    comparison = contest.comparison(discovered=False)
+    comparison = run.comparison(discovered=False)
     if failure or not treatment.ok:
         reason = str(failure.get("reason", treatment.reason))
         comparison = comparison.model_copy(update={"verdict": Verdict.UNDECIDED, "reason": reason})

@@ -18,22 +18,22 @@ from harness.core.errors import EnvironmentProblem
 from harness.core.measurement import Job
 from harness.core.protocols import Board, Display, Framework, Platform, Session
 from harness.core.result import Outcome
-from harness.flows.compare.comparison_run import Contest, Versus
+from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
 from harness.flows.compare.discoveries import Discoveries
-from harness.flows.compare.progress_rows import HEADER, standing
+from harness.flows.compare.progress_rows import HEADER, progress_row
 from harness.flows.measure.plan import Failure
-from harness.run.launcher import Arm
+from harness.run.launcher import Launcher
 from harness.shell import Interrupted, pause
 
-Tell = Callable[[Contest], None]
+Tell = Callable[[ComparisonRun], None]
 """Told each comparison when it leaves."""
 
 
-Refuse = Callable[[Versus, Failure], None]
+Refuse = Callable[[ComparisonSubject, Failure], None]
 """Told what cannot even begin."""
 
 
-class Rounds:
+class RoundRobinScheduler:
     """Compares on one device.
 
     Args:
@@ -59,7 +59,7 @@ class Rounds:
         parameters: Parameters,
         journals: Path,
         resume: bool,
-        discoveries: Discoveries[Contest],
+        discoveries: Discoveries[ComparisonRun],
         tell: Tell,
         refuse: Refuse,
         check: Callable[[], None],
@@ -77,75 +77,79 @@ class Rounds:
         self._check = check
         self._display = display
 
-    def run(self, subjects: Sequence[Versus]) -> None:
+    def run(self, subjects: Sequence[ComparisonSubject]) -> None:
         """Every comparison is told exactly once, whatever happens."""
         with contextlib.ExitStack() as stack:
             try:
                 session = stack.enter_context(self._platform.open(self._device, self._display))
             except EnvironmentProblem as error:
                 self._display.say(f"✗ {self._device.name}: {error.message}")
-                for versus in subjects:
-                    self._refuse(versus, Failure(Outcome.DEVICE_LOST, error.message, error.hint, environment=True))
+                for subject in subjects:
+                    self._refuse(subject, Failure(Outcome.DEVICE_LOST, error.message, error.hint, environment=True))
                 return
-            contests = [self._contest(versus, session, stack) for versus in subjects]
+            runs = [self._comparison_run(subject, session, stack) for subject in subjects]
             board = stack.enter_context(self._display.board(f"comparing on {self._device.name}", HEADER))
-            self._take_turns(contests, board)
+            self._take_turns(runs, board)
 
-    def _take_turns(self, contests: Sequence[Contest], board: Board) -> None:
-        live = list(contests)
-        for contest in contests:
-            if contest not in live:
+    def _take_turns(self, runs: Sequence[ComparisonRun], board: Board) -> None:
+        live = list(runs)
+        for run in runs:
+            if run not in live:
                 break  # the device was lost
-            contest.begin()
-            self._show(contests, board)
-            self._leave_failed(live, contest)
+            run.begin()
+            self._show(runs, board)
+            self._leave_failed(live, run)
         while live:
             self._leave_done(live)
-            self._show(contests, board)
-            for contest in list(live):
-                if contest not in live:
+            self._show(runs, board)
+            for run in list(live):
+                if run not in live:
                     continue  # it left with a lost device
                 self._check()
-                contest.step()
-                self._show(contests, board)
-                pause(contest.versus.treatment.benchmark.cooldown_s)
-                self._leave_failed(live, contest)
+                run.step()
+                self._show(runs, board)
+                pause(run.subject.treatment.benchmark.cooldown_s)
+                self._leave_failed(live, run)
 
-    def _show(self, contests: Sequence[Contest], board: Board) -> None:
+    def _show(self, runs: Sequence[ComparisonRun], board: Board) -> None:
         settled = self._discoveries.settled()
-        board.show([standing(contest, discovered=contest in settled) for contest in contests])
+        board.show([progress_row(run, discovered=run in settled) for run in runs])
 
-    def _leave_done(self, live: list[Contest]) -> None:
+    def _leave_done(self, live: list[ComparisonRun]) -> None:
         """Those that want no more pairs leave, all at once: regressions may need each other to be discovered."""
-        judges = {contest: contest.judge for contest in live}
-        wanted = wanting(judges, self._discoveries.if_these_left(regressions(judges)))
-        for contest in [contest for contest in live if contest not in wanted]:
-            self._leave(live, contest)
+        tests = {run: run.test for run in live}
+        wanted = wanting(tests, self._discoveries.if_these_left(regressions(tests)))
+        for run in [run for run in live if run not in wanted]:
+            self._leave(live, run)
 
-    def _leave(self, live: list[Contest], contest: Contest) -> None:
-        live.remove(contest)
-        contest.end()
+    def _leave(self, live: list[ComparisonRun], run: ComparisonRun) -> None:
+        live.remove(run)
+        run.end()
         try:
-            self._tell(contest)
+            self._tell(run)
         except Interrupted:
             raise
         except Exception as error:  # noqa: BLE001 - isolation of one benchmark
             reason = f"the harness itself failed: {type(error).__name__}: {error}"
-            self._refuse(contest.versus, Failure(Outcome.FAILED, reason, "a defect of the harness: please report it"))
+            self._refuse(run.subject, Failure(Outcome.FAILED, reason, "a defect of the harness: please report it"))
 
-    def _leave_failed(self, live: list[Contest], contest: Contest) -> None:
+    def _leave_failed(self, live: list[ComparisonRun], run: ComparisonRun) -> None:
         """A failed comparison leaves; a lost device takes all others along, whose pairs stay in their journals."""
-        if contest.failure is None or contest not in live:
+        if run.failure is None or run not in live:
             return
-        self._leave(live, contest)
-        if contest.failure[0] is Outcome.DEVICE_LOST:
+        self._leave(live, run)
+        if run.failure[0] is Outcome.DEVICE_LOST:
             for other in list(live):
-                other.failure = contest.failure
+                other.failure = run.failure
                 self._leave(live, other)
 
-    def _contest(self, versus: Versus, session: Session, stack: contextlib.ExitStack) -> Contest:
-        def make_arm(job: Job) -> Arm:
+    def _comparison_run(
+        self, subject: ComparisonSubject, session: Session, stack: contextlib.ExitStack
+    ) -> ComparisonRun:
+        def make_launcher(job: Job) -> Launcher:
             scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="edge-harness-"))
-            return Arm(job, session, self._frameworks[job.benchmark.framework], Path(scratch), time.time)
+            return Launcher(job, session, self._frameworks[job.benchmark.framework], Path(scratch), time.time)
 
-        return Contest(versus, self._parameters, make_arm=make_arm, journals=self._journals, resume=self._resume)
+        return ComparisonRun(
+            subject, self._parameters, make_launcher=make_launcher, journals=self._journals, resume=self._resume
+        )

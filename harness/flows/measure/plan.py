@@ -151,19 +151,19 @@ def assign(benchmarks: Sequence[Benchmark], devices: Sequence[Device]) -> tuple[
     )
 
 
-def dealt(assignments: Sequence[Assignment]) -> tuple[Assignment, ...]:
-    """Each benchmark on one device, dealt out in turn among those that can take it.
+def distribute(assignments: Sequence[Assignment]) -> tuple[Assignment, ...]:
+    """Assign each benchmark to one device, in turn among those that can run it.
 
     Pairs of launches belong together, so that a comparison stays on the device where it began.
     """
     by_benchmark: dict[int, list[Assignment]] = {}
     for one in assignments:
         by_benchmark.setdefault(id(one.benchmark), []).append(one)
-    dealt_out: list[Assignment] = []
+    distributed: list[Assignment] = []
     for number, places in enumerate(by_benchmark.values()):
         fit = [place for place in places if place.obstacle is None] or places
-        dealt_out.append(fit[number % len(fit)])
-    return tuple(dealt_out)
+        distributed.append(fit[number % len(fit)])
+    return tuple(distributed)
 
 
 def _obstacle(benchmark: Benchmark, device: Device) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.decision import SequentialTest
 from harness.core.comparison import STATISTICS, Pair, Parameters
 
 PARAMETERS = Parameters(seed=1)
@@ -30,12 +30,14 @@ def flat(log_ratios: Iterable[float]) -> list[Pair]:
     return [pair((ratio,) * len(STATISTICS), index=index) for index, ratio in enumerate(log_ratios)]
 
 
-def heard(pairs: Iterable[Pair], parameters: Parameters = PARAMETERS, *, higher_is_better: bool = False) -> Judge:
-    """A judge that has heard them all, also beyond its verdict."""
-    judge = Judge(parameters, higher_is_better)
+def heard(
+    pairs: Iterable[Pair], parameters: Parameters = PARAMETERS, *, higher_is_better: bool = False
+) -> SequentialTest:
+    """A test that has heard them all, also beyond its verdict."""
+    test = SequentialTest(parameters, higher_is_better)
     for one in pairs:
-        judge.add(one)
-    return judge
+        test.add(one)
+    return test
 
 
 def swapped(one: Pair) -> Pair:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.estimate import Limits, limits
 from harness.analysis.compare.final_test import RESERVE
 from harness.analysis.compare.recompute import conclude
@@ -29,13 +29,15 @@ def noisy(effect: float, pairs: int = 100) -> list[Pair]:
     return flat(effect + NOISE[index % len(NOISE)] for index in range(pairs))
 
 
-def until_verdict(pairs: list[Pair], parameters: Parameters = PARAMETERS, *, higher_is_better: bool = False) -> Judge:
-    judge = Judge(parameters, higher_is_better)
+def until_verdict(
+    pairs: list[Pair], parameters: Parameters = PARAMETERS, *, higher_is_better: bool = False
+) -> SequentialTest:
+    test = SequentialTest(parameters, higher_is_better)
     for one in pairs:
-        judge.add(one)
-        if judge.verdict() is not None:
+        test.add(one)
+        if test.verdict() is not None:
             break
-    return judge
+    return test
 
 
 def capital(series: np.ndarray[tuple[int], np.dtype[np.float64]], sign: int, effect: float) -> list[float]:
@@ -75,21 +77,21 @@ def test_the_evidence_is_its_definition() -> None:
 def test_a_clear_change_takes_the_fewest_possible_pairs(
     alpha: float, pairs: int, effect: float, verdict: Verdict
 ) -> None:
-    judge = until_verdict(flat([effect] * 20), Parameters(seed=1, alpha=alpha))
-    assert (judge.verdict(), judge.pairs) == (verdict, pairs)
-    assert f"{pairs} pairs" in judge.reason()
+    test = until_verdict(flat([effect] * 20), Parameters(seed=1, alpha=alpha))
+    assert (test.verdict(), test.pairs) == (verdict, pairs)
+    assert f"{pairs} pairs" in test.reason()
 
 
 def test_nothing_is_said_before_there_are_pairs() -> None:
-    judge = Judge(PARAMETERS, higher_is_better=False)
-    assert (judge.verdict(), judge.difference(), judge.interval()) == (None, None, (None, None))
-    assert judge.evidence().regression == pytest.approx(1 - RESERVE)
+    test = SequentialTest(PARAMETERS, higher_is_better=False)
+    assert (test.verdict(), test.difference(), test.interval()) == (None, None, (None, None))
+    assert test.evidence().regression == pytest.approx(1 - RESERVE)
 
 
 def test_equal_builds_show_no_change() -> None:
-    judge = until_verdict(noisy(0.0))
-    assert judge.verdict() is Verdict.NO_CHANGE
-    assert "worse or better by 1 %" in judge.reason()
+    test = until_verdict(noisy(0.0))
+    assert test.verdict() is Verdict.NO_CHANGE
+    assert "worse or better by 1 %" in test.reason()
 
 
 def test_launches_that_are_always_equal_show_no_change() -> None:
@@ -111,9 +113,9 @@ def test_figures_that_are_alike_do_not_hide_one_that_is_not() -> None:
         pair((0.04 + noise, 0.04 + noise, 0.04 + noise, noise / 10, -0.2), index=index)
         for index, noise in enumerate(NOISE * 10)
     ]
-    judge = until_verdict(hidden)
-    assert judge.verdict() is Verdict.REGRESSION
-    assert judge.evidence().not_worse == 1.0
+    test = until_verdict(hidden)
+    assert test.verdict() is Verdict.REGRESSION
+    assert test.evidence().not_worse == 1.0
 
 
 @pytest.mark.parametrize("figure", ["median", "mean"])
@@ -146,15 +148,15 @@ def test_a_change_that_shows_while_precision_is_measured_for_replaces_no_change(
 
 def test_a_difference_that_changed_while_it_was_measured_has_no_interval_and_is_not_precise() -> None:
     moved = noisy(0.03, 20) + noisy(-0.03, 60)
-    judge = until_verdict(moved, Parameters(seed=1, precision=1e-9, max_pairs=80))
-    assert (judge.pairs, judge.unsteady, judge.interval()) == (80, True, (None, None))
-    (note,) = [note for note in conclude(judge).notes if note.code == "unsteady"]
+    test = until_verdict(moved, Parameters(seed=1, precision=1e-9, max_pairs=80))
+    assert (test.pairs, test.unsteady, test.interval()) == (80, True, (None, None))
+    (note,) = [note for note in conclude(test).notes if note.code == "unsteady"]
     assert not note.trust
     assert not heard(noisy(0.03, 80)).unsteady
 
 
 def test_without_pairs_the_clock_is_not_blamed() -> None:
-    assert conclude(Judge(PARAMETERS, higher_is_better=False)).notes == ()
+    assert conclude(SequentialTest(PARAMETERS, higher_is_better=False)).notes == ()
 
 
 def test_a_change_as_large_as_the_margin_is_not_called_no_change() -> None:
@@ -164,50 +166,50 @@ def test_a_change_as_large_as_the_margin_is_not_called_no_change() -> None:
 def test_a_gate_passes_an_improvement_as_no_change() -> None:
     gate = Parameters(seed=1, gate=True)
     assert until_verdict(noisy(-0.03)).verdict() is Verdict.IMPROVEMENT
-    judge = until_verdict(noisy(-0.03), gate)
-    assert judge.verdict() is Verdict.NO_CHANGE
-    assert "better" not in judge.reason()
+    test = until_verdict(noisy(-0.03), gate)
+    assert test.verdict() is Verdict.NO_CHANGE
+    assert "better" not in test.reason()
     assert until_verdict(noisy(0.03), gate).verdict() is Verdict.REGRESSION
 
 
 def test_a_spent_budget_of_pairs_is_undecided_and_says_why() -> None:
-    judge = until_verdict(noisy(0.007), Parameters(seed=1, max_pairs=9))
-    assert (judge.verdict(), judge.pairs, judge.spent) == (Verdict.UNDECIDED, 9, True)
-    assert "budget of 9 pairs is spent" in judge.reason()
+    test = until_verdict(noisy(0.007), Parameters(seed=1, max_pairs=9))
+    assert (test.verdict(), test.pairs, test.spent) == (Verdict.UNDECIDED, 9, True)
+    assert "budget of 9 pairs is spent" in test.reason()
 
 
 def test_a_spent_budget_of_time_is_undecided_and_says_why() -> None:
-    judge = until_verdict(noisy(0.007), Parameters(seed=1, max_seconds=4.5))
-    assert (judge.verdict(), judge.pairs) == (Verdict.UNDECIDED, 5)
-    assert "budget of 4.5 s (5 pairs) is spent; 8 pairs are the fewest" in judge.reason()
+    test = until_verdict(noisy(0.007), Parameters(seed=1, max_seconds=4.5))
+    assert (test.verdict(), test.pairs) == (Verdict.UNDECIDED, 5)
+    assert "budget of 4.5 s (5 pairs) is spent; 8 pairs are the fewest" in test.reason()
 
 
 def test_precision_is_measured_on_for_after_the_verdict() -> None:
     precise = Parameters(seed=1, precision=0.004)
-    first, judge = until_verdict(noisy(0.03)), until_verdict(noisy(0.03), precise)
-    assert first.pairs < judge.pairs < 100
-    assert judge.verdict() is first.verdict() is Verdict.REGRESSION
-    low, high = judge.interval()
+    first, test = until_verdict(noisy(0.03)), until_verdict(noisy(0.03), precise)
+    assert first.pairs < test.pairs < 100
+    assert test.verdict() is first.verdict() is Verdict.REGRESSION
+    low, high = test.interval()
     assert low is not None
     assert high is not None
     assert high - low < 2 * 0.004
-    assert f"{first.pairs} pairs" in judge.reason()
+    assert f"{first.pairs} pairs" in test.reason()
 
 
 def test_precision_ends_with_the_budget() -> None:
-    judge = until_verdict(noisy(0.03), Parameters(seed=1, precision=1e-5, max_pairs=30))
-    assert (judge.verdict(), judge.pairs) == (Verdict.REGRESSION, 30)
+    test = until_verdict(noisy(0.03), Parameters(seed=1, precision=1e-5, max_pairs=30))
+    assert (test.verdict(), test.pairs) == (Verdict.REGRESSION, 30)
 
 
 @some
 @given(measured, effects, st.booleans(), st.none() | st.just(0.01))
 def test_a_verdict_never_changes(pairs: list[Pair], effect: float, gate: bool, precision: float | None) -> None:
-    judge = Judge(Parameters(seed=1, alpha=0.2, beta=0.3, gate=gate, precision=precision, max_pairs=12), False)
+    test = SequentialTest(Parameters(seed=1, alpha=0.2, beta=0.3, gate=gate, precision=precision, max_pairs=12), False)
     said = []
     for one in pairs:
         moved = tuple(figure * math.exp(effect) for figure in one.treatment)
-        judge.add(one.model_copy(update={"treatment": moved}))
-        said.append(judge.verdict())
+        test.add(one.model_copy(update={"treatment": moved}))
+        said.append(test.verdict())
     final = [verdict for verdict in said if verdict is not None]
     assert len(set(final)) <= 1
     assert said == [None] * (len(said) - len(final)) + final
@@ -293,32 +295,32 @@ def test_the_reciprocals_of_costs_are_judged_as_their_mirror(pairs: list[Pair], 
 
 
 def test_a_lower_rate_is_a_regression_with_a_negative_difference() -> None:
-    judge = until_verdict(noisy(-0.03), higher_is_better=True)
-    assert judge.verdict() is Verdict.REGRESSION
-    assert judge.difference() == pytest.approx(-0.03, abs=0.005)
+    test = until_verdict(noisy(-0.03), higher_is_better=True)
+    assert test.verdict() is Verdict.REGRESSION
+    assert test.difference() == pytest.approx(-0.03, abs=0.005)
 
 
 def test_infinite_ratios_end_in_a_verdict_with_finite_figures() -> None:
     extreme = pair((0.0,) * 5).model_copy(update={"control": (5e-324,) * 5, "treatment": (1.7e308,) * 5})
-    judge = until_verdict([extreme] * 20)
-    assert judge.verdict() is Verdict.REGRESSION
-    difference = judge.difference()
+    test = until_verdict([extreme] * 20)
+    assert test.verdict() is Verdict.REGRESSION
+    difference = test.difference()
     assert difference is not None
     assert math.isfinite(difference)
 
 
 def test_evidence_stays_finite_however_much_there_is() -> None:
-    judge = heard(flat([0.5] * 1200), Parameters(seed=1, max_pairs=2000))
-    assert 1e300 < judge.evidence().regression < math.inf
-    assert judge.evidence().improvement >= 0
+    test = heard(flat([0.5] * 1200), Parameters(seed=1, max_pairs=2000))
+    assert 1e300 < test.evidence().regression < math.inf
+    assert test.evidence().improvement >= 0
 
 
 def test_a_bad_pair_is_refused_and_leaves_no_trace() -> None:
-    judge = heard(flat(NOISE))
-    before = judge.evidence()
+    test = heard(flat(NOISE))
+    before = test.evidence()
     with pytest.raises(ValueError, match="above zero"):
-        judge.add(pair((0.0,) * 5).model_copy(update={"control": (0.0,) * 5}))
-    assert (judge.evidence(), judge.pairs) == (before, len(NOISE))
+        test.add(pair((0.0,) * 5).model_copy(update={"control": (0.0,) * 5}))
+    assert (test.evidence(), test.pairs) == (before, len(NOISE))
 
 
 @pytest.mark.parametrize(
@@ -335,7 +337,7 @@ def test_a_bad_pair_is_refused_and_leaves_no_trace() -> None:
 )
 def test_parameters_that_mean_nothing_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError):
-        Judge(PARAMETERS.model_copy(update=wrong), higher_is_better=False)
+        SequentialTest(PARAMETERS.model_copy(update=wrong), higher_is_better=False)
 
 
 def slow_tails(count: int) -> list[Pair]:
@@ -353,16 +355,16 @@ def test_a_change_that_the_interval_does_not_show_is_told_in_words(
     *, higher_is_better: bool, quartile: str, tail: str
 ) -> None:
     pairs = [swapped(one) for one in slow_tails(100)] if higher_is_better else slow_tails(100)
-    judge = until_verdict(pairs, higher_is_better=higher_is_better)
-    low, high = judge.interval()
-    assert judge.verdict() is Verdict.REGRESSION
+    test = until_verdict(pairs, higher_is_better=higher_is_better)
+    low, high = test.interval()
+    assert test.verdict() is Verdict.REGRESSION
     assert low is not None
     assert high is not None
     assert low < 0 < high
     words = f"the interval is that of {quartile} alone and holds 0"
-    assert words in judge.reason()
-    assert tail in judge.reason()
-    (note,) = conclude(judge).notes
+    assert words in test.reason()
+    assert tail in test.reason()
+    (note,) = conclude(test).notes
     assert (note.code, note.trust) == ("interval", True)
     assert words in note.message
 
@@ -372,16 +374,16 @@ def test_an_interval_on_the_other_side_of_the_change_is_told_too() -> None:
         one.model_copy(update={"treatment": (*(0.98 * figure for figure in one.treatment[:2]), *one.treatment[2:])})
         for one in slow_tails(100)
     ]
-    judge = heard(better_but_for_the_tail)
-    assert judge.decided is Verdict.REGRESSION
-    assert "p25 alone and lies on the other side of 0" in judge.reason()
+    test = heard(better_but_for_the_tail)
+    assert test.decided is Verdict.REGRESSION
+    assert "p25 alone and lies on the other side of 0" in test.reason()
 
 
 @pytest.mark.parametrize("effect", [-0.03, 0.0, 0.03])
 def test_an_interval_that_shows_what_is_told_needs_no_words(effect: float) -> None:
-    judge = until_verdict(noisy(effect))
-    assert judge.unshown() is None
-    assert conclude(judge).notes == ()
+    test = until_verdict(noisy(effect))
+    assert test.unshown() is None
+    assert conclude(test).notes == ()
 
 
 def test_the_interval_is_found_once_for_each_pair(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -392,10 +394,10 @@ def test_the_interval_is_found_once_for_each_pair(monkeypatch: pytest.MonkeyPatc
         return limits(log_ratios, scales, alpha, log_step=log_step)
 
     monkeypatch.setattr("harness.analysis.compare.decision.limits", counted)
-    judge = heard(noisy(0.01, 10))
-    before = judge.interval()
-    assert (judge.interval(), judge.unsteady) == (before, False)
+    test = heard(noisy(0.01, 10))
+    before = test.interval()
+    assert (test.interval(), test.unsteady) == (before, False)
     assert found == [10]
-    judge.add(noisy(0.01, 11)[-1])
-    assert judge.interval() != before
+    test.add(noisy(0.01, 11)[-1])
+    assert test.interval() != before
     assert found == [10, 11]

@@ -32,10 +32,10 @@ def test_equal_builds_stay_silent_whatever_the_coin_says(noise: str) -> None:
 
 @pytest.mark.parametrize("percent", [1, 2, 5])
 def test_a_build_that_is_really_slower_is_found(percent: int) -> None:
-    judge = replay(recorded(percent).pairs(), Parameters(seed=1, precision=0.005, max_pairs=200), False)
-    low, _ = judge.interval()
-    assert judge.decided is Verdict.REGRESSION
-    assert judge.difference() == pytest.approx(percent / 100, abs=0.003)
+    test = replay(recorded(percent).pairs(), Parameters(seed=1, precision=0.005, max_pairs=200), False)
+    low, _ = test.interval()
+    assert test.decided is Verdict.REGRESSION
+    assert test.difference() == pytest.approx(percent / 100, abs=0.003)
     assert low is not None
     assert low > 0
 

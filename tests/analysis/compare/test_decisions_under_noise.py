@@ -72,7 +72,7 @@ def test_a_slow_tail_that_a_quartile_cannot_see_is_found() -> None:
 def test_intervals_hold_the_truth() -> None:
     missed = 0
     for seed in range(TRIALS):
-        judge = replay(simulated_pairs(BURSTY, Change(every=0.02), seed, 40), PARAMETERS, higher_is_better=False)
-        low, high = judge.interval()
+        test = replay(simulated_pairs(BURSTY, Change(every=0.02), seed, 40), PARAMETERS, higher_is_better=False)
+        low, high = test.interval()
         missed += (low is not None and low > 0.02) or (high is not None and high < 0.02)
     assert missed <= likely_at_most(0.05, TRIALS)

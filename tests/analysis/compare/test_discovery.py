@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.discovery import discoveries, regressions, wanting
 from harness.core.comparison import Parameters, Verdict
 from tests.analysis.compare.made_pairs import PARAMETERS, flat, heard
@@ -55,33 +55,33 @@ def test_a_share_that_is_none_is_refused(q: float) -> None:
 
 
 def test_a_regression_goes_on_until_it_counts_among_many() -> None:
-    judge = heard(flat([0.5] * 8))
-    assert judge.verdict() is Verdict.REGRESSION
-    judges = {"a": judge}
-    assert wanting(judges, discoveries(regressions(judges), 1, Q)) == frozenset()
-    assert wanting(judges, discoveries(regressions(judges), 100, Q)) == {"a"}
+    test = heard(flat([0.5] * 8))
+    assert test.verdict() is Verdict.REGRESSION
+    tests = {"a": test}
+    assert wanting(tests, discoveries(regressions(tests), 1, Q)) == frozenset()
+    assert wanting(tests, discoveries(regressions(tests), 100, Q)) == {"a"}
     for pair in flat([0.5] * 5):
-        judge.add(pair)
-    assert wanting(judges, discoveries(regressions(judges), 100, Q)) == frozenset()
+        test.add(pair)
+    assert wanting(tests, discoveries(regressions(tests), 100, Q)) == frozenset()
 
 
 def test_only_regressions_that_want_nothing_else_bring_evidence() -> None:
     precise = Parameters(seed=1, precision=1e-6)
-    judges = {
+    tests = {
         "worse": heard(flat([0.5] * 8)),
         "measured for precision": heard(flat([0.5] * 8), precise),
         "spent short of a verdict": heard(flat([0.5] * 7), Parameters(seed=1, max_pairs=7)),
         "equal": heard(flat([0.0] * 20)),
     }
-    assert judges["spent short of a verdict"].evidence().regression > 50
-    assert regressions(judges) == {"worse": judges["worse"].evidence().regression}
+    assert tests["spent short of a verdict"].evidence().regression > 50
+    assert regressions(tests) == {"worse": tests["worse"].evidence().regression}
 
 
 def test_what_is_open_wants_pairs_and_what_is_decided_or_spent_does_not() -> None:
-    judges = {
-        "new": Judge(PARAMETERS, higher_is_better=False),
+    tests = {
+        "new": SequentialTest(PARAMETERS, higher_is_better=False),
         "equal": heard(flat([0.0] * 20)),
         "faster": heard(flat([-0.5] * 8)),
         "spent": heard(flat([0.5] * 8), Parameters(seed=1, max_pairs=8)),
     }
-    assert wanting(judges, frozenset()) == {"new"}
+    assert wanting(tests, frozenset()) == {"new"}

@@ -71,9 +71,9 @@ def test_five_pairs_exclude_nothing_and_six_do() -> None:
 
 def test_the_difference_is_the_median_and_lies_inside() -> None:
     chance = np.random.default_rng(3)
-    judge = heard(flat((0.02 + 0.005 * chance.standard_t(3, 41)).tolist()))
-    low, high = judge.interval()
-    difference = judge.difference()
+    test = heard(flat((0.02 + 0.005 * chance.standard_t(3, 41)).tolist()))
+    low, high = test.interval()
+    difference = test.difference()
     assert low is not None
     assert high is not None
     assert difference is not None

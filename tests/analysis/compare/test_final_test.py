@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.final_test import RESERVE, log_payment, signed_rank_p
 from harness.analysis.compare.recompute import replay
 from harness.core.comparison import Pair, Parameters, Verdict
@@ -83,9 +83,9 @@ def test_with_the_last_bet_the_mean_evidence_over_all_tosses_stays_at_most_one()
 
 def test_of_all_tosses_no_more_than_alpha_are_called_a_regression_and_some_of_them_at_the_end() -> None:
     parameters = Parameters(seed=1, alpha=ALPHA, max_pairs=PAIRS)
-    judges = [replay(flat(toss), parameters, higher_is_better=False) for toss in tosses(SLOTS)]
-    verdicts = [judge.decided for judge in judges]
-    at_the_end = [judge.decided for judge in judges if f"{PAIRS} pairs" in judge.reason()]
+    tests = [replay(flat(toss), parameters, higher_is_better=False) for toss in tosses(SLOTS)]
+    verdicts = [test.decided for test in tests]
+    at_the_end = [test.decided for test in tests if f"{PAIRS} pairs" in test.reason()]
     for false_alarm in (Verdict.REGRESSION, Verdict.IMPROVEMENT):
         assert at_the_end.count(false_alarm) > 0
         assert verdicts.count(false_alarm) <= ALPHA * len(verdicts)
@@ -110,23 +110,23 @@ def test_a_change_that_only_all_pairs_together_show_is_found_at_the_end(
     pairs = slowly_convincing()
     before = heard(pairs[:-1], higher_is_better=higher_is_better)
     assert before.verdict() is None
-    judge = replay(pairs, Parameters(seed=1), higher_is_better)
-    assert (judge.verdict(), judge.pairs) == (verdict, 100)
-    told = judge.evidence()
+    test = replay(pairs, Parameters(seed=1), higher_is_better)
+    assert (test.verdict(), test.pairs) == (verdict, 100)
+    told = test.evidence()
     assert max(told.regression, told.improvement) >= 100
-    assert "100 pairs refute at 1 %" in judge.reason()
+    assert "100 pairs refute at 1 %" in test.reason()
 
 
 def test_a_budget_of_time_ends_with_the_last_bet_too() -> None:
-    judge = replay(slowly_convincing(), Parameters(seed=1, max_pairs=1000, max_seconds=100.0), higher_is_better=False)
-    assert (judge.verdict(), judge.pairs) == (Verdict.REGRESSION, 100)
+    test = replay(slowly_convincing(), Parameters(seed=1, max_pairs=1000, max_seconds=100.0), higher_is_better=False)
+    assert (test.verdict(), test.pairs) == (Verdict.REGRESSION, 100)
 
 
 def test_it_is_made_once() -> None:
-    judge = Judge(Parameters(seed=1, max_pairs=20), higher_is_better=False)
+    test = SequentialTest(Parameters(seed=1, max_pairs=20), higher_is_better=False)
     for one in flat([0.01] * 20):
-        judge.add(one)
-    at_the_end = judge.evidence().regression
+        test.add(one)
+    at_the_end = test.evidence().regression
     for one in flat([-0.02] * 20):
-        judge.add(one)
-    assert 100 <= judge.evidence().regression < at_the_end
+        test.add(one)
+    assert 100 <= test.evidence().regression < at_the_end

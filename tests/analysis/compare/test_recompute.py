@@ -22,11 +22,11 @@ def stored(pairs: list[Pair], verdict: Verdict = Verdict.UNDECIDED, *, identical
 
 def test_a_stored_comparison_says_again_what_its_judge_said() -> None:
     pairs = simulated_pairs(QUIET, Change(every=0.02), seed=5, pairs=20)
-    judge = heard(pairs)
+    test = heard(pairs)
     again = recompute(Comparison.model_validate_json(stored(pairs).model_dump_json()))
-    assert (again.verdict, again.reason) == (Verdict.REGRESSION, judge.reason())
-    assert (again.difference, (again.low, again.high)) == (judge.difference(), judge.interval())
-    assert again.evidence == judge.evidence()
+    assert (again.verdict, again.reason) == (Verdict.REGRESSION, test.reason())
+    assert (again.difference, (again.low, again.high)) == (test.difference(), test.interval())
+    assert again.evidence == test.evidence()
     assert again.pairs == tuple(pairs)
 
 
@@ -52,9 +52,9 @@ def test_pairs_beyond_a_smaller_budget_are_not_heard() -> None:
 
 
 def test_a_verdict_that_waits_for_precision_is_concluded() -> None:
-    judge = heard(flat([0.5] * 9), Parameters(seed=1, precision=1e-6))
-    assert judge.verdict() is None
-    assert conclude(judge).verdict is Verdict.REGRESSION
+    test = heard(flat([0.5] * 9), Parameters(seed=1, precision=1e-6))
+    assert test.verdict() is None
+    assert conclude(test).verdict is Verdict.REGRESSION
 
 
 @pytest.mark.parametrize("higher_is_better", [False, True])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.operators import compare_operators
 from harness.analysis.compare.recompute import conclude, recompute, replay
 from harness.analysis.compare.resolution import Resolution, exact
@@ -77,9 +77,9 @@ def test_a_change_beyond_the_margin_is_seldom_called_none(
 
 @pytest.mark.parametrize("step", [1e-6, TEN_NS / 1e3])
 def test_a_clock_well_below_the_margin_lets_no_change_be_seen(step: float) -> None:
-    judge = replay(pairs_of(random.Random(2), 20.0, 0.0, 0.002, step), PARAMETERS, higher_is_better=False)
-    assert judge.decided is Verdict.NO_CHANGE
-    assert not conclude(judge).notes
+    test = replay(pairs_of(random.Random(2), 20.0, 0.0, 0.002, step), PARAMETERS, higher_is_better=False)
+    assert test.decided is Verdict.NO_CHANGE
+    assert not conclude(test).notes
 
 
 def test_a_coarse_clock_says_why_and_what_to_do() -> None:
@@ -115,8 +115,8 @@ def test_times_rates_and_energy_are_read_off_a_clock_or_a_meter(unit: str, *, co
 
 
 def test_a_regression_is_seen_with_any_clock() -> None:
-    judge = replay(pairs_of(random.Random(1), 90.0, 0.2, 0.01, TEN_NS), PARAMETERS, higher_is_better=False)
-    assert judge.decided is Verdict.REGRESSION
+    test = replay(pairs_of(random.Random(1), 90.0, 0.2, 0.01, TEN_NS), PARAMETERS, higher_is_better=False)
+    assert test.decided is Verdict.REGRESSION
 
 
 @pytest.mark.slow
@@ -167,12 +167,12 @@ def test_an_operator_of_a_few_whole_microseconds_is_not_called_unchanged() -> No
 
 
 def test_time_that_went_into_lost_launches_is_spent() -> None:
-    judge = Judge(Parameters(seed=0, max_seconds=10.0), higher_is_better=False)
+    test = SequentialTest(Parameters(seed=0, max_seconds=10.0), higher_is_better=False)
     pairs = pairs_of(random.Random(1), 20.0, 0.0, 0.05, 1e-6)
     for one in pairs[:4]:
-        judge.add(one)
-    assert judge.verdict() is None
-    judge.lose(7.0)
-    assert judge.seconds == 11.0
-    assert judge.verdict() is Verdict.UNDECIDED
-    assert "budget of 10 s" in judge.reason()
+        test.add(one)
+    assert test.verdict() is None
+    test.update_overhead(7.0)
+    assert test.seconds == 11.0
+    assert test.verdict() is Verdict.UNDECIDED
+    assert "budget of 10 s" in test.reason()

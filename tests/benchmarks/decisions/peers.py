@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.decision import SequentialTest
 from harness.core.comparison import STATISTICS, Parameters, Verdict
 from tests.analysis.compare.simulated_launches import Array, coin, pairs_of
 
@@ -30,13 +30,13 @@ class Rule:
     Attributes:
         name: Whose it is.
         order: Which launches are the changed program's, of so many.
-        judge: Verdict, and how many launches it needed, from figures (launches, 5) and that order.
+        test: Verdict, and how many launches it needed, from figures (launches, 5) and that order.
         budgets: Launches it gets, in budgets: more than one where a history is needed.
     """
 
     name: str
     order: Order
-    judge: Callable[[Array, Bools], tuple[Verdict, int]]
+    test: Callable[[Array, Bools], tuple[Verdict, int]]
     budgets: int = 1
 
 
@@ -119,19 +119,19 @@ def fai_pep(figures: Array, _: Bools) -> tuple[Verdict, int]:
 def ours(alpha: float) -> Callable[[Array, Bools], tuple[Verdict, int]]:
     """This harness, at a level for each direction."""
 
-    def judge(figures: Array, treatment: Bools) -> tuple[Verdict, int]:
+    def test(figures: Array, treatment: Bools) -> tuple[Verdict, int]:
         return _until_verdict(figures, treatment, Parameters(seed=0, alpha=alpha, max_pairs=len(figures) // 2))
 
-    return judge
+    return test
 
 
 def _until_verdict(figures: Array, treatment: Bools, parameters: Parameters) -> tuple[Verdict, int]:
-    judge = Judge(parameters, higher_is_better=False)
+    test = SequentialTest(parameters, higher_is_better=False)
     for pair in pairs_of(figures, treatment):
-        judge.add(pair)
-        if judge.verdict() is not None:
+        test.add(pair)
+        if test.verdict() is not None:
             break
-    return judge.verdict() or Verdict.UNDECIDED, 2 * judge.pairs
+    return test.verdict() or Verdict.UNDECIDED, 2 * test.pairs
 
 
 def _directed(different: bool, ratio: float) -> Verdict:

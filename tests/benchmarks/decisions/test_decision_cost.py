@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.decision import SequentialTest
 from harness.core.comparison import Parameters
 from tests.analysis.compare.simulated_launches import BURSTY, Change, simulated_pairs
 from tests.benchmarks.figures import claim, spread
@@ -19,13 +19,13 @@ pytestmark = pytest.mark.benchmark
 
 def test_a_pair_of_a_thousand_comparisons_is_cheap() -> None:
     pairs = simulated_pairs(BURSTY, Change(), seed=1, pairs=PAIRS)
-    judges = [Judge(Parameters(seed=1), higher_is_better=False) for _ in range(JUDGES)]
+    judges = [SequentialTest(Parameters(seed=1), higher_is_better=False) for _ in range(JUDGES)]
     spent = []
     for pair in pairs:
         begin = time.process_time()
-        for judge in judges:
-            judge.add(pair)
-            judge.verdict()
+        for test in judges:
+            test.add(pair)
+            test.verdict()
         spent.append(time.process_time() - begin)
     print(f"\nCPU s of one pair of {JUDGES} comparisons {spread(spent)}")
     claim(f"CPU of one pair of {JUDGES} comparisons", statistics.median(spent), 0.1, " s")
@@ -33,14 +33,14 @@ def test_a_pair_of_a_thousand_comparisons_is_cheap() -> None:
 
 
 def test_an_interval_is_cheap() -> None:
-    """Each judge is asked once: it remembers its answer until the next pair."""
+    """Each test is asked once: it remembers its answer until the next pair."""
     pairs = simulated_pairs(BURSTY, Change(), seed=1, pairs=100)
     spent = []
     for _ in range(20):
-        judge = Judge(Parameters(seed=1), higher_is_better=False)
+        test = SequentialTest(Parameters(seed=1), higher_is_better=False)
         for pair in pairs:
-            judge.add(pair)
+            test.add(pair)
         begin = time.process_time()
-        judge.interval()
+        test.interval()
         spent.append(time.process_time() - begin)
     claim("CPU of an interval over 100 pairs", 1000 * statistics.median(spent), 10, " ms")

@@ -61,7 +61,7 @@ def quality(rule: Rule, streams: list[Array]) -> Quality:
             launches = rule.budgets * BUDGET
             treatment = rule.order(np.random.default_rng(seed), launches)
             slowed = np.where(treatment[:, None], stream[:launches] * (1 + effect), stream[:launches])
-            verdict, count = rule.judge(slowed, treatment)
+            verdict, count = rule.test(slowed, treatment)
             verdicts.append(verdict)
             used.append(count)
         if effect == 0.0:
@@ -139,7 +139,7 @@ def test_builds_that_are_really_slower(noise: str, percent: int) -> None:
     verdicts, used = [], []
     for start in starts:
         window = slice(start, start + BUDGET)
-        verdict, count = OURS.judge(launches[window], treatment[window])
+        verdict, count = OURS.test(launches[window], treatment[window])
         verdicts.append(verdict)
         used.append(count)
     shares = {verdict.value: round(100 * verdicts.count(verdict) / len(verdicts)) for verdict in Verdict}

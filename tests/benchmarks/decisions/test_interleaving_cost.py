@@ -22,8 +22,8 @@ from harness.core.comparison import STATISTICS, Comparison, Interleave, Paramete
 from harness.core.files import CachedFile
 from harness.core.measurement import Job
 from harness.core.protocols import Session
-from harness.flows.compare.comparison_run import Contest, Versus
-from harness.run.launcher import Arm
+from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
+from harness.run.launcher import Launcher
 from harness.testing.progress import RecordedProgress
 from platforms.host.platform import Host
 from tests.benchmarks.decisions.neighbours import bursts
@@ -71,23 +71,23 @@ def side(folder: Path, runner: Path, percent: float) -> Build:
     return Build(source="prebuilt", commit=program.name, digest=program.name, programs={"program": program})
 
 
-def decide(versus: Versus, session: Session, folder: Path, interleave: Interleave, seed: int) -> Comparison:
+def decide(subject: ComparisonSubject, session: Session, folder: Path, interleave: Interleave, seed: int) -> Comparison:
     """One comparison, from its first launch to its verdict."""
     parameters = Parameters(seed=seed, interleave=interleave, max_pairs=MOST_PAIRS)
     framework = ExecuTorch(Settings())
-    contest = Contest(
-        versus,
+    run = ComparisonRun(
+        subject,
         parameters,
-        make_arm=lambda job: Arm(job, session, framework, folder, lambda: 0.0),
+        make_launcher=lambda job: Launcher(job, session, framework, folder, lambda: 0.0),
         journals=folder / "journals",
         resume=False,
     )
-    contest.begin()
-    while contest.failure is None and contest.judge.decided is None and not contest.judge.spent:
-        contest.step()
-    contest.end()
-    assert contest.failure is None, contest.failure
-    return contest.comparison(discovered=True)
+    run.begin()
+    while run.failure is None and run.test.decided is None and not run.test.spent:
+        run.step()
+    run.end()
+    assert run.failure is None, run.failure
+    return run.comparison(discovered=True)
 
 
 @pytest.fixture(params=LIMITS)
@@ -116,11 +116,11 @@ def test_turns_need_less_device_time_than_launches(
         digest="0" * 64,
     )
     jobs = [Job(benchmark, side(tmp_path, runner, percent), {file.key: file}) for percent in (0.0, PERCENT)]
-    versus = Versus(jobs[0], jobs[1], session.device)
+    subject = ComparisonSubject(jobs[0], jobs[1], session.device)
     found: dict[Interleave, list[Comparison]] = {way: [] for way in Interleave}
     for seed in range(DECISIONS):
         for way in Interleave:
-            one = decide(versus, session, tmp_path, way, seed)
+            one = decide(subject, session, tmp_path, way, seed)
             assert one.parameters.interleave is way, one.notes
             assert one.verdict is not Verdict.IMPROVEMENT
             found[way].append(one)

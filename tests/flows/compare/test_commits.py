@@ -8,7 +8,7 @@ from harness.core.commit import Commit
 from harness.core.errors import BuildFailed, EnvironmentProblem, ExitCode, HarnessError
 from harness.core.result import Outcome
 from harness.flows.compare.commits import ControlFailed, raise_for_failure
-from harness.flows.compare.compare import Held
+from harness.flows.compare.compare import ComparisonOutcome
 from harness.flows.measure.plan import Builds, Failure
 
 CONTROL, TREATMENT = (Commit(source="git:x", id=digit * 40) for digit in "12")
@@ -18,7 +18,9 @@ AWAY = Failure(Outcome.FAILED, "no network", environment=True, passing=True)
 
 def raised(control: Builds, treatment: Builds) -> HarnessError:
     with pytest.raises(HarnessError) as caught:
-        raise_for_failure(Held(ExitCode.ENVIRONMENT, control, treatment, stored=True, said=()), [], CONTROL, TREATMENT)
+        raise_for_failure(
+            ComparisonOutcome(ExitCode.ENVIRONMENT, control, treatment, stored=True, said=()), [], CONTROL, TREATMENT
+        )
     return caught.value
 
 

@@ -13,7 +13,7 @@ from harness.core.comparison import STATISTICS, Interleave, Pair
 from harness.core.device import Device
 from harness.core.files import CachedFile
 from harness.core.measurement import Job
-from harness.flows.compare.comparison_run import Versus
+from harness.flows.compare.comparison_run import ComparisonSubject
 from harness.flows.compare.journal import Header, Journal, Losses
 from tests.flows.instant import benchmark
 from tests.reporters.contests import made_pairs
@@ -137,16 +137,16 @@ def test_a_journal_in_whose_place_is_something_else_costs_a_note(tmp_path: Path)
     assert [note.code for note in reading.notes] == ["journal", "damaged_journal"]
 
 
-def _versus(md5: str) -> Versus:
+def _subject(md5: str) -> ComparisonSubject:
     file = CachedFile(key="files.model", filename="m", path=Path("/m"), md5=md5, size_bytes=1, source="")
     control, treatment = (Job(benchmark("a"), build, {"files.model": file}) for build in (CONTROL, TREATMENT))
-    return Versus(control, treatment, Device(platform="host", identity="here", name="here"))
+    return ComparisonSubject(control, treatment, Device(platform="host", identity="here", name="here"))
 
 
 def test_pairs_of_another_model_file_do_not_count(tmp_path: Path) -> None:
-    one = _versus("1").journal(tmp_path, Interleave.LAUNCH)
+    one = _subject("1").journal(tmp_path, Interleave.LAUNCH)
     one.begin(HEADER)
     one.add(PAIRS[0], None, Losses())
-    assert _versus("2").journal(tmp_path, Interleave.LAUNCH).read() is None
-    assert _versus("1").journal(tmp_path, Interleave.PROCESS).read() is None
-    assert _versus("1").journal(tmp_path, Interleave.LAUNCH).read() is not None
+    assert _subject("2").journal(tmp_path, Interleave.LAUNCH).read() is None
+    assert _subject("1").journal(tmp_path, Interleave.PROCESS).read() is None
+    assert _subject("1").journal(tmp_path, Interleave.LAUNCH).read() is not None

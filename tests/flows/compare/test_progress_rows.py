@@ -7,11 +7,11 @@ from typing import cast
 
 import pytest
 
-from harness.analysis.compare.decision import Judge
+from harness.analysis.compare.decision import SequentialTest
 from harness.core.comparison import Parameters, Verdict
 from harness.core.result import Outcome
-from harness.flows.compare.comparison_run import Contest
-from harness.flows.compare.progress_rows import HEADER, standing
+from harness.flows.compare.comparison_run import ComparisonRun
+from harness.flows.compare.progress_rows import HEADER, progress_row
 from tests.reporters.contests import PARAMETERS, made_pairs
 
 
@@ -22,19 +22,19 @@ class _Versus:
 
 @dataclass(frozen=True)
 class _Contest:
-    """As much of a contest as a row is made of."""
+    """As much of a run as a row is made of."""
 
-    judge: Judge
+    test: SequentialTest
     failure: tuple[Outcome, str, str | None] | None = None
-    versus: _Versus = _Versus()
+    subject: _Versus = _Versus()
 
     @property
     def pairs(self) -> int:
-        return self.judge.pairs
+        return self.test.pairs
 
     @property
     def verdict(self) -> Verdict | None:
-        return self.judge.verdict()
+        return self.test.verdict()
 
 
 def _row(
@@ -45,11 +45,11 @@ def _row(
     outcome: Outcome | None = None,
     discovered: bool = True,
 ) -> list[str]:
-    judge = Judge(parameters, higher_is_better=False)
+    test = SequentialTest(parameters, higher_is_better=False)
     for pair in made_pairs(change, count):
-        judge.add(pair)
+        test.add(pair)
     failure = None if outcome is None else (outcome, "why", None)
-    row = standing(cast("Contest", _Contest(judge, failure)), discovered=discovered)
+    row = progress_row(cast("ComparisonRun", _Contest(test, failure)), discovered=discovered)
     assert len(row) == len(HEADER)
     return [cell.strip() for cell in row]
 
