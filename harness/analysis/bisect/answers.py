@@ -1,11 +1,8 @@
-"""What a search asks for, hears and finds: values that can be stored."""
+"""What a search asks for, hears and believes: values that can be stored."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
-
-from pydantic import Field
 
 from harness.core.values import Value
 
@@ -87,60 +84,3 @@ class Posterior(Value):
                 break
             total, held = total + suspect.probability, held + 1
         return tuple(ranked[:held])
-
-
-class Culprit(Value):
-    """A commit that changed the number, or several of which one did.
-
-    Attributes:
-        commits: The commit; more than one, oldest first, where all but the last do not build.
-        before: The commit before them.
-        probability: That the change is here.
-        step: What it changed, relative: 0.02 is 2 % more.
-        low: Lower end of the 95 % interval of `step`, valid whenever it is looked at; None where nothing is excluded,
-            or where the pairs refute every single step (then `high` is None too).
-        high: Upper end.
-        evidence: E-value of the fresh pairs against "no change in this direction"; 100 refutes it at 1 %.
-        confirmed: Whether that is enough.
-    """
-
-    commits: Annotated[tuple[str, ...], Field(min_length=1)]
-    before: str
-    probability: float
-    step: float
-    low: float | None
-    high: float | None
-    evidence: float
-    confirmed: bool
-
-
-class Ending(StrEnum):
-    """How a search ended. `NOTHING` speaks of changes of `Finding.smallest` or more, and of no smaller ones."""
-
-    FOUND = "found"
-    NOTHING = "nothing"
-    UNDECIDED = "undecided"
-
-
-class Finding(Value):
-    """What a search found.
-
-    Attributes:
-        ending: How it ended.
-        culprits: Oldest first.
-        whole: Relative difference of the bad commit to the good one, as measured.
-        rest: The part of it that no culprit explains.
-        more: Probability that a further commit changed it by `smallest` or more.
-        smallest: Relative change below which nothing was looked for: with so much noise, or beside so large a whole.
-        pairs: Pairs that were measured in all.
-        reason: The same in a sentence.
-    """
-
-    ending: Ending
-    culprits: tuple[Culprit, ...] = ()
-    whole: float | None = None
-    rest: float | None = None
-    more: float = 0.0
-    smallest: float
-    pairs: int = 0
-    reason: str

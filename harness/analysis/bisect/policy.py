@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.analysis.bisect.answers import Culprit, Ending, Finding, Posterior, Purpose, Suspect
+from harness.analysis.bisect.answers import Posterior, Purpose, Suspect
 from harness.analysis.bisect.posterior import Belief, Neighbours
 from harness.analysis.bisect.proof import Proof, prove
 from harness.analysis.bisect.search_config import Aims
-from harness.analysis.compare.estimate import relative
+from harness.core.culprit import Culprit, SearchEnding, SearchResult
+from harness.core.effect import Effect, relative_change
 
 _SAID_TO_DIFFER = 0.2
 """How much smaller a doubt must be than usual before "nothing" is told: somebody has seen a difference, which the model
@@ -92,27 +93,33 @@ def blamed(belief: Belief, standing: Standing) -> tuple[Suspect, ...]:
     return (*found, *believed(belief, standing.start).suspects)
 
 
-def tell(belief: Belief, standing: Standing, pairs: int) -> Finding:
+def tell(belief: Belief, standing: Standing, pairs: int) -> SearchResult:
     """What was found, also when the budget ended the search."""
     same = belief.is_same((0, belief.last))
-    whole, smallest = belief.whole or 0.0, 0.0 if same else relative(belief.history.smallest)
-    explained = math.fsum(math.log1p(culprit.step) for culprit in standing.culprits)
+    smallest = 0.0 if same else belief.history.smallest
+    explained = math.fsum(culprit.effect.log_ratio for culprit in standing.culprits)
     if standing.wants is not None:
-        ending, reason = Ending.UNDECIDED, f"{pairs} pairs, the budget, are spent: {_open(belief, standing)}"
+        ending, reason = SearchEnding.UNDECIDED, f"{pairs} pairs, the budget, are spent: {_open(belief, standing)}"
     elif standing.culprits:
-        ending, reason = Ending.FOUND, _found(standing.culprits)
+        ending, reason = SearchEnding.FOUND, _found(standing.culprits)
     elif same:
         good, bad = belief.commits[0], belief.commits[-1]
-        ending, reason = Ending.NOTHING, f"{good} and {bad} are the same bytes: there is nothing to find between them"
+        ending, reason = (
+            SearchEnding.NOTHING,
+            f"{good} and {bad} are the same bytes: there is nothing to find between them",
+        )
     else:
-        ending, reason = Ending.NOTHING, f"{pairs} pairs rule out a change of {smallest:.2%} or more; less may be there"
-    return Finding(
+        ending, reason = (
+            SearchEnding.NOTHING,
+            f"{pairs} pairs rule out a change of {relative_change(smallest):.2%} or more; less may be there",
+        )
+    return SearchResult(
         ending=ending,
         culprits=standing.culprits,
-        whole=None if belief.whole is None else relative(whole),
-        rest=None if belief.whole is None else relative(whole - explained),
-        more=standing.more,
-        smallest=smallest,
+        total_log_ratio=belief.whole,
+        unexplained_log_ratio=None if belief.whole is None else belief.whole - explained,
+        further_probability=min(1.0, max(0.0, standing.more)),
+        smallest_log_ratio=smallest,
         pairs=pairs,
         reason=reason,
     )
@@ -123,10 +130,8 @@ def _culprit(belief: Belief, step: Neighbours, probability: float, proof: Proof,
     return Culprit(
         commits=tuple(belief.commits[before + 1 : end + 1]),
         before=belief.commits[before],
-        probability=probability,
-        step=relative(belief.history.change(before, end)) if proof.step is None else proof.step,
-        low=proof.low,
-        high=proof.high,
+        probability=min(1.0, max(0.0, probability)),
+        effect=proof.effect or Effect(log_ratio=belief.history.change(before, end)),
         evidence=proof.evidence,
         confirmed=proof.evidence >= 1 / alpha,
     )
@@ -141,7 +146,7 @@ def _named(culprit: Culprit) -> str:
     if len(culprit.commits) > 1:
         commit = f"one of {', '.join(culprit.commits)}, of which only the last builds,"
     doubt = "" if culprit.confirmed else ", which fresh pairs do not prove"
-    return f"{commit} changed it by {culprit.step:+.2%}{doubt}"
+    return f"{commit} changed it by {culprit.effect.relative_change:+.2%}{doubt}"
 
 
 def _open(belief: Belief, standing: Standing) -> str:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.analysis.compare.estimate import interval, relative
+from harness.analysis.compare.estimate import crossed, limits
 from harness.analysis.compare.evidence import EProcess, Refutes
 from harness.analysis.compare.scale import PredictableScale
+from harness.core.effect import Effect
 
 _LARGEST_LOG = 700.0
 """Evidence beyond exp of this is told as exp of this: it has to be a finite number."""
@@ -24,17 +25,13 @@ class Proof:
         pairs: How many there are.
         evidence: E-value against "no difference", the largest so far: the mean of those against "not more" and "not
             less", so that nobody has to say beforehand which it will be.
-        step: Relative difference; None without pairs.
-        low: Lower end of its 95 % interval, valid whenever it is looked at; None where nothing is excluded, and with
-            `high` where the pairs refute every single difference (docs/decisions/0015).
-        high: Upper end.
+        effect: The difference, its interval valid whenever it is looked at; without ends where the pairs refute every
+            single difference (docs/decisions/0015). None without pairs.
     """
 
     pairs: int
     evidence: float
-    step: float | None
-    low: float | None
-    high: float | None
+    effect: Effect | None
 
 
 def prove(log_ratios: Sequence[float]) -> Proof:
@@ -51,12 +48,12 @@ def prove(log_ratios: Sequence[float]) -> Proof:
             side.add([ratio], scales[-1:])
         scale.add(ratio)
         largest = max(largest, float(np.logaddexp(more.log_value, less.log_value)) - math.log(2))
-    low, high = interval(log_ratios, scales)
+    low, high = limits(log_ratios, scales)
+    if crossed(low, high):
+        low = high = None
     median = scale.median()
     return Proof(
         pairs=len(log_ratios),
         evidence=math.exp(min(largest, _LARGEST_LOG)),
-        step=None if median is None else relative(median),
-        low=low,
-        high=high,
+        effect=None if median is None else Effect(log_ratio=median, low_log_ratio=low, high_log_ratio=high),
     )

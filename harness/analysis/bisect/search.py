@@ -15,10 +15,11 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from harness.analysis.bisect.answers import Culprit, Finding, Heard, Posterior, Purpose, Query, Suspect
+from harness.analysis.bisect.answers import Heard, Posterior, Purpose, Query, Suspect
 from harness.analysis.bisect.policy import believed, blamed, stand, tell
 from harness.analysis.bisect.posterior import Belief
 from harness.analysis.bisect.search_config import Aims, Costs
+from harness.core.culprit import Culprit, SearchResult
 from harness.core.values import Value
 
 
@@ -117,7 +118,7 @@ class Search(Value):
             raise ValueError(f"{commit} was measured, so it builds")
         return self if commit in self.skipped else self.model_copy(update={"skipped": (*self.skipped, commit)})
 
-    def next(self) -> Query | Finding:
+    def next(self) -> Query | SearchResult:
         """What to measure now, or what was found. The same answer until something is learnt."""
         belief = self._belief
         standing = stand(belief, self.aims)

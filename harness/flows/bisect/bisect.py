@@ -12,11 +12,11 @@ from pydantic import JsonValue, ValidationError
 from rich.console import Console
 from rich.table import Table
 
-from harness.analysis.bisect.answers import Ending, Finding
 from harness.analysis.bisect.search import Search
 from harness.analysis.bisect.search_config import Aims
 from harness.config.settings import Settings
 from harness.core.commit import Commit, Source
+from harness.core.culprit import SearchEnding, SearchResult
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import Display
 from harness.flows.bisect.search import search
@@ -78,10 +78,10 @@ def bisect(
     begun = _begun(between, commits, kept, display)
     display.say(f"{_counted(len(commits) - 1)} from {good.short} to {bad.short}; {selection.title}")
     ended, finding = search(begun, commits, selection, comparer, progress=display, save=kept.save)
-    if finding.ending is not Ending.UNDECIDED:
+    if finding.ending is not SearchEnding.UNDECIDED:
         kept.forget()
     _show(finding, ended, commits, console)
-    return ExitCode.OK if finding.ending is Ending.FOUND else ExitCode.UNDECIDED
+    return ExitCode.OK if finding.ending is SearchEnding.FOUND else ExitCode.UNDECIDED
 
 
 def _between(source: Source, good: Commit, bad: Commit) -> Sequence[Commit]:
@@ -180,20 +180,21 @@ class _Kept:
         self._file.unlink(missing_ok=True)
 
 
-def _show(finding: Finding, ended: Search, commits: tuple[Commit, ...], console: Console) -> None:
+def _show(finding: SearchResult, ended: Search, commits: tuple[Commit, ...], console: Console) -> None:
     """The culprits, the likely commits and how sure that is."""
     by_id = {commit.id: commit for commit in commits}
     if finding.culprits:
         table = Table("commit", "changed by", "95 % interval", "evidence", "by", "subject", pad_edge=False)
         for culprit in finding.culprits:
-            ends = [end for end in (culprit.low, culprit.high) if end is not None]
+            effect = culprit.effect
+            ends = [end for end in (effect.low_relative_change, effect.high_relative_change) if end is not None]
             interval = f"[{', '.join(f'{end:+.2%}' for end in ends)}]" if len(ends) == 2 else "open"
             proven = f"{culprit.evidence:.3g}" if culprit.confirmed else f"{culprit.evidence:.3g}, not proven"
             for commit in (by_id[one] for one in culprit.commits):
-                row = (commit.short, f"{culprit.step:+.2%}", interval, proven, commit.author, commit.subject)
+                row = (commit.short, f"{effect.relative_change:+.2%}", interval, proven, commit.author, commit.subject)
                 table.add_row(*map(cell, row))
         show(table, console)
-    elif finding.ending is Ending.UNDECIDED:
+    elif finding.ending is SearchEnding.UNDECIDED:
         table = Table("commit", "probability", "by", "subject", pad_edge=False)
         for suspect in ended.posterior().likeliest()[:10]:
             commit = by_id[suspect.commit]

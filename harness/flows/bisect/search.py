@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from harness.analysis.bisect.answers import Finding, Query
+from harness.analysis.bisect.answers import Query
 from harness.analysis.bisect.search import Search
 from harness.analysis.compare.statistics import log_ratios
 from harness.core.commit import Commit
 from harness.core.comparison import STATISTICS, Comparison
+from harness.core.culprit import SearchResult
 from harness.core.errors import BenchmarkFailed, BuildFailed
 from harness.core.protocols import Progress
 from harness.flows.compare.commits import CommitComparer, ControlFailed, Selection
@@ -34,7 +35,7 @@ def search(
     *,
     progress: Progress,
     save: Save,
-) -> tuple[Search, Finding]:
+) -> tuple[Search, SearchResult]:
     """Ask, measure and tell until something is found, or nothing is left to ask.
 
     A commit that does not build or does not run is passed over.

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from harness.analysis.bisect.answers import Finding
+from harness.core.culprit import SearchResult
 from harness.core.errors import ExitCode
 from harness.flows.inspect.showing import cell, show
 from harness.watch.status import WatchStatus, status_of
@@ -99,7 +99,7 @@ def _culprits(alarm: Alarm) -> Sequence[str]:
     """The commits that the search named, if it did."""
     searched = alarm.document.get("search")
     found = searched.get("finding") if isinstance(searched, dict) else None
-    culprits = () if found is None else Finding.model_validate(found).culprits
+    culprits = () if found is None else SearchResult.model_validate(found).culprits
     return [commit for culprit in culprits for commit in culprit.commits]
 
 

@@ -13,9 +13,8 @@ from typing import cast
 from pydantic import JsonValue
 
 import harness
-from harness.analysis.bisect import answers
-from harness.analysis.compare.estimate import relative
 from harness.config.settings import Settings
+from harness.core import culprit as core_culprit
 from harness.core.alarm import (
     AlarmEvent,
     AlarmReport,
@@ -30,6 +29,7 @@ from harness.core.alarm import (
 )
 from harness.core.commit import Commit, Source
 from harness.core.comparison import Comparison
+from harness.core.effect import relative_change as relative
 from harness.core.errors import HarnessError
 from harness.core.trend import ChangeKind
 from harness.flows.compare.requests import CompareRequest
@@ -127,18 +127,22 @@ class AlarmReports:
         found = document.get("finding")
         if found is None:
             return None
-        finding = answers.Finding.model_validate(found)
+        finding = core_culprit.SearchResult.model_validate(found)
         return Search(
             reason=finding.reason,
             culprits=tuple(self._culprit(one) for one in finding.culprits),
-            rest=finding.rest,
+            rest=None if finding.unexplained_log_ratio is None else relative(finding.unexplained_log_ratio),
             pairs=finding.pairs,
         )
 
-    def _culprit(self, found: answers.Culprit) -> Culprit:
+    def _culprit(self, found: core_culprit.Culprit) -> Culprit:
         return Culprit(
             commits=tuple(self._source.resolve(commit) for commit in found.commits),
-            step=Effect(difference=max(found.step, -1.0), low=found.low, high=found.high),
+            step=Effect(
+                difference=found.effect.relative_change,
+                low=found.effect.low_relative_change,
+                high=found.effect.high_relative_change,
+            ),
             evidence=found.evidence,
             probability=_bounded(found.probability),
             confirmed=found.confirmed,

@@ -8,10 +8,11 @@ from concurrent.futures import Executor
 from pydantic import JsonValue
 
 from harness import plugins
-from harness.analysis.bisect.answers import Culprit, Ending, Finding
 from harness.analysis.bisect.search import Search
 from harness.core.commit import Commit, Source
 from harness.core.comparison import Comparison, Verdict
+from harness.core.culprit import Culprit, SearchEnding, SearchResult
+from harness.core.effect import effect_of, log_ratio_of
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, HarnessError
 from harness.core.protocols import Display
 from harness.core.result import Outcome, Result
@@ -183,7 +184,7 @@ def _verified_ratios(alarm: Alarm) -> tuple[float, ...]:
     return tuple(float(one) for one in ratios if isinstance(one, int | float)) if isinstance(ratios, list) else ()
 
 
-def _verified_alone(alarm: Alarm, commit: Commit) -> Finding:
+def _verified_alone(alarm: Alarm, commit: Commit) -> SearchResult:
     """The only commit in question, proven by the pairs that verified the alarm."""
     stored = _verification(alarm).get("comparison")
     comparison = Comparison.model_validate({**(stored if isinstance(stored, dict) else {}), "pairs": ()})
@@ -192,23 +193,21 @@ def _verified_alone(alarm: Alarm, commit: Commit) -> Finding:
         commits=(commit.id,),
         before=alarm.sign.first,
         probability=1.0,
-        step=comparison.difference or 0.0,
-        low=comparison.low,
-        high=comparison.high,
+        effect=effect_of(comparison.difference or 0.0, comparison.low, comparison.high),
         evidence=max(evidence.regression, evidence.improvement),
         confirmed=True,
     )
-    return Finding(
-        ending=Ending.FOUND,
+    return SearchResult(
+        ending=SearchEnding.FOUND,
         culprits=(culprit,),
-        whole=comparison.difference,
-        rest=0.0,
-        smallest=0.0,
+        total_log_ratio=log_ratio_of(comparison.difference or 0.0),
+        unexplained_log_ratio=0.0,
+        smallest_log_ratio=0.0,
         reason=f"{commit.short} is the only commit in question",
     )
 
 
-def searched(finding: Finding, commits: Sequence[Commit], ended: Search | None = None) -> Document:
+def searched(finding: SearchResult, commits: Sequence[Commit], ended: Search | None = None) -> Document:
     """What a search found, with the commits that it was about."""
     believed = {} if ended is None else {one.commit: one.probability for one in ended.suspects()}
     skipped = set() if ended is None else set(ended.skipped)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.analysis.bisect.answers import Finding, Query
+from harness.analysis.bisect.answers import Query
 from harness.analysis.bisect.search import Search
+from harness.core.culprit import SearchResult
 from tests.analysis.compare.simulated_launches import Array
 from tests.analysis.trend.made_series import tossed
 
@@ -51,7 +52,7 @@ class NoisyHistory:
     def _step(self, control: str, treatment: str) -> float:
         return self.levels[self.commits.index(treatment)] - self.levels[self.commits.index(control)]
 
-    def searched(self, search: Search) -> tuple[Finding, Search]:
+    def searched(self, search: Search) -> tuple[SearchResult, Search]:
         """What the search finds in the end."""
         wanted = search.next()
         while isinstance(wanted, Query):

@@ -11,7 +11,7 @@ from harness.analysis.bisect.proof import prove
 
 def test_no_pairs_prove_nothing() -> None:
     nothing = prove([])
-    assert (nothing.pairs, nothing.step, nothing.low, nothing.high) == (0, None, None, None)
+    assert (nothing.pairs, nothing.effect) == (0, None)
     assert nothing.evidence == pytest.approx(1.0)
 
 
@@ -19,8 +19,8 @@ def test_no_pairs_prove_nothing() -> None:
 def test_a_clear_step_is_proven_in_either_direction(sign: int) -> None:
     proof = prove([sign * 0.03] * 12)
     assert proof.evidence > 100
-    assert proof.step is not None
-    assert np.sign(proof.step) == sign
+    assert proof.effect is not None
+    assert np.sign(proof.effect.log_ratio) == sign
 
 
 @pytest.mark.slow

@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from harness.analysis.bisect.answers import Ending, Finding, Posterior, Purpose, Query
+from harness.analysis.bisect.answers import Posterior, Purpose, Query
 from harness.analysis.bisect.search import Search
 from harness.analysis.bisect.search_config import Aims, Costs
+from harness.core.culprit import SearchEnding, SearchResult
+from harness.core.effect import relative_change
 from tests.analysis.bisect.noisy_history import NoisyHistory, stepped
 from tests.analysis.trend.made_series import recorded_noise
 
@@ -21,21 +23,23 @@ NOISE = np.random.default_rng(11).standard_t(4, 4000) * 0.008
 COMMITS = tuple(f"c{number}" for number in range(33))
 
 
-def searched(history: NoisyHistory, aims: Aims | None = None, costs: Costs | None = None) -> tuple[Finding, Search]:
+def searched(
+    history: NoisyHistory, aims: Aims | None = None, costs: Costs | None = None
+) -> tuple[SearchResult, Search]:
     return history.searched(Search.begin(history.commits, aims=aims, costs=costs))
 
 
 def test_a_culprit_is_found_and_proven() -> None:
     found, search = searched(NoisyHistory(stepped(32, (21, 0.03)), NOISE, seed=1))
     (culprit,) = found.culprits
-    assert found.ending is Ending.FOUND
+    assert found.ending is SearchEnding.FOUND
     assert (culprit.before, culprit.commits) == ("c20", ("c21",))
     assert culprit.confirmed
-    assert culprit.low is not None
-    assert 0 < culprit.low <= culprit.step
-    assert culprit.step == pytest.approx(0.03, abs=0.01)
+    assert culprit.effect.low_log_ratio is not None
+    assert 0 < culprit.effect.low_log_ratio <= culprit.effect.log_ratio
+    assert culprit.effect.log_ratio == pytest.approx(0.03, abs=0.01)
     assert found.pairs == search.pairs
-    assert found.reason == f"c21 changed it by {culprit.step:+.2%}"
+    assert found.reason == f"c21 changed it by {culprit.effect.relative_change:+.2%}"
 
 
 @pytest.mark.parametrize("culprit", [1, 2, 31, 32])
@@ -47,7 +51,7 @@ def test_a_culprit_next_to_an_end_is_found(culprit: int) -> None:
 def test_the_commit_that_made_it_faster_is_found_too() -> None:
     found, _ = searched(NoisyHistory(stepped(32, (9, -0.03)), NOISE, seed=4))
     assert [culprit.commits for culprit in found.culprits] == [("c9",)]
-    assert found.culprits[0].step < 0
+    assert found.culprits[0].effect.log_ratio < 0
 
 
 def test_two_neighbours_leave_nothing_to_locate() -> None:
@@ -57,23 +61,28 @@ def test_two_neighbours_leave_nothing_to_locate() -> None:
 
 def test_equal_endpoints_are_told_as_no_change() -> None:
     found, search = searched(NoisyHistory(stepped(32), NOISE, seed=2))
-    assert found.ending is Ending.NOTHING
+    assert found.ending is SearchEnding.NOTHING
     assert not found.culprits
     assert {heard.treatment for heard in search.heard} == {"c32"}
 
 
 def test_nothing_is_told_only_of_what_the_noise_lets_one_see() -> None:
     found, _ = searched(NoisyHistory(stepped(32, (9, 0.01)), 8 * NOISE, seed=4))
-    assert found.ending is Ending.NOTHING
-    assert found.smallest > 0.01
-    assert f"a change of {found.smallest:.2%} or more; less may be there" in found.reason
+    assert found.ending is SearchEnding.NOTHING
+    assert found.smallest_log_ratio > 0.01
+    assert f"a change of {relative_change(found.smallest_log_ratio):.2%} or more; less may be there" in found.reason
 
 
 def test_between_ends_of_the_same_bytes_there_is_nothing_to_find() -> None:
     search = Search.begin(COMMITS).learn_same("c0", "c32")
     found = search.next()
-    assert isinstance(found, Finding)
-    assert (found.ending, found.pairs, found.whole, found.more) == (Ending.NOTHING, 0, 0.0, 0.0)
+    assert isinstance(found, SearchResult)
+    assert (found.ending, found.pairs, found.total_log_ratio, found.further_probability) == (
+        SearchEnding.NOTHING,
+        0,
+        0.0,
+        0.0,
+    )
     assert found.reason == "c0 and c32 are the same bytes: there is nothing to find between them"
     assert search.posterior().unchanged == pytest.approx(1.0)
 
@@ -82,10 +91,10 @@ def test_equal_bytes_are_no_pairs_and_make_no_noise_smaller() -> None:
     search = Search.begin(COMMITS, [0.03, 0.05, 0.01, 0.04] * 5, aims=Aims(max_pairs=20))
     told = search.learn_same("c0", "c16").learn_same("c19", "c20", Purpose.CONFIRM)
     spent, spent_too = search.next(), told.next()
-    assert isinstance(spent, Finding)
-    assert isinstance(spent_too, Finding)
+    assert isinstance(spent, SearchResult)
+    assert isinstance(spent_too, SearchResult)
     assert spent_too.pairs == 20
-    assert spent_too.smallest == spent.smallest
+    assert spent_too.smallest_log_ratio == spent.smallest_log_ratio
 
 
 def test_equal_bytes_clear_a_commit_and_all_before_it_for_good() -> None:
@@ -122,13 +131,13 @@ def test_what_is_believed_of_a_culprit_is_told_also_when_the_search_has_gone_on_
 def test_every_culprit_is_told() -> None:
     found, _ = searched(NoisyHistory(stepped(32, (5, 0.04), (14, -0.03), (27, 0.05)), NOISE, seed=1))
     assert [culprit.commits for culprit in found.culprits] == [("c5",), ("c14",), ("c27",)]
-    assert found.rest == pytest.approx(0.0, abs=0.02)
+    assert found.unexplained_log_ratio == pytest.approx(0.0, abs=0.02)
 
 
 def test_two_steps_in_the_same_direction_are_both_told() -> None:
     found, _ = searched(NoisyHistory(stepped(32, (8, 0.04), (24, 0.04)), NOISE, seed=6))
     assert [culprit.commits for culprit in found.culprits] == [("c8",), ("c24",)]
-    assert found.rest == pytest.approx(0.0, abs=0.02)
+    assert found.unexplained_log_ratio == pytest.approx(0.0, abs=0.02)
 
 
 def test_commits_that_do_not_build_widen_the_answer() -> None:
@@ -152,7 +161,7 @@ def test_a_history_that_hardly_builds_has_a_wide_answer(confirm_pairs: int) -> N
 def test_a_spent_budget_is_told_with_what_is_known() -> None:
     aims = Aims(max_pairs=30)
     found, _ = searched(NoisyHistory(stepped(32, (21, 0.015)), NOISE, seed=1), aims)
-    assert found.ending is Ending.UNDECIDED
+    assert found.ending is SearchEnding.UNDECIDED
     assert found.pairs == 30
     assert "30 pairs, the budget, are spent" in found.reason
 
@@ -160,8 +169,8 @@ def test_a_spent_budget_is_told_with_what_is_known() -> None:
 def test_a_spent_budget_accuses_nobody_where_no_change_is_likelier() -> None:
     search = Search.begin(COMMITS[:2], aims=Aims(max_pairs=4)).learn("c0", "c1", [0.0, 0.001, -0.001, 0.0])
     found = search.next()
-    assert isinstance(found, Finding)
-    assert found.ending is Ending.UNDECIDED
+    assert isinstance(found, SearchResult)
+    assert found.ending is SearchEnding.UNDECIDED
     unchanged = search.posterior().unchanged
     assert found.reason == f"4 pairs, the budget, are spent: most likely nothing changed ({unchanged:.0%})"
 
@@ -170,7 +179,7 @@ def test_without_confirmation_no_neighbours_are_compared() -> None:
     found, search = searched(NoisyHistory(stepped(32, (21, 0.03)), NOISE, seed=1), Aims(confirm_pairs=0))
     assert not found.culprits[0].confirmed
     assert "which fresh pairs do not prove" in found.reason
-    assert found.culprits[0].step == pytest.approx(0.03, abs=0.01)
+    assert found.culprits[0].effect.log_ratio == pytest.approx(0.03, abs=0.01)
     assert {heard.control for heard in search.heard} == {"c0"}
 
 
@@ -219,7 +228,7 @@ def test_a_stored_search_goes_on_where_it_stood() -> None:
         assert again.next() == wanted
         search = history.step(search, wanted)
     assert search.next() == wanted
-    assert Finding.model_validate_json(wanted.model_dump_json()) == wanted
+    assert SearchResult.model_validate_json(wanted.model_dump_json()) == wanted
 
 
 def test_a_search_stays_as_it_was_when_it_learns() -> None:
@@ -278,7 +287,7 @@ def test_what_is_believed_is_a_distribution_whatever_is_heard(heard: list[tuple[
     assert sum(suspect.probability for suspect in told.suspects) + told.unchanged == pytest.approx(1.0)
     assert 0 <= told.several <= 1
     assert Posterior.model_validate_json(told.model_dump_json()) == told
-    assert isinstance(search.next(), Query | Finding)
+    assert isinstance(search.next(), Query | SearchResult)
 
 
 def test_the_likeliest_are_as_few_as_possible() -> None:

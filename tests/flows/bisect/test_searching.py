@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from harness.analysis.bisect.answers import Ending, Finding
 from harness.analysis.bisect.search import Search
 from harness.core.build import BuildInfo
 from harness.core.commit import Commit
 from harness.core.comparison import Comparison, Pair, Parameters, Verdict
+from harness.core.culprit import SearchEnding, SearchResult
 from harness.core.result import Result
 from harness.flows.bisect.search import search
 from harness.flows.compare.commits import CommitComparer, Selection
@@ -59,7 +59,7 @@ def pair(number: int, ratio: float) -> Pair:
     )
 
 
-def found_in(levels: Sequence[float]) -> tuple[Search, Finding, Laboratory, list[str]]:
+def found_in(levels: Sequence[float]) -> tuple[Search, SearchResult, Laboratory, list[str]]:
     laboratory, progress = Laboratory(levels), RecordedProgress()
     save: Callable[[object], None] = lambda _: None  # noqa: E731 - a search that nobody interrupts
     ended, finding = search(
@@ -78,7 +78,7 @@ def test_between_runners_of_the_same_bytes_nothing_is_said_to_be_measured() -> N
     good, bad = COMMITS[0].short, COMMITS[-1].short
     assert laboratory.pairs == ended.pairs == finding.pairs == 0
     assert lines == [f"{good} and {bad} are the same bytes: nothing to measure"]
-    assert finding.ending is Ending.NOTHING
+    assert finding.ending is SearchEnding.NOTHING
     assert finding.reason == f"{good} and {bad} are the same bytes: there is nothing to find between them"
 
 
@@ -92,7 +92,7 @@ def test_commits_of_the_same_bytes_are_told_as_such_and_only_what_was_measured_i
 
 def test_a_culprit_that_was_found_is_told_as_found_and_not_as_nobody() -> None:
     _, finding, _, lines = found_in([1.0, 1.001, 1.002, 1.06, 1.061])
-    assert finding.ending is Ending.FOUND
+    assert finding.ending is SearchEnding.FOUND
     assert f"found: {COMMITS[3].short}" in lines[-1]
     assert not any("suspected: ;" in line or " 0%, " in line for line in lines)
 

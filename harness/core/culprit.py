@@ -1,0 +1,82 @@
+"""Result of the search for the commits that changed a metric."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from harness.core.commit import Commit
+from harness.core.effect import Effect
+from harness.core.values import Value
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class Candidate(Value):
+    """A commit that may have changed the metric.
+
+    Attributes:
+        commit: The commit.
+        builds: Whether it can be built; None where nobody tried.
+        probability: Probability that it changed the metric; None where no search was made.
+    """
+
+    commit: Commit
+    builds: bool | None = None
+    probability: Probability | None = None
+
+
+class Culprit(Value):
+    """A commit that changed the metric, or several of which one did.
+
+    Attributes:
+        commits: Id of the commit; more than one, oldest first, where all but the last do not build.
+        before: Id of the commit before them.
+        probability: Probability that the change is here.
+        effect: What it changed. The interval is valid whenever it is looked at; both ends are None where the pairs
+            refute every single effect.
+        evidence: E-value of the fresh pairs against "no change in this direction"; 100 refutes it at 1 %.
+        confirmed: Whether that is enough.
+    """
+
+    commits: Annotated[tuple[str, ...], Field(min_length=1)]
+    before: str
+    probability: Probability
+    effect: Effect
+    evidence: Annotated[float, Field(ge=0)]
+    confirmed: bool
+
+
+class SearchEnding(StrEnum):
+    """How a search ended. `NOTHING` rules out changes of `SearchResult.smallest_log_ratio` or more, no smaller ones."""
+
+    FOUND = "found"
+    NOTHING = "nothing"
+    UNDECIDED = "undecided"
+
+
+class SearchResult(Value):
+    """What a search found.
+
+    Attributes:
+        ending: How it ended.
+        culprits: Oldest first.
+        total_log_ratio: ln(bad / good) of the two ends, as measured; None where they were not measured.
+        unexplained_log_ratio: The part of it that no culprit explains.
+        further_probability: Probability that a further commit changed the metric by `smallest_log_ratio` or more.
+        smallest_log_ratio: Size below which no change was looked for: the noise, or the total, is too large beside it.
+        pairs: Pairs that were measured in all.
+        reason: The same in a sentence.
+    """
+
+    ending: SearchEnding
+    culprits: tuple[Culprit, ...] = ()
+    total_log_ratio: float | None = None
+    unexplained_log_ratio: float | None = None
+    further_probability: Probability = 0.0
+    smallest_log_ratio: float
+    pairs: Count = 0
+    reason: str
