@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from harness.builders.cache import BuildCache
 from harness.builders.recipes import TIME_LIMIT_S, Recipe, run_recipe
 from harness.builders.records import BuildKey
@@ -24,7 +22,6 @@ def build_commit(
     cache: BuildCache,
     progress: Progress,
     toolchain: Toolchain | None = None,
-    options: Mapping[str, str] | None = None,
     jobs: int | None = None,
     time_limit_s: float = TIME_LIMIT_S,
     force: bool = False,
@@ -42,7 +39,6 @@ def build_commit(
         cache: Where builds are kept; it must stay open as long as the runner is used.
         progress: Told what happens.
         toolchain: What this machine builds with; found out unless given.
-        options: What else the source was told that changes the files, such as another commit of a submodule.
         jobs: How many compilers may run at once; one for each CPU unless given.
         time_limit_s: Seconds after which the recipe is ended.
         force: Try again what failed before in the life of the cache.
@@ -60,7 +56,7 @@ def build_commit(
         platform=platform,
         machine=tools.machine,
         toolchain=tools.digest,
-        options={**(options or {}), **({"abi": abi} if abi else {})},
+        options={"abi": abi} if abi else {},
     )
 
     def make(workshop: Workshop) -> None:

@@ -36,7 +36,7 @@ class BuildKey(Value):
         platform: For which kind of device.
         machine: System and processor of the machine that builds.
         toolchain: SHA-256 of the toolchain.
-        options: What else the source was told, such as another commit for one of its submodules.
+        options: Anything else, such as the machine architecture (`abi`) that it was built for.
     """
 
     source: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -87,12 +87,3 @@ class BranchingSource(Source, Protocol):
         Raises:
             UsageError: They have nothing in common, or one of them is gone.
         """
-
-
-@runtime_checkable
-class Choosing(Protocol):
-    """A source that was told more than a commit, such as another pin of a submodule."""
-
-    @property
-    def choices(self) -> Mapping[str, str]:
-        """What it was told; part of what determines a build."""

@@ -11,7 +11,6 @@ folders         filled whole or not at all      troubles        what git and hg 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.core.commit import Source
@@ -27,8 +26,6 @@ def open_source(
     *,
     cache_dir: Path,
     remote: str | None = None,
-    submodules: Sequence[str] | None = None,
-    pins: Mapping[str, str] | None = None,
 ) -> Source:
     """Open a source of runners.
 
@@ -37,25 +34,15 @@ def open_source(
         place: The user's local repository; for releases the name of the package.
         cache_dir: The harness's cache, where our own copy of a repository is kept.
         remote: Which remote of the repository `fetch` asks; None for the usual one (`origin`, hg `default`).
-        submodules: git: paths of the submodules to bring; None for all.
-        pins: git: full hashes to take instead of what a commit pins, by path of the submodule.
 
     Raises:
         UsageError: No such kind or place, or an argument that the kind does not have.
         EnvironmentProblem: A program that it needs is not installed.
     """
-    if kind != "git" and (submodules is not None or pins):
-        raise UsageError(f"{kind} has no submodules to choose from")
     if kind == "git":
         from harness.builders.sources.git import GitSource  # noqa: PLC0415 - one kind is used
 
-        return GitSource(
-            Path(place).expanduser(),
-            cache_dir=cache_dir,
-            remote=remote or "origin",
-            submodules=submodules,
-            pins=pins or {},
-        )
+        return GitSource(Path(place).expanduser(), cache_dir=cache_dir, remote=remote or "origin")
     if kind == "hg":
         from harness.builders.sources.hg import HgSource  # noqa: PLC0415 - one kind is used
 

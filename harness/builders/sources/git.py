@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from types import MappingProxyType
 
 from harness.builders.sources.folders import filling
 from harness.builders.sources.git_history import History
 from harness.builders.sources.git_mirror import Mirror
 from harness.builders.sources.git_program import GitFailed, without_credentials
-from harness.builders.sources.git_submodules import Tree, Wanted, bring_submodules
+from harness.builders.sources.git_submodules import Tree, bring_submodules
 from harness.builders.sources.names import Name, parse_name
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem, UsageError
 
 _USERS_REFERENCES = tuple(f"+refs/{kind}/*:refs/{kind}/*" for kind in ("heads", "tags", "remotes"))
 _USERS_HEAD = "refs/user/HEAD"
-_NO_PINS: Mapping[str, str] = MappingProxyType({})
 
 
 class GitSource:
@@ -29,30 +27,17 @@ class GitSource:
         place: Top folder of the user's clone, or a bare repository.
         cache_dir: The harness's cache; the mirror is kept in it.
         remote: Which of the clone's remotes `fetch` asks.
-        submodules: Paths of the submodules that are wanted, with those in them; None for all. A path that a commit
-            does not have is passed over: submodules come and go.
-        pins: Commits to take instead of the pinned ones, by path of the submodule; full hashes, so that a build stays
-            what it is.
 
     Raises:
         UsageError: The place is no whole git repository, or an argument makes no sense.
         EnvironmentProblem: git is not installed.
     """
 
-    def __init__(
-        self,
-        place: Path,
-        *,
-        cache_dir: Path,
-        remote: str = "origin",
-        submodules: Sequence[str] | None = None,
-        pins: Mapping[str, str] = _NO_PINS,
-    ) -> None:
+    def __init__(self, place: Path, *, cache_dir: Path, remote: str = "origin") -> None:
         self.place = place.resolve()
         self.name = f"git:{self.place}"
         self._cache_dir = cache_dir
         self._remote = parse_name(remote).base
-        self._wanted = _wanted(submodules, pins)
         self._mirror = Mirror(cache_dir, str(self.place))
         self._copied = False
         with self._clone() as clone:
@@ -61,14 +46,6 @@ class GitSource:
                     f"{self.place} is a partial clone: reading it would fetch files into it, one by one",
                     hint="clone it again without --filter, and give that with --repo_dir",
                 )
-
-    @property
-    def choices(self) -> Mapping[str, str]:
-        """What determines the files of a commit beside the commit: belongs into the digest of a build."""
-        chosen = {f"pin of {path}": pin for path, pin in sorted(self._wanted.pins.items())}
-        if self._wanted.paths is not None:
-            chosen["submodules"] = " ".join(sorted(map(str, self._wanted.paths)))
-        return chosen
 
     def fetch(self) -> None:
         """Learn of new commits in the user's clone, then in its remote. A clone without the remote has none.
@@ -181,7 +158,7 @@ class GitSource:
         with filling(folder):
             self._copy_clone_once()
             self._mirror.check_out(commit.id, folder)
-            bring_submodules(Tree(folder, PurePosixPath(), address, modules), self._wanted, self._cache_dir)
+            bring_submodules(Tree(folder, PurePosixPath(), address, modules), self._cache_dir)
 
     def _find(self, history: History, name: Name) -> Sequence[str]:
         """Every commit that it could be, by the first rule that finds any."""
@@ -264,11 +241,3 @@ _DEEPEN = "the clone is shallow: `git fetch --unshallow` there brings the rest o
 def _address(url: str, place: Path) -> str:
     """A remote's URL; a relative path is relative to the clone."""
     return str((place / url).resolve()) if url.startswith(".") else url
-
-
-def _wanted(submodules: Sequence[str] | None, pins: Mapping[str, str]) -> Wanted:
-    for path, pin in pins.items():
-        if not parse_name(pin).is_full_hash:
-            raise UsageError(f"the pin of submodule {path} is not a full hash: {pin}", hint="`git rev-parse` tells it")
-    paths = None if submodules is None else tuple(map(PurePosixPath, submodules))
-    return Wanted(paths, {PurePosixPath(path): pin.lower() for path, pin in pins.items()})

@@ -1,13 +1,13 @@
 """Submodules: what a commit pins, and bringing it from a mirror of our own for each place they come from.
 
 `git submodule` would clone each of them anew for each commit, give up on the first pin that cannot be had without
-naming it, and could not be told to take another one.
+naming it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -59,26 +59,7 @@ class Tree:
         return self.url.startswith("file://") or ":" not in self.url.partition("/")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which submodules are brought.
-
-    Attributes:
-        paths: Those paths, with all that is in them; None for all there are.
-        pins: Commits (full hashes) to take instead of the pinned ones, by path.
-    """
-
-    paths: Sequence[PurePosixPath] | None
-    pins: Mapping[PurePosixPath, str]
-
-    def includes(self, path: PurePosixPath) -> bool:
-        """Whether a path is chosen, lies in a chosen one, or leads to one."""
-        if self.paths is None:
-            return True
-        return any(path.is_relative_to(chosen) or chosen.is_relative_to(path) for chosen in self.paths)
-
-
-def bring_submodules(tree: Tree, wanted: Wanted, cache_dir: Path, depth: int = 0) -> None:
+def bring_submodules(tree: Tree, cache_dir: Path, depth: int = 0) -> None:
     """Fill the folders of a tree's submodules, and of theirs.
 
     Raises:
@@ -88,12 +69,8 @@ def bring_submodules(tree: Tree, wanted: Wanted, cache_dir: Path, depth: int = 0
     if depth > _DEEPEST:
         raise BuildFailed(f"submodules are nested more than {_DEEPEST} deep at {tree.path}")
     for submodule in _submodules(tree):
-        path = tree.path / submodule.path
-        if not wanted.includes(path):
-            continue
-        pinned = replace(submodule, pin=wanted.pins.get(path, submodule.pin))
-        inner = _bring(pinned, path, tree, cache_dir)
-        bring_submodules(inner, wanted, cache_dir, depth + 1)
+        inner = _bring(submodule, tree.path / submodule.path, tree, cache_dir)
+        bring_submodules(inner, cache_dir, depth + 1)
 
 
 def absolute_url(url: str, base: str) -> str:
@@ -169,8 +146,7 @@ def _bring(submodule: Submodule, path: PurePosixPath, tree: Tree, cache_dir: Pat
             raise EnvironmentProblem(message, hint="check network and disk, and try again") from error
         raise BuildFailed(
             message,
-            hint="if nobody has this commit any more, choose another commit of the repository, or give another pin for"
-            " this submodule; if the recipe does not need it, leave it out",
+            hint="if nobody has this commit any more, choose another commit of the repository",
         ) from error
     return Tree(folder, path, url, modules / "modules")
 

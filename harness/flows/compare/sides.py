@@ -13,7 +13,7 @@ from harness.builders.prebuilt import prebuilt
 from harness.builders.recipes import find_recipe
 from harness.builders.records import same_runner
 from harness.core.build import Build
-from harness.core.commit import Choosing, Commit, Source
+from harness.core.commit import Commit, Source
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
 from harness.core.protocols import Framework, Progress
@@ -93,7 +93,6 @@ class Built:
             abi="" if device.platform == "host" else device.abi,
             cache=self.cache,
             progress=progress,
-            options=self.source.choices if isinstance(self.source, Choosing) else {},
         )
 
 

@@ -103,5 +103,3 @@ def test_the_source_keeps_its_promises_to_its_users(repository: GitRepository, c
     assert isinstance(opened, BranchingSource)
     with pytest.raises(UsageError, match="no source of the kind"):
         open_source("svn", str(repository.path), cache_dir=cache)
-    with pytest.raises(UsageError, match="has no submodules"):
-        open_source("releases", "executorch", cache_dir=cache, submodules=["x"])

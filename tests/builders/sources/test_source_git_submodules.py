@@ -5,8 +5,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from harness.builders.sources.git import GitSource
-from harness.builders.sources.git_submodules import Tree, Wanted, absolute_url, bring_submodules
-from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
+from harness.builders.sources.git_submodules import Tree, absolute_url, bring_submodules
+from harness.core.errors import BuildFailed, EnvironmentProblem
 from tests.builders.sources.repositories import GitRepository
 
 pytestmark = pytest.mark.slow  # four repositories for each test
@@ -84,25 +84,6 @@ def test_what_the_clone_does_not_have_is_fetched(nested: Nested, cache: Path, tm
     assert GitRepository(tmp_path / "newer" / "extra", made=True).git("rev-parse", "HEAD") == newer
 
 
-@pytest.mark.parametrize(
-    ("chosen", "there"),
-    [
-        ([], set()),
-        (["extra"], {"extra"}),
-        (["parts/outer"], {"outer", "inner"}),
-        (["parts/outer/inner"], {"outer", "inner"}),
-    ],
-)
-def test_some_submodules_can_be_chosen(
-    nested: Nested, cache: Path, tmp_path: Path, chosen: list[str], there: set[str]
-) -> None:
-    source = GitSource(nested.user.path, cache_dir=cache, submodules=chosen)
-    source.materialise(source.resolve("HEAD"), tmp_path / "tree")
-    files = {"extra": "extra/extra.c", "outer": "parts/outer/.gitmodules", "inner": "parts/outer/inner/inner.c"}
-    assert {name for name, file in files.items() if (tmp_path / "tree" / file).exists()} == there
-    assert source.choices == {"submodules": " ".join(chosen)}
-
-
 def _unreachable(nested: Nested) -> str:
     """Pin a commit of `inner` that nobody has."""
     lost = "1" * 40
@@ -133,20 +114,6 @@ def test_a_network_that_is_away_is_not_the_fault_of_the_commit(
         source.materialise(source.resolve("HEAD"), tmp_path / "tree")
     assert not isinstance(caught.value, BuildFailed)
     assert not (tmp_path / "tree").exists()
-
-
-def test_another_pin_can_be_given(nested: Nested, cache: Path, tmp_path: Path) -> None:
-    _unreachable(nested)
-    pin = nested.inner.git("rev-parse", "HEAD")
-    source = GitSource(nested.user.path, cache_dir=cache, pins={"parts/outer/inner": pin})
-    source.materialise(source.resolve("HEAD"), tmp_path / "tree")
-    assert (tmp_path / "tree" / "parts" / "outer" / "inner" / "inner.c").read_text() == "inner"
-    assert source.choices == {"pin of parts/outer/inner": pin}
-
-
-def test_a_pin_that_could_move_is_refused(nested: Nested, cache: Path) -> None:
-    with pytest.raises(UsageError, match="not a full hash"):
-        GitSource(nested.user.path, cache_dir=cache, pins={"extra": "main"})
 
 
 def _submodule_of(repository: GitRepository, path: str, settings: str) -> None:
@@ -207,7 +174,7 @@ def test_a_link_in_place_of_a_folder_is_not_followed(repository: GitRepository, 
     (repository.path / "lib").symlink_to(tmp_path / "elsewhere")
     tree = Tree(repository.path, PurePosixPath(), str(repository.path), tmp_path / "modules")
     with pytest.raises(BuildFailed, match="submodule lib leads out"):
-        bring_submodules(tree, Wanted(None, {}), cache)
+        bring_submodules(tree, cache)
 
 
 @pytest.mark.parametrize(
