@@ -58,7 +58,7 @@ def judge(metrics: Sequence[Metric], launches: Sequence[Launch], cores: int) -> 
         `busy` and `spoilt_by_heat`.
     """
     main = main_metric(metrics)
-    if main is None or not main.timed:
+    if main is None or not main.is_timed:
         return ()
     with np.errstate(
         over="ignore", invalid="ignore"

@@ -181,7 +181,7 @@ def _lost(metrics: Sequence[Metric], notes: Sequence[Note], known: Set[str]) -> 
 
 def _untimed(metrics: Sequence[Metric], notes: Sequence[Note], benchmark: Benchmark) -> tuple[Note, ...]:
     """That operators were asked for and none was told, unless the framework said why."""
-    told = any(metric.of_operator for metric in metrics) or any(note.code == _NO_OPERATORS for note in notes)
+    told = any(metric.is_of_operator for metric in metrics) or any(note.code == _NO_OPERATORS for note in notes)
     if not benchmark.operators or told:
         return ()
     return (

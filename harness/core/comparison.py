@@ -8,6 +8,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from harness.core.build import BuildInfo
+from harness.core.effect import Effect, effect_of
 from harness.core.note import Note
 from harness.core.values import Value
 
@@ -156,9 +157,14 @@ class OperatorComparison(Value):
     discovered: bool = False
 
     @property
-    def shared(self) -> bool:
-        """Whether both sides have it."""
+    def is_shared(self) -> bool:
+        """Return whether both sides have the operator."""
         return bool(self.control and self.treatment)
+
+    @property
+    def effect(self) -> Effect | None:
+        """Return the difference with its interval as log ratios; None without both sides."""
+        return None if self.difference is None else effect_of(self.difference, self.low, self.high)
 
 
 class Difference(Value):
@@ -228,7 +234,12 @@ class Comparison(Value):
     notes: tuple[Note, ...] = ()
 
     @property
-    def told(self) -> Verdict:
-        """The verdict as it counts: a regression that does not survive among many benchmarks is not told as one."""
-        hidden = self.verdict is Verdict.REGRESSION and not self.discovered
-        return Verdict.UNDECIDED if hidden else self.verdict
+    def effective_verdict(self) -> Verdict:
+        """Return the verdict that counts: undecided for a regression that does not survive among many benchmarks."""
+        rejected = self.verdict is Verdict.REGRESSION and not self.discovered
+        return Verdict.UNDECIDED if rejected else self.verdict
+
+    @property
+    def effect(self) -> Effect | None:
+        """Return the difference with its interval as log ratios; None without pairs."""
+        return None if self.difference is None else effect_of(self.difference, self.low, self.high)

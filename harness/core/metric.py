@@ -51,7 +51,7 @@ class Observation(Value):
         return f"{self.type} {self.metric}"
 
     @property
-    def of_operator(self) -> bool:
+    def is_of_operator(self) -> bool:
         """Whether it is the time of one operator."""
         return _of_operator(self.type, self.metric, self.unit)
 
@@ -108,12 +108,12 @@ class Metric(Value):
         return self.summary.get("p50")
 
     @property
-    def timed(self) -> bool:
+    def is_timed(self) -> bool:
         """Whether it is a time or a rate."""
         return convert(1.0, self.unit, "s") is not None or _RATE_UNIT.search(self.unit) is not None
 
     @property
-    def of_operator(self) -> bool:
+    def is_of_operator(self) -> bool:
         """Whether it is the time of one operator."""
         return _of_operator(self.type, self.metric, self.unit)
 
@@ -131,7 +131,7 @@ def main_metric(metrics: Sequence[Metric]) -> Metric | None:
     """The metric that a result is about: `NET latency`, else the first time or rate, else the first with a median."""
     numbers = [metric for metric in metrics if metric.summary]
     named = (metric for metric in numbers if metric.name == LATENCY)
-    timed = (metric for metric in numbers if metric.timed)
+    timed = (metric for metric in numbers if metric.is_timed)
     others = (metric for metric in numbers if metric.median is not None)
     return next(chain(named, timed, others), None)
 

@@ -41,7 +41,9 @@ def profile(result: Result) -> Profile | None:
     """The operators of a result for which they were asked; None where there are none."""
     if not (result.ok and result.benchmark.operators):
         return None
-    medians = {one.type: convert(one.median or 0.0, one.unit, "us") or 0.0 for one in result.metrics if one.of_operator}
+    medians = {
+        one.type: convert(one.median or 0.0, one.unit, "us") or 0.0 for one in result.metrics if one.is_of_operator
+    }
     whole = sum(medians.values())
     if whole <= 0:
         return None
@@ -51,7 +53,7 @@ def profile(result: Result) -> Profile | None:
 
 
 def _covered(result: Result) -> float | None:
-    means = [_mean_us(one) for one in result.metrics if one.of_operator]
+    means = [_mean_us(one) for one in result.metrics if one.is_of_operator]
     whole = _mean_us(latency) if (latency := result.metric(LATENCY)) else None
     told = [mean for mean in means if mean is not None]
     return sum(told) / whole if whole and len(told) == len(means) else None

@@ -27,7 +27,7 @@ def per_iteration(said: Sequence[Observation]) -> tuple[tuple[Observation, ...],
     iterations = sum(len(one.samples) for one in said if one.name == LATENCY)
     counts = Counter[str]()
     for one in said:
-        counts[one.name] += len(one.samples) if one.of_operator else 0
+        counts[one.name] += len(one.samples) if one.is_of_operator else 0
     repeated = {name: count for name, count in counts.items() if 0 < iterations < count}
     uneven = [name for name, count in repeated.items() if count % iterations]
     summed = tuple(
@@ -45,7 +45,7 @@ def operator_medians(observations: Iterable[Observation]) -> dict[str, float]:
     for one in observations:
         median = statistics.median(one.samples) if one.samples else (one.summary or {}).get("p50")
         microseconds = None if median is None else convert(median, one.unit, "us")
-        if one.of_operator and microseconds is not None:
+        if one.is_of_operator and microseconds is not None:
             found[one.type] = microseconds
     return found
 

@@ -162,7 +162,7 @@ def entry_of(result: Result, path: Path) -> IndexEntry:
 
 def _verdict(result: Result) -> Verdict | None:
     comparison = result.comparison
-    return comparison.told if comparison is not None and (result.ok or comparison.identical) else None
+    return comparison.effective_verdict if comparison is not None and (result.ok or comparison.identical) else None
 
 
 def _scan(folder: Path) -> Rebuilt:

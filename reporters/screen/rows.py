@@ -127,7 +127,7 @@ def _further_rows(result: Result) -> Iterator[tuple[str, ...]]:
     shown = (one for one in result.metrics if one.summary and (one.type != "RUN" or one.metric == ENERGY))
     metrics = [one for one in shown if one.name not in hidden]
     if result.benchmark.operators:  # they have a table of their own
-        metrics = [one for one in metrics if not one.of_operator]
+        metrics = [one for one in metrics if not one.is_of_operator]
     title = printable(f"{result.benchmark.model}/{result.benchmark.identifier}")
     for metric in metrics[:_AT_MOST]:
         p90 = quantity(metric.summary.get("p90"), metric.unit)

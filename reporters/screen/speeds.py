@@ -85,7 +85,7 @@ def _rivals(results: Iterable[Result]) -> list[list[Result]]:
     groups: dict[Hashable, list[Result]] = {}
     for result in results:
         main = main_metric(result.metrics)
-        if result.ok and main is not None and main.timed and main.median:
+        if result.ok and main is not None and main.is_timed and main.median:
             device = result.device.identity if result.device else None
             inputs = tuple(sorted(result.benchmark.inputs.items()))
             groups.setdefault((device, result.benchmark.model, inputs, main.name), []).append(result)

@@ -69,7 +69,7 @@ def test_a_metric_without_numbers_is_never_the_main_one() -> None:
 
 
 def test_times_and_rates_are_timed_and_counts_are_not() -> None:
-    assert [_metric("a b", unit).timed for unit in ("ns", "s", "img/s", "tokens/sec", "", "bytes")] == [
+    assert [_metric("a b", unit).is_timed for unit in ("ns", "s", "img/s", "tokens/sec", "", "bytes")] == [
         True,
         True,
         True,

@@ -38,7 +38,7 @@ class Kept:
 
     def told(self) -> list[tuple[str, str, Verdict]]:
         return [
-            (one.benchmark.identifier, one.device.name if one.device else "", one.comparison.told)
+            (one.benchmark.identifier, one.device.name if one.device else "", one.comparison.effective_verdict)
             for one in self.results
             if one.comparison
         ]

@@ -39,7 +39,7 @@ def test_a_median_that_the_program_told_itself_counts() -> None:
 @pytest.mark.parametrize(("type_", "whole"), [("NET", False), ("Convolution (NHWC, F32) IGEMM #3", True)])
 def test_a_metric_is_of_an_operator_when_its_type_is_no_whole(type_: str, whole: bool) -> None:
     metric = Metric(name=f"{type_} latency", type=type_, metric="latency", unit="us")
-    assert metric.of_operator is whole
+    assert metric.is_of_operator is whole
 
 
 def test_calls_of_one_name_in_one_iteration_are_added_up() -> None:

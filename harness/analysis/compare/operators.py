@@ -45,7 +45,7 @@ def compare_operators(told: Sequence[OperatorMedians], parameters: Parameters) -
 def judged(operators: Sequence[OperatorComparison], parameters: Parameters) -> tuple[OperatorComparison, ...]:
     """The operators with what their medians say, whatever was said of them before."""
     decided = [_judged(one, parameters) for one in operators]
-    shared = sum(one.shared for one in decided)
+    shared = sum(one.is_shared for one in decided)
     slower = _discovered(decided, Verdict.REGRESSION, lambda found: found.regression, shared, parameters.fdr)
     faster = _discovered(decided, Verdict.IMPROVEMENT, lambda found: found.improvement, shared, parameters.fdr)
     return tuple(
@@ -74,7 +74,7 @@ def remark(
 
 def unproven(operators: Sequence[OperatorComparison], verdict: Verdict, parameters: Parameters) -> tuple[Note, ...]:
     """That a benchmark changed and no operator is proven to have made it."""
-    shared = [one for one in operators if one.shared]
+    shared = [one for one in operators if one.is_shared]
     if verdict not in _CHANGED or not shared or any(one.discovered for one in shared):
         return ()
     pairs = max(len(one.pairs) for one in shared)

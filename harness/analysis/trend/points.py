@@ -79,7 +79,7 @@ def point_of(comparison: Comparison, commit: str, order: int, control_order: int
         difference=median,
         error=_OF_MEDIAN * scale.next() / math.sqrt(pairs) if pairs else None,
         pairs=pairs,
-        verdict=comparison.told,
+        verdict=comparison.effective_verdict,
     )
 
 

@@ -26,7 +26,9 @@ def load_previous(journal: Journal, parameters: Parameters) -> Result | None:
     except EnvironmentProblem:
         return None
     comparison = result.comparison
-    final = comparison is not None and comparison.told is comparison.verdict and _alike(comparison, parameters)
+    final = (
+        comparison is not None and comparison.effective_verdict is comparison.verdict and _alike(comparison, parameters)
+    )
     return result if result.ok and final else None
 
 

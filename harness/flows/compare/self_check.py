@@ -41,7 +41,7 @@ class Checked:
         """Count one."""
         result = report.result
         if result.ok and result.comparison is not None and result.device is not None:
-            self.devices[result.device.identity][result.comparison.told] += 1
+            self.devices[result.device.identity][result.comparison.effective_verdict] += 1
 
     def close(self) -> None:
         """Nothing is left to tell."""

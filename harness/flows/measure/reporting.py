@@ -129,7 +129,7 @@ class Reporting:
         self._words[_word(result)] += 1
         self._untrusted += result.ok and not result.trusted
         if result.comparison is not None:
-            self.verdicts[result.comparison.told] += 1
+            self.verdicts[result.comparison.effective_verdict] += 1
 
     @contextlib.contextmanager
     def _isolated(self, reporter: Reporter) -> Iterator[None]:
@@ -153,5 +153,5 @@ def _ending(word: str, count: int) -> str:
 def _word(result: Result) -> str:
     """How a result is counted in the summary: by its verdict, where pairs or equal bytes gave one."""
     if result.comparison is not None and (result.ok or result.comparison.identical):
-        return result.comparison.told.value
+        return result.comparison.effective_verdict.value
     return result.outcome.value

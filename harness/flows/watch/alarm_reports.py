@@ -211,7 +211,7 @@ def _comparison(verified: Document) -> Comparison | None:
 def _verification(comparison: Comparison, verified: Document) -> Verification:
     pairs = verified.get("pairs")
     return Verification(
-        verdict=comparison.told,
+        verdict=comparison.effective_verdict,
         effect=_effect(comparison.difference, comparison.low, comparison.high),
         pairs=pairs if isinstance(pairs, int) else 0,
         seconds=comparison.seconds,

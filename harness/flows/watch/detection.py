@@ -129,7 +129,7 @@ def point_of_result(result: Result, control: str) -> records.Point | None:
         control=control,
         metric=records.ANY_METRIC if comparison.identical else comparison.metric,
         higher_is_better=comparison.higher_is_better,
-        verdict=comparison.told,
+        verdict=comparison.effective_verdict,
         log_ratio=None if measured is None else measured.difference,
         low=_log(comparison.low),
         high=_log(comparison.high),

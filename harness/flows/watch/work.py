@@ -99,8 +99,8 @@ class Doing:
             raise BenchmarkFailed(f"it could not be measured again: {result.reason or 'it gave no pair'}")
         wanted = Verdict.IMPROVEMENT if alarm.sign.kind == ChangeKind.IMPROVEMENT else Verdict.REGRESSION
         return Confirmation(
-            confirmed=comparison.told is wanted,
-            why=f"{comparison.told.value}: {comparison.reason}",
+            confirmed=comparison.effective_verdict is wanted,
+            why=f"{comparison.effective_verdict.value}: {comparison.reason}",
             document=_verified(result, comparison),
         )
 

@@ -42,7 +42,7 @@ class ChangedOperator:
 def changed_operators(comparison: Comparison) -> list[ChangedOperator]:
     """The discovered operators, and those that only one side has; the largest contribution first."""
     whole = sum(_typical(one.control) for one in comparison.operators)
-    rows = [_row(one, whole) for one in comparison.operators if one.discovered or not one.shared]
+    rows = [_row(one, whole) for one in comparison.operators if one.discovered or not one.is_shared]
     return sorted((row for row in rows if row is not None), key=lambda row: -abs(row.contribution))
 
 
@@ -50,8 +50,8 @@ def _row(one: OperatorComparison, whole: float) -> ChangedOperator | None:
     if not one.pairs or not whole:  # never in the same pair
         return None
     control, treatment = _typical(one.control), _typical(one.treatment)
-    standing = _STANDINGS.get(one.verdict) if one.shared else None
-    added = (one.difference or 0.0) * control if one.shared else treatment - control
+    standing = _STANDINGS.get(one.verdict) if one.is_shared else None
+    added = (one.difference or 0.0) * control if one.is_shared else treatment - control
     return ChangedOperator(
         standing=standing,
         change=_change(one, standing),

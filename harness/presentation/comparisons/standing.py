@@ -58,12 +58,12 @@ def standing(result: Result) -> Standing:
         return Standing.NO_CHANGE
     if not result.ok or comparison is None:
         return Standing.SKIPPED if result.outcome in _NOT_RUN else Standing.FAILED
-    return _OF_VERDICT[comparison.told]
+    return _OF_VERDICT[comparison.effective_verdict]
 
 
 def undiscovered(comparison: Comparison) -> bool:
     """Whether its own pairs speak for a regression that does not survive among all benchmarks."""
-    return comparison.told is not comparison.verdict
+    return comparison.effective_verdict is not comparison.verdict
 
 
 def separate(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:

@@ -106,7 +106,7 @@ def test_operators_of_one_side_are_kept_as_such() -> None:
     found = by_name(compare_operators(pairs, PARAMETERS))
     assert (found["new"].control, found["new"].treatment) == ((), (3.0,) * 10)
     assert (found["old"].control, found["old"].treatment) == ((7.0,) * 10, ())
-    assert [found[name].shared for name in ("a", "new", "old")] == [True, False, False]
+    assert [found[name].is_shared for name in ("a", "new", "old")] == [True, False, False]
     assert [found[name].verdict for name in ("new", "old")] == [Verdict.UNDECIDED] * 2
 
 

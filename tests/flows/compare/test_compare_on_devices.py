@@ -51,7 +51,7 @@ def test_with_budget_left_a_regression_is_measured_until_it_suffices(run: Run) -
         "worse-on-A", "A"
     ]
     assert found is not None
-    assert found.told is Verdict.REGRESSION
+    assert found.effective_verdict is Verdict.REGRESSION
     assert found.evidence.regression >= 200
     assert len(found.pairs) > 8
 

@@ -44,7 +44,7 @@ def test_operators_are_metrics_of_the_result_and_the_latency_stays_the_main_one(
     result = concluded(benchmark_of_add.model_copy(update={"operators": True}), OPERATOR + LATENCY)
     operator = result.metric("add.out #1 latency")
     assert operator is not None
-    assert operator.of_operator
+    assert operator.is_of_operator
     assert (operator.unit, operator.samples) == ("us", (12.0, 11.25))
     assert result.benchmark.operators
     assert about_operators(result) == []

@@ -32,7 +32,7 @@ def measured(runner: Path, *words: str | Path) -> Mapping[str, Observation]:
 
 
 def operators(found: Mapping[str, Observation]) -> dict[str, Observation]:
-    return {one.type: one for one in found.values() if one.of_operator}
+    return {one.type: one for one in found.values() if one.is_of_operator}
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from harness.core.build import BuildInfo
+from harness.core.comparison import Comparison, OperatorComparison, Parameters, Verdict
+
+BUILD = BuildInfo(source="none", commit="a", digest="a")
+
+
+def comparison(**fields: object) -> Comparison:
+    """A comparison without pairs, but for these fields."""
+    given = {
+        "control": BUILD,
+        "metric": "NET latency",
+        "parameters": Parameters(seed=1),
+        "verdict": Verdict.UNDECIDED,
+    }
+    return Comparison.model_validate({**given, **fields})
+
+
+def test_the_effect_of_a_comparison_is_its_difference_as_log_ratios() -> None:
+    effect = comparison(difference=0.02, low=0.01).effect
+    assert effect is not None
+    assert (effect.log_ratio, effect.low_log_ratio) == pytest.approx((math.log(1.02), math.log(1.01)))
+    assert effect.high_log_ratio is None
+    assert comparison().effect is None
+    assert OperatorComparison(name="conv").effect is None
+
+
+def test_a_regression_that_does_not_survive_counts_as_undecided() -> None:
+    regression = comparison(verdict=Verdict.REGRESSION)
+    assert regression.effective_verdict is Verdict.REGRESSION
+    assert regression.model_copy(update={"discovered": False}).effective_verdict is Verdict.UNDECIDED
