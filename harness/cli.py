@@ -50,17 +50,18 @@ def run(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING) -> int:
     from harness import display, shell
     from harness.flows.compare import requests, source_fetcher
     from harness.flows.measure import run as flow
+    from harness.flows.measure.workload import load_workload
 
     if settings.dry_run:
-        return _plan(settings)
+        return _show_plan(settings)
     with shell.interruptible(), display.display() as shown:
+        plan = load_workload(settings).plan()
         if not one_commit:
-            return flow.run(settings, shown)
+            return flow.run(plan, settings, shown)
         treatments = requests.treatments_of(arguments.compare_request(options, sides), settings)
         fetcher = source_fetcher.SourceFetcher(shown)
-        return gravest(
-            [flow.run(settings, shown, requests.side_of(request, settings, fetcher, shown)) for request in treatments]
-        )
+        found = (requests.side_of(request, settings, fetcher, shown) for request in treatments)
+        return gravest([flow.run(plan, settings, shown, side) for side in found])
 
 
 @app.command(sort_key=1)
@@ -83,14 +84,17 @@ def compare(
     request = arguments.compare_request(options, sides)
     from harness import display, shell
     from harness.flows.compare import each, reevaluate, requests
+    from harness.flows.measure.workload import load_workload
 
     if from_ is not None:
         return reevaluate.reevaluate(from_, request.decide, _console())
     arguments.specified(settings)
     if settings.dry_run:
-        return _plan(settings, requests.described(request))
+        return _show_plan(settings, requests.described(request))
     with shell.interruptible(), display.display() as shown:
-        return each.compare_each(requests.treatments_of(request, settings), settings, shown)
+        return each.compare_each(
+            load_workload(settings).plan(), requests.treatments_of(request, settings), settings, shown
+        )
 
 
 @app.command(sort_key=2)
@@ -167,9 +171,9 @@ def validate(*files: Path, options: PlaceOptions = _ANYWHERE) -> int:
         raise UsageError("no specification to check", hint="harness validate FILE...")
     settings = dataclasses.replace(arguments.settings(options), benchmark_file=files)
     from harness.flows.inspect import checks
-    from harness.flows.measure import run as flow
+    from harness.flows.measure.workload import load_benchmarks
 
-    checks.validate(flow.load_benchmarks(settings), settings, _console())
+    checks.validate(load_benchmarks(settings), settings, _console())
     return ExitCode.OK
 
 
@@ -335,16 +339,17 @@ def _told(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tuple[
             return f"{type(error).__name__}: {error}\n  hint: {hint}", ExitCode.ENVIRONMENT
 
 
-def _plan(settings: Settings, sides: tuple[str, str] | None = None) -> ExitCode:
-    """Show what would be done, and do nothing."""
+def _show_plan(settings: Settings, sides: tuple[str, str] | None = None) -> ExitCode:
+    """Show what would be measured, and measure nothing."""
     from harness.flows.inspect import checks
-    from harness.flows.measure import run as flow
+    from harness.flows.measure.workload import load_benchmarks, load_workload
 
     console = _console()
-    checks.refuse(flow.load_benchmarks(settings), settings)
+    benchmarks = load_benchmarks(settings)
+    checks.refuse(benchmarks, settings)
     for name, side in zip(("control", "treatment"), sides or (), strict=False):
         console.print(f"{name}: {side}", markup=False, highlight=False, soft_wrap=True)
-    checks.show_plan(flow.make_plan(settings), settings, console)
+    checks.show_plan(load_workload(settings, benchmarks).plan(), settings, console)
     return ExitCode.OK
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Literal
 
 from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
@@ -28,6 +29,7 @@ class LocalReporter:
     """Keeps results below one folder, which several processes may share."""
 
     name = "local"
+    keeps_results: Literal[True] = True
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

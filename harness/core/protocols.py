@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from harness.core.benchmark import Benchmark, Export
 from harness.core.build import Build
@@ -168,6 +168,16 @@ class Platform(Protocol):
         """
 
 
+@runtime_checkable
+class LocalPlatform(Protocol):
+    """A platform whose device is the machine that runs the harness.
+
+    A build would disturb what is measured there, so the next commit is not built meanwhile unless the user wants it.
+    """
+
+    runs_on_this_machine: Literal[True]
+
+
 class Framework(Protocol):
     """What knows one kind of runner: how to get it, start it and read it."""
 
@@ -255,6 +265,16 @@ class Reporter(Protocol):
         Raises:
             ReporterFailed: As above.
         """
+
+
+@runtime_checkable
+class ResultArchive(Protocol):
+    """A reporter that keeps results for good: a result counts as stored when `report` has returned.
+
+    It is told before the other reporters, which find the place that it returned in `Report.place`.
+    """
+
+    keeps_results: Literal[True]
 
 
 Clock = Callable[[], float]

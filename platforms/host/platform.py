@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 from harness.core.device import Device
 from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
@@ -28,6 +29,7 @@ class Host:
     """
 
     name = "host"
+    runs_on_this_machine: Literal[True] = True
 
     def __init__(
         self,

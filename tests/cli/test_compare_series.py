@@ -13,6 +13,7 @@ from harness.core.errors import ExitCode
 from harness.flows.compare.commits import CommitComparer
 from harness.flows.compare.each import compare_each
 from harness.flows.compare.requests import CompareRequest, Programs
+from harness.flows.measure.workload import load_workload
 from harness.testing.progress import RecordedProgress
 from tests.cli.project import Outcome, Project, generic, one_test
 from tests.cli.scripts import History, git_of_scripts, script, text
@@ -125,14 +126,16 @@ def test_no_descriptor_is_left_when_comparisons_are_over(project: Project, spec:
     display = RecordedProgress()
     source = f"git:{clone.folder}"
     request = CompareRequest(source=source, recipes=(clone.recipes,), decide={"seed": 3, "max_pairs": 2})
-    comparer = CommitComparer(request, settings, display, lambda: None)
+    workload = load_workload(settings)
+    comparer = CommitComparer(workload, request, settings, display, lambda: None)
+    plan = workload.plan()
     base, slower = (comparer.source.resolve(clone.commits[name]) for name in ("base", "slower"))
 
     def of_programs(number: int) -> None:
         one, other = (
             Programs({"program": script(project, f"{side}{number}", text())}) for side in ("control", "treatment")
         )
-        compare_each([CompareRequest(one, other, decide={"seed": 3, "max_pairs": 2})], settings, display)
+        compare_each(plan, [CompareRequest(one, other, decide={"seed": 3, "max_pairs": 2})], settings, display)
 
     def of_commits() -> None:
         comparer.bring(slower)

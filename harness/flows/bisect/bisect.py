@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
@@ -20,12 +20,10 @@ from harness.core.culprit import SearchEnding, SearchResult
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import Display
 from harness.flows.bisect.search import search
-from harness.flows.compare.commits import CommitComparer, Selection
+from harness.flows.compare.commits import CommitComparer
 from harness.flows.compare.requests import CompareRequest, decided_by
 from harness.flows.inspect.showing import cell, show
-from harness.flows.measure.plan import choose, select
-from harness.flows.measure.run import load_benchmarks
-from harness.plugins import platform
+from harness.flows.measure.workload import Selection, Workload, load_workload
 from harness.shell import pause
 
 _JSON_INDENT = 1
@@ -65,7 +63,8 @@ def bisect(
     if settings.dry_run:
         raise UsageError("what a search will ask depends on the answers", hint="`harness run --dry_run` has a plan")
     decided_by({"seed": 0, **request.decide})
-    comparer = CommitComparer(request, settings, display, lambda: pause(0.0))
+    workload = load_workload(settings if between.benchmark is None else replace(settings, only=(between.benchmark,)))
+    comparer = CommitComparer(workload, request, settings, display, lambda: pause(0.0))
     source = comparer.source
     with display.task(f"looking for commits in {source.name}"):
         source.fetch()
@@ -73,8 +72,9 @@ def bisect(
         if good.id == bad.id:
             raise UsageError(f"--good and --bad are both {good.short}", hint="name two commits")
         commits = (good, *_between(source, good, bad))
-    selection = _select_benchmark(between.benchmark, settings)
-    kept = _Kept(settings.cache_dir / "bisect", commits, _measured(request, settings, selection))
+    selection = _select_benchmark(workload)
+    digests = {benchmark.digest for benchmark in workload.restrict(selection).benchmarks}
+    kept = _Kept(settings.cache_dir / "bisect", commits, _measured(request, settings, selection, digests))
     begun = _begun(between, commits, kept, display)
     display.say(f"{_counted(len(commits) - 1)} from {good.short} to {bad.short}; {selection.title}")
     ended, finding = search(begun, commits, selection, comparer, progress=display, save=kept.save)
@@ -106,23 +106,22 @@ def _counted(commits: int) -> str:
     return "1 commit" if commits == 1 else f"{commits} commits"
 
 
-def _select_benchmark(pattern: str | None, settings: Settings) -> Selection:
-    """The one benchmark and the one device."""
-    wanted = settings.only if pattern is None else (pattern,)
-    titles = sorted({benchmark.title for benchmark in select(load_benchmarks(settings), wanted, settings.skip)})
+def _select_benchmark(workload: Workload) -> Selection:
+    """Return the only benchmark of the workload, and its first device."""
+    titles = sorted({benchmark.title for benchmark in workload.benchmarks})
     if len(titles) != 1:
         raise UsageError(
             f"{len(titles)} benchmarks, and one is searched with", hint=f"--benchmark NAME, one of {', '.join(titles)}"
         )
-    devices = choose(platform(settings.platform, settings).devices(), settings.devices, settings.excluded_devices)
-    return Selection(titles[0], devices[0].identity)
+    return Selection(titles[0], workload.plan().devices[0].identity)
 
 
-def _measured(request: CompareRequest, settings: Settings, selection: Selection) -> tuple[str, ...]:
+def _measured(
+    request: CompareRequest, settings: Settings, selection: Selection, digests: Collection[str]
+) -> tuple[str, ...]:
     """What pairs are measured of: those of another metric, device or definition are no evidence here."""
-    digests = sorted({found.digest for found in load_benchmarks(settings) if found.title == selection.title})
     device, metric = selection.device or "", request.metric or ""
-    return (*digests, device, metric, request.interleave.value, settings.command_args or "")
+    return (*sorted(digests), device, metric, request.interleave.value, settings.command_args or "")
 
 
 def _begun(between: Between, commits: tuple[Commit, ...], kept: _Kept, display: Display) -> Search:

@@ -14,7 +14,8 @@ from harness.core.comparison import STATISTICS, Comparison
 from harness.core.culprit import SearchResult
 from harness.core.errors import BenchmarkFailed, BuildFailed
 from harness.core.protocols import Progress
-from harness.flows.compare.commits import CommitComparer, ControlFailed, Selection
+from harness.flows.compare.commits import CommitComparer, ControlFailed
+from harness.flows.measure.workload import Selection
 
 Save = Callable[[JsonValue], None]
 """Keeps how far the search is, so that a killed one goes on there."""

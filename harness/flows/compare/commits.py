@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from harness.builders.sources import open_source
 from harness.config.settings import Settings
@@ -19,20 +18,7 @@ from harness.flows.compare.compare import ComparisonOutcome, Request, run_compar
 from harness.flows.compare.requests import CompareRequest, cache_of, decided_by, place_of
 from harness.flows.compare.sides import Built, build_side
 from harness.flows.measure.plan import Builds, Failure
-from harness.flows.measure.run import make_plan
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """A part of what the specifications ask for.
-
-    Attributes:
-        title: The one benchmark to measure.
-        device: Identity of the one device to measure on; None takes those of the settings.
-    """
-
-    title: str
-    device: str | None = None
+from harness.flows.measure.workload import Selection, Workload
 
 
 class ControlFailed(BuildFailed):
@@ -86,8 +72,9 @@ class CommitComparer:
     """Compares commits of one source, as a person asked for it.
 
     Args:
+        workload: What to measure, and with which plug-ins.
         request: Where commits come from, and how to decide.
-        settings: What to measure, where and how.
+        settings: How to measure, and which reporters to tell.
         display: Shown what happens.
         check: Called before each pair; what it raises ends the comparison.
 
@@ -96,8 +83,14 @@ class CommitComparer:
     """
 
     def __init__(
-        self, request: CompareRequest, settings: Settings, display: Display, check: Callable[[], None]
+        self,
+        workload: Workload,
+        request: CompareRequest,
+        settings: Settings,
+        display: Display,
+        check: Callable[[], None],
     ) -> None:
+        self.workload = workload
         self._request = request
         self.settings = settings
         self._display = display
@@ -139,8 +132,10 @@ class CommitComparer:
         decide = dict(self._request.decide) if most_pairs is None else {**self._request.decide, "max_pairs": most_pairs}
         parameters = decided_by({"seed": secrets.randbits(31), **decide, "interleave": self._request.interleave})
         collected = CollectingReporter()
+        workload = self.workload if selection is None else self.workload.restrict(selection)
         with self._cache:  # runners are kept while they are measured, and what was built ahead until then
             outcome = run_comparison(
+                workload.plan(),
                 Request(
                     self._side(control),
                     self._side(treatment),
@@ -149,7 +144,7 @@ class CommitComparer:
                     resume=resume,
                     check=self._check,
                 ),
-                self._select(run_type, selection, quiet=quiet),
+                self._report_as(run_type, quiet=quiet),
                 QuietDisplay(self._display) if quiet else self._display,
                 [collected],
             )
@@ -167,21 +162,18 @@ class CommitComparer:
         Raises:
             EnvironmentProblem: No device to build for can be reached.
         """
-        build_side(make_plan(self.settings), self._side(commit), self._display)
+        build_side(self.workload.plan(), self._side(commit), self._display)
 
     def _side(self, commit: Commit) -> Built:
         return Built(self.source, commit, self.kind == "releases", self._cache, self._request.recipes)
 
-    def _select(self, run_type: str, selection: Selection | None, *, quiet: bool) -> Settings:
+    def _report_as(self, run_type: str, *, quiet: bool) -> Settings:
         settings = replace(self.settings, run_type=run_type)
-        if quiet:
-            settings = replace(
-                settings, screen_reporter=False, simple_screen_reporter=False, remote_reporter=None, reporters={}
-            )
-        if selection is None:
+        if not quiet:
             return settings
-        devices = settings.devices if selection.device is None else (selection.device,)
-        return replace(settings, only=(glob.escape(selection.title),), skip=(), devices=devices, spread=False)
+        return replace(
+            settings, screen_reporter=False, simple_screen_reporter=False, remote_reporter=None, reporters={}
+        )
 
 
 def raise_for_failure(

@@ -27,7 +27,7 @@ from harness.flows.compare.sides import Side, build_side, same_bytes
 from harness.flows.measure.jobs import job_of, not_run
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, distribute
 from harness.flows.measure.reporting import Reporting
-from harness.flows.measure.run import environment_of, fetch, make_plan
+from harness.flows.measure.run import environment_of, fetch
 from harness.shell import Interrupted
 
 _JOURNALS: Final = "comparisons"
@@ -77,27 +77,27 @@ class ComparisonOutcome:
     said: tuple[str, ...]
 
 
-def compare(request: Request, settings: Settings, display: Display) -> ExitCode:
-    """Compare every benchmark of the specifications, and report as each is decided."""
-    outcome = run_comparison(request, settings, display)
+def compare(plan: Plan, request: Request, settings: Settings, display: Display) -> ExitCode:
+    """Compare every benchmark of the plan, and report as each is decided."""
+    outcome = run_comparison(plan, request, settings, display)
     for sentence in outcome.said:
         display.say(sentence)
     return outcome.code
 
 
 def run_comparison(
-    request: Request, settings: Settings, display: Display, listeners: Sequence[Reporter] = ()
+    plan: Plan, request: Request, settings: Settings, display: Display, listeners: Sequence[Reporter] = ()
 ) -> ComparisonOutcome:
     """The same for somebody who goes on with the results.
 
     Args:
+        plan: What to measure where.
         request: What to compare.
-        settings: What to measure, where and how.
+        settings: How to measure, and which reporters to tell.
         display: Shown what happens.
         listeners: Told each result, beside the reporters of the settings; those too that were told before the
             interruption of what is gone on with.
     """
-    plan = make_plan(settings)
     checked = self_check.Checked()
     reporting = Reporting(plugins.reporters(settings), display, [*listeners, checked])
     try:

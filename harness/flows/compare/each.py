@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from harness import plugins
 from harness.builders.cache import BuildCache
 from harness.config.settings import Settings
 from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
-from harness.core.protocols import Display
+from harness.core.protocols import Display, LocalPlatform, Platform
 from harness.flows.compare.compare import Request, compare
 from harness.flows.compare.requests import CompareRequest, SameCommit, cache_of, request_of
 from harness.flows.compare.sides import Built, build_side
 from harness.flows.compare.source_fetcher import SourceFetcher
-from harness.flows.measure.run import make_plan
+from harness.flows.measure.plan import Plan
 from harness.shell import Interrupted
 
 
@@ -29,7 +28,7 @@ class _Asked:
     cache: BuildCache
 
 
-def compare_each(requests: Sequence[CompareRequest], settings: Settings, display: Display) -> ExitCode:
+def compare_each(plan: Plan, requests: Sequence[CompareRequest], settings: Settings, display: Display) -> ExitCode:
     """Compare every request in order. What becomes of one ends none of the others: it is told, and counts.
 
     Raises:
@@ -43,18 +42,18 @@ def compare_each(requests: Sequence[CompareRequest], settings: Settings, display
         for number, one in enumerate(asked):
             if coming is not None:
                 coming.result()
-            more = number + 1 < len(asked) and builds_ahead(settings)
-            coming = ahead.submit(_build, asked[number + 1].request, settings, display) if more else None
+            more = number + 1 < len(asked) and builds_ahead(settings, plan.platform)
+            coming = ahead.submit(_build, plan, asked[number + 1].request, display) if more else None
             with one.cache:
-                codes.append(_compared(one, settings, display, alone=not codes and len(asked) == 1))
+                codes.append(_compared(one, plan, settings, display, alone=not codes and len(asked) == 1))
     return _amounts_to(codes)
 
 
-def builds_ahead(settings: Settings) -> bool:
-    """Whether a compiler on this machine leaves alone what is measured: it does where that is another machine."""
+def builds_ahead(settings: Settings, platform: Platform) -> bool:
+    """Return whether the next commit may be built while one is measured: by default where another machine measures."""
     if settings.same_host is not None:
         return not settings.same_host
-    return plugins.platform_name(settings.platform) != "host"
+    return not isinstance(platform, LocalPlatform)
 
 
 def _found(
@@ -82,12 +81,12 @@ def _found(
     return found
 
 
-def _compared(one: _Asked, settings: Settings, display: Display, *, alone: bool) -> ExitCode:
+def _compared(one: _Asked, plan: Plan, settings: Settings, display: Display, *, alone: bool) -> ExitCode:
     for side, runner in (("control", one.request.control), ("treatment", one.request.treatment)):
         if isinstance(runner, Built):
             display.say(f"{side}: {runner.commit.short} {runner.commit.subject}".rstrip())
     try:
-        return compare(one.request, settings, display)
+        return compare(plan, one.request, settings, display)
     except Interrupted:
         raise
     except HarnessError as error:
@@ -97,10 +96,9 @@ def _compared(one: _Asked, settings: Settings, display: Display, *, alone: bool)
         return error.exit_code
 
 
-def _build(request: Request, settings: Settings, display: Display) -> None:
+def _build(plan: Plan, request: Request, display: Display) -> None:
     """Bring its runners into the cache, as far as they can be had."""
     with contextlib.suppress(HarnessError):  # the comparison itself meets the same, and tells it
-        plan = make_plan(settings)
         for side in (request.control, request.treatment):
             build_side(plan, side, display)
 

@@ -104,7 +104,7 @@ def _for_a_shell(benchmark: Benchmark) -> Iterator[Problem]:
 
 
 def show_plan(plan: Plan, settings: Settings, console: Console) -> None:
-    """What a run would do: every benchmark, where, with which files. What is the same for all stands above the table.
+    """Show every benchmark with its device and files; what all have in common stands above the table.
 
     Raises:
         SpecificationError: Something that a benchmark names does not exist.
@@ -114,9 +114,8 @@ def show_plan(plan: Plan, settings: Settings, console: Console) -> None:
     shared = [f"{one.name} {one.cells[0].plain}" for one in columns if not one.telling and one.cells[0].plain]
     show(Text(f"Plan: {', '.join(shared)}".rstrip(": ")), console)
     show(fitted(columns, widened(console)), console)
-    benchmarks = tuple({id(one.benchmark): one.benchmark for one in plan.assignments}.values())
-    refuse(benchmarks, settings)
-    _remark(benchmarks, settings, console)
+    refuse(plan.benchmarks, settings)
+    _remark(plan.benchmarks, settings, console)
 
 
 def show_benchmarks(benchmarks: Sequence[Benchmark], console: Console) -> None:

@@ -13,7 +13,8 @@ from harness.core.errors import ExitCode, ExportFailed, UsageError
 from harness.core.protocols import Exporter, Progress
 from harness.flows.measure.lowering import describe
 from harness.flows.measure.plan import Failure
-from harness.flows.measure.run import fetch, make_plan
+from harness.flows.measure.run import fetch
+from harness.flows.measure.workload import load_workload
 from harness.models.cache import ModelCache
 
 _FRAMEWORK = "executorch"
@@ -79,7 +80,7 @@ def export_files(settings: Settings, progress: Progress, folder: Path | None) ->
         progress: Told what happens.
         folder: Where copies are wanted, if anywhere.
     """
-    files = fetch(make_plan(settings), settings, progress)
+    files = fetch(load_workload(settings).plan(), settings, progress)
     failed = any(isinstance(file, Failure) for file in files.values())
     copied: dict[str, str] = {}
     for file in files.values():

@@ -11,10 +11,9 @@ from typing import Final
 
 from harness.core.comparison import Verdict
 from harness.core.errors import ExitCode, HarnessError, gravest
-from harness.core.protocols import Progress, Reporter
+from harness.core.protocols import Progress, Reporter, ResultArchive
 from harness.core.result import Outcome, Report, Result
 
-_STORES: Final = "local"
 _NOUNS: Final = frozenset({Verdict.REGRESSION.value, Verdict.IMPROVEMENT.value})
 _NOT_RUN = frozenset({Outcome.SKIPPED, Outcome.UNSUPPORTED})
 
@@ -29,7 +28,7 @@ class Reporting:
     """
 
     def __init__(self, reporters: Sequence[Reporter], progress: Progress, listeners: Sequence[Reporter] = ()) -> None:
-        self._reporters = (*sorted(reporters, key=lambda reporter: reporter.name != _STORES), *listeners)
+        self._reporters = (*sorted(reporters, key=lambda reporter: not isinstance(reporter, ResultArchive)), *listeners)
         self._listeners = tuple(listeners)
         self._progress = progress
         self._lock = threading.Lock()
@@ -38,6 +37,7 @@ class Reporting:
         self._words: Counter[str] = Counter()
         self._untrusted = 0
         self._untold: Counter[str] = Counter()
+        self._stored = True
         self._broken = 0
         self.places: dict[str, str] = {}
 
@@ -52,7 +52,7 @@ class Reporting:
             kept: str | None = None
             for reporter in self._reporters:
                 place = self._tell(reporter, report)
-                if reporter.name == _STORES:
+                if isinstance(reporter, ResultArchive):
                     kept = place
                     report = report.model_copy(update={"place": kept})
             return kept
@@ -78,7 +78,7 @@ class Reporting:
     @property
     def stored(self) -> bool:
         """Whether the reporter that stores was told everything."""
-        return not self._untold[_STORES]
+        return self._stored
 
     @property
     def complete(self) -> bool:
@@ -96,7 +96,7 @@ class Reporting:
             parts.append(f"{self._untrusted} not to be trusted (see the notes)")
         if self._untold:
             parts += [f"{count} not told by `{name}`" for name, count in sorted(self._untold.items())]
-        kept = "" if place is None or self._untold[_STORES] else f"; results: {place}"
+        kept = "" if place is None or not self._stored else f"; results: {place}"
         return (", ".join(parts) or "nothing measured") + kept
 
     def exit_code(self, *others: ExitCode) -> ExitCode:
@@ -136,13 +136,15 @@ class Reporting:
         try:
             yield
         except HarnessError as error:
-            self._broken += 1
-            self._untold[reporter.name] += 1
-            self._progress.say(f"reporter {reporter.name}: {error}")
+            self._record_failure(reporter, f"reporter {reporter.name}: {error}")
         except Exception as error:  # noqa: BLE001 - a third party's reporter must not cost the others their results
-            self._broken += 1
-            self._untold[reporter.name] += 1
-            self._progress.say(f"reporter {reporter.name} is broken: {type(error).__name__}: {error}")
+            self._record_failure(reporter, f"reporter {reporter.name} is broken: {type(error).__name__}: {error}")
+
+    def _record_failure(self, reporter: Reporter, message: str) -> None:
+        self._broken += 1
+        self._untold[reporter.name] += 1
+        self._stored = self._stored and not isinstance(reporter, ResultArchive)
+        self._progress.say(message)
 
 
 def _ending(word: str, count: int) -> str:

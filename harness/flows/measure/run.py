@@ -17,27 +17,25 @@ from harness.core.result import Outcome
 from harness.flows.compare.sides import Side, build_side, installed
 from harness.flows.measure.jobs import job_of, not_run
 from harness.flows.measure.lowering import describe
-from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, assign, choose, file_key, select
+from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, file_key
 from harness.flows.measure.queues import Own, Pool
 from harness.flows.measure.reporting import Reporting
 from harness.flows.measure.worker import Worker
 from harness.models.cache import ModelCache
-from harness.specification.load import load
-from harness.specification.options import LoadOptions
 
 _FETCHES = 2
 """Files that are fetched at once; an export needs a core and up to a gigabyte for itself."""
 
 
-def run(settings: Settings, progress: Progress, side: Side = installed) -> ExitCode:
-    """The main job: measure every benchmark of the specifications once, and report.
+def run(plan: Plan, settings: Settings, progress: Progress, side: Side = installed) -> ExitCode:
+    """Measure every benchmark of the plan once, and report.
 
     Args:
-        settings: What, where and how.
+        plan: What to measure where.
+        settings: How to measure, and which reporters to tell.
         progress: Told what happens.
         side: Where the runner comes from.
     """
-    plan = make_plan(settings)
     reporting = Reporting(plugins.reporters(settings), progress)
     try:
         files = fetch(plan, settings, progress)
@@ -51,50 +49,16 @@ def run(settings: Settings, progress: Progress, side: Side = installed) -> ExitC
     return reporting.exit_code(environment_of(builds), devices)
 
 
-def make_plan(settings: Settings) -> Plan:
-    """Load the specifications, find the devices, and pair them.
-
-    Raises:
-        UsageError: Wrong specifications or names.
-        EnvironmentProblem: No device, or a plug-in that cannot be loaded.
-    """
-    benchmarks = select(load_benchmarks(settings), settings.only, settings.skip)
-    platform = plugins.platform(settings.platform, settings)
-    devices = choose(platform.devices(), settings.devices, settings.excluded_devices, every=settings.spread)
-    frameworks = {name: plugins.framework(name, settings) for name in {one.framework for one in benchmarks}}
-    return Plan(platform, assign(benchmarks, devices), frameworks, settings.spread)
-
-
-def load_benchmarks(settings: Settings) -> tuple[Benchmark, ...]:
-    """Every benchmark of the specifications, expanded.
-
-    Raises:
-        SpecificationError: Everything that is wrong with them.
-    """
-    options = LoadOptions(
-        string_map=settings.string_map,
-        root_model_dir=settings.root_model_dir,
-        framework=settings.framework,
-        env=settings.env,
-        timeout_s=settings.timeout,
-        cooldown_s=settings.cooldown,
-        command_args=settings.command_args,
-        meta=settings.meta,
-        operators=settings.operators,
-        programs=frozenset({*settings.program, *settings.later}),
-    )
-    return load(settings.benchmark_file, options).benchmarks
-
-
 def fetch(plan: Plan, settings: Settings, progress: Progress) -> Files:
-    """Bring every file into the cache, several at once; a file that cannot be had fails only who needs it."""
+    """Bring every file into the cache, several at once; a missing file fails only the benchmarks that need it."""
     cache = ModelCache(settings.model_cache)
-    wanted: dict[str, tuple[ModelFile, Benchmark]] = {}
-    for benchmark in {id(one.benchmark): one.benchmark for one in plan.assignments if one.obstacle is None}.values():
-        for file in benchmark.required_files():
-            wanted.setdefault(file_key(file, benchmark), (file, benchmark))
+    possible = {id(pair.benchmark) for pair in plan.assignments if pair.obstacle is None}
+    needed: dict[str, tuple[ModelFile, Benchmark]] = {}
+    for benchmark in plan.benchmarks:
+        for file in benchmark.required_files() if id(benchmark) in possible else ():
+            needed.setdefault(file_key(file, benchmark), (file, benchmark))
 
-    def one(file: ModelFile, benchmark: Benchmark) -> CachedFile | Failure:
+    def fetch_file(file: ModelFile, benchmark: Benchmark) -> CachedFile | Failure:
         framework = plan.frameworks[benchmark.framework]
         exporter = framework if isinstance(framework, Exporter) else None
         try:
@@ -108,7 +72,7 @@ def fetch(plan: Plan, settings: Settings, progress: Progress) -> Files:
         return cached
 
     with ThreadPoolExecutor(_FETCHES) as pool:
-        return dict(zip(wanted, pool.map(lambda pair: one(*pair), wanted.values()), strict=True))
+        return dict(zip(needed, pool.map(lambda pair: fetch_file(*pair), needed.values()), strict=True))
 
 
 def build(plan: Plan, settings: Settings, progress: Progress, side: Side) -> Builds:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.config.settings import Settings
 from harness.core.errors import ExitCode, UsageError, gravest
-from harness.core.protocols import Display
+from harness.core.protocols import Display, Platform
 from harness.flows.compare.commits import CommitComparer
 from harness.flows.compare.each import builds_ahead
 from harness.flows.compare.requests import CompareRequest, Programs
+from harness.flows.measure.workload import Workload, load_benchmarks, load_workload
 from harness.flows.watch.alarm_reports import AlarmReports
 from harness.flows.watch.detection import judge
 from harness.flows.watch.work import Doing
@@ -85,7 +86,10 @@ def watch(request: CompareRequest, settings: Settings, watching: Watching, displ
     # one line for each comparison tells enough; tables are for those who ask for one
     settings = replace(settings, screen_reporter=False)
     platforms = watching.platforms or (settings.platform,)
-    comparers = [CommitComparer(request, replace(settings, platform=name), display, go_on) for name in platforms]
+    comparers = [
+        CommitComparer(workload, request, replace(settings, platform=name), display, go_on)
+        for name, workload in _load_workloads(settings, platforms)
+    ]
     source = comparers[0].source
     pinned = source.resolve(request.control) if isinstance(request.control, str) else None
     orders = Orders(
@@ -104,7 +108,7 @@ def watch(request: CompareRequest, settings: Settings, watching: Watching, displ
     couriers = _couriers(watching)
     with open_state(watching.state) as state, ThreadPoolExecutor(1, "build-ahead") as ahead:
         reports = AlarmReports(state, source, request, settings)
-        may_build = leaves_alone([comparer.settings for comparer in comparers])
+        may_build = may_build_ahead(settings, [comparer.workload.platform for comparer in comparers])
         doing = Doing(comparers, source, state, ahead if may_build else None, display)
         work = Work(doing.compare, judge, doing.confirm, doing.search) if watching.alarms else Work(doing.compare)
         tally = keep_watching(orders, work, state, couriers=[reports, *couriers], say=display.say)
@@ -113,9 +117,16 @@ def watch(request: CompareRequest, settings: Settings, watching: Watching, displ
         )
 
 
-def leaves_alone(measured: Sequence[Settings]) -> bool:
-    """Whether a compiler on this machine disturbs nothing that is measured: one platform that it does is enough."""
-    return all(map(builds_ahead, measured))
+def may_build_ahead(settings: Settings, platforms: Sequence[Platform]) -> bool:
+    """Return whether a build disturbs none of the platforms."""
+    return all(builds_ahead(settings, platform) for platform in platforms)
+
+
+def _load_workloads(settings: Settings, platforms: Sequence[str]) -> Iterator[tuple[str, Workload]]:
+    """Load the specifications once for all platforms."""
+    benchmarks = load_benchmarks(settings)
+    for name in platforms:
+        yield name, load_workload(replace(settings, platform=name), benchmarks)
 
 
 def _refuse(request: CompareRequest, settings: Settings, watching: Watching) -> None:

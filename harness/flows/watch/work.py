@@ -7,7 +7,6 @@ from concurrent.futures import Executor
 
 from pydantic import JsonValue
 
-from harness import plugins
 from harness.analysis.bisect.search import Search
 from harness.core.commit import Commit, Source
 from harness.core.comparison import Comparison, Verdict
@@ -18,7 +17,8 @@ from harness.core.protocols import Display
 from harness.core.result import Outcome, Result
 from harness.core.trend import ChangeKind
 from harness.flows.bisect.search import ratios_of, search
-from harness.flows.compare.commits import CommitComparer, ControlFailed, Selection
+from harness.flows.compare.commits import CommitComparer, ControlFailed
+from harness.flows.measure.workload import Selection
 from harness.flows.watch.detection import point_of_result
 from harness.presentation.comparisons.operators import changed_operators
 from harness.watch.store.records import Alarm, Compared, Document, Progress
@@ -124,8 +124,7 @@ class Doing:
         if len(self._comparers) == 1:
             return self._comparers[0]
         for comparer in self._comparers:
-            found = plugins.platform(comparer.settings.platform, comparer.settings).devices()
-            if any(one.identity == device for one in found):
+            if any(reachable.identity == device for reachable in comparer.workload.platform.devices()):
                 return comparer
         raise EnvironmentProblem(f"the device {device} is not to be reached", hint="`harness devices` lists what is")
 

@@ -14,9 +14,8 @@ from harness.config.settings import Settings
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem
 from harness.flows.bisect.bisect import Between, _begun, _Kept, _measured
-from harness.flows.compare.commits import Selection
 from harness.flows.compare.requests import CompareRequest
-from harness.flows.measure.run import load_benchmarks
+from harness.flows.measure.workload import Selection, load_benchmarks
 from harness.testing.progress import RecordedProgress
 from tests.cli.project import Project, generic, one_test
 
@@ -63,7 +62,7 @@ def test_what_is_measured_is_told_apart_by_metric_definition_and_device(tmp_path
         spec = folder.write("spec.json", generic(one_test("work", "{program} {iter}", iter=iterations)))
         settings = Settings(benchmark_file=(spec,))
         (benchmark,) = load_benchmarks(settings)
-        return _measured(request, settings, Selection(benchmark.title, device))
+        return _measured(request, settings, Selection(benchmark.title, device), {benchmark.digest})
 
     plain = measured(10, CompareRequest())
     assert plain == measured(10, CompareRequest())

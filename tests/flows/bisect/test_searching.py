@@ -12,7 +12,8 @@ from harness.core.comparison import Comparison, Pair, Parameters, Verdict
 from harness.core.culprit import SearchEnding, SearchResult
 from harness.core.result import Result
 from harness.flows.bisect.search import search
-from harness.flows.compare.commits import CommitComparer, Selection
+from harness.flows.compare.commits import CommitComparer
+from harness.flows.measure.workload import Selection
 from harness.flows.watch.work import searched
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import ok_result

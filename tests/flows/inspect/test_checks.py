@@ -17,7 +17,7 @@ from harness.config.settings import Settings
 from harness.core.errors import ExitCode, SpecificationError
 from harness.flows.inspect import checks, devices
 from harness.flows.measure.plan import Plan, assign
-from harness.flows.measure.run import load_benchmarks
+from harness.flows.measure.workload import load_benchmarks
 from harness.testing.results import DEVICE
 from platforms.host.platform import Host
 

@@ -8,7 +8,7 @@ import pytest
 
 from harness.core.benchmark import Benchmark, Model, Origin
 from harness.core.errors import UsageError
-from harness.flows.measure.plan import select
+from harness.flows.measure.workload import select
 
 
 def benchmark(model: str, identifier: str, *tags: str, **axes: str | int) -> Benchmark:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
@@ -23,7 +24,7 @@ from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.compare.requests import CompareRequest
 from harness.flows.watch.alarm_reports import AlarmReports, sources
 from harness.flows.watch.detection import judge
-from harness.flows.watch.watch import _code, leaves_alone
+from harness.flows.watch.watch import _code, may_build_ahead
 from harness.flows.watch.work import Doing, _verified
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import ok_result
@@ -31,6 +32,8 @@ from harness.watch.loop import Tally, watch
 from harness.watch.store.records import Alarm, Compared, Document, Event, News, Progress, Sign, Stage
 from harness.watch.store.state import State, open_state
 from harness.watch.work import Work
+from platforms.host.platform import Host
+from tests.flows.instant import Instant
 from tests.watch.watching import Clock, Line, orders
 
 CONTROL, TREATMENT = (Commit(source="git:/src", id=name * 40) for name in "ab")
@@ -144,12 +147,13 @@ def test_a_commit_of_the_same_bytes_is_a_point_of_the_series_and_the_change_behi
 
 
 def test_nothing_is_built_ahead_while_this_machine_is_measured_too() -> None:
-    host, phones = Settings(platform="host"), Settings(platform="android")
-    assert leaves_alone([phones])
-    assert not leaves_alone([host])
-    assert not leaves_alone([host, phones])
-    assert not leaves_alone([phones, host])
-    assert leaves_alone([replace(one, same_host=False) for one in (host, phones)])
+    host, phones = Host(Path(os.devnull)), Instant("A")
+    assert may_build_ahead(Settings(), [phones])
+    assert not may_build_ahead(Settings(), [host])
+    assert not may_build_ahead(Settings(), [host, phones])
+    assert not may_build_ahead(Settings(), [phones, host])
+    assert may_build_ahead(Settings(same_host=False), [host, phones])
+    assert not may_build_ahead(Settings(same_host=True), [phones])
 
 
 @pytest.mark.parametrize("progress", [Progress.FAILED, Progress.BUILD_FAILED])

@@ -1,0 +1,182 @@
+"""The workload of a command: benchmarks and the plug-ins that they need, loaded once, and the devices to use."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Final
+
+from harness import plugins
+from harness.config.settings import Settings
+from harness.core.benchmark import Benchmark
+from harness.core.device import Device
+from harness.core.errors import EnvironmentProblem, UsageError
+from harness.core.protocols import Framework, Platform
+from harness.core.values import format_scalar
+from harness.flows.measure.plan import Plan, assign
+from harness.specification.load import load
+from harness.specification.options import LoadOptions
+
+ALL: Final = "all"
+"""Stands for every device in place of a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A part of a workload.
+
+    Attributes:
+        title: Title of the only benchmark to measure.
+        device: Identity of the only device to measure on; None takes those that were asked for.
+    """
+
+    title: str
+    device: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Everything that a command measures: benchmarks and the plug-ins that they need, loaded once per command.
+
+    A command that lasts for weeks makes a new plan for each comparison: devices come, go and change their addresses.
+
+    Attributes:
+        benchmarks: The selected benchmarks of the specifications.
+        platform: The kind of device.
+        frameworks: The frameworks that are needed, by name.
+        devices: Identities or names of the devices to use; empty means the first (or only) device.
+        excluded_devices: Identities or names never to use.
+        spread: Whether each benchmark is measured once, on whichever of its devices is free, and not on all of them.
+    """
+
+    benchmarks: tuple[Benchmark, ...]
+    platform: Platform
+    frameworks: Mapping[str, Framework]
+    devices: tuple[str, ...] = ()
+    excluded_devices: tuple[str, ...] = ()
+    spread: bool = False
+
+    def plan(self) -> Plan:
+        """Look for the devices, and pair every benchmark with every one of them.
+
+        Raises:
+            EnvironmentProblem: No device can be reached, or a named one cannot.
+        """
+        devices = choose(self.platform.devices(), self.devices, self.excluded_devices, every=self.spread)
+        return Plan(self.platform, assign(self.benchmarks, devices), self.frameworks, self.spread)
+
+    def restrict(self, selection: Selection) -> Workload:
+        """Return the workload of one benchmark, on one device if the selection names one.
+
+        Raises:
+            UsageError: No benchmark has the title.
+        """
+        benchmarks = select(self.benchmarks, (glob.escape(selection.title),), ())
+        devices = self.devices if selection.device is None else (selection.device,)
+        return replace(self, benchmarks=benchmarks, devices=devices, spread=False)
+
+
+def load_workload(settings: Settings, benchmarks: Sequence[Benchmark] | None = None) -> Workload:
+    """Load the specifications and the plug-ins that they need.
+
+    Args:
+        settings: Which specifications, which of their benchmarks, and which devices.
+        benchmarks: The benchmarks of the specifications, where they have been loaded already.
+
+    Raises:
+        UsageError: Wrong specifications, patterns or names.
+        EnvironmentProblem: A plug-in cannot be loaded.
+    """
+    loaded = load_benchmarks(settings) if benchmarks is None else benchmarks
+    selected = select(loaded, settings.only, settings.skip)
+    return Workload(
+        selected,
+        plugins.platform(settings.platform, settings),
+        {name: plugins.framework(name, settings) for name in {benchmark.framework for benchmark in selected}},
+        settings.devices,
+        settings.excluded_devices,
+        settings.spread,
+    )
+
+
+def load_benchmarks(settings: Settings) -> tuple[Benchmark, ...]:
+    """Load every benchmark of the specifications, expanded.
+
+    Raises:
+        SpecificationError: Everything that is wrong with them.
+    """
+    options = LoadOptions(
+        string_map=settings.string_map,
+        root_model_dir=settings.root_model_dir,
+        framework=settings.framework,
+        env=settings.env,
+        timeout_s=settings.timeout,
+        cooldown_s=settings.cooldown,
+        command_args=settings.command_args,
+        meta=settings.meta,
+        operators=settings.operators,
+        programs=frozenset({*settings.program, *settings.later}),
+    )
+    return load(settings.benchmark_file, options).benchmarks
+
+
+def select(benchmarks: Sequence[Benchmark], only: Sequence[str], skip: Sequence[str]) -> tuple[Benchmark, ...]:
+    """Return the benchmarks that patterns select: by title, `tag:NAME`, `model:NAME` or `AXIS:VALUE`.
+
+    Raises:
+        UsageError: No benchmark is left, or a pattern matches none.
+    """
+    for pattern in (*only, *skip):
+        if not any(_matches(benchmark, pattern) for benchmark in benchmarks):
+            known = ", ".join(benchmark.title for benchmark in benchmarks[:8])
+            raise UsageError(f"no benchmark matches `{pattern}`", hint=f"there are: {known}")
+    kept = tuple(
+        benchmark
+        for benchmark in benchmarks
+        if (not only or any(_matches(benchmark, pattern) for pattern in only))
+        and not any(_matches(benchmark, pattern) for pattern in skip)
+    )
+    if not kept:
+        raise UsageError("no benchmark is left to measure", hint="look at --only and --skip")
+    return kept
+
+
+def _matches(benchmark: Benchmark, pattern: str) -> bool:
+    property_name, colon, value_pattern = pattern.partition(":")
+    properties: dict[str, tuple[str, ...]] = {axis: (format_scalar(value),) for axis, value in benchmark.axes.items()}
+    properties |= {"model": (benchmark.model.name,), "tag": benchmark.tags}
+    values = properties.get(property_name, ()) if colon else ()
+    return any(fnmatchcase(value, value_pattern) for value in values) or fnmatchcase(benchmark.title, pattern)
+
+
+def choose(
+    reachable: Sequence[Device], wanted: Sequence[str], excluded: Sequence[str], *, every: bool = False
+) -> tuple[Device, ...]:
+    """Return the devices that were asked for; when none was named the first one, or every one.
+
+    Args:
+        reachable: Devices to choose from.
+        wanted: Identities or names; `all` means every one.
+        excluded: Identities or names that are not to be used.
+        every: Whether to use every one when none was named.
+
+    Raises:
+        EnvironmentProblem: A device that was named cannot be reached, or none is left.
+    """
+    if ALL in wanted:
+        wanted, every = (), True
+    for name in wanted:
+        if not any(name in {device.identity, device.name} for device in reachable):
+            known = ", ".join(f"{device.name} ({device.identity})" for device in reachable) or "none"
+            raise EnvironmentProblem(f"no device `{name}`", hint=f"there are: {known}")
+    chosen = tuple(
+        device
+        for device in reachable
+        if not {device.identity, device.name} & set(excluded)
+        and (not wanted or {device.identity, device.name} & set(wanted))
+    )
+    if not chosen:
+        raise EnvironmentProblem("no device to measure on", hint="`harness devices` lists what can be reached")
+    return chosen if wanted or every else chosen[:1]
