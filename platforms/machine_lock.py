@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import stat
 import sys
@@ -15,6 +14,7 @@ from typing import Final
 from harness import shell
 from harness.core.errors import EnvironmentProblem
 from harness.core.protocols import Progress
+from harness.files.locks import try_flock
 
 _FOLDERS: Final = (Path("/run/lock"), Path("/var/lock"), Path("/tmp"))  # noqa: S108 - see `_open`
 _OPEN: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -40,7 +40,7 @@ def shared_folder(folders: Sequence[Path]) -> Path:
 def held(path: Path, timeout_s: float, progress: Progress, device: str = "this machine") -> Iterator[None]:
     """Hold a device. The kernel gives the lock back when the holder ends, however it ends.
 
-    `flock` by hand and not by a library, because it must also work on a lock file of another user, read-only.
+    It opens the lock file itself, because it must also hold on one of another user, read-only.
 
     Args:
         path: The lock file (`lock_path`).
@@ -61,15 +61,6 @@ def held(path: Path, timeout_s: float, progress: Progress, device: str = "this m
         yield
     finally:
         os.close(descriptor)
-
-
-def take(descriptor: int) -> bool:
-    """Lock an open file, unless another holds it."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _is_shared(folder: Path) -> bool:
@@ -112,7 +103,7 @@ def _open_or_make(path: Path) -> int:
 
 
 def _wait(descriptor: int, timeout_s: float, progress: Progress, device: str) -> None:
-    if take(descriptor):
+    if try_flock(descriptor):
         return
     holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
     started = time.monotonic()
@@ -120,7 +111,7 @@ def _wait(descriptor: int, timeout_s: float, progress: Progress, device: str) ->
 
         def attempt() -> bool:
             task.update(completed=time.monotonic() - started)
-            return take(descriptor)
+            return try_flock(descriptor)
 
         if not shell.patiently(attempt, timeout_s):
             raise EnvironmentProblem(

@@ -16,6 +16,7 @@ from harness.core.device import Device
 from harness.core.errors import BenchmarkUnsupported, BuildFailed
 from harness.core.metric import Observation
 from harness.core.protocols import Progress
+from harness.files.digests import sha256_of_file
 
 
 class Generic:
@@ -79,8 +80,7 @@ def _digest(name: str, path: Path) -> str:
     if path.suffix != ".apk" and not os.access(path, os.X_OK):
         raise BuildFailed(f"program `{name}`: {path} may not be executed", hint=f"chmod +x {path}")
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256_of_file(path)
     except OSError as error:
         raise BuildFailed(f"program `{name}`: {path} cannot be read: {error.strerror}", hint=hint) from error
 

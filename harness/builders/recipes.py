@@ -27,7 +27,7 @@ from harness.builders.orphans import BUILD_DIR
 from harness.builders.workdirs import Workshop
 from harness.core.command import Command
 from harness.core.errors import BuildFailed, EnvironmentProblem
-from harness.files.digests import files_below, sha256_of_file, sha256_of_folder, sha256_of_texts
+from harness.files.digests import files_below, sha256_of_files, sha256_of_folder, sha256_of_texts
 
 SCRIPT: Final = "build.sh"
 RUNNER_SOURCE: Final = "HARNESS_RUNNER_SOURCE"
@@ -109,7 +109,7 @@ def _read(name: str, framework: str, script: Path, shared_folder: Path | None, r
         parts = {"recipe": sha256_of_folder(script.parent)}
         shared = [] if shared_folder is None else [file for file in shared_folder.iterdir() if file.is_file()]
         if shared:
-            parts["shared"] = sha256_of_texts({file.name: sha256_of_file(file) for file in shared})
+            parts["shared"] = sha256_of_files({file.name: file for file in shared})
         files = (*files_below(script.parent), *shared)
         uses_ours = any(RUNNER_SOURCE.encode() in file.read_bytes() for file in files)
         if uses_ours and runner_source is not None:

@@ -14,7 +14,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from harness.core.build import Build
 from harness.core.errors import BuildFailed
 from harness.core.values import Value
-from harness.files.digests import files_below, sha256_of_file, sha256_of_texts
+from harness.files.digests import files_below, sha256_of_files, sha256_of_texts
 
 RUNNER: Final = "program"
 META: Final = "meta.json"
@@ -144,7 +144,7 @@ def read_meta(folder: Path, what: str) -> dict[str, str]:
 def content_of(folder: Path) -> str:
     """SHA-256 over everything in a folder of programs but `meta.json`, which may tell the time of day."""
     files = (file for file in files_below(folder) if file != folder / META)
-    return sha256_of_texts({str(file.relative_to(folder)): sha256_of_file(file) for file in files})
+    return sha256_of_files({str(file.relative_to(folder)): file for file in files})
 
 
 def size_of(folder: Path) -> int:

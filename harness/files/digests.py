@@ -29,9 +29,14 @@ def sha256_of_texts(texts: Mapping[str, str]) -> str:
     return digest.hexdigest()
 
 
+def sha256_of_files(files: Mapping[str, Path]) -> str:
+    """Return a SHA-256 over names and contents, the same wherever the files lie."""
+    return sha256_of_texts({name: sha256_of_file(file) for name, file in files.items()})
+
+
 def sha256_of_folder(folder: Path) -> str:
     """Return a SHA-256 over the relative names and contents of all files below a folder (see `files_below`)."""
-    return sha256_of_texts({str(file.relative_to(folder)): sha256_of_file(file) for file in files_below(folder)})
+    return sha256_of_files({str(file.relative_to(folder)): file for file in files_below(folder)})
 
 
 def files_below(folder: Path) -> Iterator[Path]:

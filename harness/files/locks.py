@@ -8,6 +8,7 @@ locks on files, and takes 40 ms to import.
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import time
 from pathlib import Path
@@ -18,10 +19,11 @@ _POLL_S: Final = 0.05
 
 
 class FileLock:
-    """Lock of one file; a context manager that releases it at its end.
+    """Lock of one file.
 
-    Two objects exclude each other, also within one process; one object belongs to one thread. To wait until a signal
-    stops the harness, give `acquire` to `harness.shell.poll_until`.
+    Two objects exclude each other, also within one process; one object belongs to one thread. As a context manager it
+    waits as long as it must, unless `acquire` has taken the lock before, and releases it at the end. To wait until a
+    signal stops the harness, give `acquire` to `harness.shell.poll_until`.
 
     Args:
         path: Lock file, made with its folder when needed; its content means nothing.
@@ -59,6 +61,7 @@ class FileLock:
             os.close(descriptor)
 
     def __enter__(self) -> Self:
+        self.acquire(math.inf)
         return self
 
     def __exit__(

@@ -12,8 +12,9 @@ from harness.core.benchmark import Export, ModelFile
 from harness.core.errors import ExportFailed
 from harness.core.files import ExportReport
 from harness.core.protocols import Exporter, Progress, Task
+from harness.files.atomic import sync
 from harness.models.failures import told_as_unavailable
-from harness.models.fingerprints import Stamp, confirm, inspect, remember, stamp_of, sync
+from harness.models.fingerprints import Stamp, confirm, inspect, remember, stamp_of
 from harness.models.layout import EXPORT_REPORT, ExportPlace, Place
 
 

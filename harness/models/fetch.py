@@ -5,8 +5,9 @@ from __future__ import annotations
 from harness.core.benchmark import ModelFile
 from harness.core.files import CachedFile
 from harness.core.protocols import Progress
+from harness.files.atomic import sync
 from harness.models.failures import told_as_unavailable, wrong_md5
-from harness.models.fingerprints import Stamp, confirm, inspect, remember, stamp_of, sync
+from harness.models.fingerprints import Stamp, confirm, inspect, remember, stamp_of
 from harness.models.layout import Place
 from harness.models.local import copy
 from harness.models.sources import Local, Source

@@ -7,15 +7,14 @@ and inode; as long as these three are the same, the content is taken to be the s
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import os
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from harness.core.values import Value
+from harness.files.atomic import write_atomically
+from harness.files.digests import md5_of_file
 from harness.models.layout import Place
 
 
@@ -48,17 +47,11 @@ class Inspection:
     actual: Stamp
 
 
-def md5_of(path: Path) -> str:
-    """MD5 of a file, lower-case hex. It tells contents apart; it protects against nobody."""
-    with path.open("rb") as content:
-        return hashlib.file_digest(content, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
-
-
 def stamp_of(path: Path) -> Stamp:
     """Hash a file."""
     # Looked at before hashing: a change meanwhile then makes the stamp stale instead of wrong.
     seen = path.stat()
-    return Stamp(md5=md5_of(path), size_bytes=seen.st_size, mtime_ns=seen.st_mtime_ns, inode=seen.st_ino)
+    return Stamp(md5=md5_of_file(path), size_bytes=seen.st_size, mtime_ns=seen.st_mtime_ns, inode=seen.st_ino)
 
 
 def inspect(place: Place) -> Inspection | None:
@@ -73,13 +66,7 @@ def inspect(place: Place) -> Inspection | None:
 
 def remember(place: Place, stamp: Stamp) -> None:
     """Write the stamp, whole or not at all."""
-    # A name of its own, because those who find a file write its stamp without holding the lock.
-    temporary = place.stamp.with_name(f"{place.stamp.name}.{os.getpid()}-{threading.get_ident()}")
-    try:
-        temporary.write_text(stamp.model_dump_json(), encoding="utf-8")
-        temporary.replace(place.stamp)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_atomically(place.stamp, stamp.model_dump_json())
 
 
 def confirm(place: Place, inspection: Inspection) -> None:
@@ -87,15 +74,6 @@ def confirm(place: Place, inspection: Inspection) -> None:
     if inspection.actual != inspection.remembered:
         with contextlib.suppress(OSError):
             remember(place, inspection.actual)
-
-
-def sync(path: Path) -> None:
-    """Wait until a file's content is on the disk, so that a renamed file is whole after a power cut too."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _recall(path: Path) -> Stamp | None:

@@ -17,8 +17,8 @@ from typing import BinaryIO
 from harness.core.benchmark import ModelFile
 from harness.core.files import CachedFile
 from harness.core.protocols import Task
+from harness.files.digests import md5_of_file
 from harness.models.failures import told_as_unavailable, unavailable
-from harness.models.fingerprints import md5_of
 from harness.models.sources import DIRECTORY, Local, Source
 
 _CHUNK_BYTES = 1 << 20
@@ -64,7 +64,7 @@ def directory(file: ModelFile, source: Source) -> CachedFile:
         for path in _files_below(file, source.path):
             size_bytes += path.stat().st_size
             digest.update(
-                f"{path.relative_to(source.path).as_posix()}\0{md5_of(path)}\n".encode("utf-8", "surrogateescape")
+                f"{path.relative_to(source.path).as_posix()}\0{md5_of_file(path)}\n".encode("utf-8", "surrogateescape")
             )
     return CachedFile(
         key=file.key,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from harness.core.benchmark import ModelFile
 from harness.core.protocols import Progress
+from harness.files.locks import FileLock
 from harness.models.failures import told_as_unavailable
 from harness.shell import patiently
 
@@ -20,21 +21,10 @@ def locked(path: Path, file: ModelFile, progress: Progress) -> Iterator[None]:
         FileUnavailable: The lock file cannot be made.
         Interrupted: The harness is being stopped.
     """
-    from filelock import FileLock, Timeout  # noqa: PLC0415 - takes 40 ms, and a warm cache needs no lock
-
+    lock = FileLock(path)
     with told_as_unavailable(file, "locking its place in the cache"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path)
-
-        def attempt() -> bool:
-            with contextlib.suppress(Timeout):
-                lock.acquire(blocking=False)
-            return lock.is_locked
-
-        if not attempt():
+        if not lock.acquire():
             progress.say(f"{file.filename}: waiting for another harness that is bringing it")
-            patiently(attempt)
-    try:
+            patiently(lock.acquire)
+    with lock:
         yield
-    finally:
-        lock.release()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed, UsageError
 from harness.core.result import Report, Result, writable
+from harness.files.atomic import write_atomically
 from harness.presentation.lean import without_samples
 from harness.shell import is_stopping
 from harness.store.layout import branch
@@ -109,13 +108,7 @@ def _replace(file: Path, text: str) -> None:
     place = file.resolve()
     if place.exists() and not place.is_file():
         raise FileExistsError(0, "there is something that is no regular file", str(file))
-    place.parent.mkdir(parents=True, exist_ok=True)
-    draft = place.with_name(f".{uuid.uuid4().hex}")
-    try:
-        draft.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(draft, place)  # noqa: PTH105 - says what is meant
-    finally:
-        draft.unlink(missing_ok=True)
+    write_atomically(place, text)
 
 
 def wanted(name: str, settings: Settings, render: Callable[[Run], str]) -> RunPage | None:

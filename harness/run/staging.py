@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from harness.core.errors import BenchmarkFailed
 from harness.core.files import CachedFile
 from harness.core.measurement import Job
 from harness.core.protocols import Session, Staged
+from harness.files.digests import md5_of_file
 from harness.run.placeholder_values import Names
 
 
@@ -59,8 +59,7 @@ def made_file(file: ModelFile, names: Names) -> CachedFile:
         raise BenchmarkFailed(
             f"{{{file.key}}}: there is no {path}, and no step has made it", hint=f"see `preprocess` ({file.origin})"
         )
-    with path.open("rb") as content:
-        md5 = hashlib.file_digest(content, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    md5 = md5_of_file(path)
     if file.md5 is not None and md5 != file.md5:
         raise BenchmarkFailed(
             f"{{{file.key}}}: {path} has MD5 {md5} and not {file.md5}",

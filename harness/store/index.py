@@ -6,13 +6,13 @@ damaged.
 
 from __future__ import annotations
 
+import contextlib
 import os
-import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock
 from pydantic import ValidationError
 
 from harness.core.comparison import Verdict
@@ -20,8 +20,9 @@ from harness.core.errors import EnvironmentProblem
 from harness.core.metric import main_metric
 from harness.core.result import Outcome, Result
 from harness.core.values import Value
+from harness.files.atomic import write_atomically
+from harness.files.locks import FileLock
 from harness.store.canonical import RESULT_FILE, load, one_line
-from harness.store.tree import write_through
 
 INDEX_FILE: Final = "index.jsonl"
 
@@ -113,9 +114,8 @@ def rebuild_index(folder: Path) -> Rebuilt:
     try:
         with _index_lock(folder):
             rebuilt = _scan(folder)
-            draft = folder / f".{INDEX_FILE}.{uuid.uuid4().hex}"
-            write_through(draft, "".join(one_line(entry) + "\n" for entry in rebuilt.entries).encode())
-            draft.replace(folder / INDEX_FILE)
+            lines = "".join(one_line(entry) + "\n" for entry in rebuilt.entries)
+            write_atomically(folder / INDEX_FILE, lines, durable=True)
     except OSError as error:
         raise EnvironmentProblem(
             f"cannot make {folder / INDEX_FILE} again: {error.strerror or error}", hint="make room or permission there"
@@ -177,5 +177,10 @@ def _scan(folder: Path) -> Rebuilt:
     return Rebuilt(tuple(entries), tuple(sorted(unreadable)))
 
 
-def _index_lock(folder: Path) -> FileLock:
-    return FileLock(folder / _LOCK_FILE, timeout=_LOCK_S)
+@contextlib.contextmanager
+def _index_lock(folder: Path) -> Iterator[None]:
+    lock = FileLock(folder / _LOCK_FILE)
+    if not lock.acquire(_LOCK_S):
+        raise TimeoutError(f"another process has held {lock.path} for {_LOCK_S:g} s")
+    with lock:
+        yield

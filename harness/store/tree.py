@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 import uuid
 from collections.abc import Mapping
@@ -11,6 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
+
+from harness.files.atomic import sync
 
 _LONGEST: Final = 120
 """Characters of a segment. File systems allow 255, but ten segments must also fit a path (1024 on macOS)."""
@@ -55,22 +56,11 @@ def publish(parent: Path, files: Mapping[str, str]) -> Path:
     try:
         for name, text in files.items():
             (draft / name).parent.mkdir(parents=True, exist_ok=True)
-            write_through(draft / name, text.encode(errors="backslashreplace"))
+            (draft / name).write_bytes(text.encode(errors="backslashreplace"))
+            sync(draft / name)
         return _claim(draft)
     finally:
         shutil.rmtree(draft, ignore_errors=True)  # gone already when it was renamed
-
-
-def write_through(path: Path, content: bytes) -> None:
-    """Write a new file and see it onto the disk.
-
-    Raises:
-        OSError: As the file system says; also when there is such a file.
-    """
-    with path.open("xb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _claim(draft: Path) -> Path:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from harness.core.errors import EnvironmentProblem
+from harness.files.atomic import write_atomically
 
 
 def read_commit(file: Path) -> str | None:
@@ -28,16 +28,9 @@ def write_commit(file: Path, commit: str) -> None:
     Raises:
         EnvironmentProblem: It cannot be written; what was there stays.
     """
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("w", encoding="utf-8") as stream:
-            stream.write(f"{commit}\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        draft.replace(file)
+        write_atomically(file, f"{commit}\n", durable=True)
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise EnvironmentProblem(
             f"cannot write the commit file {file}: {error.strerror or error}", hint="results and state are safe"
         ) from error

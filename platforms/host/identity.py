@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import platform
@@ -16,6 +15,8 @@ import psutil
 
 from harness import shell
 from harness.core.device import Device
+from harness.files.atomic import write_atomically
+from harness.files.locks import FileLock
 
 _MACHINE_ID = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
@@ -61,17 +62,12 @@ def allowed_cpus() -> tuple[int, ...]:
 
 def _remembered(path: Path) -> str:
     """A random number in a new file: whole, and the same for all who come at the same time."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
-    partial.write_text(uuid.uuid4().hex)
-    try:
-        with contextlib.suppress(FileExistsError):
-            os.link(partial, path)
-        if _read(path) is None:  # a disk was full once, and left it empty
-            partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-    return path.read_text().strip()
+    with FileLock(path.with_name(f"{path.name}.lock")):
+        if (known := _read(path)) is not None:
+            return known
+        made = uuid.uuid4().hex
+        write_atomically(path, made)
+        return made
 
 
 def _system_id() -> str | None:

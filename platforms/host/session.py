@@ -15,6 +15,7 @@ from harness.core.command import Command, Completed
 from harness.core.device import Device, DeviceState
 from harness.core.errors import EnvironmentProblem
 from harness.core.protocols import Staged
+from harness.files.atomic import replacing
 from platforms.host import energy
 from platforms.host.file_copies import Copies
 from platforms.host.placement import Placement, can_pin, checked, pinned
@@ -108,9 +109,8 @@ class HostSession:
         if not ours and (written.ns < self._began_ns - _TICK_NS or self._pulled.get(place) == written):
             raise FileNotFoundError(f"{remote} was not written since the launch")
         local.parent.mkdir(parents=True, exist_ok=True)
-        partial = local.with_name(local.name + ".part")
-        shutil.copyfile(place, partial)
-        partial.replace(local)
+        with replacing(local) as draft:
+            shutil.copyfile(place, draft)
         self._pulled[place] = written
         if ours:
             place.unlink()

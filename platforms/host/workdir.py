@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from harness import shell
-from platforms.machine_lock import take
+from harness.files.locks import FileLock
 
 _LOCK: Final = ".lock"
 
@@ -33,40 +32,26 @@ def session_folder(work: Path, *, keep: bool) -> Iterator[Path]:
     """
     sessions = work / "sessions"
     sessions.mkdir(parents=True, exist_ok=True)
-    with _guard(work / "sessions.lock"):  # nobody sweeps between making a folder and holding it
+    guard = FileLock(work / "sessions.lock")
+    shell.patiently(guard.acquire)
+    with guard:  # nobody sweeps between making a folder and holding it
         if not keep:
             _sweep(sessions)
         folder = Path(tempfile.mkdtemp(prefix="session-", dir=sessions))
-        held = _open(folder / _LOCK)
-        take(held)
+        lock = FileLock(folder / _LOCK)
+        lock.acquire()
     try:
-        yield folder
+        with lock:
+            yield folder
     finally:
-        os.close(held)
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _guard(path: Path) -> Iterator[None]:
-    descriptor = _open(path)
-    try:
-        shell.patiently(lambda: take(descriptor))
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _sweep(sessions: Path) -> None:
     for left in sessions.iterdir():
         with contextlib.suppress(OSError):  # its session removes it at this moment
-            descriptor = _open(left / _LOCK)
-            try:
-                if take(descriptor):
+            lock = FileLock(left / _LOCK)
+            if lock.acquire():
+                with lock:
                     shutil.rmtree(left, ignore_errors=True)
-            finally:
-                os.close(descriptor)
-
-
-def _open(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

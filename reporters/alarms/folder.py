@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from pathlib import Path
 from typing import Final
 
@@ -11,8 +10,9 @@ from pydantic import ValidationError
 from harness.core.alarm import AlarmEvent, AlarmReport
 from harness.core.errors import ReporterFailed
 from harness.core.values import replace_surrogates
+from harness.files.atomic import write_atomically
 from harness.store.canonical import pretty
-from harness.store.tree import segment, write_through
+from harness.store.tree import segment
 from reporters.alarms.page import PICTURE, render
 from reporters.alarms.plot import picture
 
@@ -41,10 +41,9 @@ def write(report: AlarmReport, folder: Path) -> Path:
     place = folder / segment(report.identity)
     try:
         if not _is_newer(place / DOCUMENT, told.event):
-            place.mkdir(parents=True, exist_ok=True)
-            _put(place / PICTURE, picture(told))
-            _put(place / DOCUMENT, f"{pretty(told)}\n")
-            _put(place / PAGE, render(told))
+            write_atomically(place / PICTURE, picture(told), durable=True)
+            write_atomically(place / DOCUMENT, f"{pretty(told)}\n", durable=True)
+            write_atomically(place / PAGE, render(told), durable=True)
     except OSError as error:
         raise ReporterFailed(
             f"cannot write the report of an alarm into {place}: {error.strerror or error}",
@@ -63,12 +62,3 @@ def _is_newer(document: Path, event: AlarmEvent) -> bool:
     except (FileNotFoundError, ValidationError):
         return False
     return _ORDER.index(kept.event) > _ORDER.index(event)
-
-
-def _put(file: Path, text: str) -> None:
-    draft = file.with_name(f".{uuid.uuid4().hex}")
-    try:
-        write_through(draft, text.encode())
-        draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)

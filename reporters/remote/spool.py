@@ -11,20 +11,18 @@ a process that dies between the answer and the removal makes the next one send i
 from __future__ import annotations
 
 import contextlib
-import os
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock, Timeout
-
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Task
-from harness.store.tree import segment, write_through
+from harness.files.atomic import write_atomically
+from harness.files.locks import FileLock
+from harness.store.tree import segment
 
 _LOCK_FILE: Final = ".lock"
 
@@ -95,15 +93,8 @@ class Spool:
             ReporterFailed: The disk refuses.
         """
         entry = self.folder / f"{segment(uid)}.json"
-        draft = self.folder / f".{uuid.uuid4().hex}"
         with _disk(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            try:
-                write_through(draft, body)
-                draft.replace(entry)
-            finally:
-                draft.unlink(missing_ok=True)
-            _sync_folder(self.folder)
+            write_atomically(entry, body, durable=True)
         return entry
 
     def waiting(self) -> tuple[Path, ...]:
@@ -126,14 +117,10 @@ class Spool:
         deadline = time.monotonic() + within_s
         lock = FileLock(self.folder / _LOCK_FILE)
         with _disk(self.folder):
-            try:
-                lock.acquire(timeout=within_s)
-            except Timeout:
+            if not lock.acquire(within_s):
                 return Answer(Fate.KEPT, "another process is sending", blocked=True)
-            try:
+            with lock:
                 return self._send(entry, deliver, deadline)
-            finally:
-                lock.release()
 
     def drain(self, deliver: Deliver, *, each_s: float, total_s: float, task: Task | None = None) -> FlushOutcome:
         """Transmit what waits, oldest first, until the time is over or the destination is seen to be blocked.
@@ -212,12 +199,3 @@ def _age(path: Path) -> int:
         return path.stat().st_mtime_ns
     except FileNotFoundError:
         return 0
-
-
-def _sync_folder(folder: Path) -> None:
-    """See a new name onto the disk; without it a power failure could lose the entry with its data intact."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -19,16 +19,23 @@ def test_a_lock_keeps_others_out_until_it_is_released(tmp_path: Path) -> None:
     assert not FileLock(tmp_path / "lock", shared=True).acquire()
     lock.release()
     lock.release()
-    with FileLock(tmp_path / "lock", shared=True) as shared:
-        assert shared.acquire()
+    with FileLock(tmp_path / "lock", shared=True):
         assert FileLock(tmp_path / "lock", shared=True).acquire()
         assert not FileLock(tmp_path / "lock").acquire()
 
 
 def test_the_end_of_the_context_releases_the_lock(tmp_path: Path) -> None:
-    with FileLock(tmp_path / "lock") as lock:
-        assert lock.acquire()
+    with FileLock(tmp_path / "lock"):
+        assert not FileLock(tmp_path / "lock").acquire()
     assert FileLock(tmp_path / "lock").acquire()
+
+
+def test_a_context_waits_until_the_lock_is_free(tmp_path: Path) -> None:
+    lock = FileLock(tmp_path / "lock")
+    assert lock.acquire()
+    threading.Timer(0.2, lock.release).start()
+    with FileLock(tmp_path / "lock"):
+        assert not FileLock(tmp_path / "lock").acquire()
 
 
 def test_a_lock_that_is_held_can_be_acquired_again(tmp_path: Path) -> None:
@@ -47,8 +54,7 @@ def test_waiting_ends_when_the_lock_is_free(tmp_path: Path) -> None:
 
 
 def test_waiting_ends_when_the_time_is_over(tmp_path: Path) -> None:
-    with FileLock(tmp_path / "lock") as lock:
-        assert lock.acquire()
+    with FileLock(tmp_path / "lock"):
         began = time.monotonic()
         assert not FileLock(tmp_path / "lock").acquire(timeout_s=0.2)
         assert time.monotonic() - began >= 0.2

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from harness.core.errors import ReporterFailed
+from harness.files.locks import FileLock
 from reporters.remote.spool import Answer, Fate, FlushOutcome, Spool
 
 SENT = Answer(Fate.SENT)

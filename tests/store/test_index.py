@@ -6,9 +6,8 @@ import json
 import threading
 from pathlib import Path
 
-from filelock import FileLock
-
 from harness.core.result import Outcome, Result
+from harness.files.locks import FileLock
 from harness.store.canonical import load
 from harness.store.index import read_index, rebuild_index
 from harness.testing.results import failed_result, noisy_result, ok_result, report_of

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from frameworks.executorch import definitions, digests, recipes
+from frameworks.executorch import definitions, recipes
 from frameworks.executorch.exporting import files, provenance
 from frameworks.executorch.exporting.files import beside
 from harness import shell
@@ -21,6 +21,7 @@ from harness.core.command import Command, Completed
 from harness.core.errors import ExportFailed
 from harness.core.files import ExportReport
 from harness.core.protocols import Task
+from harness.files.digests import sha256_of_file, sha256_of_files
 
 _PACKAGE = "frameworks.executorch"
 _PROCESS = f"{_PACKAGE}.exporting.process"
@@ -50,17 +51,17 @@ def fingerprint(export: Export) -> Mapping[str, str]:
     process = {**_own_sources(_PROCESS), **_own_sources(__name__)}
     found = {
         **provenance.versions(),
-        "recipe": digests.of_files(_own_sources(recipe.module)),
-        "process": digests.of_files(process),
+        "recipe": sha256_of_files(_own_sources(recipe.module)),
+        "process": sha256_of_files(process),
     }
     if definitions.is_built_in(definition):
-        found["definition"] = digests.of_files(_own_sources(definition.module))
+        found["definition"] = sha256_of_files(_own_sources(definition.module))
     else:
-        found["definition"] = digests.of_files(provenance.user_sources(definition.module))
+        found["definition"] = sha256_of_files(provenance.user_sources(definition.module))
         found["definition_version"] = provenance.installed_version(definition.module) or "none"
     for name, value in export.options.items():
         if isinstance(value, str) and value and Path(value).is_file():
-            found[f"option {name}"] = digests.of_file(Path(value))
+            found[f"option {name}"] = sha256_of_file(Path(value))
     return found
 
 

@@ -24,9 +24,9 @@ from frameworks.executorch.exporting import files, provenance
 from frameworks.executorch.exporting.files import beside
 from frameworks.executorch.exporting.model import Inputs, calibration, prepare, weights_md5
 from frameworks.executorch.python.machine import memory_bytes
-from frameworks.executorch.whole_files import write_whole
 from harness.core.benchmark import Export
 from harness.core.files import Delegation, ExportReport
+from harness.files.atomic import write_atomically
 
 Say = Callable[[str], None]
 
@@ -79,9 +79,9 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
         seconds={phase: round(spent, 3) for phase, spent in seconds.items()},
         peak_memory_bytes=_peak_memory_bytes(),
     )
-    write_whole(beside(destination, files.GRAPH), f"{lowered}\n".encode())
-    write_whole(beside(destination, files.REPORT), report.model_dump_json(indent=2).encode())
-    write_whole(destination, program)
+    write_atomically(beside(destination, files.GRAPH), f"{lowered}\n".encode())
+    write_atomically(beside(destination, files.REPORT), report.model_dump_json(indent=2).encode())
+    write_atomically(destination, program)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from harness import shell
 from harness.core.command import Command
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
+from harness.files.locks import FileLock
 
 SOURCES: Final = Path(__file__).parents[1] / "native"
 OPTIONS: Final = "-O3 -DNDEBUG"
@@ -27,22 +27,13 @@ _LOCK_S = 3 * _STEP_S
 
 def make(program: Path, wheel: Wheel, tools: Tools, progress: Progress) -> None:
     """Compile `program` in a folder beside its own, and move it in whole."""
-    from filelock import FileLock, Timeout  # noqa: PLC0415 - not needed once the runner is there
-
     folder = program.parent
-    folder.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder.with_suffix(".lock"))
-
-    def attempt() -> bool:
-        with contextlib.suppress(Timeout):
-            lock.acquire(blocking=False)
-        return lock.is_locked
-
-    if not shell.patiently(attempt, _LOCK_S):
+    if not shell.patiently(lock.acquire, _LOCK_S):
         raise BuildFailed(
             f"another process has been compiling the same runner for {_LOCK_S:g} s", hint="end it, and try again"
         )
-    try:
+    with lock:
         if program.exists():
             return
         for leftover in (folder, *folder.parent.glob(f".{folder.name}-*")):
@@ -56,8 +47,6 @@ def make(program: Path, wheel: Wheel, tools: Tools, progress: Progress) -> None:
             made.mkdir()
             (Path(name) / "build" / program.name).rename(made / program.name)
             made.rename(folder)
-    finally:
-        lock.release()
 
 
 def _compile(folder: Path, wheel: Wheel, tools: Tools, log: Path) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from frameworks.executorch import digests
 from frameworks.executorch.runners import compiling
 from frameworks.executorch.runners.cache import disk_errors, place, runners_folder
 from frameworks.executorch.runners.toolchain import Tools, find_tools
 from frameworks.executorch.runners.wheel import Wheel, wheel_with_sdk
 from harness.core.build import Build
 from harness.core.protocols import Progress
+from harness.files.digests import sha256_of_folder, sha256_of_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ def plan(cache_dir: Path) -> Planned:
             "compiler": f"{tools.compiler.path} ({tools.compiler.version})",
             "cmake": tools.cmake.version,
             "options": compiling.OPTIONS,
-            "sources": digests.of_folder(compiling.SOURCES),
+            "sources": sha256_of_folder(compiling.SOURCES),
         }
-    digest = digests.of_texts(flags)
+    digest = sha256_of_texts(flags)
     build = Build(
         source="installed",
         commit=wheel.version,

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from frameworks.executorch import digests
 from harness.core.build import Build
 from harness.core.errors import BuildFailed
+from harness.files.digests import sha256_of_file, sha256_of_texts
 
 
 def prebuilt_build(programs: Mapping[str, Path]) -> Build:
@@ -22,8 +22,8 @@ def prebuilt_build(programs: Mapping[str, Path]) -> Build:
             raise BuildFailed(f"program `{name}` is not there: {path}", hint="check the path given with --program")
         if path.suffix != ".apk" and not os.access(path, os.X_OK):
             raise BuildFailed(f"program `{name}` cannot be executed: {path}", hint=f"chmod +x {path}")
-    flags = {name: digests.of_file(path) for name, path in sorted(programs.items())}
-    digest = digests.of_texts(flags)
+    flags = {name: sha256_of_file(path) for name, path in sorted(programs.items())}
+    digest = sha256_of_texts(flags)
     return Build(
         source="prebuilt",
         commit=flags.get("program", digest)[:12],

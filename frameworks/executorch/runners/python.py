@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from frameworks.executorch import digests
 from frameworks.executorch.runners.cache import disk_errors, place
 from frameworks.executorch.runners.wheel import installed, installed_wheel
-from frameworks.executorch.whole_files import write_whole
 from harness.core.build import Build
+from harness.files.atomic import write_atomically
+from harness.files.digests import sha256_of_folder, sha256_of_texts
 
 SOURCES: Final = Path(__file__).parents[1] / "python"
 
@@ -29,14 +29,13 @@ def python_build(cache_dir: Path) -> Build:
         "torch": installed("torch").version,
         "python": sys.version.split()[0],
         "starter": _starter(),
-        "sources": digests.of_folder(SOURCES),
+        "sources": sha256_of_folder(SOURCES),
     }
-    digest = digests.of_texts(flags)
+    digest = sha256_of_texts(flags)
     program = place(cache_dir, digest)
     if not program.exists():
         with disk_errors(cache_dir):
-            program.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(program, _starter().encode(), executable=True)
+            write_atomically(program, _starter(), mode=0o777)
     return Build(
         source="installed",
         commit=wheel.version,

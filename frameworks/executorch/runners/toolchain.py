@@ -9,10 +9,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from frameworks.executorch.whole_files import write_whole
 from harness import shell
 from harness.core.errors import BuildFailed
 from harness.core.values import Value
+from harness.files.atomic import write_atomically
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,7 @@ class _KnownVersions(Value):
             return cls()
 
     def write(self, memory: Path) -> None:
-        memory.mkdir(parents=True, exist_ok=True)
-        write_whole(memory / "tools.json", self.model_dump_json(indent=2).encode())
+        write_atomically(memory / "tools.json", self.model_dump_json(indent=2))
 
 
 def _tool(path: Path, memory: Path) -> Tool:

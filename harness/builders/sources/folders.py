@@ -11,6 +11,7 @@ from typing import Final
 
 from harness.builders.sources.tool_errors import ToolFailed
 from harness.core.errors import BuildFailed, EnvironmentProblem
+from harness.files.locks import FileLock
 from harness.shell import patiently
 
 _LOCK_S: Final = 1800.0
@@ -29,28 +30,17 @@ def locked(folder: Path) -> Iterator[None]:
     Raises:
         EnvironmentProblem: It cannot be written, or another process has it for too long.
     """
-    from filelock import FileLock, Timeout  # noqa: PLC0415 - takes 40 ms, and `--help` imports this module
-
+    lock = FileLock(folder / "lock")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / "lock")
-
-        def attempt() -> bool:
-            with contextlib.suppress(Timeout):
-                lock.acquire(blocking=False)
-            return lock.is_locked
-
-        free = patiently(attempt, _LOCK_S)
+        free = patiently(lock.acquire, _LOCK_S)
     except OSError as error:
         raise EnvironmentProblem(
             f"cannot write {folder}: {error.strerror}", hint="put the cache elsewhere with --cache_dir"
         ) from error
     if not free:
         raise EnvironmentProblem(f"another process has used {folder} for {_LOCK_S:g} s", hint="wait for it, or end it")
-    try:
+    with lock:
         yield
-    finally:
-        lock.release()
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import re
 import sys
@@ -21,6 +20,7 @@ from harness.builders.sources.names import parse_name
 from harness.core.command import Command, Completed
 from harness.core.commit import Commit
 from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
+from harness.files.digests import sha256_of_file
 
 CHECKSUM: Final = "wheel.sha256"
 """File beside what was unpacked: the wheel's SHA-256 and name, as `sha256sum` writes them."""
@@ -113,9 +113,7 @@ class ReleasesSource:
         with filling(folder), tempfile.TemporaryDirectory(prefix="harness-wheel-") as temporary:
             wheel = self._download(commit.id, Path(temporary))
             _unpack(wheel, folder)
-            with wheel.open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
-            (folder / CHECKSUM).write_text(f"{digest}  {wheel.name}\n", encoding="utf-8")
+            (folder / CHECKSUM).write_text(f"{sha256_of_file(wheel)}  {wheel.name}\n", encoding="utf-8")
 
     def _download(self, version: str, folder: Path) -> Path:
         completed = _pip(

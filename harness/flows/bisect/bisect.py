@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from harness.core.commit import Commit, Source
 from harness.core.culprit import SearchEnding, SearchResult
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import Display
+from harness.files.atomic import write_atomically
 from harness.flows.bisect.search import search
 from harness.flows.compare.commits import CommitComparer
 from harness.flows.compare.requests import CompareRequest, decided_by
@@ -163,11 +163,8 @@ class _Kept:
         Raises:
             EnvironmentProblem: The disk refuses; what was kept before stays.
         """
-        draft = self._file.with_suffix(f".{os.getpid()}")
         try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            draft.write_text(Search.model_validate(progress).model_dump_json(indent=_JSON_INDENT))
-            draft.replace(self._file)
+            write_atomically(self._file, Search.model_validate(progress).model_dump_json(indent=_JSON_INDENT))
         except OSError as error:
             raise EnvironmentProblem(
                 f"how far the search is cannot be kept in {self._file}: {error.strerror or error}",

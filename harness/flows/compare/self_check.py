@@ -12,6 +12,7 @@ from harness.core.device import Device
 from harness.core.protocols import Finding
 from harness.core.result import Report
 from harness.core.values import Value
+from harness.files.atomic import write_atomically
 
 _REMEDY = "harness compare --self_check -b specifications/models/mv2.json"
 
@@ -71,10 +72,7 @@ def remember(settings: Settings, checked: Checked) -> None:
     """Keep it for `harness doctor`; nothing is kept of a device on which nothing was measured."""
     for identity, verdicts in checked.devices.items():
         place = _place(settings, identity)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        partial = place.with_suffix(".part")
-        partial.write_text(SelfCheck(time=time.time(), verdicts=dict(verdicts)).model_dump_json())
-        partial.replace(place)
+        write_atomically(place, SelfCheck(time=time.time(), verdicts=dict(verdicts)).model_dump_json())
 
 
 def finding(settings: Settings, device: Device) -> Finding:

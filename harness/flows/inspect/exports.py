@@ -11,6 +11,7 @@ from harness.config.settings import Settings
 from harness.core.benchmark import Export, Model, ModelFile, Origin
 from harness.core.errors import ExitCode, ExportFailed, UsageError
 from harness.core.protocols import Exporter, Progress
+from harness.files.atomic import replacing
 from harness.flows.measure.lowering import describe
 from harness.flows.measure.plan import Failure
 from harness.flows.measure.run import fetch
@@ -97,8 +98,6 @@ def export_files(settings: Settings, progress: Progress, folder: Path | None) ->
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Whole or not at all."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(target.name + ".part")
-    shutil.copyfile(source, partial)
-    partial.replace(target)
+    with replacing(target) as draft:
+        shutil.copyfile(source, draft)

@@ -11,6 +11,7 @@ from rich.prompt import Confirm, Prompt
 
 from harness.config.settings import default_results
 from harness.core.errors import ExitCode, UsageError
+from harness.files.atomic import write_atomically
 from reporters.remote.destination import Target
 
 
@@ -40,15 +41,9 @@ def ask(config: Path, console: Console) -> ExitCode:
 
 def save(config: Path, answers: dict[str, object], token: str) -> None:
     """Write the defaults, and the token apart from them with mode 0600."""
-    config.parent.mkdir(parents=True, exist_ok=True)
-    partial = config.with_suffix(".part")
-    partial.write_text(json.dumps(answers, indent=2) + "\n")
-    partial.replace(config)
+    write_atomically(config, json.dumps(answers, indent=2) + "\n")
     if token:
-        secret = config.with_name("remote_token")
-        secret.touch(mode=0o600)
-        secret.chmod(0o600)
-        secret.write_text(token + "\n")
+        write_atomically(config.with_name("remote_token"), token + "\n", mode=0o600)
 
 
 def _target(console: Console) -> str | None:

@@ -7,9 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock
-
 from harness.config import settings
+from harness.files.locks import FileLock
 from harness.testing.phones import binaries, debian
 
 ABI: Final = "arm64-v8a"
@@ -30,7 +29,7 @@ def _fetched() -> Path:
     home = settings.default_cache() / "stand-ins"
     program = home / f"qemu-aarch64-{binaries.SUITE}"
     home.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{program}.lock"):
+    with FileLock(program.with_name(f"{program.name}.lock")):
         if not program.exists():
             with tempfile.TemporaryDirectory(dir=home, prefix=".fetching-") as made:
                 debian.fetch((_PACKAGE,), binaries.SUITE, Path(made))

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock
-
 from harness.config import settings
+from harness.files.locks import FileLock
 from harness.testing.phones import debian
 from harness.testing.phones.unavailable import StandInUnavailable
 
@@ -103,7 +102,7 @@ def _fetched() -> Path:
     if folder.exists():
         return folder
     home.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{folder}.lock"):
+    with FileLock(folder.with_name(f"{folder.name}.lock")):
         if not folder.exists():
             _fetch(folder, version)
     return folder

@@ -6,7 +6,6 @@ key in `HARNESS_ALARM_KEY`. Exit status 0 means delivered.
 
 from __future__ import annotations
 
-import os
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Final
 from harness import shell
 from harness.core.command import Command, Completed
 from harness.core.errors import EnvironmentProblem, UsageError
+from harness.files.atomic import write_atomically
 from harness.watch.notify.channels import DeliveryFailed
 from harness.watch.notify.webhook_channel import SECRET_VARIABLE
 from harness.watch.store.records import News
@@ -59,11 +59,8 @@ class CommandCourier:
 
     def _put(self, key: str, body: str) -> Path:
         file = self.folder / f"{key}.json"
-        draft = file.with_suffix(f".{os.getpid()}")
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            draft.write_text(f"{body}\n", encoding="utf-8")
-            draft.replace(file)
+            write_atomically(file, f"{body}\n")
         except OSError as error:
             raise DeliveryFailed(f"{file} cannot be written: {error.strerror or error}") from error
         return file

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from harness.core.errors import EnvironmentProblem
 from harness.core.values import Value
+from harness.files.atomic import write_atomically
+from harness.files.locks import FileLock
 
 
 class Holder(Value):
@@ -72,23 +73,22 @@ def claimed(state: Path) -> Iterator[Holder | None]:
     """
     lock = FileLock(state.with_name(f"{state.name}.lock"))
     try:
-        state.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire(blocking=False)
-    except Timeout as error:
+        free = lock.acquire()
+    except OSError as error:
+        raise EnvironmentProblem(f"cannot claim the state {state}: {error}", hint="is its folder yours?") from error
+    if not free:
         whose = last_holder(state)
         raise EnvironmentProblem(
             f"another watcher has the state {state}: {whose or 'one that is just starting'}",
             hint="`harness status` shows what it does; stop it, or name another file for the state",
-        ) from error
-    except OSError as error:
-        raise EnvironmentProblem(f"cannot claim the state {state}: {error}", hint="is its folder yours?") from error
-    before = last_holder(state)
-    try:
-        _write_note(state)
-        yield before
-    finally:
-        _note(state).unlink(missing_ok=True)
-        lock.release()
+        )
+    with lock:
+        before = last_holder(state)
+        try:
+            _write_note(state)
+            yield before
+        finally:
+            _note(state).unlink(missing_ok=True)
 
 
 def _note(state: Path) -> Path:
@@ -96,9 +96,7 @@ def _note(state: Path) -> Path:
 
 
 def _write_note(state: Path) -> None:
-    draft = state.with_name(f".{state.name}.holder")
     try:
-        draft.write_text(ourselves().model_dump_json(), encoding="utf-8")
-        draft.replace(_note(state))
+        write_atomically(_note(state), ourselves().model_dump_json())
     except OSError as error:
         raise EnvironmentProblem(f"cannot claim the state {state}: {error}", hint="make room on its disk") from error

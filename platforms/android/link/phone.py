@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import math
 import secrets
 import shlex
@@ -15,6 +14,8 @@ from typing import Final
 
 from harness import shell
 from harness.core.errors import EnvironmentProblem
+from harness.files.atomic import replacing
+from harness.files.digests import sha256_of_file
 from platforms.android.link import transfer
 from platforms.android.link.adb import AdbServer, over_network
 from platforms.android.link.connection import ANSWER_S, Wire
@@ -118,8 +119,7 @@ class Phone:
             OSError: The file here cannot be read.
         """
         self.send([(local, remote, 0o644)])
-        with local.open("rb") as content:
-            wanted = hashlib.file_digest(content, "sha256").hexdigest()
+        wanted = sha256_of_file(local)
         said = self.sh(_HASH, remote, timeout_s=hashing_s(local.stat().st_size))
         if said.stdout.split()[:1] != [wanted]:
             raise EnvironmentProblem(
@@ -150,23 +150,19 @@ class Phone:
             EnvironmentProblem: The phone does not let it be read.
         """
         local.parent.mkdir(parents=True, exist_ok=True)
-        partial = local.with_name(local.name + ".part")
-        try:
+        with replacing(local) as draft:
             with self._opened("sync:", f"{remote} was fetched") as opened:
                 size_bytes = transfer.size(opened, remote)
-                refused = None if size_bytes is None else transfer.receive(opened, remote, partial)
+                refused = None if size_bytes is None else transfer.receive(opened, remote, draft)
             if size_bytes is None:
                 raise FileNotFoundError(f"{self.name} has no file {remote}")
             if refused is not None:
                 raise EnvironmentProblem(f"{self.name} does not let {remote} be read: {refused}")
-            if partial.stat().st_size % (1 << 32) != size_bytes:
+            if draft.stat().st_size % (1 << 32) != size_bytes:
                 raise EnvironmentProblem(
-                    f"{remote} had {size_bytes} bytes on {self.name}, and {partial.stat().st_size} arrived",
+                    f"{remote} had {size_bytes} bytes on {self.name}, and {draft.stat().st_size} arrived",
                     hint="something still writes it: wait for that before the program ends",
                 )
-            partial.replace(local)
-        finally:
-            partial.unlink(missing_ok=True)
 
     def reboot(self) -> None:
         """Restart it; see `platforms.android.link.reconnect` for its coming back.

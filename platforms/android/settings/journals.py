@@ -7,7 +7,6 @@ put back again, when its values may be a person's own wish.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pydantic import ValidationError
 
 from harness.core.errors import EnvironmentProblem
 from harness.core.values import Value
+from harness.files.atomic import write_atomically
 from platforms.android.settings.settings_log import Change, Kind
 
 ON_PHONE: Final = "/data/local/tmp/edge-harness.changes"
@@ -105,14 +105,8 @@ class Journals:
             if not changes:
                 self.host.unlink(missing_ok=True)
                 return
-            self.host.parent.mkdir(parents=True, exist_ok=True)
-            partial = self.host.with_suffix(".new")
-            with partial.open("w") as file:
-                journal = _HostJournal(phone=self.identity, written=Written(run=run, changes=tuple(changes)))
-                file.write(journal.model_dump_json(indent=2))
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(self.host)
+            journal = _HostJournal(phone=self.identity, written=Written(run=run, changes=tuple(changes)))
+            write_atomically(self.host, journal.model_dump_json(indent=2), durable=True)
         except OSError as error:
             raise EnvironmentProblem(
                 f"cannot write down what is changed on the phone in {self.host}: {error.strerror}",

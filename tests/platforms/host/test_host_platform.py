@@ -72,7 +72,7 @@ def test_those_who_come_at_the_same_time_remember_the_same_identity(
 
         with ThreadPoolExecutor(4) as pool:
             assert len({asked.result() for asked in [pool.submit(ask) for _ in range(4)]}) == 1
-        assert [file.name for file in place.parent.iterdir()] == ["identity"]
+        assert {file.name for file in place.parent.iterdir()} == {"identity", "identity.lock"}
 
 
 def test_an_identity_that_a_full_disk_left_empty_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
