@@ -198,8 +198,8 @@ def export(
     """Export a model and show what was lowered.
 
     Args:
-        model: A specification file, a built-in definition such as `mv2`, or `package.module:function`.
-        recipe: How to lower a definition.
+        model: A specification file, an installed definition such as `mv2`, or `package.module:function`.
+        recipe: How to lower a definition: an installed recipe, or `package.module:function`.
         output: Where to put the program; the default is `MODEL_RECIPE.pte` here. For a specification: a folder for all.
         seed: Seed of weights and calibration data.
         calibration: Number of calibration batches, for recipes that quantise statically.
@@ -213,7 +213,7 @@ def export(
     with shell.interruptible(), display.display() as shown:
         if model.endswith((".json", ".yaml", ".yml")):
             return exports.export_files(dataclasses.replace(settings, benchmark_file=(Path(model),)), shown, output)
-        wanted = exports.Wanted(model, recipe, seed, calibration, output or Path(f"{_stem(model)}_{recipe}.pte"))
+        wanted = exports.Wanted(model, recipe, seed, calibration, output or Path(f"{_stem(model)}_{_stem(recipe)}.pte"))
         return exports.export_model(wanted, settings, shown)
 
 

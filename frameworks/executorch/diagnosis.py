@@ -1,4 +1,4 @@
-"""What measuring and exporting need, and whether it is there. Imports nothing of it: `harness doctor` is quick."""
+"""Diagnosis for `harness doctor`: what measuring and exporting need. Imports none of it, so that it is quick."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from frameworks.executorch.definitions import _torchvision_release
+from frameworks.executorch.exporting.catalogue import DEFINITIONS, RECIPES, Catalogue
 from frameworks.executorch.runners import native
 from frameworks.executorch.runners.cache import runners_folder
 from frameworks.executorch.runners.toolchain import Tool, find_cmake, find_compiler
@@ -16,16 +17,19 @@ from harness.core.protocols import Finding
 
 
 def diagnose(settings: Settings) -> Sequence[Finding]:
-    """Everything, in the order in which it is needed.
+    """Examine everything, in the order in which it is needed.
 
-    What only the native runner needs may be missing, because the Python runner then takes its place; not so when the
-    settings insist on the native one.
+    Without the tools of the native runner the Python runner is used, unless the settings ask for the native one.
     """
-    torchvision = _torchvision_release.diagnose()
+    exports = (
+        _torchvision_release.diagnose(),
+        _list("model definitions", DEFINITIONS),
+        _list("export recipes", RECIPES),
+    )
     try:
         wheel = installed_wheel()
     except BuildFailed as error:
-        return (Finding("executorch", False, error.message, error.hint or ""), torchvision)
+        return (Finding("executorch", False, error.message, error.hint or ""), *exports)
     memory = runners_folder(settings.cache_dir)
     otherwise = False if settings.runner == "native" else None
     parts = (
@@ -37,7 +41,14 @@ def diagnose(settings: Settings) -> Sequence[Finding]:
         runner = _look("native runner", otherwise, lambda: _native(settings.cache_dir))
     else:
         runner = Finding("native runner", otherwise, f"cannot be compiled against executorch {wheel.version}")
-    return (*parts, runner, torchvision)
+    return (*parts, runner, *exports)
+
+
+def _list(name: str, catalogue: Catalogue) -> Finding:
+    """List the installed names of a catalogue."""
+    names = catalogue.names()
+    remedy = "reinstall edge-harness, whose entry points they are; until then name a function: package.module:function"
+    return Finding(name, True, ", ".join(names)) if names else Finding(name, None, "none is installed", remedy)
 
 
 def _look(name: str, otherwise: bool | None, look: Callable[[], str]) -> Finding:

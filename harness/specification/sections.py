@@ -55,8 +55,8 @@ class ExportEntry(Section):
     """How to make a model file, instead of where to find it.
 
     Attributes:
-        definition: A built-in model's name, or "package.module:function".
-        recipe: How it is lowered, for example "xnnpack_q8".
+        definition: Name of an installed model definition, or "package.module:function".
+        recipe: Name of an installed recipe, for example "xnnpack_q8", or "package.module:function".
         inputs: Example inputs by name; absent means the test's own inputs, else the definition's.
         seed: Seed of weights, example inputs and calibration data.
         calibration: Number of calibration batches, for recipes that quantise statically.

@@ -163,12 +163,9 @@ def test_the_model_is_exported_and_measured(package: Package) -> None:
     assert result["files"]["files.model"]["export"]["export"]["options"] == {"features": 16}
 
 
-def test_the_recipe_delegates_linear_layers_alone(package: Package) -> None:
-    """A recipe belongs to the repository: a copy of it gets one file more."""
-    ours = ("frameworks", "harness", "platforms", "reporters", "specifications")
-    for name in ours:
-        shutil.copytree(ROOT / name, package.folder / name, dirs_exist_ok=True)
-    done = package.harness("export", "acme.models:gate", "--recipe", "xnnpack_linear", "--output", "gate.pte")
+@pytest.mark.parametrize("recipe", ["xnnpack_linear", "acme.recipes:lower"])
+def test_the_recipe_delegates_linear_layers_alone(package: Package, recipe: str) -> None:
+    done = package.harness("export", "acme.models:gate", "--recipe", recipe, "--output", "gate.pte")
     assert done.code == 0, done.stderr
     delegated, _, left = done.stderr.partition("not delegated")
     assert "1 linear" in delegated

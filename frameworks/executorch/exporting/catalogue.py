@@ -1,59 +1,118 @@
-"""Names that an export request can use, found by reading source files: listing them imports nothing heavy."""
+"""Model definitions and export recipes by name: installed entry points, or `package.module:function`.
+
+Ours are entry points of this distribution and are found like everybody else's. Finding one reads metadata only: the
+modules import torch and ExecuTorch's exporter.
+"""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Mapping
+import importlib
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final
 
 from harness.core.errors import ExportFailed
 from harness.core.placeholders import suggest
 
+_FUNCTION: Final = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*)")
+
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One thing that can be named.
+class CatalogueEntry:
+    """Function that an export request names.
 
     Attributes:
-        name: What a specification writes.
-        module: The Python module that makes it.
-        function: The function of that module to call.
-        summary: One line for lists.
+        kind: `model definition` or `export recipe`, for messages.
+        name: The name as the specification gives it.
+        module: The Python module of the function.
+        function: The function's name in that module.
+        version: Version of the distribution that offers it as an entry point; None when the request names the function.
     """
 
+    kind: str
     name: str
     module: str
     function: str
-    summary: str = ""
+    version: str | None = None
+
+    def load(self) -> Callable[..., object]:
+        """Import the module and return the function.
+
+        Raises:
+            ExportFailed: The module has no such function.
+        """
+        module = importlib.import_module(self.module)
+        function: object = getattr(module, self.function, None)
+        if callable(function):
+            return function
+        raise ExportFailed(
+            f"{self.kind} `{self.name}`: module `{self.module}` has no function `{self.function}`",
+            hint=suggest(self.function, [name for name in vars(module) if callable(getattr(module, name))]),
+        )
 
 
-def public_modules(folder: Path) -> Mapping[str, ast.Module]:
-    """The source of each module of a package by module name, without those whose name begins with an underscore."""
-    files = sorted(file for file in folder.glob("*.py") if not file.name.startswith("_"))
-    return {file.stem: ast.parse(file.read_text(encoding="utf-8"), str(file)) for file in files}
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """Everything of one kind that a request can name.
 
-
-def summary(node: ast.Module | ast.FunctionDef) -> str:
-    """The first line of a docstring, without its full stop."""
-    return (ast.get_docstring(node) or "").partition("\n")[0].rstrip(".")
-
-
-def choose(kind: str, name: str, known: Mapping[str, Entry], *, otherwise: str = "") -> Entry:
-    """The entry of that name.
-
-    Args:
-        kind: What it is called in the message.
-        name: What was asked for.
-        known: Everything that can be named.
-        otherwise: What else the hint should say.
-
-    Raises:
-        ExportFailed: There is none; the hint says what was probably meant and what there is.
+    Attributes:
+        kind: What messages call it.
+        group: Group of its entry points.
     """
-    if name in known:
-        return known[name]
-    meant = suggest(name, known)
-    there_is = f"known: {', '.join(sorted(known))}"
-    hint = "; ".join(part for part in (meant, there_is, otherwise) if part)
-    raise ExportFailed(f"unknown {kind} `{name}`", hint=hint)
+
+    kind: str
+    group: str
+
+    def names(self) -> tuple[str, ...]:
+        """List the installed names."""
+        return tuple(sorted({entry.name for entry in entry_points(group=self.group)}))
+
+    def find(self, name: str) -> CatalogueEntry:
+        """Find the function that a request names, without importing it.
+
+        Args:
+            name: The name of an entry point, or `package.module:function`.
+
+        Raises:
+            ExportFailed: There is no such entry point (the hint lists those that there are), or two distributions
+                offer the name, or it is no valid name of a function.
+        """
+        if ":" in name:
+            return self._parse(name, name)
+        offers: Mapping[str, EntryPoint] = {entry.value: entry for entry in entry_points(group=self.group, name=name)}
+        if not offers:
+            raise self._unknown(name)
+        if len(offers) > 1:
+            raise ExportFailed(
+                f"{self.kind} `{name}` is offered by several packages: {', '.join(sorted(offers))}",
+                hint="name the function itself, as `package.module:function`",
+            )
+        ((value, entry),) = offers.items()
+        return self._parse(name, value, entry.dist.version if entry.dist else None)
+
+    def _parse(self, name: str, value: str, version: str | None = None) -> CatalogueEntry:
+        parts = _FUNCTION.fullmatch(value)
+        if parts is None:
+            raise ExportFailed(
+                f"{self.kind} `{value}` does not name a function",
+                hint="write `package.module:function`, in Python's names",
+            )
+        return CatalogueEntry(self.kind, name, module=parts[1], function=parts[2], version=version)
+
+    def _unknown(self, name: str) -> ExportFailed:
+        known = self.names()
+        similar = suggest(name, known)
+        installed = f"installed: {', '.join(known) or 'none (reinstall the package edge-harness)'}"
+        own = "or your own as `package.module:function`"
+        return ExportFailed(
+            f"unknown {self.kind} `{name}`", hint="; ".join(part for part in (similar, installed, own) if part)
+        )
+
+
+DEFINITIONS: Final = Catalogue("model definition", "edge_harness.executorch.definitions")
+"""Functions that make models: they take the request's options and return a module with its example inputs."""
+
+RECIPES: Final = Catalogue("export recipe", "edge_harness.executorch.recipes")
+"""Functions that lower models, as `frameworks.executorch.recipes` describes them."""

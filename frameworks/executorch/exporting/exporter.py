@@ -12,8 +12,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from frameworks.executorch import definitions, recipes
 from frameworks.executorch.exporting import files, provenance
+from frameworks.executorch.exporting.catalogue import DEFINITIONS, RECIPES
 from frameworks.executorch.exporting.files import beside
 from harness import shell
 from harness.core.benchmark import Export
@@ -23,8 +23,7 @@ from harness.core.files import ExportReport
 from harness.core.protocols import Task
 from harness.files.digests import sha256_of_file, sha256_of_files
 
-_PACKAGE = "frameworks.executorch"
-_PROCESS = f"{_PACKAGE}.exporting.process"
+_PROCESS = "frameworks.executorch.exporting.process"
 _TIMEOUT_S = 30 * 60.0
 
 _ENVIRONMENT = {
@@ -40,29 +39,23 @@ _PROGRESS = re.compile(r"progress: (?P<text>.*?)(?: (?P<completed>\d+)/(?P<total
 
 
 def fingerprint(export: Export) -> Mapping[str, str]:
-    """Everything beside the request that determines the program: versions, and digests of the sources taking part.
+    """Return everything beside the request that determines the program: versions, and digests of all sources involved.
 
     An option that names an existing file (a checkpoint) counts with that file's content.
 
     Raises:
-        ExportFailed: No such definition or recipe.
+        ExportFailed: There is no such definition or recipe, or its sources cannot be read.
     """
-    definition, recipe = definitions.find(export.definition), recipes.find(export.recipe)
-    process = {**_own_sources(_PROCESS), **_own_sources(__name__)}
-    found = {
-        **provenance.versions(),
-        "recipe": sha256_of_files(_own_sources(recipe.module)),
-        "process": sha256_of_files(process),
-    }
-    if definitions.is_built_in(definition):
-        found["definition"] = sha256_of_files(_own_sources(definition.module))
-    else:
-        found["definition"] = sha256_of_files(provenance.user_sources(definition.module))
-        found["definition_version"] = provenance.installed_version(definition.module) or "none"
+    process = {**provenance.own_sources(_PROCESS), **provenance.own_sources(__name__)}
+    parts = {**provenance.versions(), "process": sha256_of_files(process)}
+    for role, entry in (("definition", DEFINITIONS.find(export.definition)), ("recipe", RECIPES.find(export.recipe))):
+        parts[role] = sha256_of_files(provenance.sources(entry.module))
+        if not provenance.is_own(entry.module):
+            parts[f"{role}_version"] = entry.version or provenance.installed_version(entry.module) or "none"
     for name, value in export.options.items():
         if isinstance(value, str) and value and Path(value).is_file():
-            found[f"option {name}"] = sha256_of_file(Path(value))
-    return found
+            parts[f"option {name}"] = sha256_of_file(Path(value))
+    return parts
 
 
 def export(export: Export, destination: Path, progress: Task) -> ExportReport:
@@ -74,8 +67,8 @@ def export(export: Export, destination: Path, progress: Task) -> ExportReport:
     Raises:
         ExportFailed: With what the process said last, and what to do about it.
     """
-    definitions.find(export.definition)
-    recipes.find(export.recipe)
+    DEFINITIONS.find(export.definition)
+    RECIPES.find(export.recipe)
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         # All files are made in here and moved out when they are whole: a killed process leaves nothing behind.
@@ -89,10 +82,6 @@ def export(export: Export, destination: Path, progress: Task) -> ExportReport:
             return _install(program, destination)
     except (OSError, ValidationError) as error:
         raise ExportFailed(f"cannot write {destination}: {error}") from error
-
-
-def _own_sources(module: str) -> Mapping[str, Path]:
-    return provenance.own_sources(module, _PACKAGE)
 
 
 def _command(request: Path, program: Path) -> Command:

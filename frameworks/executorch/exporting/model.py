@@ -7,7 +7,6 @@ so that asking for one input more changes no weight.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import inspect
 import random
 from collections.abc import Callable, Iterator
@@ -18,8 +17,7 @@ import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from frameworks.executorch import definitions
-from frameworks.executorch.exporting.catalogue import Entry
+from frameworks.executorch.exporting.catalogue import DEFINITIONS
 from harness.core.benchmark import Export, Input
 from harness.core.errors import ExportFailed
 from harness.core.placeholders import suggest
@@ -65,7 +63,7 @@ def prepare(export: Export) -> Prepared:
         ExportFailed: The definition cannot be found, called or used.
     """
     torch.set_num_threads(1)
-    function = _function(definitions.find(export.definition))
+    function = DEFINITIONS.find(export.definition).load()
     _check_options(export, function)
     random.seed(export.seed)
     np.random.seed(export.seed % 2**32)
@@ -96,17 +94,6 @@ def weights_md5(module: nn.Module) -> str:
             whole.update(name.encode())
             whole.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
     return whole.hexdigest()
-
-
-def _function(definition: Entry) -> Callable[..., object]:
-    module = importlib.import_module(definition.module)
-    function: object = getattr(module, definition.function, None)
-    if callable(function):
-        return function
-    raise ExportFailed(
-        f"module `{definition.module}` has no function `{definition.function}`",
-        hint=suggest(definition.function, [name for name in vars(module) if callable(getattr(module, name))]),
-    )
 
 
 def _check_options(export: Export, function: Callable[..., object]) -> None:

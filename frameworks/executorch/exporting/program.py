@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import platform
 import re
 import resource
@@ -19,12 +18,13 @@ from executorch.devtools.backend_debug import get_delegation_info
 from executorch.exir import EdgeProgramManager
 from executorch.exir.backend.utils import format_delegated_graph
 
-from frameworks.executorch import recipes
 from frameworks.executorch.exporting import files, provenance
+from frameworks.executorch.exporting.catalogue import RECIPES
 from frameworks.executorch.exporting.files import beside
 from frameworks.executorch.exporting.model import Inputs, calibration, prepare, weights_md5
 from frameworks.executorch.python.machine import memory_bytes
 from harness.core.benchmark import Export
+from harness.core.errors import ExportFailed
 from harness.core.files import Delegation, ExportReport
 from harness.files.atomic import write_atomically
 
@@ -51,8 +51,7 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
         ExportFailed: The request cannot be met.
     """
     seconds: dict[str, float] = {}
-    recipe = recipes.find(export.recipe)
-    lower = importlib.import_module(recipe.module).lower
+    lower = RECIPES.find(export.recipe).load()
     seconds["import"] = time.monotonic() - began
     say(f"making {export.definition}")
     with _timed(seconds, "model"):
@@ -62,7 +61,12 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
     say(f"lowering by {export.recipe}")
     with _timed(seconds, "lower"):
         batches = _told(calibration(prepared.example_inputs, export.calibration, export.seed), export.calibration, say)
-        edge: EdgeProgramManager = lower(prepared.module, prepared.example_inputs, batches)
+        edge = lower(prepared.module, prepared.example_inputs, batches)
+        if not isinstance(edge, EdgeProgramManager):
+            raise ExportFailed(
+                f"recipe `{export.recipe}` returned {type(edge).__name__}",
+                hint="it must return an EdgeProgramManager, as `to_edge_transform_and_lower` does",
+            )
     graph = edge.exported_program().graph_module
     delegation, lowered = _delegation(graph), format_delegated_graph(graph)  # Before emitting, which changes the graph.
     say("emitting the program")

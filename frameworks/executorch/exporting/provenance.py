@@ -1,6 +1,6 @@
-"""What determines an exported program beside the request: versions, and the sources that take part.
+"""Provenance of exported programs: versions of packages, and the sources of definitions, recipes and exporter.
 
-Everything here reads files and imports nothing that it reads about, because it runs before each cache look-up.
+Everything here reads files and imports none of them, because it runs before each cache look-up.
 """
 
 from __future__ import annotations
@@ -16,24 +16,49 @@ from pathlib import Path
 
 from harness.core.errors import ExportFailed
 
+_PACKAGE = "frameworks.executorch"
 _PACKAGES = ("executorch", "torch", "torchao", "torchvision")
 
 
 def versions() -> dict[str, str]:
-    """Version of each package that can change a program; `absent` where there is none."""
+    """Return the version of each package that can change a program; `absent` where it is not installed."""
     return {package: _version(package) or "absent" for package in _PACKAGES}
 
 
-def own_sources(module: str, package: str) -> Mapping[str, Path]:
-    """One of our modules and all it imports from below `package`, by dotted name."""
-    return _follow(module, _locate(module), inside=f"{package}.")
+def is_own(module: str) -> bool:
+    """Return whether a module belongs to this package."""
+    return module.startswith(f"{_PACKAGE}.")
+
+
+def sources(module: str) -> Mapping[str, Path]:
+    """List the sources of a definition or recipe by dotted name: its module, and what that imports from beside it.
+
+    Modules of this package that it imports are listed with all they import from this package.
+
+    Raises:
+        ExportFailed: There is no such module, or it cannot be read.
+    """
+    if is_own(module):
+        return own_sources(module)
+    files = dict(user_sources(module))
+    root = Path(__file__).parents[_PACKAGE.count(".") + 2]
+    for name, file in tuple(files.items()):
+        for imported in _imports(name, file):
+            if is_own(imported) and _source(root, imported) is not None:
+                files |= own_sources(imported)
+    return files
+
+
+def own_sources(module: str) -> Mapping[str, Path]:
+    """List a module of this package and all it imports from this package, by dotted name."""
+    return _follow(module, _locate(module), inside=f"{_PACKAGE}.")
 
 
 def user_sources(module: str) -> Mapping[str, Path]:
-    """A user's module and all it imports from the same folder or package, by dotted name.
+    """List a user's module and all it imports from the same folder or package, by dotted name.
 
-    Imports are followed as far as they can be read: not those made by a running program, and not into installed
-    packages. Of an installed module only its own file is told; `installed_version` tells the rest.
+    Imports are followed as far as the source shows them: neither those made at run time nor those of installed
+    packages. Of an installed module only its own file is listed; its version stands for the rest.
 
     Raises:
         ExportFailed: There is no such module, or it cannot be read.
@@ -43,7 +68,7 @@ def user_sources(module: str) -> Mapping[str, Path]:
 
 
 def installed_version(module: str) -> str | None:
-    """Version of the distribution called like the module's top package, if there is one."""
+    """Return the version of the distribution called like the module's top package, if there is one."""
     return _version(module.partition(".")[0])
 
 
@@ -60,7 +85,7 @@ def _is_installed(file: Path) -> bool:
 
 
 def _locate(module: str) -> Path:
-    """The source of a module, found as the exporting process finds it, without importing its parent packages."""
+    """Locate the source of a module as the exporting process does, without importing its parent packages."""
     importlib.invalidate_caches()
     top, *below = module.split(".")
     spec = None if top == "__main__" else importlib.util.find_spec(top)
@@ -84,23 +109,17 @@ def _below(parent: ModuleSpec | None, name: str) -> ModuleSpec | None:
 
 
 def _follow(module: str, file: Path, inside: str) -> Mapping[str, Path]:
-    """The module and what it imports, directly or not, whose dotted names begin with `inside`."""
-    root = _root(module, file)
-    found = {module: file}
-    waiting = [*_parents(module), *_imports(module, file)]
-    while waiting:
-        name = waiting.pop()
-        source = None if name in found or not name.startswith(inside) else _source(root, name)
+    """List the module and what it imports, directly or not, as far as dotted names begin with `inside`."""
+    root = file.parents[module.count(".") + (file.name == "__init__.py")]
+    sources = {module: file}
+    pending = [*_parents(module), *_imports(module, file)]
+    while pending:
+        name = pending.pop()
+        source = None if name in sources or not name.startswith(inside) else _source(root, name)
         if source is not None:
-            found[name] = source
-            waiting += [*_parents(name), *_imports(name, source)]
-    return found
-
-
-def _root(module: str, file: Path) -> Path:
-    """The folder from which the dotted name leads to the file."""
-    depth = module.count(".") + (file.name == "__init__.py")
-    return file.parents[depth]
+            sources[name] = source
+            pending += [*_parents(name), *_imports(name, source)]
+    return sources
 
 
 def _source(root: Path, name: str) -> Path | None:
@@ -110,13 +129,13 @@ def _source(root: Path, name: str) -> Path | None:
 
 
 def _parents(name: str) -> Iterator[str]:
-    """The packages whose `__init__` runs before the module does."""
+    """List the packages whose `__init__` runs before the module does."""
     parts = name.split(".")
     return (".".join(parts[:count]) for count in range(1, len(parts)))
 
 
 def _imports(module: str, file: Path) -> Iterator[str]:
-    """Every dotted name that the source may import; some are functions and classes, which no file bears."""
+    """List every dotted name that the source may import; some are functions and classes, which have no file."""
     try:
         tree = ast.parse(file.read_bytes(), str(file))
     except SyntaxError as error:
@@ -131,7 +150,7 @@ def _imports(module: str, file: Path) -> Iterator[str]:
 
 
 def _absolute(node: ast.ImportFrom, package: str) -> str:
-    """The module that `from ... import` names, with leading dots resolved against the package."""
+    """Return the module that `from ... import` names, with leading dots resolved against the package."""
     if node.level == 0:
         return node.module or ""
     parts = package.split(".") if package else []

@@ -35,7 +35,10 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("tools")
 def test_where_everything_is_there_everything_is_fine(tmp_path: Path) -> None:
     found = diagnose(tmp_path / "cache")
-    assert list(found) == ["C++ compiler", "CMake", "C++ SDK", "native runner", "torchvision"]
+    assert list(found) == [
+        *("C++ compiler", "CMake", "C++ SDK", "native runner"),
+        *("torchvision", "model definitions", "export recipes"),
+    ]
     assert all(finding.ok for finding in found.values())
     assert found["C++ compiler"].found == f"{tmp_path / 'c++'}: c++ 12.2"
     assert found["native runner"].found.startswith("not compiled yet")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from frameworks.executorch import definitions
 from frameworks.executorch.definitions import _torchvision
 from frameworks.executorch.definitions._plain_mobilenet_v2 import MobileNetV2
 from frameworks.executorch.definitions.mobilenet_v2 import mv2
 from frameworks.executorch.definitions.resnet import resnet18
+from frameworks.executorch.exporting.catalogue import DEFINITIONS
 from frameworks.executorch.exporting.model import weights_md5
 from harness.core.benchmark import Export, Input
 from harness.core.errors import ExportFailed
@@ -49,8 +49,9 @@ def no_torchvision(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_definition_makes_its_model(name: str, parameters: int) -> None:
-    entry = definitions.find(name)
-    module, example_inputs = getattr(importlib.import_module(entry.module), entry.function)()
+    made = DEFINITIONS.find(name).load()()
+    assert isinstance(made, tuple)
+    module, example_inputs = made
 
     assert sum(parameter.numel() for parameter in module.parameters()) == parameters
     assert all(isinstance(tensor, torch.Tensor) for tensor in example_inputs)

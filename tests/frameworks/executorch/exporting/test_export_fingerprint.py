@@ -10,7 +10,7 @@ from frameworks.executorch.exporting.exporter import fingerprint
 from harness.core.benchmark import Export
 from harness.core.errors import ExportFailed
 
-PACKAGE = "frameworks.executorch"
+PACKAGE = provenance._PACKAGE
 
 
 @pytest.fixture
@@ -48,14 +48,14 @@ def test_definitions_of_one_family_differ_in_nothing_and_recipes_do() -> None:
 
 
 def test_a_recipe_counts_with_the_modules_it_builds_on() -> None:
-    names = provenance.own_sources(f"{PACKAGE}.recipes.xnnpack_q8_relu6", PACKAGE)
+    names = provenance.own_sources(f"{PACKAGE}.recipes.xnnpack_q8_relu6")
 
     assert {name.rpartition(".")[2] for name in names} >= {"xnnpack_q8_relu6", "xnnpack_q8", "_quantisation"}
     assert f"{PACKAGE}.recipes.portable" not in names
 
 
 def test_the_process_counts_with_the_modules_it_imports_late() -> None:
-    names = provenance.own_sources(f"{PACKAGE}.exporting.process", PACKAGE)
+    names = provenance.own_sources(f"{PACKAGE}.exporting.process")
 
     assert {f"{PACKAGE}.exporting.program", f"{PACKAGE}.exporting.model"} <= names.keys()
     assert PACKAGE not in names
@@ -154,3 +154,62 @@ def test_modules_that_import_each_other_are_followed_to_an_end(workplace: Path) 
     (workplace / "cycle_b.py").write_text("import cycle_a\n")
 
     assert set(provenance.user_sources("cycle_a")) == {"cycle_a", "cycle_b"}
+
+
+RECIPE = """
+from frameworks.executorch.recipes import xnnpack_q8
+from .partition import partitioners
+
+def lower(module, example_inputs, calibration): ...
+"""
+
+
+@pytest.fixture
+def recipes(workplace: Path) -> Path:
+    """A package with a recipe that builds on a module beside it and on a recipe of ours."""
+    folder = workplace / "acme_lowering"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    (folder / "fast.py").write_text(RECIPE)
+    (folder / "partition.py").write_text("partitioners = []\n")
+    return folder
+
+
+def test_a_recipe_of_the_user_counts_with_what_it_imports(recipes: Path) -> None:
+    export = Export(definition="mlp", recipe="acme_lowering.fast:lower")
+    before = fingerprint(export)
+    assert before["recipe_version"] == "none"
+    assert before["recipe"] != fingerprint(Export(definition="mlp", recipe="portable"))["recipe"]
+
+    (recipes / "partition.py").write_text("partitioners = [1]\n")
+
+    after = fingerprint(export)
+    assert {name for name in before if before[name] != after[name]} == {"recipe"}
+
+
+@pytest.mark.usefixtures("recipes")
+def test_a_recipe_of_the_user_counts_with_our_modules_that_it_imports() -> None:
+    names = provenance.sources("acme_lowering.fast")
+
+    assert {"acme_lowering", "acme_lowering.fast", "acme_lowering.partition"} <= names.keys()
+    assert {f"{PACKAGE}.recipes.xnnpack_q8", f"{PACKAGE}.recipes._quantisation"} <= names.keys()
+    assert f"{PACKAGE}.recipes.portable" not in names
+
+
+def test_a_recipe_by_entry_point_counts_with_its_distributions_version(
+    recipes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    information = recipes.parent / "acme_bench-2.5.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-bench\nVersion: 2.5\n")
+    (information / "entry_points.txt").write_text(
+        "[edge_harness.executorch.recipes]\nfast = acme_lowering.fast:lower\n"
+    )
+    monkeypatch.syspath_prepend(str(recipes.parent))
+
+    by_name, by_function = (
+        fingerprint(Export(definition="mlp", recipe=recipe)) for recipe in ("fast", "acme_lowering.fast:lower")
+    )
+
+    assert by_name["recipe_version"] == "2.5"
+    assert by_name["recipe"] == by_function["recipe"]

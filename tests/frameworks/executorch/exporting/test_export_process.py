@@ -236,3 +236,47 @@ def test_xnnpack_takes_all_of_mobilenet_v2(tmp_path: Path) -> None:
     assert (delegation.subgraphs, delegation.delegated_count, delegation.non_delegated_count) == (1, 205, 1)
     assert delegation.delegated["convolution"] == 52
     assert delegation.delegated["add"] == 10
+
+
+RECIPES = """
+import torch
+from executorch.exir import to_edge_transform_and_lower
+
+def lower_plainly(module, example_inputs, calibration):
+    return to_edge_transform_and_lower(torch.export.export(module, example_inputs))
+
+def returns_nothing(module, example_inputs, calibration):
+    pass
+"""
+
+
+@pytest.mark.slow
+def test_a_recipe_of_the_user_lowers_by_function_and_by_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "installed"
+    information = installed / "acme-1.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(
+        "[edge_harness.executorch.recipes]\nplain = acme_lowering:lower_plainly\n"
+    )
+    (installed / "acme_lowering.py").write_text(RECIPES)
+    monkeypatch.syspath_prepend(str(installed))
+    monkeypatch.setenv("PYTHONPATH", str(installed))
+
+    by_function = export(Export(definition="mlp", recipe="acme_lowering:lower_plainly"), tmp_path / "function")
+    by_name = export(Export(definition="mlp", recipe="plain"), tmp_path / "name")
+
+    assert by_function.md5 == by_name.md5 == export(Export(definition="mlp", recipe="portable"), tmp_path / "ours").md5
+
+
+@pytest.mark.slow
+def test_a_recipe_that_returns_no_program_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "careless_recipes.py").write_text(RECIPES)
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(ExportFailed, match="recipe `careless_recipes:returns_nothing` returned NoneType") as failure:
+        export(Export(definition="mlp", recipe="careless_recipes:returns_nothing"), tmp_path)
+
+    assert "EdgeProgramManager" in (failure.value.hint or "")
