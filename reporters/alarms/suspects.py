@@ -9,7 +9,7 @@ from typing import Final
 from harness.core.alarm import AlarmReport, Candidate
 
 _LIKELY: Final = 0.95
-"""Share of the probability that the shown commits hold together, as `harness.analysis.bisect.answers.Posterior`."""
+"""Share of the probability that the shown commits hold together, as `harness.analysis.bisect.queries.Posterior`."""
 _MOST: Final = 12
 """Rows that a reader takes in at once."""
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.analysis.bisect.answers import Posterior, Purpose, Suspect
 from harness.analysis.bisect.posterior import Belief, Neighbours
 from harness.analysis.bisect.proof import Proof, prove
+from harness.analysis.bisect.queries import Posterior, Purpose, Suspect
 from harness.analysis.bisect.search_config import Aims
 from harness.core.culprit import Culprit, SearchEnding, SearchResult
 from harness.core.effect import Effect, relative_change

@@ -9,9 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from harness.analysis.bisect.answers import Heard, Purpose
-from harness.analysis.bisect.history import History
+from harness.analysis.bisect.hidden_markov import History
 from harness.analysis.bisect.levels import Array, level_grid, log_likelihood, scale_of
+from harness.analysis.bisect.queries import Heard, Purpose
 
 _LEAST_CHANGE = 0.25
 """Changes below this many scales of a pair are never looked for: the pairs to find them would not end."""

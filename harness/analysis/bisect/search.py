@@ -15,9 +15,9 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from harness.analysis.bisect.answers import Heard, Posterior, Purpose, Query, Suspect
 from harness.analysis.bisect.policy import believed, blamed, stand, tell
 from harness.analysis.bisect.posterior import Belief
+from harness.analysis.bisect.queries import Heard, Posterior, Purpose, Query, Suspect
 from harness.analysis.bisect.search_config import Aims, Costs
 from harness.core.culprit import Culprit, SearchResult
 from harness.core.values import Value

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from harness.analysis.bisect.answers import Query
+from harness.analysis.bisect.queries import Query
 from harness.analysis.bisect.search import Search
 from harness.analysis.compare.statistics import log_ratios
 from harness.core.commit import Commit

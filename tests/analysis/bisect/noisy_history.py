@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.analysis.bisect.answers import Query
+from harness.analysis.bisect.queries import Query
 from harness.analysis.bisect.search import Search
 from harness.core.culprit import SearchResult
 from tests.analysis.compare.simulated_launches import Array

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from harness.analysis.bisect.answers import Posterior, Purpose, Query
+from harness.analysis.bisect.queries import Posterior, Purpose, Query
 from harness.analysis.bisect.search import Search
 from harness.analysis.bisect.search_config import Aims, Costs
 from harness.core.culprit import SearchEnding, SearchResult

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
-from harness.analysis.bisect.answers import Query
+from harness.analysis.bisect.queries import Query
 from harness.analysis.bisect.search import Search
 from harness.config.settings import Settings
 from harness.core.commit import Commit

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from harness.analysis.bisect.history import History
+from harness.analysis.bisect.hidden_markov import History
 from tests.analysis.compare.simulated_launches import Array
 
 LEVELS = np.array([-1.0, 0.0, 1.0, 2.0])
