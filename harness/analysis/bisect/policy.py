@@ -1,4 +1,4 @@
-"""From what is believed to what is done: which culprits are settled, and what the search is in the middle of."""
+"""Decisions of a search: which culprits are settled, what to measure next, and what was found in the end."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.analysis.bisect.posterior import Belief, Neighbours
+from harness.analysis.bisect.posterior import Inference, Neighbours
 from harness.analysis.bisect.proof import Proof, prove
-from harness.analysis.bisect.queries import Posterior, Purpose, Suspect
-from harness.analysis.bisect.search_config import Aims
+from harness.analysis.bisect.queries import Posterior, Purpose, SearchConfig, Suspect
 from harness.core.culprit import Culprit, SearchEnding, SearchResult
 from harness.core.effect import Effect, relative_change
 
-_SAID_TO_DIFFER = 0.2
-"""How much smaller a doubt must be than usual before "nothing" is told: somebody has seen a difference, which the model
-does not know. Its odds of a change anywhere are one to four; this makes them about even."""
+_DOUBT_OF_NO_CHANGE = 0.2
+"""Factor by which the doubt must be smaller than usual before the search ends with "no change": somebody has seen a
+difference, which the model does not know. Its prior odds of any change are one to four; this makes them about even."""
 
 _WORTH_GOING_ON = 0.1
 """Probability of a further culprit from which on the search goes on behind the last one."""
@@ -24,138 +23,134 @@ _LIKELIER_THAN_NOT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a search stands.
+class SearchState:
+    """State of a search.
 
     Attributes:
-        culprits: Those that are settled, oldest first.
-        start: The commit behind which is looked.
-        more: Probability of a further culprit there.
-        wants: What pairs are wanted for; None when nothing is.
-        step: Where the number most probably changes next.
+        culprits: Culprits that are settled, oldest first.
+        start: The commit behind which the search looks.
+        further_probability: Probability of a further culprit there.
+        purpose: What pairs are wanted for; None when the search is over.
+        neighbours: Where the metric most probably changes next.
     """
 
     culprits: tuple[Culprit, ...]
     start: int
-    more: float
-    wants: Purpose | None = None
-    step: Neighbours = (0, 0)
+    further_probability: float
+    purpose: Purpose | None = None
+    neighbours: Neighbours = (0, 0)
 
 
-def stand(belief: Belief, aims: Aims) -> Standing:
-    """Where a search stands with what it believes.
+def assess(inference: Inference, config: SearchConfig) -> SearchState:
+    """Derive the state of a search from its answers.
 
-    From the good commit on: find the next culprit, confirm it, and look behind it while a further one is possible. It
-    follows from the pairs alone, so a search that was interrupted goes on as if it had not been.
+    From the good commit on: find the next culprit, confirm it, and look behind it while a further one is possible. The
+    state follows from the pairs alone, so a search that was interrupted goes on as if it had not been.
     """
     culprits: tuple[Culprit, ...] = ()
-    if belief.is_same((0, belief.last)):
-        return Standing(culprits, start=0, more=0.0)
-    start, more, enough = 0, belief.more(0), _SAID_TO_DIFFER * (1 - aims.confidence)
-    while more >= enough:
-        step, probability = belief.next_culprit(start)
-        if probability < aims.confidence or not all(map(belief.has_measured, step)):
-            return Standing(culprits, start, more, Purpose.LOCATE, step)
-        proof = prove(belief.fresh(step))
-        if proof.pairs < aims.confirm_pairs and proof.evidence < 1 / aims.alpha:
-            return Standing(culprits, start, more, Purpose.CONFIRM, step)
-        culprits += (_culprit(belief, step, probability, proof, aims.alpha),)
-        start, more, enough = step[1], belief.more(step[1]), _WORTH_GOING_ON
-    return Standing(culprits, start, more)
+    if inference.is_same((0, inference.last)):
+        return SearchState(culprits, start=0, further_probability=0.0)
+    start, further, enough = 0, inference.further_probability(0), _DOUBT_OF_NO_CHANGE * (1 - config.confidence)
+    while further >= enough:
+        neighbours, probability = inference.next_culprit(start)
+        if probability < config.confidence or not all(map(inference.has_measured, neighbours)):
+            return SearchState(culprits, start, further, Purpose.LOCATE, neighbours)
+        proof = prove(inference.confirming(neighbours))
+        if proof.pairs < config.confirm_pairs and proof.evidence < 1 / config.alpha:
+            return SearchState(culprits, start, further, Purpose.CONFIRM, neighbours)
+        culprits += (_culprit(inference, neighbours, probability, proof, config.alpha),)
+        start = neighbours[1]
+        further, enough = inference.further_probability(start), _WORTH_GOING_ON
+    return SearchState(culprits, start, further)
 
 
-def believed(belief: Belief, start: int) -> Posterior:
-    """What is believed of the commits behind one."""
-    unchanged = belief.unchanged(start)
+def posterior_behind(inference: Inference, start: int) -> Posterior:
+    """Return the probabilities of the commits behind one."""
+    unchanged = inference.unchanged(start)
     suspects: list[Suspect] = []
-    for before, end in belief.neighbours(start):
+    for before, end in inference.neighbours(start):
         share = float(unchanged[before] - unchanged[end]) / (end - before)
-        suspects += (Suspect(commit=commit, probability=share) for commit in belief.commits[before + 1 : end + 1])
+        suspects += (Suspect(commit=commit, probability=share) for commit in inference.commits[before + 1 : end + 1])
     return Posterior(
-        after=belief.commits[start],
+        after=inference.commits[start],
         suspects=tuple(suspects),
         unchanged=float(unchanged[-1]),
-        none=belief.history.none,
-        several=belief.history.several,
+        none=inference.model.none,
+        several=inference.model.several,
     )
 
 
-def blamed(belief: Belief, standing: Standing) -> tuple[Suspect, ...]:
-    """Every commit, oldest first, with the probability that it is the next to change the number.
+def rank_all(inference: Inference, state: SearchState) -> tuple[Suspect, ...]:
+    """Return every commit, oldest first, with the probability that it is the next to change the metric.
 
     That is behind the culprit that was settled before it; behind the good commit where there is none.
     """
-    found: list[Suspect] = []
-    for culprit in standing.culprits:
-        settled = believed(belief, len(found)).suspects
-        end = belief.commits.index(culprit.commits[-1])
-        found += settled[: end - len(found)]
-    return (*found, *believed(belief, standing.start).suspects)
+    suspects: list[Suspect] = []
+    for culprit in state.culprits:
+        settled = posterior_behind(inference, len(suspects)).suspects
+        end = inference.commits.index(culprit.commits[-1])
+        suspects += settled[: end - len(suspects)]
+    return (*suspects, *posterior_behind(inference, state.start).suspects)
 
 
-def tell(belief: Belief, standing: Standing, pairs: int) -> SearchResult:
-    """What was found, also when the budget ended the search."""
-    same = belief.is_same((0, belief.last))
-    smallest = 0.0 if same else belief.history.smallest
-    explained = math.fsum(culprit.effect.log_ratio for culprit in standing.culprits)
-    if standing.wants is not None:
-        ending, reason = SearchEnding.UNDECIDED, f"{pairs} pairs, the budget, are spent: {_open(belief, standing)}"
-    elif standing.culprits:
-        ending, reason = SearchEnding.FOUND, _found(standing.culprits)
+def conclude(inference: Inference, state: SearchState, pairs: int) -> SearchResult:
+    """Return what was found, also when the budget ended the search."""
+    same, total = inference.is_same((0, inference.last)), inference.total_log_ratio
+    smallest = 0.0 if same else inference.model.smallest_log_ratio
+    explained = math.fsum(culprit.effect.log_ratio for culprit in state.culprits)
+    if state.purpose is not None:
+        ending, reason = SearchEnding.UNDECIDED, f"{pairs} pairs, the budget, are spent: {_undecided(inference, state)}"
+    elif state.culprits:
+        ending, reason = SearchEnding.FOUND, _describe_all(state.culprits)
     elif same:
-        good, bad = belief.commits[0], belief.commits[-1]
-        ending, reason = (
-            SearchEnding.NOTHING,
-            f"{good} and {bad} are the same bytes: there is nothing to find between them",
-        )
+        ends = f"{inference.commits[0]} and {inference.commits[-1]}"
+        ending, reason = SearchEnding.NOTHING, f"{ends} are the same bytes: there is nothing to find between them"
     else:
-        ending, reason = (
-            SearchEnding.NOTHING,
-            f"{pairs} pairs rule out a change of {relative_change(smallest):.2%} or more; less may be there",
-        )
+        ending = SearchEnding.NOTHING
+        reason = f"{pairs} pairs rule out a change of {relative_change(smallest):.2%} or more, but no smaller one"
     return SearchResult(
         ending=ending,
-        culprits=standing.culprits,
-        total_log_ratio=belief.whole,
-        unexplained_log_ratio=None if belief.whole is None else belief.whole - explained,
-        further_probability=min(1.0, max(0.0, standing.more)),
+        culprits=state.culprits,
+        total_log_ratio=total,
+        unexplained_log_ratio=None if total is None else total - explained,
+        further_probability=min(1.0, max(0.0, state.further_probability)),
         smallest_log_ratio=smallest,
         pairs=pairs,
         reason=reason,
     )
 
 
-def _culprit(belief: Belief, step: Neighbours, probability: float, proof: Proof, alpha: float) -> Culprit:
-    before, end = step
+def _culprit(inference: Inference, neighbours: Neighbours, probability: float, proof: Proof, alpha: float) -> Culprit:
+    before, end = neighbours
     return Culprit(
-        commits=tuple(belief.commits[before + 1 : end + 1]),
-        before=belief.commits[before],
+        commits=tuple(inference.commits[before + 1 : end + 1]),
+        before=inference.commits[before],
         probability=min(1.0, max(0.0, probability)),
-        effect=proof.effect or Effect(log_ratio=belief.history.change(before, end)),
+        effect=proof.effect or Effect(log_ratio=inference.model.change(before, end)),
         evidence=proof.evidence,
         confirmed=proof.evidence >= 1 / alpha,
     )
 
 
-def _found(culprits: Sequence[Culprit]) -> str:
-    return "; ".join(map(_named, culprits))
+def _describe_all(culprits: Sequence[Culprit]) -> str:
+    return "; ".join(map(_describe, culprits))
 
 
-def _named(culprit: Culprit) -> str:
+def _describe(culprit: Culprit) -> str:
     commit = culprit.commits[-1]
     if len(culprit.commits) > 1:
         commit = f"one of {', '.join(culprit.commits)}, of which only the last builds,"
-    doubt = "" if culprit.confirmed else ", which fresh pairs do not prove"
+    doubt = "" if culprit.confirmed else " (not confirmed by fresh pairs)"
     return f"{commit} changed it by {culprit.effect.relative_change:+.2%}{doubt}"
 
 
-def _open(belief: Belief, standing: Standing) -> str:
-    now = believed(belief, standing.start)
-    likeliest = now.likeliest()
-    found = f"{_found(standing.culprits)}; behind it " if standing.culprits else ""
-    if now.unchanged > _LIKELIER_THAN_NOT:
-        return f"{found}most likely nothing changed ({now.unchanged:.0%})"
+def _undecided(inference: Inference, state: SearchState) -> str:
+    posterior = posterior_behind(inference, state.start)
+    likeliest = posterior.likeliest()
+    found = f"{_describe_all(state.culprits)}; after it, " if state.culprits else ""
+    if posterior.unchanged > _LIKELIER_THAN_NOT:
+        return f"{found}most likely nothing changed ({posterior.unchanged:.0%})"
     if len(likeliest) == 1:
         return f"{found}{likeliest[0].commit} is the likeliest ({likeliest[0].probability:.0%})"
-    held = math.fsum(one.probability for one in likeliest)
-    return f"{found}{len(likeliest)} commits hold {held:.0%} of the probability, {likeliest[0].commit} most"
+    share = math.fsum(suspect.probability for suspect in likeliest)
+    return f"{found}{len(likeliest)} commits hold {share:.0%} of the probability, {likeliest[0].commit} most"

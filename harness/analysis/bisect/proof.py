@@ -1,4 +1,4 @@
-"""Proof that two neighbours differ: exact whatever the noise is, because a coin decided the order of each pair."""
+"""Proof that two neighbours differ: exact for any noise, because a coin decided the order of each pair."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from harness.analysis.compare.scale import PredictableScale
 from harness.core.effect import Effect
 
 _LARGEST_LOG = 700.0
-"""Evidence beyond exp of this is told as exp of this: it has to be a finite number."""
+"""Evidence beyond exp of this counts as exp of this: it has to be a finite number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What fresh pairs of two neighbours say.
+    """Evidence of fresh pairs of two neighbours.
 
     Attributes:
-        pairs: How many there are.
+        pairs: Number of pairs.
         evidence: E-value against "no difference", the largest so far: the mean of those against "not more" and "not
-            less", so that nobody has to say beforehand which it will be.
+            less", so that the direction need not be known beforehand.
         effect: The difference, its interval valid whenever it is looked at; without ends where the pairs refute every
             single difference (docs/decisions/0015). None without pairs.
     """
@@ -35,7 +35,7 @@ class Proof:
 
 
 def prove(log_ratios: Sequence[float]) -> Proof:
-    """What fresh pairs of two neighbours prove, heard one after the other.
+    """Evaluate fresh pairs of two neighbours.
 
     Args:
         log_ratios: ln(treatment / control) of one statistic, in the order of measurement.

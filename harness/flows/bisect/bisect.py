@@ -11,8 +11,8 @@ from pydantic import JsonValue, ValidationError
 from rich.console import Console
 from rich.table import Table
 
+from harness.analysis.bisect.queries import SearchConfig
 from harness.analysis.bisect.search import Search
-from harness.analysis.bisect.search_config import Aims
 from harness.config.settings import Settings
 from harness.core.commit import Commit, Source
 from harness.core.culprit import SearchEnding, SearchResult
@@ -131,8 +131,8 @@ def _begun(between: Between, commits: tuple[Commit, ...], kept: _Kept, display: 
         display.say("nothing is kept of such a search: it begins anew")
     budget = {} if between.max_pairs is None else {"max_pairs": between.max_pairs}
     if begun is None:
-        return Search.begin([commit.id for commit in commits], aims=Aims.model_validate(budget))
-    return begun.model_copy(update={"aims": begun.aims.model_copy(update=budget)})
+        return Search.begin([commit.id for commit in commits], config=SearchConfig.model_validate(budget))
+    return begun.model_copy(update={"config": begun.config.model_copy(update=budget)})
 
 
 class _Kept:

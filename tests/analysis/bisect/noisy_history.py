@@ -1,4 +1,4 @@
-"""A history whose commits stand at known levels, measured with noise."""
+"""A history of commits with known levels, measured with noise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.analysis.trend.made_series import tossed
 
 
 class NoisyHistory:
-    """Commits `c0`, `c1`, ... and what pairs of them would say.
+    """Commits `c0`, `c1`, ... and the pairs that a measurement of them would give.
 
     Args:
         levels: ln(commit / c0) of each.
@@ -35,25 +35,25 @@ class NoisyHistory:
         self._broken = {f"c{number}" for number in broken}
 
     def pairs(self, control: str, treatment: str, pairs: int) -> list[float]:
-        """What so many pairs say: log ratios."""
+        """Log ratios of so many pairs."""
         step = self._step(control, treatment)
         return [step + float(noise) for noise in tossed(self._noise, self._chance, pairs)]
 
     def step(self, search: Search, query: Query) -> Search:
-        """What the search knows with the answer to its question."""
+        """The search after the answer to a query."""
         for commit in (query.treatment, query.control):
             if commit in self._broken:
                 return search.skip(commit)
         if self._plain and self._step(query.control, query.treatment) == 0.0:
             return search.learn_same(query.control, query.treatment, query.purpose)
-        said = self.pairs(query.control, query.treatment, query.pairs)
-        return search.learn(query.control, query.treatment, said, query.purpose)
+        log_ratios = self.pairs(query.control, query.treatment, query.pairs)
+        return search.learn(query.control, query.treatment, log_ratios, query.purpose)
 
     def _step(self, control: str, treatment: str) -> float:
         return self.levels[self.commits.index(treatment)] - self.levels[self.commits.index(control)]
 
-    def searched(self, search: Search) -> tuple[SearchResult, Search]:
-        """What the search finds in the end."""
+    def run(self, search: Search) -> tuple[SearchResult, Search]:
+        """The result of the search, and the search at its end."""
         wanted = search.next()
         while isinstance(wanted, Query):
             search = self.step(search, wanted)

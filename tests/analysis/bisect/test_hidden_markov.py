@@ -1,4 +1,4 @@
-"""The sums over histories are exact: beside an enumeration of every history of a small model."""
+"""The sums over histories are exact: compared with an enumeration of every history of a small model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from harness.analysis.bisect.hidden_markov import History
+from harness.analysis.bisect.hidden_markov import HiddenMarkovModel
 from tests.analysis.compare.simulated_launches import Array
 
 LEVELS = np.array([-1.0, 0.0, 1.0, 2.0])
@@ -21,7 +21,7 @@ at_one = arrays.arrays(np.float64, 4, elements=logs)
 between_two = arrays.arrays(np.float64, (4, 4), elements=logs)
 
 
-def enumerated(history: History) -> dict[tuple[int, ...], float]:
+def enumerated(model: HiddenMarkovModel) -> dict[tuple[int, ...], float]:
     """Probability of each set of steps between positions in which the level changes."""
     weights: dict[tuple[int, ...], float] = {}
     for rest in product(range(4), repeat=len(POSITIONS) - 1):
@@ -32,8 +32,8 @@ def enumerated(history: History) -> dict[tuple[int, ...], float]:
             width = POSITIONS[step] - POSITIONS[step - 1]
             kept = (1 - 0.2 / POSITIONS[-1]) ** width
             weight *= kept if old == new else (1 - kept) / 3
-            weight *= np.exp(history.at.get(POSITIONS[step], np.zeros(4))[new])
-            weight *= np.exp(history.across.get(POSITIONS[step], np.zeros((4, 4)))[old, new])
+            weight *= np.exp(model.level_likelihoods.get(POSITIONS[step], np.zeros(4))[new])
+            weight *= np.exp(model.step_likelihoods.get(POSITIONS[step], np.zeros((4, 4)))[old, new])
             changed += [step] if old != new else []
         weights[tuple(changed)] = weights.get(tuple(changed), 0.0) + weight
     total = sum(weights.values())
@@ -42,37 +42,37 @@ def enumerated(history: History) -> dict[tuple[int, ...], float]:
 
 @given(at_one, at_one, at_one, between_two)
 def test_probabilities_are_those_of_all_histories(second: Array, third: Array, last: Array, between: Array) -> None:
-    history = History(LEVELS, WORTH, POSITIONS, {2: second, 3: third, 7: last}, {3: between})
-    all_of_them = enumerated(history)
-    assert history.none == pytest.approx(all_of_them[()])
-    assert history.several == pytest.approx(sum(p for steps, p in all_of_them.items() if len(steps) > 1), abs=1e-9)
+    model = HiddenMarkovModel(LEVELS, WORTH, POSITIONS, {2: second, 3: third, 7: last}, {3: between})
+    all_of_them = enumerated(model)
+    assert model.none == pytest.approx(all_of_them[()])
+    assert model.several == pytest.approx(sum(p for steps, p in all_of_them.items() if len(steps) > 1), abs=1e-9)
     for first, start in enumerate(POSITIONS):
-        unchanged = history.unchanged_since(start)
+        unchanged = model.unchanged_since(start)
         for step in range(first, len(POSITIONS)):
             quiet = sum(p for steps, p in all_of_them.items() if not any(first < one <= step for one in steps))
             assert unchanged[POSITIONS[step]] == pytest.approx(quiet)
 
 
 def test_a_change_between_measured_commits_is_equally_likely_at_each_up_to_the_second() -> None:
-    unchanged = History(LEVELS, WORTH, POSITIONS, {7: np.array([0.0, -9.0, 0.0, 0.0])}, {}).unchanged_since(0)
+    unchanged = HiddenMarkovModel(LEVELS, WORTH, POSITIONS, {7: np.array([0.0, -9.0, 0.0, 0.0])}, {}).unchanged_since(0)
     assert -np.diff(unchanged)[3:7] == pytest.approx([float(unchanged[3] - unchanged[7]) / 4] * 4)
 
 
 def test_changes_that_are_not_worth_it_are_not_looked_for() -> None:
-    far = History(LEVELS, 2.5, (0, 1), {1: np.array([-9.0, -9.0, 0.0, -9.0])}, {})
+    far = HiddenMarkovModel(LEVELS, 2.5, (0, 1), {1: np.array([-9.0, -9.0, 0.0, -9.0])}, {})
     assert far.none == pytest.approx(1.0, abs=1e-9)
 
 
 def test_the_expected_change_is_that_of_the_levels() -> None:
     sure = np.full(4, -50.0)
     sure[3] = 0.0
-    history = History(LEVELS, WORTH, (0, 2, 5), {2: np.roll(sure, -2), 5: sure}, {})
-    assert history.change(0, 2) == pytest.approx(0.0, abs=1e-6)
-    assert history.change(2, 5) == pytest.approx(2.0, abs=1e-6)
+    model = HiddenMarkovModel(LEVELS, WORTH, (0, 2, 5), {2: np.roll(sure, -2), 5: sure}, {})
+    assert model.change(0, 2) == pytest.approx(0.0, abs=1e-6)
+    assert model.change(2, 5) == pytest.approx(2.0, abs=1e-6)
 
 
 def test_likelihoods_may_be_as_extreme_as_they_like() -> None:
     at = {position: 1e5 * np.roll(np.array([0.0, -1.0, -2.0, -3.0]), position) for position in (2, 3, 7)}
-    history = History(LEVELS, WORTH, POSITIONS, at, {})
-    assert 0 <= history.none <= 1
-    assert np.isfinite(history.unchanged_since(0)).all()
+    model = HiddenMarkovModel(LEVELS, WORTH, POSITIONS, at, {})
+    assert 0 <= model.none <= 1
+    assert np.isfinite(model.unchanged_since(0)).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.analysis.bisect.levels import level_grid, scale_of
+from harness.analysis.bisect.hidden_markov import level_grid, scale_of
 from harness.analysis.bisect.proof import prove
 
 

@@ -1,9 +1,9 @@
-"""The search asks, hears and finds."""
+"""The search asks, learns and finds."""
 
 from __future__ import annotations
 
+import json
 import math
-from itertools import product
 
 import numpy as np
 import pytest
@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from harness.analysis.bisect.queries import Posterior, Purpose, Query
+from harness.analysis.bisect.queries import Posterior, Purpose, Query, SearchConfig
 from harness.analysis.bisect.search import Search
-from harness.analysis.bisect.search_config import Aims, Costs
 from harness.core.culprit import SearchEnding, SearchResult
 from harness.core.effect import relative_change
 from tests.analysis.bisect.noisy_history import NoisyHistory, stepped
@@ -23,10 +22,8 @@ NOISE = np.random.default_rng(11).standard_t(4, 4000) * 0.008
 COMMITS = tuple(f"c{number}" for number in range(33))
 
 
-def searched(
-    history: NoisyHistory, aims: Aims | None = None, costs: Costs | None = None
-) -> tuple[SearchResult, Search]:
-    return history.searched(Search.begin(history.commits, aims=aims, costs=costs))
+def searched(history: NoisyHistory, config: SearchConfig | None = None) -> tuple[SearchResult, Search]:
+    return history.run(Search.begin(history.commits, config=config))
 
 
 def test_a_culprit_is_found_and_proven() -> None:
@@ -63,14 +60,14 @@ def test_equal_endpoints_are_told_as_no_change() -> None:
     found, search = searched(NoisyHistory(stepped(32), NOISE, seed=2))
     assert found.ending is SearchEnding.NOTHING
     assert not found.culprits
-    assert {heard.treatment for heard in search.heard} == {"c32"}
+    assert {answer.treatment for answer in search.answers} == {"c32"}
 
 
 def test_nothing_is_told_only_of_what_the_noise_lets_one_see() -> None:
     found, _ = searched(NoisyHistory(stepped(32, (9, 0.01)), 8 * NOISE, seed=4))
     assert found.ending is SearchEnding.NOTHING
     assert found.smallest_log_ratio > 0.01
-    assert f"a change of {relative_change(found.smallest_log_ratio):.2%} or more; less may be there" in found.reason
+    assert f"a change of {relative_change(found.smallest_log_ratio):.2%} or more, but no smaller one" in found.reason
 
 
 def test_between_ends_of_the_same_bytes_there_is_nothing_to_find() -> None:
@@ -88,7 +85,7 @@ def test_between_ends_of_the_same_bytes_there_is_nothing_to_find() -> None:
 
 
 def test_equal_bytes_are_no_pairs_and_make_no_noise_smaller() -> None:
-    search = Search.begin(COMMITS, [0.03, 0.05, 0.01, 0.04] * 5, aims=Aims(max_pairs=20))
+    search = Search.begin(COMMITS, [0.03, 0.05, 0.01, 0.04] * 5, config=SearchConfig(max_pairs=20))
     told = search.learn_same("c0", "c16").learn_same("c19", "c20", Purpose.CONFIRM)
     spent, spent_too = search.next(), told.next()
     assert isinstance(spent, SearchResult)
@@ -111,9 +108,9 @@ def test_equal_bytes_clear_a_commit_and_all_before_it_for_good() -> None:
 def test_a_culprit_among_commits_that_change_no_byte_is_found_and_no_answer_asked_for_twice(
     culprits: tuple[tuple[int, float], ...],
 ) -> None:
-    found, search = NoisyHistory(stepped(32, *culprits), NOISE, seed=3, plain=True).searched(Search.begin(COMMITS))
+    found, search = NoisyHistory(stepped(32, *culprits), NOISE, seed=3, plain=True).run(Search.begin(COMMITS))
     assert [culprit.commits for culprit in found.culprits] == [(f"c{commit}",) for commit, _ in culprits]
-    same = [(heard.control, heard.treatment) for heard in search.heard if heard.same]
+    same = [(answer.control, answer.treatment) for answer in search.answers if answer.same]
     assert same
     assert len(set(same)) == len(same)
 
@@ -152,22 +149,22 @@ def test_commits_that_do_not_build_widen_the_answer() -> None:
 @pytest.mark.parametrize("confirm_pairs", [0, 100])
 def test_a_history_that_hardly_builds_has_a_wide_answer(confirm_pairs: int) -> None:
     history = NoisyHistory(stepped(300, (150, 0.04)), NOISE, seed=5, broken=range(1, 298))
-    found, _ = searched(history, Aims(confirm_pairs=confirm_pairs))
+    found, _ = searched(history, SearchConfig(confirm_pairs=confirm_pairs))
     (culprit,) = found.culprits
     assert culprit.before == "c0"
     assert culprit.commits == history.commits[1:299]
 
 
 def test_a_spent_budget_is_told_with_what_is_known() -> None:
-    aims = Aims(max_pairs=30)
-    found, _ = searched(NoisyHistory(stepped(32, (21, 0.015)), NOISE, seed=1), aims)
+    config = SearchConfig(max_pairs=30)
+    found, _ = searched(NoisyHistory(stepped(32, (21, 0.015)), NOISE, seed=1), config)
     assert found.ending is SearchEnding.UNDECIDED
     assert found.pairs == 30
     assert "30 pairs, the budget, are spent" in found.reason
 
 
 def test_a_spent_budget_accuses_nobody_where_no_change_is_likelier() -> None:
-    search = Search.begin(COMMITS[:2], aims=Aims(max_pairs=4)).learn("c0", "c1", [0.0, 0.001, -0.001, 0.0])
+    search = Search.begin(COMMITS[:2], config=SearchConfig(max_pairs=4)).learn("c0", "c1", [0.0, 0.001, -0.001, 0.0])
     found = search.next()
     assert isinstance(found, SearchResult)
     assert found.ending is SearchEnding.UNDECIDED
@@ -176,11 +173,11 @@ def test_a_spent_budget_accuses_nobody_where_no_change_is_likelier() -> None:
 
 
 def test_without_confirmation_no_neighbours_are_compared() -> None:
-    found, search = searched(NoisyHistory(stepped(32, (21, 0.03)), NOISE, seed=1), Aims(confirm_pairs=0))
+    found, search = searched(NoisyHistory(stepped(32, (21, 0.03)), NOISE, seed=1), SearchConfig(confirm_pairs=0))
     assert not found.culprits[0].confirmed
-    assert "which fresh pairs do not prove" in found.reason
+    assert "(not confirmed by fresh pairs)" in found.reason
     assert found.culprits[0].effect.log_ratio == pytest.approx(0.03, abs=0.01)
-    assert {heard.control for heard in search.heard} == {"c0"}
+    assert {answer.control for answer in search.answers} == {"c0"}
 
 
 def test_fresh_pairs_that_see_nothing_send_the_search_on() -> None:
@@ -199,26 +196,6 @@ def test_pairs_that_were_not_fresh_prove_nothing() -> None:
     assert asked.purpose is Purpose.CONFIRM
 
 
-def test_builds_that_are_there_are_preferred_when_builds_are_dear() -> None:
-    known = Search.begin(COMMITS, [0.03, 0.032] * 10, costs=Costs(pair_s=0.1, build_s=600, built=("c13",)))
-    asked = known.next()
-    assert isinstance(asked, Query)
-    assert asked.treatment == "c13"
-    assert asked.price_s == pytest.approx(0.4)
-    dear = Search.begin(COMMITS, [0.03, 0.032] * 10, costs=Costs(pair_s=0.1, build_s=600)).next()
-    assert isinstance(dear, Query)
-    assert dear.price_s == pytest.approx(600.4)
-
-
-def test_dear_builds_are_few() -> None:
-    built = {0.0: 0, 60.0: 0}
-    for seed, build_s in product(range(3), built):
-        history = NoisyHistory(stepped(64, (40, 0.01)), NOISE, seed)
-        _, search = searched(history, costs=Costs(pair_s=0.1, build_s=build_s))
-        built[build_s] += len({heard.treatment for heard in search.heard})
-    assert built[60.0] < built[0.0]
-
-
 def test_a_stored_search_goes_on_where_it_stood() -> None:
     history = NoisyHistory(stepped(32, (21, 0.03)), NOISE, seed=1, broken=(16,))
     search = Search.begin(history.commits)
@@ -229,6 +206,20 @@ def test_a_stored_search_goes_on_where_it_stood() -> None:
         search = history.step(search, wanted)
     assert search.next() == wanted
     assert SearchResult.model_validate_json(wanted.model_dump_json()) == wanted
+
+
+def test_a_search_that_was_stored_under_former_names_is_read() -> None:
+    answer = {"control": "c0", "treatment": "c2", "purpose": "locate", "log_ratios": [0.03, 0.02], "same": False}
+    stored = {
+        "commits": ["c0", "c1", "c2"],
+        "costs": {"pair_s": 1.0, "build_s": 0.0, "built": []},
+        "aims": {"confidence": 0.9, "max_pairs": 7},
+        "heard": [answer],
+        "skipped": ["c1"],
+    }
+    config = SearchConfig(confidence=0.9, max_pairs=7)
+    expected = Search.begin(COMMITS[:3], [0.03, 0.02], config=config).skip("c1")
+    assert Search.model_validate_json(json.dumps(stored)) == expected
 
 
 def test_a_search_stays_as_it_was_when_it_learns() -> None:

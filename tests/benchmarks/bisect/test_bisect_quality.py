@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 
+from harness.analysis.bisect.queries import SearchConfig
 from harness.analysis.bisect.search import Search
-from harness.analysis.bisect.search_config import Aims, Costs
 from tests.analysis.bisect.noisy_history import NoisyHistory, stepped
 from tests.analysis.compare.simulated_launches import BURSTY, QUIET, Array, figures, iterations
 from tests.analysis.trend.made_series import paired, recorded_noise
@@ -23,21 +23,19 @@ EFFECTS = (0.01, 0.02, 0.05)
 ENDPOINTS = 20
 """Pairs of the bad commit that were measured before anybody searched; they count in the table."""
 
-PAIR_S = 0.13
-BUILD_S = 60.0
 pytestmark = pytest.mark.benchmark
 
 Method = Callable[[NoisyHistory, list[float]], Outcome]
 
 
-def ours(aims: Aims, costs: Costs | None = None) -> Method:
-    def search(history: NoisyHistory, whole: list[float]) -> Outcome:
-        found, known = history.searched(Search.begin(history.commits, whole, aims=aims, costs=costs))
-        built = {heard.treatment for heard in known.heard} | {heard.control for heard in known.heard}
+def ours(config: SearchConfig) -> Method:
+    def run(history: NoisyHistory, whole: list[float]) -> Outcome:
+        found, search = history.run(Search.begin(history.commits, whole, config=config))
+        built = {commit for answer in search.answers for commit in (answer.control, answer.treatment)}
         culprits = tuple(history.commits.index(culprit.commits[-1]) for culprit in found.culprits)
-        return Outcome(culprits, known.pairs, len(built) - 2)
+        return Outcome(culprits, search.pairs, len(built) - 2)
 
-    return search
+    return run
 
 
 def plain(is_bad: Callable[[NoisyHistory, int, float], tuple[bool, int]]) -> Method:
@@ -46,9 +44,8 @@ def plain(is_bad: Callable[[NoisyHistory, int, float], tuple[bool, int]]) -> Met
 
 OURS = "harness"
 METHODS: dict[str, Method] = {
-    OURS: ours(Aims()),
-    "harness, without confirmation": ours(Aims(confirm_pairs=0)),
-    "harness, a build costs 60 s": ours(Aims(), Costs(pair_s=PAIR_S, build_s=BUILD_S)),
+    OURS: ours(SearchConfig()),
+    "harness, without confirmation": ours(SearchConfig(confirm_pairs=0)),
     "plain, 5 % threshold, 10 pairs": plain(above(0.05, 10)),
     "plain, half the step, 20 pairs": plain(above_half(20)),
     "plain, e-process at 1 % a step": plain(proven(0.01)),
@@ -102,7 +99,7 @@ def test_several_culprits() -> None:
         places = {commit for commit, _ in those}
         for seed in range(TRIALS):
             history = NoisyHistory(stepped(256, *those), noise("recorded"), seed)
-            told = ours(Aims())(history, history.pairs("c0", "c256", ENDPOINTS))
+            told = ours(SearchConfig())(history, history.pairs("c0", "c256", ENDPOINTS))
             whole += set(told.culprits) == places
             true += bool(told.culprits) and set(told.culprits) <= places
             pairs.append(told.pairs)

@@ -42,16 +42,16 @@ def test_a_search_goes_on_with_what_it_heard_and_the_budget_of_now(tmp_path: Pat
     heard = heard_something(kept)
     assert begun(kept)[0] == heard
     again, _ = begun(kept, max_pairs=8)
-    assert (again.heard, again.aims.max_pairs) == (heard.heard, 8)
+    assert (again.answers, again.config.max_pairs) == (heard.answers, 8)
     assert not isinstance(again.next(), Query), "the budget is spent"
     assert isinstance(begun(kept, max_pairs=9)[0].next(), Query)
-    assert begun(kept, resume=False)[0].heard == ()
+    assert begun(kept, resume=False)[0].answers == ()
 
 
 def test_what_was_heard_of_something_else_is_no_evidence_and_beginning_anew_is_said(tmp_path: Path) -> None:
     heard_something(kept_in(tmp_path, "digest", "latency"))
     search, said = begun(kept_in(tmp_path, "digest", "peak memory"))
-    assert search.heard == ()
+    assert search.answers == ()
     assert said == ["nothing is kept of such a search: it begins anew"]
 
 
