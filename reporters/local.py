@@ -19,7 +19,7 @@ from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import RawLog, Report, writable
-from harness.store.canonical import RESULT_FILE, pretty
+from harness.store.canonical_json import RESULT_FILE, pretty
 from harness.store.index import INDEX_FILE, append, entry_of
 from harness.store.layout import branch
 from harness.store.tree import publish, segment

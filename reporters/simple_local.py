@@ -15,7 +15,7 @@ from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import Report, writable
-from harness.store.canonical import one_line
+from harness.store.canonical_json import one_line
 from harness.store.tree import publish, segment
 
 

@@ -18,7 +18,7 @@ from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import Report, writable
 from harness.shell.streams import forget
-from harness.store.canonical import one_line
+from harness.store.canonical_json import one_line
 
 _BULK: Final[Mapping[str, IncEx | bool]] = {
     "launches": True,

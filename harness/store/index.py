@@ -22,7 +22,7 @@ from harness.core.result import Outcome, Result
 from harness.core.values import Value
 from harness.files.atomic import write_atomically
 from harness.files.locks import FileLock
-from harness.store.canonical import RESULT_FILE, load, one_line
+from harness.store.canonical_json import RESULT_FILE, load, one_line
 
 INDEX_FILE: Final = "index.jsonl"
 

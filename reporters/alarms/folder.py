@@ -11,7 +11,7 @@ from harness.core.alarm import AlarmEvent, AlarmReport
 from harness.core.errors import ReporterFailed
 from harness.core.values import replace_surrogates
 from harness.files.atomic import write_atomically
-from harness.store.canonical import pretty
+from harness.store.canonical_json import pretty
 from harness.store.tree import segment
 from reporters.alarms.page import PICTURE, render
 from reporters.alarms.plot import picture

@@ -9,7 +9,7 @@ from harness.core.alarm import AlarmEvent, AlarmReport, Culprit, Effect
 from harness.core.commit import Commit
 from harness.core.metric import LATENCY
 from harness.core.trend import ChangeKind
-from harness.presentation.comparisons.shares import signed
+from harness.presentation.shares import signed
 from harness.presentation.text import printable
 
 _SUBJECT: Final = 80

@@ -10,12 +10,12 @@ from urllib.parse import quote
 
 from harness.core.alarm import AlarmEvent, AlarmReport, Candidate, ChangedOperator, Culprit, Effect
 from harness.core.trend import ChangeKind
-from harness.presentation.comparisons.remarks import evidence
-from harness.presentation.comparisons.shares import signed, span
-from harness.presentation.comparisons.standing import Standing
+from harness.presentation.explanations import evidence
 from harness.presentation.markdown import escape, fenced, table
 from harness.presentation.numbers import quantity
+from harness.presentation.shares import signed, span
 from harness.presentation.text import printable
+from harness.presentation.verdicts import Standing
 from reporters.alarms.headline import clipped, headline, short, stretch
 from reporters.alarms.plot import caption
 from reporters.alarms.suspects import guilty_ids, suspects

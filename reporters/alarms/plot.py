@@ -14,7 +14,7 @@ from typing import Final
 from harness.core.alarm import AlarmReport, Effect
 from harness.core.comparison import Verdict
 from harness.core.trend import ChangeKind
-from harness.presentation.comparisons.shares import signed, span
+from harness.presentation.shares import signed, span
 from reporters.alarms.axes import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, axes
 from reporters.alarms.dots import Dot
 from reporters.alarms.headline import clipped, short

@@ -8,8 +8,12 @@ from typing import Final
 
 from harness.core.comparison import Comparison
 from harness.core.result import Result
-from harness.presentation.comparisons.commands import again_for_all, recompute
-from harness.presentation.comparisons.remarks import (
+from harness.display.results import legend, title
+from harness.display.tables import Column
+from harness.presentation.commands import again_for_all, recompute
+from harness.presentation.comparison_rows import LAUNCHES, launches, launches_key, row
+from harness.presentation.comparison_table import about, columns, lines
+from harness.presentation.explanations import (
     WEIGHTS,
     false_discoveries,
     measured,
@@ -17,20 +21,16 @@ from harness.presentation.comparisons.remarks import (
     rules_of_all,
     weights,
 )
-from harness.presentation.comparisons.rows import LAUNCHES, launches, launches_key, row
-from harness.presentation.comparisons.shares import signed
-from harness.presentation.comparisons.standing import headline, separate, standing
+from harness.presentation.measurement_table import further, overview
+from harness.presentation.operators import CHANGES, PROFILE, changes, covered, profiles
+from harness.presentation.remarks import remarks
 from harness.presentation.run_page import Run
+from harness.presentation.shares import signed
+from harness.presentation.speeds import verdicts
+from harness.presentation.verdicts import headline, separate, standing
 from reporters.html.elements import definitions, escape, figure_table, listed, wide_table
 from reporters.html.picture import picture, reach, span
 from reporters.html.style import STYLE
-from reporters.screen.columns import Column
-from reporters.screen.contrasts import about, columns, lines
-from reporters.screen.operators import CHANGES, PROFILE, changes, covered, profiles
-from reporters.screen.page import legend, title
-from reporters.screen.remarks import remarks
-from reporters.screen.rows import further, overview
-from reporters.screen.speeds import verdicts
 
 _HEAD: Final = """<!doctype html>
 <html lang="en">

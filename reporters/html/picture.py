@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.core.comparison import Comparison
-from harness.presentation.comparisons.shares import signed
-from harness.presentation.comparisons.trajectory import Point, trajectory
+from harness.presentation.shares import signed
+from harness.presentation.trajectory import Point, trajectory
 
 _WIDTH: Final = 760
 _HEIGHT: Final = 210

@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 
 from harness.core.comparison import Comparison
 from harness.core.result import Result
-from harness.presentation.comparisons.commands import again_for_all, recompute
-from harness.presentation.comparisons.remarks import WEIGHTS, measured, reasons, rules_of_all, weights
-from harness.presentation.comparisons.rows import LAUNCHES, launches, launches_key, row
-from harness.presentation.comparisons.standing import headline, separate
+from harness.display.results import legend, title
+from harness.display.tables import Column
+from harness.presentation.commands import again_for_all, recompute
+from harness.presentation.comparison_rows import LAUNCHES, launches, launches_key, row
+from harness.presentation.comparison_table import about, columns, lines
+from harness.presentation.explanations import WEIGHTS, measured, reasons, rules_of_all, weights
 from harness.presentation.markdown import escape, fenced, table
+from harness.presentation.measurement_table import further, overview
+from harness.presentation.operators import CHANGES, PROFILE, changes, covered, profiles
+from harness.presentation.remarks import remarks
 from harness.presentation.run_page import Run
+from harness.presentation.speeds import verdicts
+from harness.presentation.verdicts import headline, separate
 from reporters.markdown.picture import picture
-from reporters.screen.columns import Column
-from reporters.screen.contrasts import about, columns, lines
-from reporters.screen.operators import CHANGES, PROFILE, changes, covered, profiles
-from reporters.screen.page import legend, title
-from reporters.screen.remarks import remarks
-from reporters.screen.rows import further, overview
-from reporters.screen.speeds import verdicts
 
 
 def render(run: Run) -> str:

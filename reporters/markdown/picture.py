@@ -8,8 +8,8 @@ from statistics import median
 from typing import Final
 
 from harness.core.comparison import Comparison
-from harness.presentation.comparisons.shares import signed
-from harness.presentation.comparisons.trajectory import trajectory
+from harness.presentation.shares import signed
+from harness.presentation.trajectory import trajectory
 
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
 _WIDTH: Final = 50

@@ -29,7 +29,7 @@ from harness.core.errors import ReporterFailed, UsageError
 from harness.core.protocols import Progress, Reporter
 from harness.core.result import Report, Result, writable
 from harness.core.values import Value
-from harness.store.canonical import one_line
+from harness.store.canonical_json import one_line
 from reporters.remote.destination import Target, find_token
 from reporters.remote.endpoint import Endpoint
 from reporters.remote.spool import Fate, FlushOutcome, Spool

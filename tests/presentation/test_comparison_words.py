@@ -14,8 +14,9 @@ from harness.config.arguments import spelled
 from harness.core.build import BuildInfo
 from harness.core.comparison import Evidence, Parameters
 from harness.core.result import Outcome
-from harness.presentation.comparisons.commands import again, recompute
-from harness.presentation.comparisons.remarks import (
+from harness.presentation.commands import again, recompute
+from harness.presentation.comparison_rows import launches, launches_key, row
+from harness.presentation.explanations import (
     changes,
     evidence,
     false_discoveries,
@@ -24,10 +25,9 @@ from harness.presentation.comparisons.remarks import (
     weights,
     why,
 )
-from harness.presentation.comparisons.rows import launches, launches_key, row
-from harness.presentation.comparisons.shares import percent, signed, span
-from harness.presentation.comparisons.standing import Standing, ordered, separate, standing, tally
-from harness.presentation.comparisons.trajectory import figures, trajectory
+from harness.presentation.shares import percent, signed, span
+from harness.presentation.trajectory import figures, trajectory
+from harness.presentation.verdicts import Standing, ordered, separate, standing, tally
 from harness.testing.results import BUILD, DEVICE, failed_result, noisy_result, ok_result
 from tests.reporters.contests import PARAMETERS, compared, every_kind, failed, identical, made_pairs, refused
 

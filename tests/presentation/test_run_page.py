@@ -10,7 +10,7 @@ import pytest
 
 from harness.core.errors import ReporterFailed
 from harness.core.result import Report
-from harness.presentation.comparisons.commands import again
+from harness.presentation.commands import again
 from harness.presentation.run_page import Run, RunPage
 from harness.testing.results import ok_result, report_of
 from tests.reporters.contests import compared, made_pairs

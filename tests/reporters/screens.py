@@ -11,8 +11,8 @@ from rich.console import Console
 from harness.core.metric import Metric
 from harness.core.note import Note
 from harness.core.result import Result
+from harness.display.results import show
 from harness.testing.results import ok_result, timing
-from reporters.screen.page import show
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 

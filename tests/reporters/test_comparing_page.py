@@ -11,7 +11,7 @@ import pytest
 from harness.config.arguments import spelled
 from harness.core.comparison import Parameters
 from harness.core.errors import ExitCode
-from harness.presentation.comparisons.standing import Standing
+from harness.presentation.verdicts import Standing
 
 PAGE = Path(__file__).parents[2] / "docs" / "comparing.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from harness.core.errors import ExitCode
 from harness.core.metric import ControlSide
 from harness.core.result import Report, Result
 from harness.flows.compare import reevaluate
-from harness.store.canonical import load
+from harness.store.canonical_json import load
 from harness.store.layout import branch
 from reporters import remote
 from reporters.local import LocalReporter

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from harness.core.note import Note
+from harness.display.results import show
 from harness.testing.results import BUILD, DEVICE
-from reporters.screen.page import show
 from tests.reporters.contests import compared, every_kind, identical, made_pairs
 from tests.reporters.screens import measured, on_terminal, piped
 

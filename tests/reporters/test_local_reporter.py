@@ -13,7 +13,7 @@ import pytest
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, ReporterFailed
 from harness.core.result import Outcome, RawLog, Report, Result
-from harness.store.canonical import load
+from harness.store.canonical_json import load
 from harness.store.index import read_index, rebuild_index
 from harness.testing.results import BUILD, DEVICE, failed_result, ok_result, report_of
 from reporters.local import LocalReporter, create

@@ -9,8 +9,8 @@ import pytest
 
 from harness.core.comparison import OperatorComparison
 from harness.core.result import Result
-from harness.presentation.comparisons.commands import again
-from harness.presentation.comparisons.operators import changed_operators
+from harness.presentation.changed_operators import changed_operators
+from harness.presentation.commands import again
 from harness.presentation.profile import profile
 from harness.presentation.run_page import Run
 from harness.testing.results import LATENCIES_MS, ok_result, timing

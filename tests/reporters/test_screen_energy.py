@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from harness.core.metric import Metric
+from harness.presentation.measurement_table import further
 from harness.testing.results import ok_result
-from reporters.screen.rows import further
 
 
 def energy(type_: str, energy_mj: float) -> Metric:

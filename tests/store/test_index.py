@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.core.result import Outcome, Result
 from harness.files.locks import FileLock
-from harness.store.canonical import load
+from harness.store.canonical_json import load
 from harness.store.index import read_index, rebuild_index
 from harness.testing.results import failed_result, noisy_result, ok_result, report_of
 from reporters.local import LocalReporter

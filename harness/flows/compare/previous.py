@@ -9,7 +9,7 @@ from harness.core.comparison import Comparison, Parameters, Verdict
 from harness.core.errors import EnvironmentProblem
 from harness.core.result import Result
 from harness.flows.compare.journal import Journal
-from harness.store.canonical import load
+from harness.store.canonical_json import load
 
 
 def load_previous(journal: Journal, parameters: Parameters) -> Result | None:

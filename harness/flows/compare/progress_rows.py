@@ -7,7 +7,7 @@ from typing import Final
 
 from harness.core.comparison import Verdict
 from harness.flows.compare.comparison_run import ComparisonRun
-from harness.presentation.comparisons.shares import signed, span
+from harness.presentation.shares import signed, span
 
 HEADER: Final = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verdict")
 SUSPECTED: Final = "worse?"

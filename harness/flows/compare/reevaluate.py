@@ -19,7 +19,7 @@ from harness.flows.compare.requests import decided_by
 from harness.flows.measure.reporting import Reporting
 from harness.run.attrition import LOST_LAUNCHES
 from harness.run.comparability import UNEVEN
-from harness.store.canonical import RESULT_FILE, load
+from harness.store.canonical_json import RESULT_FILE, load
 from reporters.screen import Screen
 
 _DOUBTS: Final = frozenset({*LOST_LAUNCHES, UNEVEN})

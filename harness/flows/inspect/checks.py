@@ -24,10 +24,10 @@ from harness.core.errors import (
 )
 from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Exporter, Framework
+from harness.display.tables import KEEP, Column, fitted, widened
 from harness.flows.inspect.showing import cell, show
 from harness.flows.measure.plan import Assignment, Plan
 from harness.models.cache import ModelCache
-from reporters.screen.columns import KEEP, Column, fitted, widened
 
 _PLAN = ("id", "benchmark", "framework", "device", "threads", "launches × iterations", "limit", "files")
 _ALIKE = frozenset(_PLAN[2:7])

@@ -13,15 +13,15 @@ from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.metric import LATENCY
 from harness.core.protocols import Progress
 from harness.core.result import Outcome, Result
-from harness.presentation.comparisons.standing import Standing
+from harness.display.results import show as show_results
+from harness.display.tables import Column, fitted, widened
+from harness.presentation.comparison_table import STYLES
 from harness.presentation.numbers import quantity
 from harness.presentation.text import printable
-from harness.store.canonical import RESULT_FILE, load
+from harness.presentation.verdicts import Standing
+from harness.store.canonical_json import RESULT_FILE, load
 from harness.store.index import IndexEntry, read_index
 from reporters import remote
-from reporters.screen import page
-from reporters.screen.columns import Column, fitted, widened
-from reporters.screen.contrasts import STYLES
 
 _LATEST = 25
 """Results that are listed: a screenful."""
@@ -59,7 +59,7 @@ def show(path: Path, settings: Settings, console: Console) -> ExitCode:
     results, unreadable = _read(files)
     if unreadable and not results:
         raise unreadable[0]
-    page.show(sorted(results, key=lambda result: result.started), console)
+    show_results(sorted(results, key=lambda result: result.started), console)
     for problem in unreadable:
         widened(console).print(Text(f"✗ {problem.message}", style="bold red"), soft_wrap=True)
     return ExitCode.ENVIRONMENT if unreadable else ExitCode.OK

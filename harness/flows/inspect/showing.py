@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.display.tables import widened
 from harness.presentation.text import printable
 from harness.shell.streams import forget
-from reporters.screen.columns import widened
 
 
 def show(shown: Table | Text, console: Console) -> None:

@@ -20,7 +20,7 @@ from harness.flows.bisect.search import ratios_of, search
 from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.measure.workload import Selection
 from harness.flows.watch.detection import point_of_result
-from harness.presentation.comparisons.operators import changed_operators
+from harness.presentation.changed_operators import changed_operators
 from harness.watch.store.records import Alarm, Compared, Document, Progress
 from harness.watch.store.state import State
 from harness.watch.work import Confirmation

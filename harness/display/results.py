@@ -8,14 +8,14 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.core.result import Result
-from harness.presentation.comparisons.standing import separate
+from harness.display.tables import Column, fitted, widened
+from harness.presentation.comparison_table import show_contrasts
+from harness.presentation.measurement_table import backend, device, further, overview, runner, threads
+from harness.presentation.operators import CHANGES, PROFILE, SHORT, changes, covered, profiles
+from harness.presentation.remarks import remarks
+from harness.presentation.speeds import verdicts
 from harness.presentation.text import printable
-from reporters.screen.columns import Column, fitted, widened
-from reporters.screen.contrasts import show_contrasts
-from reporters.screen.operators import CHANGES, PROFILE, SHORT, changes, covered, profiles
-from reporters.screen.remarks import remarks
-from reporters.screen.rows import backend, device, further, overview, runner, threads
-from reporters.screen.speeds import verdicts
+from harness.presentation.verdicts import separate
 
 
 def show(results: Sequence[Result], console: Console) -> None:

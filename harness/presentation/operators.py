@@ -8,13 +8,13 @@ from typing import Final
 from rich.text import Text
 
 from harness.core.result import Result
-from harness.presentation.comparisons.operators import ChangedOperator, changed_operators
-from harness.presentation.comparisons.shares import signed
-from harness.presentation.comparisons.standing import Standing
+from harness.display.tables import Column
+from harness.presentation.changed_operators import ChangedOperator, changed_operators
 from harness.presentation.numbers import quantity
 from harness.presentation.profile import Part, profile
+from harness.presentation.shares import signed
 from harness.presentation.text import printable
-from reporters.screen.columns import Column
+from harness.presentation.verdicts import Standing
 
 SHORT: Final = 5
 """Operators of each benchmark on a screen; a page has all of them."""

@@ -8,10 +8,10 @@ from typing import Final
 from harness.core.build import BuildInfo
 from harness.core.comparison import Comparison
 from harness.core.result import Result
-from harness.presentation.comparisons.shares import signed, span
-from harness.presentation.comparisons.standing import Standing, standing
-from harness.presentation.comparisons.trajectory import Figure, figures
 from harness.presentation.numbers import quantity
+from harness.presentation.shares import signed, span
+from harness.presentation.trajectory import Figure, figures
+from harness.presentation.verdicts import Standing, standing
 
 _HASH: Final = 40
 """Characters from which on a commit is a hash, of which twelve are told (as `harness.core.commit.Commit.short`)."""

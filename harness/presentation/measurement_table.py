@@ -9,10 +9,10 @@ from rich.text import Text
 
 from harness.core.metric import ENERGY, LATENCY, Metric, main_metric
 from harness.core.result import Outcome, Result
+from harness.display.tables import Column
 from harness.presentation.numbers import factor, number, quantity, spread, typical
+from harness.presentation.speeds import fastest, speeds
 from harness.presentation.text import printable
-from reporters.screen.columns import Column
-from reporters.screen.speeds import fastest, speeds
 
 _AT_MOST: Final = 20
 """Further metrics shown for one result; the rest is in its file."""

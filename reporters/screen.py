@@ -9,9 +9,9 @@ from rich.console import Console
 from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.result import Report, Result, writable
+from harness.display.results import show
 from harness.presentation.lean import without_samples
 from harness.shell.streams import forget
-from reporters.screen.page import show
 
 
 def create(settings: Settings) -> Screen | None:

@@ -7,9 +7,9 @@ from statistics import median
 from typing import Final
 
 from harness.core.comparison import Comparison, OperatorComparison, Verdict
-from harness.presentation.comparisons.shares import signed, span
-from harness.presentation.comparisons.standing import Standing
 from harness.presentation.numbers import quantity
+from harness.presentation.shares import signed, span
+from harness.presentation.verdicts import Standing
 
 _STANDINGS: Final = {Verdict.REGRESSION: Standing.REGRESSION, Verdict.IMPROVEMENT: Standing.IMPROVEMENT}
 

@@ -8,8 +8,8 @@ from typing import Final
 from rich.text import Text
 
 from harness.core.result import Result
+from harness.presentation.measurement_table import mark
 from harness.presentation.text import printable
-from reporters.screen.rows import mark
 
 _NAMED: Final = 3
 """How many of those that a hint is for are named."""

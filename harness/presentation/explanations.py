@@ -7,9 +7,9 @@ from typing import Final
 
 from harness.core.comparison import Comparison, Difference, Interleave, Parameters, Verdict
 from harness.core.result import Result
-from harness.presentation.comparisons.shares import percent, signed
-from harness.presentation.comparisons.standing import Standing, standing, undiscovered
 from harness.presentation.numbers import quantity
+from harness.presentation.shares import percent, signed
+from harness.presentation.verdicts import Standing, standing, undiscovered
 
 _PAIRS: Final = {
     Interleave.LAUNCH: "two launches back to back; a coin decides which is first",

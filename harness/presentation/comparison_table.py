@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.core.result import Result
-from harness.presentation.comparisons.remarks import changes, false_discoveries, lost_pairs, measured, why
-from harness.presentation.comparisons.rows import Row, row
-from harness.presentation.comparisons.standing import Standing, standing
+from harness.display.tables import Column, fitted
+from harness.presentation.comparison_rows import Row, row
+from harness.presentation.explanations import changes, false_discoveries, lost_pairs, measured, why
+from harness.presentation.remarks import hints_below, names
 from harness.presentation.text import printable
-from reporters.screen.columns import Column, fitted
-from reporters.screen.remarks import hints_below, names
+from harness.presentation.verdicts import Standing, standing
 
 STYLES: Final = {
     Standing.REGRESSION: "bold red",

@@ -1,1 +1,0 @@
-"""What every reporter says about comparisons: in which order, in which words, and with which figures."""
