@@ -19,10 +19,9 @@ from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import RawLog, Report, writable
-from harness.store.canonical_json import RESULT_FILE, pretty
-from harness.store.index import INDEX_FILE, append, entry_of
-from harness.store.layout import branch
-from harness.store.tree import publish, segment
+from harness.store.canonical_json import RESULT_FILE, to_pretty_json
+from harness.store.index import INDEX_FILE, append_entry, build_entry
+from harness.store.tree import encode_segment, publish_folder, result_folder
 
 
 class LocalReporter:
@@ -37,16 +36,16 @@ class LocalReporter:
     def report(self, report: Report) -> str:
         """Keep one result with its logs; returns its folder."""
         result = writable(report.result)
-        files = {RESULT_FILE: pretty(result) + "\n", **_log_files(report.logs)}
+        files = {RESULT_FILE: to_pretty_json(result) + "\n", **_log_files(report.logs)}
         try:
-            place = publish(self._folder / branch(result), files)
+            place = publish_folder(self._folder / result_folder(result), files)
         except OSError as error:
             raise ReporterFailed(
                 f"cannot keep the result in {self._folder}: {error.strerror or error}",
                 hint="make room or permission there, or name another folder with --local_reporter",
             ) from error
         try:
-            append(self._folder, entry_of(result, place.relative_to(self._folder)))
+            append_entry(self._folder, build_entry(result, place.relative_to(self._folder)))
         except OSError as error:
             raise ReporterFailed(
                 f"the result is kept in {place}, but {self._folder / INDEX_FILE} cannot be written: "
@@ -67,9 +66,9 @@ def create(settings: Settings) -> Reporter:
 def _log_files(logs: Iterable[RawLog]) -> dict[str, str]:
     files: dict[str, str] = {}
     for log in logs:
-        name, again = f"logs/{segment(log.name)}.txt", 1
+        name, again = f"logs/{encode_segment(log.name)}.txt", 1
         while name in files:
             again += 1
-            name = f"logs/{segment(log.name)}%-{again}.txt"
+            name = f"logs/{encode_segment(log.name)}%-{again}.txt"
         files[name] = log.text
     return files

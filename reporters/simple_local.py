@@ -15,8 +15,8 @@ from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import Report, writable
-from harness.store.canonical_json import one_line
-from harness.store.tree import publish, segment
+from harness.store.canonical_json import to_json_line
+from harness.store.tree import encode_segment, publish_folder
 
 
 class SimpleLocalReporter:
@@ -30,9 +30,9 @@ class SimpleLocalReporter:
     def report(self, report: Report) -> str:
         """Keep one result; returns its file."""
         result = writable(report.result)
-        parent = self._folder / segment(result.benchmark.model) / segment(result.benchmark.identifier)
+        parent = self._folder / encode_segment(result.benchmark.model) / encode_segment(result.benchmark.identifier)
         try:
-            return str(publish(parent, {"data.txt": one_line(result) + "\n"}) / "data.txt")
+            return str(publish_folder(parent, {"data.txt": to_json_line(result) + "\n"}) / "data.txt")
         except OSError as error:
             raise ReporterFailed(
                 f"cannot keep the result in {self._folder}: {error.strerror or error}",

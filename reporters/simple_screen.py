@@ -18,7 +18,7 @@ from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import Report, writable
 from harness.shell.streams import forget
-from harness.store.canonical_json import one_line
+from harness.store.canonical_json import to_json_line
 
 _BULK: Final[Mapping[str, IncEx | bool]] = {
     "launches": True,
@@ -44,7 +44,7 @@ class SimpleScreenReporter:
 
     def report(self, report: Report) -> None:
         """Write one line and flush it."""
-        line = one_line(writable(report.result), exclude=_BULK) + "\n"
+        line = to_json_line(writable(report.result), exclude=_BULK) + "\n"
         if self._failure is None:
             self._write(line)
         if self._failure is not None:

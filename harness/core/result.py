@@ -205,6 +205,18 @@ def writable(result: Result) -> Result:
     return result if clean is result else clean.model_copy(update={"notes": (*clean.notes, _REPLACED)})
 
 
+def without_samples(result: Result) -> Result:
+    """Return the result with statistics and pairs, but without single values, for those that keep many in memory."""
+    return result.model_copy(update={"metrics": tuple(map(_without_samples, result.metrics))})
+
+
+def _without_samples(metric: Metric) -> Metric:
+    control = metric.control
+    if control is not None:
+        control = control.model_copy(update={"control_values": (), "control_launches": ()})
+    return metric.model_copy(update={"samples": (), "launches": (), "control": control})
+
+
 _REPLACED: Final = Note(
     code="replaced_text",
     message="a name or text that is not Unicode cannot be written: \N{REPLACEMENT CHARACTER} stands for what was there",

@@ -1,4 +1,4 @@
-"""The commands that measure a comparison again, and that compute its verdict again."""
+"""Commands that measure a comparison once more, or compute its verdict once more."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from harness.core.metric import LATENCY
 from harness.core.result import Result
 
 
-def again(result: Result, within: Path = Path()) -> str:
-    """The command that measures what this result is of once more; programs that were given are named by a stand-in.
+def format_rerun_command(result: Result, folder: Path = Path()) -> str:
+    """Return the command that measures this comparison once more; given programs are named by a placeholder.
 
     Empty where no command could name both sides.
 
     Args:
         result: Of a comparison.
-        within: The folder in which it was measured, so that the command can be given in any.
+        folder: Folder in which it was measured, so that the command works in any.
     """
     comparison = result.comparison
-    sides = _sides(comparison.control, result.build) if comparison and result.build else []
-    if comparison is None or not sides:
+    side_flags = _side_flags(comparison.control, result.build) if comparison and result.build else []
+    if comparison is None or not side_flags:
         return ""
     metric = [] if comparison.metric in {"", LATENCY} else ["--metric", comparison.metric]
     platform = [] if result.device is None or result.device.platform == "host" else ["-p", result.device.platform]
     operators = ["--operators"] if result.benchmark.operators else []
-    words = ["-b", str(within / result.benchmark.specification), *platform, *sides, *metric, *operators]
-    return shlex.join(["harness", "compare", *words, *_decide(comparison.parameters)])
+    words = ["-b", str(folder / result.benchmark.specification), *platform, *side_flags, *metric, *operators]
+    return shlex.join(["harness", "compare", *words, *_parameter_flags(comparison.parameters)])
 
 
-def again_for_all(results: Sequence[Result], within: Path) -> list[str]:
-    """The commands that measure all of them once more (see `again`), each once."""
-    return list(dict.fromkeys(command for result in results if (command := again(result, within))))
+def collect_rerun_commands(results: Sequence[Result], folder: Path) -> list[str]:
+    """Return the commands that measure these comparisons once more (see `format_rerun_command`), each once."""
+    return list(dict.fromkeys(command for result in results if (command := format_rerun_command(result, folder))))
 
 
-def recompute(place: Path) -> str:
-    """The command that computes the verdicts of the results below a folder again."""
+def format_reevaluate_command(place: Path) -> str:
+    """Return the command that computes the verdicts of the results below a folder once more."""
     return shlex.join(["harness", "compare", "--from", str(place)])
 
 
-def _sides(control: BuildInfo, treatment: BuildInfo) -> list[str]:
-    """The flags that name them; none where flags cannot."""
+def _side_flags(control: BuildInfo, treatment: BuildInfo) -> list[str]:
+    """Return the flags that name both sides; none where flags cannot."""
     builds = {"control": control, "treatment": treatment}
     kinds = {name: build.source.partition(":")[0] for name, build in builds.items()}
     if set(kinds.values()) <= {"installed", "none"}:
-        return ["--self_check"]
+        return ["--self-check"]
     sources = {build.source for name, build in builds.items() if kinds[name] != "prebuilt"}
     if len(sources) > 1 or sources & {"installed", "none"}:
         return []
@@ -57,28 +57,28 @@ def _sides(control: BuildInfo, treatment: BuildInfo) -> list[str]:
     return words
 
 
-def _decide(parameters: Parameters) -> list[str]:
-    """The flags of the parameters that are not as usual, and the seed."""
-    usual = Parameters(seed=parameters.seed)
+def _parameter_flags(parameters: Parameters) -> list[str]:
+    """Return the flags of the parameters that differ from their defaults, and the seed."""
+    defaults = Parameters(seed=parameters.seed)
     flags = (
-        ("--alpha", parameters.alpha, usual.alpha),
-        ("--beta", parameters.beta, usual.beta),
-        ("--margin", parameters.margin, usual.margin),
-        ("--tail_margin", parameters.tail_margin, usual.tail_margin),
-        ("--fdr", parameters.fdr, usual.fdr),
-        ("--pairs", parameters.max_pairs, usual.max_pairs),
-        ("--seconds", parameters.max_seconds, usual.max_seconds),
-        ("--precision", parameters.precision, usual.precision),
-        ("--interleave", parameters.interleave, usual.interleave),
+        ("--alpha", parameters.alpha, defaults.alpha),
+        ("--beta", parameters.beta, defaults.beta),
+        ("--margin", parameters.margin, defaults.margin),
+        ("--tail-margin", parameters.tail_margin, defaults.tail_margin),
+        ("--fdr", parameters.fdr, defaults.fdr),
+        ("--pairs", parameters.max_pairs, defaults.max_pairs),
+        ("--seconds", parameters.max_seconds, defaults.max_seconds),
+        ("--precision", parameters.precision, defaults.precision),
+        ("--interleave", parameters.interleave, defaults.interleave),
     )
     words = [
         word
         for flag, value, default in flags
         if value is not None and value != default
-        for word in (flag, _word(value))
+        for word in (flag, _format_value(value))
     ]
     return [*words, *(["--gate"] if parameters.gate else []), "--seed", str(parameters.seed)]
 
 
-def _word(value: float | str) -> str:
+def _format_value(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.15g}"

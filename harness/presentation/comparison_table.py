@@ -1,130 +1,249 @@
-"""What a person is shown of comparisons: a table, gravest first, and below it what has no room in it."""
+"""Comparisons as rows of a table, gravest first, and as lines below it that say what the table has no room for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from rich.console import Console
-from rich.text import Text
-
+from harness.core.build import BuildInfo
+from harness.core.comparison import Comparison
 from harness.core.result import Result
-from harness.display.tables import Column, fitted
-from harness.presentation.comparison_rows import Row, row
-from harness.presentation.explanations import changes, false_discoveries, lost_pairs, measured, why
-from harness.presentation.remarks import hints_below, names
-from harness.presentation.text import printable
-from harness.presentation.verdicts import Standing, standing
+from harness.presentation.explanations import (
+    describe_discarded_pairs,
+    describe_false_discoveries,
+    explain_verdict,
+    list_exact_changes,
+    select_measured_comparisons,
+)
+from harness.presentation.numbers import format_change, format_interval, format_quantity
+from harness.presentation.remarks import group_hints, label_results
+from harness.presentation.tables import Column, make_cells
+from harness.presentation.text import Line, Span, Tone, printable
+from harness.presentation.trajectory import LaunchStatistic, compute_launch_statistics
+from harness.presentation.verdicts import VerdictCategory, categorise
 
-STYLES: Final = {
-    Standing.REGRESSION: "bold red",
-    Standing.IMPROVEMENT: "bold green",
-    Standing.UNDECIDED: "yellow",
-    Standing.NO_CHANGE: "dim",
-    Standing.FAILED: "red",
-    Standing.SKIPPED: "dim",
-}
-_EXPLAINED: Final = frozenset({Standing.UNDECIDED, Standing.FAILED, Standing.SKIPPED})
-"""What a reader asks the reason of."""
+LAUNCH_HEADINGS: Final = ("launches", "control", "treatment", "difference")
+"""Headings of the columns of `tabulate_launches`."""
+_LAUNCHES_KEY: Final = (
+    "Control and treatment are medians over launches; the difference is the median over pairs and may deviate from "
+    "theirs."
+)
+_CONTRARY: Final = "A * marks figures that differ in the other direction: trust the pairs."
+
+_HASH: Final = 40
+"""Length from which on a commit is a hash, of which twelve digits are shown (as `harness.core.commit.Commit.short`)."""
+
+_EXPLAINED: Final = frozenset({VerdictCategory.UNDECIDED, VerdictCategory.FAILED, VerdictCategory.SKIPPED})
+"""Categories whose reason a reader asks for."""
 
 
-def show_contrasts(results: Sequence[Result], console: Console) -> None:
-    """Which builds and metric, the table, what may be believed of it, reasons, and other figures that changed.
+@dataclass(frozen=True, slots=True)
+class ComparisonRow:
+    """Texts of a table about one benchmark, as they came and not escaped for any format.
+
+    Attributes:
+        category: Category of the verdict.
+        mark: Mark of the category, with `!` where the numbers should not be trusted.
+        model: Model name.
+        identifier: Name of the benchmark within the model.
+        device: Name of the device.
+        control_build: Name of the control's runner.
+        treatment_build: Name of the treatment's runner.
+        metric: Metric that was compared.
+        control: Median of the medians of the control's launches.
+        treatment: Median of the medians of the treatment's launches.
+        difference: Relative change, signed, in percent.
+        interval: 95 % interval of the relative change.
+        pairs: Number of pairs.
+        time: Device time.
+        verdict: The verdict in words; of a failure its outcome.
+    """
+
+    category: VerdictCategory
+    mark: str
+    model: str
+    identifier: str
+    device: str
+    control_build: str
+    treatment_build: str
+    metric: str = ""
+    control: str = ""
+    treatment: str = ""
+    difference: str = ""
+    interval: str = ""
+    pairs: str = ""
+    time: str = ""
+    verdict: str = ""
+
+
+def build_row(result: Result) -> ComparisonRow:
+    """Build the row of one result of a comparison."""
+    category, comparison = categorise(result), result.comparison
+    framework, treatment = result.benchmark.framework, result.build
+    control = comparison.control if comparison is not None else None
+    row = ComparisonRow(
+        category=category,
+        mark=category.mark + ("!" if result.ok and not result.trusted else ""),
+        model=result.benchmark.model,
+        identifier=result.benchmark.identifier,
+        device=result.device.name if result.device else "",
+        control_build=_build_name(framework, control, treatment) if control is not None else "",
+        treatment_build=_build_name(framework, treatment, control) if treatment is not None else "",
+        verdict=_verdict(result, category),
+    )
+    if comparison is None or comparison.identical:
+        return row
+    medians = next((figure for figure in compute_launch_statistics(comparison) if figure.name == "median"), None)
+    return replace(
+        row,
+        metric=comparison.metric,
+        control=format_quantity(medians.control, comparison.unit) if medians else "",
+        treatment=format_quantity(medians.treatment, comparison.unit) if medians else "",
+        difference=format_change(comparison.difference),
+        interval=format_interval(comparison.low, comparison.high),
+        pairs=str(len(comparison.pairs)),
+        time=format_quantity(comparison.seconds, "s"),
+    )
+
+
+def build_columns(results: Sequence[Result]) -> list[Column]:
+    """Build the table of comparisons, with one row per benchmark.
 
     Args:
         results: Of comparisons, ordered for a reader.
-        console: As `widened` returned it.
     """
-    for name, text in about(results):
-        console.print(Text.assemble((f"{name:<10}", "bold"), printable(text)), soft_wrap=True)
-    console.print(fitted(columns(results), console))
-    for line in lines(results):
-        console.print(line, soft_wrap=True)
+    rows = [build_row(result) for result in results]
+
+    def texts(text_of: Callable[[ComparisonRow], str]) -> list[Span]:
+        return make_cells(map(text_of, rows))
+
+    def differing(text_of: Callable[[ComparisonRow], str]) -> list[Span]:
+        """Empty cells where all rows that have a text have the same."""
+        return [Span("")] * len(rows) if _shared(map(text_of, rows)) else texts(text_of)
+
+    def toned(text_of: Callable[[ComparisonRow], str]) -> list[Span]:
+        return [Span(printable(text_of(row)), row.category.tone) for row in rows]
+
+    return [
+        Column("", toned(lambda row: row.mark)),
+        Column("model", differing(lambda row: row.model)),
+        Column("benchmark", texts(lambda row: row.identifier)),
+        Column("device", differing(lambda row: row.device)),
+        Column("control build", differing(lambda row: row.control_build), weight=40),
+        Column("treatment build", differing(lambda row: row.treatment_build), weight=40),
+        Column("metric", differing(lambda row: row.metric), weight=50),
+        Column("control", texts(lambda row: row.control), weight=60, right=True),
+        Column("treatment", texts(lambda row: row.treatment), weight=61, right=True),
+        Column("difference", toned(lambda row: row.difference), right=True),
+        Column("95 % interval", texts(lambda row: row.interval), weight=80, right=True),
+        Column("pairs", texts(lambda row: row.pairs), weight=30, right=True),
+        Column("time", texts(lambda row: row.time), weight=20, right=True),
+        Column("verdict", toned(lambda row: row.verdict)),
+    ]
 
 
-def about(results: Sequence[Result]) -> list[tuple[str, str]]:
-    """Which build is which, and what was compared; where there are several, the table has them."""
-    rows = [row(result) for result in results]
-    found = (
-        ("control", _only(one.control_build for one in rows)),
-        ("treatment", _only(one.treatment_build for one in rows)),
-        ("metric", _only(map(metric, results))),
+def describe_sides(results: Sequence[Result]) -> list[tuple[str, str]]:
+    """Name control, treatment and metric; what differs between results is left to the table."""
+    rows = [build_row(result) for result in results]
+    sides = (
+        ("control", _shared(row.control_build for row in rows)),
+        ("treatment", _shared(row.treatment_build for row in rows)),
+        ("metric", _shared(map(_describe_metric, results))),
     )
-    return [(name, text) for name, text in found if text]
+    return [(name, text) for name, text in sides if text]
 
 
-def metric(result: Result) -> str:
-    """What was compared, and which way is better."""
+def list_lines(results: Sequence[Result]) -> Iterator[Line]:
+    """Yield the lines below a table: error rates, reasons, other figures that changed, notes and hints."""
+    if sentence := describe_false_discoveries(results):
+        yield Line.of(Span(sentence, Tone.MUTED))
+    labels = label_results(results)
+    own_hints, shared_hints = group_hints(list(zip(labels, map(_hints, results), strict=True)))
+    compared = len(select_measured_comparisons(results))
+    for result, label, hints in zip(results, labels, own_hints, strict=True):
+        category, comparison = categorise(result), result.comparison
+        if category in _EXPLAINED or (comparison and comparison.identical):
+            reason = f"{_verdict(result, category)}: {explain_verdict(result, compared)}"
+            yield _line(Span(category.mark, category.tone), label, reason)
+        for mark, change in list_exact_changes(comparison) if comparison else ():
+            yield _line(Span(mark), label, change)
+        notes = [note.message for note in (*result.notes, *(comparison.notes if comparison else ()))]
+        notes += [discarded] if comparison and (discarded := describe_discarded_pairs(comparison)) else []
+        if notes:
+            mark = "!" if result.ok and not result.trusted else "·"
+            yield _line(Span(mark, Tone.MUTED), label, "; ".join(notes))
+        yield from hints
+    yield from shared_hints
+
+
+def tabulate_launches(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+    """Return the five statistics of the launches under `LAUNCH_HEADINGS`; nothing without pairs."""
+    unit = comparison.unit
+    return [
+        (
+            figure.name,
+            *_formatted_sides(figure, unit),
+            format_change(figure.relative_change) + ("*" if _is_contrary(figure, unit) else ""),
+        )
+        for figure in compute_launch_statistics(comparison)
+    ]
+
+
+def explain_launches(comparison: Comparison) -> str:
+    """Explain the figures of `tabulate_launches`."""
+    contrary = any(_is_contrary(figure, comparison.unit) for figure in compute_launch_statistics(comparison))
+    return f"{_LAUNCHES_KEY} {_CONTRARY}" if contrary else _LAUNCHES_KEY
+
+
+def _describe_metric(result: Result) -> str:
     comparison = result.comparison
     if comparison is None or not comparison.metric:
         return ""
     return f"{comparison.metric}, {'higher' if comparison.higher_is_better else 'lower'} is better"
 
 
-def columns(results: Sequence[Result]) -> list[Column]:
-    """One row per benchmark."""
-    rows = [row(result) for result in results]
-
-    def texts(show: Callable[[Row], str]) -> list[Text]:
-        return [Text(printable(show(one))) for one in rows]
-
-    def differing(show: Callable[[Row], str]) -> list[Text]:
-        """Nothing where all that have it have the same."""
-        return [Text()] * len(rows) if _only(map(show, rows)) else texts(show)
-
-    def styled(show: Callable[[Row], str]) -> list[Text]:
-        return [Text(printable(show(one)), style=STYLES[one.standing]) for one in rows]
-
-    return [
-        Column("", styled(lambda one: one.mark)),
-        Column("model", differing(lambda one: one.model)),
-        Column("benchmark", texts(lambda one: one.identifier)),
-        Column("device", differing(lambda one: one.device)),
-        Column("control build", differing(lambda one: one.control_build), weight=40),
-        Column("treatment build", differing(lambda one: one.treatment_build), weight=40),
-        Column("metric", differing(lambda one: one.metric), weight=50),
-        Column("control", texts(lambda one: one.control), weight=60, right=True),
-        Column("treatment", texts(lambda one: one.treatment), weight=61, right=True),
-        Column("difference", styled(lambda one: one.difference), right=True),
-        Column("95 % interval", texts(lambda one: one.interval), weight=80, right=True),
-        Column("pairs", texts(lambda one: one.pairs), weight=30, right=True),
-        Column("time", texts(lambda one: one.time), weight=20, right=True),
-        Column("verdict", styled(lambda one: one.verdict)),
-    ]
-
-
-def lines(results: Sequence[Result]) -> Iterator[Text]:
-    """What may be believed, why something is open or failed, what else changed, and what else to know."""
-    if told := false_discoveries(results):
-        yield Text(told, style="dim")
-    named = names(results)
-    own, shared = hints_below(list(zip(named, map(_hints, results), strict=True)))
-    compared = len(measured(results))
-    for result, name, hints in zip(results, named, own, strict=True):
-        how, comparison = standing(result), result.comparison
-        if how in _EXPLAINED or (comparison and comparison.identical):
-            yield _line(how.mark, STYLES[how], name, f"{row(result).verdict}: {why(result, compared)}")
-        for mark, change in changes(comparison) if comparison else ():
-            yield _line(mark, "", name, change)
-        notes = [note.message for note in (*result.notes, *(comparison.notes if comparison else ()))]
-        notes += [lost] if comparison and (lost := lost_pairs(comparison)) else []
-        if notes:
-            yield _line("!" if result.ok and not result.trusted else "·", "dim", name, "; ".join(notes))
-        yield from hints
-    yield from shared
-
-
 def _hints(result: Result) -> list[str]:
     notes = (*result.notes, *(result.comparison.notes if result.comparison else ()))
-    told = [result.hint if not result.ok else None, *(note.hint for note in notes)]
-    return [hint for hint in told if hint]
+    hints = [result.hint if not result.ok else None, *(note.hint for note in notes)]
+    return [hint for hint in hints if hint]
 
 
-def _line(mark: str, style: str, name: str, text: str) -> Text:
-    return Text.assemble((mark, style), " ", (printable(name), "bold"), f": {printable(text)}")
+def _line(mark: Span, label: str, text: str) -> Line:
+    return Line.of(mark, " ", Span(printable(label), Tone.STRONG), f": {printable(text)}")
 
 
-def _only(texts: Iterable[str]) -> str:
-    """What all that are not empty have in common, if they do."""
-    found = set(texts) - {""}
-    return found.pop() if len(found) == 1 else ""
+def _shared(texts: Iterable[str]) -> str:
+    """Return the text that all have that are not empty; empty where they differ."""
+    distinct = set(texts) - {""}
+    return distinct.pop() if len(distinct) == 1 else ""
+
+
+def _formatted_sides(figure: LaunchStatistic, unit: str) -> tuple[str, str]:
+    return format_quantity(figure.control, unit), format_quantity(figure.treatment, unit)
+
+
+def _is_contrary(figure: LaunchStatistic, unit: str) -> bool:
+    """Return whether the figures, as they are shown, differ in another direction than the pairs do."""
+    control, treatment = _formatted_sides(figure, unit)
+    return control != treatment and (figure.treatment - figure.control) * figure.relative_change < 0
+
+
+def _build_name(framework: str, build: BuildInfo, other_side: BuildInfo | None) -> str:
+    """Join framework, commit and recipe, and the beginning of the digest where the other side has the same name."""
+    parts = _name_parts(build)
+    if other_side is not None and _name_parts(other_side) == parts and other_side.digest != build.digest:
+        parts = (*parts, build.digest[:8])
+    return " ".join(part for part in (framework, *parts) if part not in {"", "none"})
+
+
+def _name_parts(build: BuildInfo) -> tuple[str, ...]:
+    return (build.commit[:12] if len(build.commit) >= _HASH else build.commit, build.recipe)
+
+
+def _verdict(result: Result, category: VerdictCategory) -> str:
+    if result.comparison is not None and result.comparison.identical:
+        return "same bytes"
+    if category in {VerdictCategory.FAILED, VerdictCategory.SKIPPED}:
+        return result.outcome.value.replace("_", " ")
+    return category.word

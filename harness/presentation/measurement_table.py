@@ -1,137 +1,170 @@
-"""The columns of the two tables: one row per result, and one per further metric."""
+"""Measurements as tables: one row per result, one per further metric, and the title with what all have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
-from rich.text import Text
-
 from harness.core.metric import ENERGY, LATENCY, Metric, main_metric
-from harness.core.result import Outcome, Result
-from harness.display.tables import Column
-from harness.presentation.numbers import factor, number, quantity, spread, typical
-from harness.presentation.speeds import fastest, speeds
-from harness.presentation.text import printable
+from harness.core.result import Result
+from harness.presentation.numbers import format_factor, format_median, format_number, format_quantity, format_spread
+from harness.presentation.remarks import choose_mark
+from harness.presentation.speeds import compute_speeds, find_fastest
+from harness.presentation.tables import Column, make_cells
+from harness.presentation.text import Line, Span, Tone, printable
 
 _AT_MOST: Final = 20
 """Further metrics shown for one result; the rest is in its file."""
 
-_NOT_RUN: Final = frozenset({Outcome.SKIPPED, Outcome.UNSUPPORTED})
+_MEANINGS: Final = {
+    "speed": "times as fast as the first of its model",
+    "MAD": "median absolute deviation",
+    "first": "first iteration of a launch",
+}
 
 
-def mark(result: Result) -> Text:
-    """`✗` failed, `-` was not run, `!` is not to be believed; nothing where all is well."""
-    if not result.ok:
-        return Text("-", style="yellow") if result.outcome in _NOT_RUN else Text("✗", style="bold red")
-    return Text("" if result.trusted else "!", style="bold yellow")
+def format_title(results: Sequence[Result], *, with_runner: bool = True) -> Line:
+    """Say what all results have in common; what differs is left to the table."""
+    attributes: tuple[tuple[Callable[[Result], str], Tone], ...] = (
+        (lambda result: result.benchmark.model, Tone.STRONG),
+        (_describe_device, Tone.NORMAL),
+        *([(_describe_runner, Tone.NORMAL)] if with_runner else []),
+        (_describe_backend, Tone.NORMAL),
+        (_count_threads, Tone.NORMAL),
+        (lambda result: f"harness {result.harness_version}", Tone.MUTED),
+    )
+    spans: list[Span] = []
+    for attribute, tone in attributes:
+        texts = {attribute(result) for result in results}
+        if len(texts) == 1 and (text := texts.pop()):
+            spans += [Span(" · "), Span(printable(text), tone)]
+    return Line(tuple(spans[1:]))
 
 
-def overview(results: Sequence[Result]) -> list[Column]:
-    """One row per result, in the order of measurement."""
-    ratios, best = speeds(results), fastest(results)
+def format_legend(headings: Collection[str]) -> str:
+    """Explain those headings of the overview that need it."""
+    return " · ".join(f"{name}: {meaning}" for name, meaning in _MEANINGS.items() if name in headings)
+
+
+def build_overview(results: Sequence[Result]) -> list[Column]:
+    """Build the table with one row per result, in the order of measurement."""
+    ratios, fastest = compute_speeds(results), find_fastest(results)
     mains = [main_metric(result.metrics) if result.ok else None for result in results]
 
-    def of_result(show: Callable[[Result], str]) -> list[Text]:
-        return [Text(printable(show(result))) for result in results]
+    def of_result(text_of: Callable[[Result], str]) -> list[Span]:
+        return make_cells(map(text_of, results))
 
-    def of_main(show: Callable[[Metric], str]) -> list[Text]:
-        return [Text(show(main)) if main else Text() for main in mains]
+    def of_main(text_of: Callable[[Metric], str]) -> list[Span]:
+        return [Span(text_of(main) if main else "") for main in mains]
 
-    metrics = [Text(printable(main.name) if main else LATENCY) for main in mains]
-    medians = [_median(result, main, result.uid in best) for result, main in zip(results, mains, strict=True)]
-    ratio = [Text(factor(ratios.get(one.uid)), style="green" if one.uid in best else "") for one in results]
-    speed = ratio if len(ratios) > 1 else [Text()] * len(results)
+    metrics = [printable(main.name) if main else LATENCY for main in mains]
+    medians = [_median(result, main, result.uid in fastest) for result, main in zip(results, mains, strict=True)]
+    speeds = [
+        Span(format_factor(ratios.get(result.uid)), Tone.GOOD if result.uid in fastest else Tone.NORMAL)
+        for result in results
+    ]
     return [
-        Column("", [mark(result) for result in results]),
-        Column("model", of_result(lambda one: one.benchmark.model), distinguishing=True),
-        Column("benchmark", of_result(lambda one: one.benchmark.identifier)),
-        Column("device", of_result(device), distinguishing=True),
-        Column("runner", of_result(runner), distinguishing=True),
-        Column("backend", of_result(backend), weight=10, distinguishing=True),
-        Column("threads", of_result(threads), weight=9, right=True, distinguishing=True),
-        Column("metric", metrics, distinguishing={metric.plain for metric in metrics} == {LATENCY}),
+        Column("", [choose_mark(result) for result in results]),
+        Column("model", of_result(lambda result: result.benchmark.model), distinguishing=True),
+        Column("benchmark", of_result(lambda result: result.benchmark.identifier)),
+        Column("device", of_result(_describe_device), distinguishing=True),
+        Column("runner", of_result(_describe_runner), distinguishing=True),
+        Column("backend", of_result(_describe_backend), weight=10, distinguishing=True),
+        Column("threads", of_result(_format_threads), weight=9, right=True, distinguishing=True),
+        Column("metric", [Span(name) for name in metrics], distinguishing=set(metrics) == {LATENCY}),
         Column("median", medians, right=True),
-        Column("speed", speed, right=True),
-        Column("MAD", of_main(spread), weight=80, right=True),
-        Column("p90", of_main(lambda one: quantity(one.summary.get("p90"), one.unit)), weight=70, right=True),
-        Column("load", of_result(lambda one: _typical(one, "RUN load_time")), weight=50, right=True),
-        Column("first", of_result(lambda one: _typical(one, "RUN first_iteration")), weight=40, right=True),
-        Column("peak memory", of_result(_memory), weight=60, right=True),
-        Column("n", of_main(lambda one: number(one.summary.get("n"))), weight=30, right=True),
+        Column("speed", speeds if len(ratios) > 1 else [Span("")] * len(results), right=True),
+        Column("MAD", of_main(format_spread), weight=80, right=True),
+        Column("p90", of_main(_format_p90), weight=70, right=True),
+        Column("load", of_result(lambda result: _median_of(result, "RUN load_time")), weight=50, right=True),
+        Column("first", of_result(lambda result: _median_of(result, "RUN first_iteration")), weight=40, right=True),
+        Column("peak memory", of_result(_format_peak_memory), weight=60, right=True),
+        Column("n", of_main(_format_count), weight=30, right=True),
     ]
 
 
-def further(results: Sequence[Result]) -> list[Column]:
-    """One row per metric that the overview does not show; a benchmark is named in its first row only."""
+def build_further_metrics(results: Sequence[Result]) -> list[Column]:
+    """Build the table of metrics that the overview leaves out; a benchmark is named in its first row only."""
     rows = [row for result in results for row in _further_rows(result)]
     names = ("benchmark", "metric", "median", "MAD", "p90", "n")
-    cells = [[Text(row[i]) for row in rows] for i in range(len(names))]
-    return [Column(name, cells[i], right=i > 1) for i, name in enumerate(names)]
+    return [Column(name, [Span(row[number]) for row in rows], right=number > 1) for number, name in enumerate(names)]
 
 
-def device(result: Result) -> str:
-    """Where it ran."""
-    found = result.device
-    if found is None:
+def _describe_device(result: Result) -> str:
+    device = result.device
+    if device is None:
         return ""
-    details = [found.kind] if found.kind and found.kind != found.name else []
-    details.append(f"{found.cores} CPU{'s' if found.cores != 1 else ''}")
-    return f"{found.name} ({', '.join(details)})"
+    details = [device.kind] if device.kind and device.kind != device.name else []
+    details.append(f"{device.cores} CPU{'s' if device.cores != 1 else ''}")
+    return f"{device.name} ({', '.join(details)})"
 
 
-def runner(result: Result) -> str:
-    """What ran it: framework, version and kind of runner; `none` is the commit of programs that nobody built."""
+def _describe_runner(result: Result) -> str:
+    """Name framework, version and kind of runner; `none` is the commit of programs that nobody built."""
     build = result.build
     parts = (result.benchmark.framework, build.commit[:12], build.recipe) if build else ()
     return " ".join(part for part in parts if part not in {"", "none"})
 
 
-def backend(result: Result) -> str:
-    """The backend that the specification names, else the recipe of an exported file."""
-    named = result.benchmark.axes.get("backend")
-    if named is not None:
-        return str(named)
+def _describe_backend(result: Result) -> str:
+    """Name the backend that the specification states, else the recipe of an exported file."""
+    backend = result.benchmark.axes.get("backend")
+    if backend is not None:
+        return str(backend)
     return next((file.export.export.recipe for file in result.files.values() if file.export), "")
 
 
-def threads(result: Result) -> str:
-    """Threads that were used, else those that were asked for."""
+def _format_threads(result: Result) -> str:
+    """Return the number of threads that were used, else of those that were asked for."""
     used = result.metric("RUN threads")
-    return number(used.median if used else result.benchmark.threads)
+    return format_number(used.median if used else result.benchmark.threads)
 
 
-def _median(result: Result, main: Metric | None, best: bool) -> Text:
+def _count_threads(result: Result) -> str:
+    count = _format_threads(result)
+    return f"{count} thread{'s' if count != '1' else ''}" if count else ""
+
+
+def _median(result: Result, main: Metric | None, fastest: bool) -> Span:
     if not result.ok:
-        return Text(result.outcome.value.replace("_", " "), style=mark(result).style)
+        return Span(result.outcome.value.replace("_", " "), choose_mark(result).tone)
     if main is None:
-        return Text("no number")
-    style = "bold green" if best else "bold" if result.trusted else "yellow"
-    return Text(typical(main), style=style)
+        return Span("no number")
+    return Span(format_median(main), Tone.GOOD if fastest else Tone.STRONG if result.trusted else Tone.WARNING)
 
 
-def _typical(result: Result, name: str) -> str:
+def _median_of(result: Result, name: str) -> str:
     metric = result.metric(name) if result.ok else None
-    return typical(metric) if metric else ""
+    return format_median(metric) if metric else ""
 
 
-def _memory(result: Result) -> str:
-    told = _typical(result, "RUN peak_memory")
+def _format_p90(metric: Metric) -> str:
+    return format_quantity(metric.summary.get("p90"), metric.unit)
+
+
+def _format_count(metric: Metric) -> str:
+    return format_number(metric.summary.get("n"))
+
+
+def _format_peak_memory(result: Result) -> str:
     peaks = [launch.peak_memory_bytes for launch in result.launches if launch.peak_memory_bytes and result.ok]
-    return told or quantity(max(peaks, default=None), "bytes")
+    return _median_of(result, "RUN peak_memory") or format_quantity(max(peaks, default=None), "bytes")
 
 
 def _further_rows(result: Result) -> Iterator[tuple[str, ...]]:
     main = main_metric(result.metrics)
     hidden = {LATENCY, "NET cpu_time", main.name if main else LATENCY}
-    shown = (one for one in result.metrics if one.summary and (one.type != "RUN" or one.metric == ENERGY))
-    metrics = [one for one in shown if one.name not in hidden]
+    metrics = [
+        metric
+        for metric in result.metrics
+        if metric.summary and (metric.type != "RUN" or metric.metric == ENERGY) and metric.name not in hidden
+    ]
     if result.benchmark.operators:  # they have a table of their own
-        metrics = [one for one in metrics if not one.is_of_operator]
+        metrics = [metric for metric in metrics if not metric.is_of_operator]
     title = printable(f"{result.benchmark.model}/{result.benchmark.identifier}")
     for metric in metrics[:_AT_MOST]:
-        p90 = quantity(metric.summary.get("p90"), metric.unit)
-        yield title, printable(metric.name), typical(metric), spread(metric), p90, number(metric.summary.get("n"))
+        median, spread = format_median(metric), format_spread(metric)
+        yield title, printable(metric.name), median, spread, _format_p90(metric), _format_count(metric)
         title = ""
     if len(metrics) > _AT_MOST:
         yield "", f"and {len(metrics) - _AT_MOST} more in its result.json", "", "", "", ""

@@ -1,4 +1,4 @@
-"""Numbers as a table shows them: three significant digits, and a unit that suits them. The file has all digits."""
+"""Numbers as a reader sees them: three significant digits in a suitable unit. The result file has all digits."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _TIMES: Final = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 _SIZES: Final = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
 
 
-def quantity(value: float | None, unit: str) -> str:
-    """A value with its unit: times and sizes in the unit that suits them, others as they are; None is empty."""
+def format_quantity(value: float | None, unit: str) -> str:
+    """Format a value with its unit: times and sizes in a suitable unit, others in their own; None is empty."""
     if value is None:
         return ""
     if unit in {"bytes", "B"}:
@@ -20,24 +20,24 @@ def quantity(value: float | None, unit: str) -> str:
     nanoseconds = convert(value, unit, "ns")
     if nanoseconds is not None and math.isfinite(nanoseconds):
         return _scaled(nanoseconds, _TIMES)
-    return f"{number(value)} {unit}".rstrip()
+    return f"{format_number(value)} {unit}".rstrip()
 
 
-def typical(metric: Metric) -> str:
-    """Its median; where a program told only its mean, that."""
+def format_median(metric: Metric) -> str:
+    """Format the median of a metric, or the mean where the program reported nothing else."""
     if metric.median is None and metric.summary.get("mean") is not None:
-        return f"mean {quantity(metric.summary['mean'], metric.unit)}"
-    return quantity(metric.median, metric.unit)
+        return f"mean {format_quantity(metric.summary['mean'], metric.unit)}"
+    return format_quantity(metric.median, metric.unit)
 
 
-def spread(metric: Metric) -> str:
-    """Its median absolute deviation as a share of its median."""
+def format_spread(metric: Metric) -> str:
+    """Format the median absolute deviation as a share of the median."""
     deviation = metric.summary.get("MAD")
     return f"{deviation / abs(metric.median):.1%}" if deviation is not None and metric.median else ""
 
 
-def number(value: float | None) -> str:
-    """Three significant digits; whole numbers and everything above a thousand as whole numbers; None is empty."""
+def format_number(value: float | None) -> str:
+    """Format three significant digits; integers and everything above a thousand as integers; None is empty."""
     if value is None:
         return ""
     if value == 0 or abs(value) >= 1000 or float(value).is_integer():
@@ -45,15 +45,51 @@ def number(value: float | None) -> str:
     return _three_digits(value) if abs(value) >= 0.001 else f"{value:.3g}"
 
 
-def factor(value: float | None) -> str:
-    """How many times as fast."""
+def format_factor(value: float | None) -> str:
+    """Format a ratio of speeds: 2.5 is `2.50×`; None is empty."""
     if value is None:
         return ""
     return f"{_three_digits(value) if value >= 1 else f'{value:.2g}'}×"
 
 
+def format_percent(share: float) -> str:
+    """Format a share without sign, with three significant digits at most: 0.005 is `0.5 %`."""
+    return f"{100 * share:.3g} %"
+
+
+def format_change(relative_change: float | None) -> str:
+    """Format a relative change with its sign: 0.0213 is `+2.13 %`; None is empty."""
+    return "" if relative_change is None else f"{_signed_percent(relative_change)} %"
+
+
+def format_interval(low: float | None, high: float | None) -> str:
+    """Format an interval of relative changes, `+1.52 … +2.71 %`; an end that is None is unbounded, two are empty."""
+    if low is None and high is None:
+        return ""
+    lower = "-∞" if low is None else _signed_percent(low)
+    upper = "+∞" if high is None else _signed_percent(high)
+    return f"{lower} … {upper} %"
+
+
+def format_evidence(e_value: float) -> str:
+    """Format an e-value with as many digits as matter."""
+    if e_value < 0.01:
+        return "< 0.01"
+    if e_value >= 1e6:
+        return f"{e_value:.0e}".replace("e+0", "e").replace("e+", "e")
+    return f"{e_value:,.0f}" if e_value >= 10 else f"{e_value:.2g}"
+
+
+def _signed_percent(relative_change: float) -> str:
+    """Hundredths of a percent while they matter. What rounds to zero has no sign."""
+    size = abs(100 * relative_change)
+    decimals = 2 if size < 9.995 else 1 if size < 99.95 else 0
+    text = f"{100 * relative_change:+,.{decimals}f}" if size < 1e9 else f"{100 * relative_change:+.2e}"
+    return text[1:] if not text.strip("+-0.") else text
+
+
 def _scaled(value: float, units: tuple[tuple[str, float], ...]) -> str:
-    """In the largest unit of which there is one at least, after rounding: 999.9 µs are 1.00 ms."""
+    """Format in the largest unit that gives at least 1 after rounding: 999.9 µs are 1.00 ms."""
     for name, size in units:
         if _rounded(abs(value) / size) >= 1:
             return f"{_three_digits(value / size)} {name}"

@@ -1,95 +1,213 @@
-"""Tables about operators: where the time of a benchmark went, and which of them changed."""
+"""Operators of a benchmark: where its time goes, and which of them changed between control and treatment."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
 from typing import Final
 
-from rich.text import Text
-
+from harness.core.comparison import Comparison, OperatorComparison, Verdict
+from harness.core.metric import LATENCY, Metric, convert
 from harness.core.result import Result
-from harness.display.tables import Column
-from harness.presentation.changed_operators import ChangedOperator, changed_operators
-from harness.presentation.numbers import quantity
-from harness.presentation.profile import Part, profile
-from harness.presentation.shares import signed
-from harness.presentation.text import printable
-from harness.presentation.verdicts import Standing
+from harness.presentation.numbers import format_change, format_interval, format_quantity
+from harness.presentation.tables import Column
+from harness.presentation.text import Span, Tone, printable
+from harness.presentation.verdicts import VerdictCategory
 
 SHORT: Final = 5
 """Operators of each benchmark on a screen; a page has all of them."""
 
-PROFILE: Final = "Operators"
-CHANGES: Final = "What changed"
+PROFILE_HEADING: Final = "Operators"
+CHANGES_HEADING: Final = "Changed operators"
 
-_STYLES: Final = {Standing.REGRESSION: "bold red", Standing.IMPROVEMENT: "bold green"}
+_CATEGORIES: Final = {
+    Verdict.REGRESSION: VerdictCategory.REGRESSION,
+    Verdict.IMPROVEMENT: VerdictCategory.IMPROVEMENT,
+}
 
-_Row = tuple[str, ...]
+
+@dataclass(frozen=True, slots=True)
+class ProfiledOperator:
+    """One operator of a profile.
+
+    Attributes:
+        name: Name of the operator.
+        median_us: Median, in microseconds.
+        share: Share of the sum of all operators.
+    """
+
+    name: str
+    median_us: float
+    share: float
 
 
-def profiles(results: Sequence[Result], at_most: int | None = None) -> list[Column]:
-    """The operators of each result that has them; a benchmark is named in its first row only."""
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """All operators of a benchmark.
+
+    Attributes:
+        operators: The longest first; those that take equally long stay in order of execution.
+        coverage: Their share of the latency; None where that is unknown. Computed from means, which add up: when
+            something else has the CPU now and then, it affects few operators of most iterations, and medians hide it.
+    """
+
+    operators: tuple[ProfiledOperator, ...]
+    coverage: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorRow:
+    """Operator that became slower or faster, or that only one side has; texts are not escaped for any format.
+
+    Attributes:
+        category: Regression or improvement; None where only one side has the operator.
+        change: `slower`, `faster`, `new` or `gone`.
+        name: Name of the operator.
+        control: Median of its medians in the control's launches.
+        treatment: Median of its medians in the treatment's launches.
+        difference: Relative change, signed, in percent.
+        interval: 95 % interval of the relative change.
+        contribution: Time that it adds, as a share of the time of all operators of the control: 0.02 is 2 %.
+    """
+
+    category: VerdictCategory | None
+    change: str
+    name: str
+    control: str
+    treatment: str
+    difference: str
+    interval: str
+    contribution: float
+
+
+def compute_profile(result: Result) -> Profile | None:
+    """Return the profile of a result for which operators were asked; None where there are none."""
+    if not (result.ok and result.benchmark.operators):
+        return None
+    operators = [metric for metric in result.metrics if metric.is_of_operator]
+    medians = {metric.type: convert(metric.median or 0.0, metric.unit, "us") or 0.0 for metric in operators}
+    total = sum(medians.values())
+    if total <= 0:
+        return None
+    ranked = sorted(medians.items(), key=lambda item: -item[1])
+    profiled = tuple(ProfiledOperator(name, median_us, median_us / total) for name, median_us in ranked)
+    return Profile(profiled, _coverage(operators, result.metric(LATENCY)))
+
+
+def find_changed_operators(comparison: Comparison) -> list[OperatorRow]:
+    """Return the discovered operators, and those that only one side has; the largest contribution first."""
+    total = sum(_typical(operator.control) for operator in comparison.operators)
+    changes = [
+        _operator_row(operator, total)
+        for operator in comparison.operators
+        if (operator.discovered or not operator.is_shared) and operator.pairs and total
+    ]
+    return sorted(changes, key=lambda change: -abs(change.contribution))
+
+
+def build_profile_table(results: Sequence[Result], at_most: int | None = None) -> list[Column]:
+    """Build the table of each result's operators; a benchmark is named in its first row only."""
     rows = [row for result in results for row in _profile_rows(result, at_most)]
-    return _columns(("benchmark", "operator", "median", "share"), rows, right=2)
+    return _columns(("benchmark", "operator", "median", "share"), rows, first_right=2)
 
 
-def changes(results: Sequence[Result], at_most: int | None = None) -> list[Column]:
-    """The operators of each comparison that changed; a benchmark is named in its first row only."""
+def build_changes_table(results: Sequence[Result], at_most: int | None = None) -> list[Column]:
+    """Build the table of each comparison's changed operators; a benchmark is named in its first row only."""
     rows: list[_Row] = []
-    styles: list[str] = []
     for result in results:
-        found = changed_operators(result.comparison) if result.ok and result.comparison else []
+        changes = find_changed_operators(result.comparison) if result.ok and result.comparison else []
         title = _title(result)
-        for one in found[:at_most]:
-            rows.append((title, *_changed(one)))
-            styles.append(_STYLES[one.standing] if one.standing else "")
+        for change in changes[:at_most]:
+            rows.append(_change_row(title, change))
             title = ""
-        if left := found[len(found[:at_most]) :]:
-            together = signed(sum(one.contribution for one in left))
-            rows.append(("", "", f"and {len(left)} more in its result.json", "", "", "", "", together))
-            styles.append("dim")
+        if rest := changes[len(changes[:at_most]) :]:
+            total = format_change(sum(change.contribution for change in rest))
+            texts = ("", f"and {len(rest)} more in its result.json", "", "", "", "", total)
+            rows.append((Span(""), *map(Span, texts)))
     names = ("benchmark", "change", "operator", "control", "treatment", "difference", "95 % interval", "contribution")
-    columns = _columns(names, rows, right=3)
-    change = Column("change", [Text(row[1], style=style) for row, style in zip(rows, styles, strict=True)])
-    return [columns[0], change, *columns[2:]]
+    return _columns(names, rows, first_right=3)
 
 
-def covered(results: Sequence[Result]) -> Iterator[str]:
-    """How much of the latency the operators take."""
+def describe_coverage(results: Sequence[Result]) -> Iterator[str]:
+    """Yield a sentence for each result on how much of its latency the operators take."""
     for result in results:
-        found = profile(result)
-        if found is not None and found.covered is not None:
-            yield f"{_title(result)}: {len(found.parts)} operators take {_share(found.covered)} of the latency"
+        profile = compute_profile(result)
+        if profile is not None and profile.coverage is not None:
+            share = _format_share(profile.coverage)
+            yield f"{_title(result)}: {len(profile.operators)} operators take {share} of the latency"
+
+
+_Row = tuple[Span, ...]
+
+
+def _coverage(operators: Sequence[Metric], latency: Metric | None) -> float | None:
+    means = [_mean_us(metric) for metric in operators]
+    total = _mean_us(latency) if latency is not None else None
+    known = [mean for mean in means if mean is not None]
+    return sum(known) / total if total and len(known) == len(means) else None
+
+
+def _mean_us(metric: Metric) -> float | None:
+    mean = metric.summary.get("mean")
+    return None if mean is None else convert(mean, metric.unit, "us")
+
+
+def _operator_row(operator: OperatorComparison, total: float) -> OperatorRow:
+    control, treatment = _typical(operator.control), _typical(operator.treatment)
+    category = _CATEGORIES.get(operator.verdict) if operator.is_shared else None
+    added = (operator.difference or 0.0) * control if operator.is_shared else treatment - control
+    if category is None:
+        change = "gone" if operator.control else "new"
+    else:
+        change = "slower" if category is VerdictCategory.REGRESSION else "faster"
+    return OperatorRow(
+        category=category,
+        change=change,
+        name=operator.name,
+        control=format_quantity(control, operator.unit) if operator.control else "",
+        treatment=format_quantity(treatment, operator.unit) if operator.treatment else "",
+        difference=format_change(operator.difference),
+        interval=format_interval(operator.low, operator.high),
+        contribution=added / total,
+    )
+
+
+def _typical(medians: Sequence[float]) -> float:
+    return median(medians) if medians else 0.0
 
 
 def _profile_rows(result: Result, at_most: int | None) -> Iterator[_Row]:
-    found = profile(result)
-    if found is None:
+    profile = compute_profile(result)
+    if profile is None:
         return
     title = _title(result)
-    for part in found.parts[:at_most]:
-        yield title, printable(part.name), quantity(part.median_us, "us"), _share(part.share)
+    for operator in profile.operators[:at_most]:
+        texts = (title, printable(operator.name), format_quantity(operator.median_us, "us"))
+        yield (*map(Span, texts), Span(_format_share(operator.share)))
         title = ""
-    left: tuple[Part, ...] = found.parts[len(found.parts[:at_most]) :]
-    if left:
-        together, share = sum(part.median_us for part in left), sum(part.share for part in left)
-        yield "", f"and {len(left)} more", quantity(together, "us"), _share(share)
+    if rest := profile.operators[len(profile.operators[:at_most]) :]:
+        total_us, share = sum(operator.median_us for operator in rest), sum(operator.share for operator in rest)
+        texts = ("", f"and {len(rest)} more", format_quantity(total_us, "us"))
+        yield (*map(Span, texts), Span(_format_share(share)))
 
 
-def _changed(one: ChangedOperator) -> _Row:
-    contribution = signed(one.contribution)
-    name = printable(one.name)
-    return one.change, name, one.control, one.treatment, one.difference, one.interval, contribution
+def _change_row(title: str, change: OperatorRow) -> _Row:
+    figures = (change.control, change.treatment, change.difference, change.interval, format_change(change.contribution))
+    tone = change.category.tone if change.category else Tone.NORMAL
+    return (Span(title), Span(change.change, tone), Span(printable(change.name)), *map(Span, figures))
 
 
-def _columns(names: Sequence[str], rows: Sequence[_Row], right: int) -> list[Column]:
-    return [Column(name, [Text(row[place]) for row in rows], right=place >= right) for place, name in enumerate(names)]
+def _columns(names: Sequence[str], rows: Sequence[_Row], first_right: int) -> list[Column]:
+    return [
+        Column(name, [row[number] for row in rows], right=number >= first_right) for number, name in enumerate(names)
+    ]
 
 
 def _title(result: Result) -> str:
     return printable(f"{result.benchmark.model}/{result.benchmark.identifier}")
 
 
-def _share(share: float) -> str:
-    """With one decimal in every row: here shares are added up by eye."""
+def _format_share(share: float) -> str:
+    """One decimal in every row: these shares are added up by eye."""
     return f"{100 * share:.1f} %"

@@ -1,80 +1,88 @@
-"""What a table has no room for: what went wrong, what to know about a number, and what to do."""
+"""Lines below a table of measurements: failures, notes about numbers, and hints."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from rich.text import Text
-
-from harness.core.result import Result
-from harness.presentation.measurement_table import mark
-from harness.presentation.text import printable
+from harness.core.result import Outcome, Result
+from harness.presentation.text import Line, Span, Tone, printable
 
 _NAMED: Final = 3
-"""How many of those that a hint is for are named."""
+"""At most so many results that share a hint are named."""
+
+_NOT_RUN: Final = frozenset({Outcome.SKIPPED, Outcome.UNSUPPORTED})
 
 
-def remarks(results: Sequence[Result]) -> list[Text]:
-    """One line for each result with something to say, what speaks against its numbers first; and every hint once."""
-    named = names(results)
-    own, shared = hints_below(list(zip(named, map(_hints, results), strict=True)))
-    lines: list[Text] = []
-    for result, name, hints in zip(results, named, own, strict=True):
+def choose_mark(result: Result) -> Span:
+    """Return the mark of a measurement: `✗` failed, `-` was not run, `!` is not to be trusted, else none."""
+    if not result.ok:
+        return Span("-", Tone.WARNING) if result.outcome in _NOT_RUN else Span("✗", Tone.BAD)
+    return Span("" if result.trusted else "!", Tone.WARNING)
+
+
+def list_remarks(results: Sequence[Result]) -> list[Line]:
+    """Return one line for each result that failed or has notes, with those against its numbers first, and each hint."""
+    labels = label_results(results)
+    own_hints, shared_hints = group_hints(list(zip(labels, map(_hints, results), strict=True)))
+    lines: list[Line] = []
+    for result, label, hints in zip(results, labels, own_hints, strict=True):
         if result.notes or not result.ok:
-            lines += [_remark(result, name), *hints]
-    return [*lines, *shared]
+            lines += [_remark(result, label), *hints]
+    return [*lines, *shared_hints]
 
 
-def names(results: Sequence[Result]) -> list[str]:
-    """What each result is called below a table: with its device, where there are several."""
-    several = len({result.device.identity for result in results if result.device}) > 1
+def label_results(results: Sequence[Result]) -> list[str]:
+    """Name each result by model and benchmark, and by its device where there are several."""
+    several_devices = len({result.device.identity for result in results if result.device}) > 1
     return [
-        f"{one.benchmark.model}/{one.benchmark.identifier}"
-        + (f" on {one.device.name}" if several and one.device else "")
-        for one in results
+        f"{result.benchmark.model}/{result.benchmark.identifier}"
+        + (f" on {result.device.name}" if several_devices and result.device else "")
+        for result in results
     ]
 
 
-def hints_below(hints: Sequence[tuple[str, Sequence[str]]]) -> tuple[list[list[Text]], list[Text]]:
-    """Every hint once: below the remark of its row, or, if it is for several, below all remarks with their names.
+def group_hints(hints: Sequence[tuple[str, Sequence[str]]]) -> tuple[list[list[Line]], list[Line]]:
+    """Show every hint once: below the remark of its result or, if several share it, below all remarks.
 
     Args:
-        hints: The name of each row of the table, and what is to be done about it.
+        hints: Label of each result, and its hints.
 
     Returns:
-        Those of each row alone, and those of several rows; one for all rows has no need of names.
+        The hints of each result alone, and those of several, with their labels unless it is for all.
     """
-    wanted: dict[str, dict[int, str]] = {}
-    for row, (name, told) in enumerate(hints):
-        for hint in told:
-            wanted.setdefault(hint, {})[row] = name
-    own = [[_hint(hint) for hint, rows in wanted.items() if list(rows) == [row]] for row in range(len(hints))]
+    labels_of: dict[str, dict[int, str]] = {}
+    for number, (label, texts) in enumerate(hints):
+        for hint in texts:
+            labels_of.setdefault(hint, {})[number] = label
+    own = [
+        [_hint(hint) for hint, labels in labels_of.items() if list(labels) == [number]] for number in range(len(hints))
+    ]
     shared = [
-        _hint(hint, _whom(list(rows.values())) if len(rows) < len(hints) else "")
-        for hint, rows in wanted.items()
-        if len(rows) > 1
+        _hint(hint, _listed(list(labels.values())) if len(labels) < len(hints) else "")
+        for hint, labels in labels_of.items()
+        if len(labels) > 1
     ]
     return own, shared
 
 
-def _hint(hint: str, whom: str = "") -> Text:
-    return Text(f"  hint{whom}: {printable(hint)}", style="dim")
+def _hint(hint: str, addressees: str = "") -> Line:
+    return Line.of(Span(f"  hint{addressees}: {printable(hint)}", Tone.MUTED))
 
 
-def _whom(whom: Sequence[str]) -> str:
-    told = [printable(name) for name in whom[:_NAMED]]
-    more = [f"{len(whom) - _NAMED} more"] if len(whom) > _NAMED else []
-    return f" for {', '.join([*told, *more])}"
+def _listed(labels: Sequence[str]) -> str:
+    named = [printable(label) for label in labels[:_NAMED]]
+    more = [f"{len(labels) - _NAMED} more"] if len(labels) > _NAMED else []
+    return f" for {', '.join([*named, *more])}"
 
 
-def _remark(result: Result, name: str) -> Text:
-    sign = mark(result)
-    if not sign.plain:
-        sign = Text("·", style="dim")
+def _remark(result: Result, label: str) -> Line:
+    sign = choose_mark(result)
+    if not sign.text:
+        sign = Span("·", Tone.MUTED)
     failure = [] if result.ok else [f"{result.outcome.value.replace('_', ' ')}: {result.reason}"]
     notes = [note.message for note in sorted(result.notes, key=lambda note: note.trust)]
-    return Text.assemble(sign, " ", (printable(name), "bold"), f": {printable('; '.join([*failure, *notes]))}")
+    return Line.of(sign, " ", Span(printable(label), Tone.STRONG), f": {printable('; '.join([*failure, *notes]))}")
 
 
 def _hints(result: Result) -> list[str]:

@@ -1,87 +1,84 @@
-"""Which of several results is fastest, and by how much: a first look. Whether it is really so, a comparison says."""
+"""Speeds of measurements relative to each other: a first look. Only a comparison can show a difference."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Final
 
-from rich.text import Text
-
 from harness.core.metric import Direction, Metric, convert, main_metric
 from harness.core.result import Result
-from harness.presentation.numbers import factor
-from harness.presentation.text import printable
+from harness.presentation.numbers import format_factor
+from harness.presentation.text import Line, Span, Tone, printable
 
 _CLOSE: Final = 1.05
 """Launches of one program may differ so much and still count as quiet (`harness.analysis.quality.BETWEEN_LIMIT`)."""
 
 
-def speeds(results: Iterable[Result]) -> dict[str, float]:
-    """By uid: how many times as fast each result is as the first one that did the same work in the same place."""
-    found: dict[str, float] = {}
-    for first, *others in _rivals(results):
-        reference = main_metric(first.metrics)
-        for result in (first, *others):
+def compute_speeds(results: Iterable[Result]) -> dict[str, float]:
+    """Return by uid how many times as fast each result is as the first that did the same work in the same place."""
+    speeds: dict[str, float] = {}
+    for rivals in _group_rivals(results):
+        reference = main_metric(rivals[0].metrics)
+        for result in rivals:
             ratio = _ratio(main_metric(result.metrics), reference)
             if ratio is not None:
-                found[result.uid] = ratio
-    return found
+                speeds[result.uid] = ratio
+    return speeds
 
 
-def verdicts(results: Sequence[Result]) -> Iterator[Text]:
-    """One line for each group of rivals: the fastest to be believed, and its distance to the next and the first."""
-    ratios = speeds(results)
-    for rivals in _rivals(results):
-        ranked = sorted((one for one in rivals if one.uid in ratios), key=lambda one: -ratios[one.uid])
-        believed = [one for one in ranked if one.trusted]
+def describe_fastest(results: Sequence[Result]) -> Iterator[Line]:
+    """Yield one line for each group of rivals: the fastest trusted result, and its lead over the next and the first."""
+    speeds = compute_speeds(results)
+    for rivals in _group_rivals(results):
+        ranked = sorted((result for result in rivals if result.uid in speeds), key=lambda result: -speeds[result.uid])
+        trusted = [result for result in ranked if result.trusted]
         if len(ranked) < 2:
             continue
-        if len(believed) < 2:
-            doubtful = f"cannot be told: {len(ranked) - len(believed)} of {len(ranked)} are not to be believed"
-            yield Text(f"fastest of {_field_of(ranked[0], results)}: {doubtful}")
+        field = f"fastest of {_field_name(ranked[0], results)}: "
+        if len(trusted) < 2:
+            yield Line.of(f"{field}unknown, because {len(ranked) - len(trusted)} of {len(ranked)} cannot be trusted")
             continue
-        line = _verdict(believed, rivals[0], ratios, _field_of(ranked[0], results))
-        if ranked[0] is not believed[0]:
-            line.append(" (").append_text(_name(ranked[0])).append(" looks faster, but is not to be believed)")
-        yield line
+        parts = [field, *_describe_lead(trusted, rivals[0], speeds)]
+        if ranked[0] is not trusted[0]:
+            parts += [" (", _name(ranked[0]), " looks faster, but cannot be trusted)"]
+        yield Line.of(*parts)
 
 
-def fastest(results: Sequence[Result]) -> frozenset[str]:
-    """Uids of the results that may be called fastest."""
-    ratios = speeds(results)
-    best: set[str] = set()
-    for rivals in _rivals(results):
-        trusted = [one.uid for one in rivals if one.trusted and one.uid in ratios]
-        top = max((ratios[uid] for uid in trusted), default=0.0)
-        best.update(uid for uid in trusted if len(trusted) > 1 and top / ratios[uid] < _CLOSE)
-    return frozenset(best)
+def find_fastest(results: Sequence[Result]) -> frozenset[str]:
+    """Return the uids of the results that may be called fastest."""
+    speeds = compute_speeds(results)
+    fastest: set[str] = set()
+    for rivals in _group_rivals(results):
+        trusted = [result.uid for result in rivals if result.trusted and result.uid in speeds]
+        top = max((speeds[uid] for uid in trusted), default=0.0)
+        fastest.update(uid for uid in trusted if len(trusted) > 1 and top / speeds[uid] < _CLOSE)
+    return frozenset(fastest)
 
 
-def _verdict(ranked: Sequence[Result], first: Result, ratios: dict[str, float], field: str) -> Text:
-    best, following = ranked[0], ranked[1]
-    line = Text.assemble("fastest of ", field, ": ", _name(best))
-    ahead = ratios[best.uid] / ratios[following.uid]
-    if ahead < _CLOSE:
-        return line.append_text(Text.assemble(" and ", _name(following), ", too close to call"))
-    line.append(f", {factor(ahead)} as fast as ").append_text(_name(following))
-    if first.uid not in {best.uid, following.uid} and first.trusted:
-        line.append(f" and {factor(ratios[best.uid])} as fast as ").append_text(_name(first))
-    return line
+def _describe_lead(ranked: Sequence[Result], first: Result, speeds: dict[str, float]) -> list[str | Span]:
+    winner, runner_up = ranked[0], ranked[1]
+    lead = speeds[winner.uid] / speeds[runner_up.uid]
+    if lead < _CLOSE:
+        return [_name(winner), " and ", _name(runner_up), ", too close to call"]
+    parts: list[str | Span] = [_name(winner), f", {format_factor(lead)} as fast as ", _name(runner_up)]
+    if first.uid not in {winner.uid, runner_up.uid} and first.trusted:
+        parts += [f" and {format_factor(speeds[winner.uid])} as fast as ", _name(first)]
+    return parts
 
 
-def _field_of(result: Result, results: Iterable[Result]) -> str:
-    """Among whom somebody is fastest: a model's results on one device."""
-    devices = {one.device.identity for one in results if one.device is not None}
-    where = f" on {result.device.name}" if result.device is not None and len(devices) > 1 else ""
-    return printable(result.benchmark.model + where)
+def _field_name(result: Result, results: Iterable[Result]) -> str:
+    """Name the rivals: a model's results on one device."""
+    devices = {other.device.identity for other in results if other.device is not None}
+    place = f" on {result.device.name}" if result.device is not None and len(devices) > 1 else ""
+    return printable(result.benchmark.model + place)
 
 
-def _name(result: Result) -> Text:
-    return Text(printable(result.benchmark.identifier), style="bold")
+def _name(result: Result) -> Span:
+    return Span(printable(result.benchmark.identifier), Tone.STRONG)
 
 
-def _rivals(results: Iterable[Result]) -> list[list[Result]]:
-    """Results with a time or rate, by what must be equal for their speeds to compare; in the order of their firsts."""
+def _group_rivals(results: Iterable[Result]) -> list[list[Result]]:
+    """Group results with a time or rate by all that must be equal for a fair comparison, in order of their firsts."""
     groups: dict[Hashable, list[Result]] = {}
     for result in results:
         main = main_metric(result.metrics)

@@ -1,9 +1,48 @@
-"""Texts of any origin, made safe for one line of a page or a terminal."""
+"""Texts as data: made safe for one line, and toned by what they mean, which each medium shows in its own way."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
 
 
 def printable(text: str) -> str:
     """Return one line without characters that move the cursor or colour the screen; names come from anywhere."""
     line = " ".join(text.split())
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line)
+
+
+class Tone(Enum):
+    """Meaning of a text that a medium can show by a colour or a weight."""
+
+    NORMAL = auto()
+    STRONG = auto()
+    MUTED = auto()
+    GOOD = auto()
+    WARNING = auto()
+    BAD = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Piece of text in one tone: a cell of a table, or a part of a line."""
+
+    text: str
+    tone: Tone = Tone.NORMAL
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Line of text in one or more tones."""
+
+    spans: tuple[Span, ...]
+
+    @classmethod
+    def of(cls, *parts: str | Span) -> Line:
+        """Join texts and spans; plain strings have no tone."""
+        return cls(tuple(Span(part) if isinstance(part, str) else part for part in parts))
+
+    @property
+    def text(self) -> str:
+        """The line without its tones."""
+        return "".join(span.text for span in self.spans)

@@ -1,4 +1,4 @@
-"""The differences of the pairs, one after the other, and what they add up to."""
+"""Course of a comparison: the relative change of each pair in order, its running estimate, and launch statistics."""
 
 from __future__ import annotations
 
@@ -12,67 +12,68 @@ from typing import Final
 from harness.core.comparison import STATISTICS, Comparison, Pair
 
 _QUARTILE: Final = STATISTICS.index("p25")
-"""What `Comparison.difference` is estimated from; the upper quartile has the same place where higher is better."""
+"""Statistic that `Comparison.difference` is estimated from: the upper quartile where higher is better."""
 
 _LARGEST_LOG: Final = 700.0
 """exp of more leaves the range of doubles."""
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """One pair.
+class PairPoint:
+    """One pair of launches.
 
     Attributes:
-        difference: Treatment / control - 1 of the better quartiles of its two launches.
-        estimate: The median over this pair and all before it, as the comparison estimated it then.
-        control_first: What the coin said.
+        relative_change: Treatment / control - 1 of the better quartiles of its two launches.
+        estimate: Median over this pair and all before it, as the comparison estimated it then.
+        control_first: Whether the coin put the control first.
     """
 
-    difference: float
+    relative_change: float
     estimate: float
     control_first: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class LaunchStatistic:
     """One statistic of the launches.
 
     Attributes:
-        name: `min`, `p25`, `median`, `mean` or `p90`; of a gain `max`, `p75`, `median`, `mean` or `p10`.
-        control: Its median over the control's launches, in the unit of the metric.
-        treatment: Its median over the treatment's launches.
-        difference: Median of treatment / control - 1 over the pairs.
+        name: `min`, `p25`, `median`, `mean` or `p90`; where higher is better `max`, `p75`, `median`, `mean` or `p10`.
+        control: Median over the control's launches, in the unit of the metric.
+        treatment: Median over the treatment's launches.
+        relative_change: Median of treatment / control - 1 over the pairs.
     """
 
     name: str
     control: float
     treatment: float
-    difference: float
+    relative_change: float
 
 
-def trajectory(pairs: Sequence[Pair]) -> Iterator[Point]:
-    """Every pair in measured order; a pair of which no ratio can be taken is left out."""
-    ordered: list[float] = []
+def trace_pairs(pairs: Sequence[Pair]) -> Iterator[PairPoint]:
+    """Yield every pair in measured order; a pair that has no ratio is left out."""
+    sorted_ratios: list[float] = []
     for pair in pairs:
-        ratio = _log_ratio(pair, _QUARTILE)
-        if ratio is not None:
-            insort(ordered, ratio)
-            yield Point(_relative(ratio), _relative(median(ordered)), pair.control_first)
+        log_ratio = _log_ratio(pair, _QUARTILE)
+        if log_ratio is not None:
+            insort(sorted_ratios, log_ratio)
+            yield PairPoint(_relative_change(log_ratio), _relative_change(median(sorted_ratios)), pair.control_first)
 
 
-def figures(comparison: Comparison) -> tuple[Figure, ...]:
-    """The five statistics of the launches over all pairs; nothing without pairs."""
-    whole = [pair for pair in comparison.pairs if all(_log_ratio(pair, n) is not None for n in range(len(STATISTICS)))]
-    if not whole:
+def compute_launch_statistics(comparison: Comparison) -> tuple[LaunchStatistic, ...]:
+    """Return the five statistics of the launches over all pairs; nothing without pairs."""
+    numbers = range(len(STATISTICS))
+    complete = [pair for pair in comparison.pairs if all(_log_ratio(pair, number) is not None for number in numbers)]
+    if not complete:
         return ()
     return tuple(
-        Figure(
+        LaunchStatistic(
             name,
-            control=median(pair.control[number] for pair in whole),
-            treatment=median(pair.treatment[number] for pair in whole),
-            difference=_relative(median(_log_ratio(pair, number) or 0.0 for pair in whole)),
+            control=median(pair.control[number] for pair in complete),
+            treatment=median(pair.treatment[number] for pair in complete),
+            relative_change=_relative_change(median(_log_ratio(pair, number) or 0.0 for pair in complete)),
         )
-        for number, name in zip(range(len(STATISTICS)), comparison.statistics, strict=False)
+        for number, name in zip(numbers, comparison.statistics, strict=False)
     )
 
 
@@ -83,5 +84,5 @@ def _log_ratio(pair: Pair, number: int) -> float | None:
     return math.log(treatment) - math.log(control) if control > 0 and treatment > 0 else None
 
 
-def _relative(log_ratio: float) -> float:
+def _relative_change(log_ratio: float) -> float:
     return math.expm1(min(log_ratio, _LARGEST_LOG))

@@ -1,4 +1,4 @@
-"""How each benchmark of a comparison came out, and what a reader wants to see first."""
+"""Categories that benchmarks of a comparison fall into, and the order in which a reader wants to see them."""
 
 from __future__ import annotations
 
@@ -9,94 +9,103 @@ from typing import Final
 
 from harness.core.comparison import Comparison, Verdict
 from harness.core.result import Outcome, Result
+from harness.presentation.text import Tone
 
 
-class Standing(Enum):
-    """How it came out, in the order in which a reader is told: a mark, and one of it and several of it in words."""
+class VerdictCategory(Enum):
+    """Verdict of a comparison or the absence of one, gravest first: mark, singular, plural and tone."""
 
-    REGRESSION = ("▼", "regression", "regressions")
-    IMPROVEMENT = ("▲", "improvement", "improvements")
-    UNDECIDED = ("?", "undecided", "undecided")
-    NO_CHANGE = ("=", "no change", "no change")
-    FAILED = ("✗", "failed", "failed")
-    SKIPPED = ("-", "skipped", "skipped")
+    REGRESSION = ("▼", "regression", "regressions", Tone.BAD)
+    IMPROVEMENT = ("▲", "improvement", "improvements", Tone.GOOD)
+    UNDECIDED = ("?", "undecided", "undecided", Tone.WARNING)
+    NO_CHANGE = ("=", "no change", "no change", Tone.MUTED)
+    FAILED = ("✗", "failed", "failed", Tone.BAD)
+    SKIPPED = ("-", "skipped", "skipped", Tone.MUTED)
 
     @property
     def mark(self) -> str:
-        """One character."""
+        """One character that stands for it."""
         return self.value[0]
 
     @property
     def word(self) -> str:
-        """What one benchmark of it is called."""
+        """Name of one benchmark in it."""
         return self.value[1]
+
+    @property
+    def tone(self) -> Tone:
+        """Tone in which it is shown."""
+        return self.value[3]
 
     @property
     def slug(self) -> str:
         """Its name as an identifier, for example `no-change`."""
         return self.name.lower().replace("_", "-")
 
-    def counted(self, count: int) -> str:
-        """So many of it."""
+    def format_count(self, count: int) -> str:
+        """Format a number of benchmarks in it, for example `2 regressions`."""
         return f"{count} {self.value[1] if count == 1 else self.value[2]}"
 
 
-_ORDER: Final = {standing: place for place, standing in enumerate(Standing)}
-_OF_VERDICT: Final = {
-    Verdict.REGRESSION: Standing.REGRESSION,
-    Verdict.IMPROVEMENT: Standing.IMPROVEMENT,
-    Verdict.UNDECIDED: Standing.UNDECIDED,
-    Verdict.NO_CHANGE: Standing.NO_CHANGE,
+CATEGORY_OF_VERDICT: Final = {
+    Verdict.REGRESSION: VerdictCategory.REGRESSION,
+    Verdict.IMPROVEMENT: VerdictCategory.IMPROVEMENT,
+    Verdict.UNDECIDED: VerdictCategory.UNDECIDED,
+    Verdict.NO_CHANGE: VerdictCategory.NO_CHANGE,
 }
+_SEVERITY: Final = {category: rank for rank, category in enumerate(VerdictCategory)}
 _NOT_RUN: Final = frozenset({Outcome.SKIPPED, Outcome.UNSUPPORTED})
 
 
-def standing(result: Result) -> Standing:
-    """How a result of a comparison came out. Runners of equal bytes were not measured, and are known all the same."""
+def categorise(result: Result) -> VerdictCategory:
+    """Return the category of a comparison's result. Runners of equal bytes are `NO_CHANGE` without measuring."""
     comparison = result.comparison
     if comparison is not None and comparison.identical:
-        return Standing.NO_CHANGE
+        return VerdictCategory.NO_CHANGE
     if not result.ok or comparison is None:
-        return Standing.SKIPPED if result.outcome in _NOT_RUN else Standing.FAILED
-    return _OF_VERDICT[comparison.effective_verdict]
+        return VerdictCategory.SKIPPED if result.outcome in _NOT_RUN else VerdictCategory.FAILED
+    return CATEGORY_OF_VERDICT[comparison.effective_verdict]
 
 
-def undiscovered(comparison: Comparison) -> bool:
+def is_undiscovered(comparison: Comparison) -> bool:
     """Whether its own pairs speak for a regression that does not survive among all benchmarks."""
     return comparison.effective_verdict is not comparison.verdict
 
 
-def separate(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
-    """Those of a comparison, ordered for a reader, and the others as they came.
+def separate_comparisons(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
+    """Return the results of comparisons, gravest first, and all other results in their order.
 
     Where something was compared, what failed before its first pair belongs to the comparison too.
     """
     comparing = any(result.comparison is not None for result in results)
-    compared = [one for one in results if one.comparison is not None or (comparing and not one.ok)]
-    kept = {id(one) for one in compared}
-    return ordered(compared), [one for one in results if id(one) not in kept]
+    compared: list[Result] = []
+    others: list[Result] = []
+    for result in results:
+        belongs = result.comparison is not None or (comparing and not result.ok)
+        (compared if belongs else others).append(result)
+    return sort_by_severity(compared), others
 
 
-def ordered(results: Sequence[Result]) -> list[Result]:
-    """Regressions first and the largest of them first; what is equally grave and large stays in its order."""
-    return sorted(results, key=lambda one: (_ORDER[standing(one)], -_size(one)))
+def sort_by_severity(results: Sequence[Result]) -> list[Result]:
+    """Sort regressions first and the largest of them first; equally grave and large results keep their order."""
+    return sorted(results, key=lambda result: (_SEVERITY[categorise(result)], -_change_size(result)))
 
 
-def tally(results: Sequence[Result]) -> str:
-    """How many came out how, gravest first."""
-    counts = Counter(standing(result) for result in results)
-    return ", ".join(one.counted(counts[one]) for one in Standing if counts[one])
+def count_verdicts(results: Sequence[Result]) -> str:
+    """Return how many results fall into each category, gravest first: `1 regression, 3 no change`."""
+    counts = Counter(categorise(result) for result in results)
+    return ", ".join(category.format_count(counts[category]) for category in VerdictCategory if counts[category])
 
 
-def headline(compared: Sequence[Result], others: Sequence[Result]) -> str:
-    """What a run amounts to: how its comparisons came out, and how many results there are beside them."""
-    parts = [tally(compared)] if compared else []
+def format_headline(compared: Sequence[Result], others: Sequence[Result]) -> str:
+    """Summarise a run: the verdicts of its comparisons, and how many benchmarks were measured without a control."""
+    parts = [count_verdicts(compared)] if compared else []
     parts += [f"{len(others)} measured"] if others else []
     return ", ".join(parts) or "nothing was measured"
 
 
-def _size(result: Result) -> float:
-    """How large a change is; only that of regressions and improvements orders them."""
-    if result.comparison is None or standing(result) not in {Standing.REGRESSION, Standing.IMPROVEMENT}:
+def _change_size(result: Result) -> float:
+    """Return the size of a regression or improvement; only these are ordered by size."""
+    if result.comparison is None or categorise(result) not in {VerdictCategory.REGRESSION, VerdictCategory.IMPROVEMENT}:
         return 0.0
     return abs(result.comparison.difference or 0.0)

@@ -1,4 +1,4 @@
-"""The canonical result as JSON text, and back."""
+"""Canonical JSON of results and other values, and results read back from it."""
 
 from __future__ import annotations
 
@@ -15,24 +15,27 @@ from harness.core.values import Value
 RESULT_FILE: Final = "result.json"
 
 
-def pretty(value: Value) -> str:
-    """Canonical JSON for people, over several lines. Of a result only what `writable` returned."""
+def to_pretty_json(value: Value) -> str:
+    """Return canonical JSON for people, over several lines. A result must have passed through `writable`."""
     return value.model_dump_json(indent=2)
 
 
-def one_line(value: Value, *, exclude: IncEx | None = None) -> str:
-    """Canonical JSON on one line of ASCII, for any terminal and any reader of lines. Of a result as for `pretty`."""
+def to_json_line(value: Value, *, exclude: IncEx | None = None) -> str:
+    """Return canonical JSON on one line of ASCII, for any terminal and any reader of lines.
+
+    A result must have passed through `writable`.
+    """
     return value.model_dump_json(ensure_ascii=True, exclude=exclude)
 
 
-def load(path: Path) -> Result:
+def load_result(path: Path) -> Result:
     """Read a result back.
 
     Args:
         path: The result's folder, or the file in it.
 
     Raises:
-        EnvironmentProblem: There is none, or it is not a result of this format.
+        EnvironmentProblem: The file is missing, or it is not a result of this format.
     """
     file = path / RESULT_FILE if path.is_dir() else path
     try:
@@ -44,5 +47,5 @@ def load(path: Path) -> Result:
         where = ".".join(str(step) for step in first["loc"]) or "the whole file"
         raise EnvironmentProblem(
             f"{file} is not a result that this version understands: {where}: {first['msg']}",
-            hint="it was written by another version, or changed or cut afterwards",
+            hint="it was written by another version, or changed or truncated afterwards",
         ) from error

@@ -1,7 +1,6 @@
-"""The index of a tree of results: one line each, to list and choose results without reading them.
+"""Index of a tree of results, with one line each, to list and choose results without reading them.
 
-The results are the truth. The index only saves reading them all, and is made again from them when it is lost or
-damaged.
+The results are the truth. The index only saves reading them all, and is rebuilt from them when it is lost or damaged.
 """
 
 from __future__ import annotations
@@ -22,37 +21,37 @@ from harness.core.result import Outcome, Result
 from harness.core.values import Value
 from harness.files.atomic import write_atomically
 from harness.files.locks import FileLock
-from harness.store.canonical_json import RESULT_FILE, load, one_line
+from harness.store.canonical_json import RESULT_FILE, load_result, to_json_line
 
 INDEX_FILE: Final = "index.jsonl"
 
 _LOCK_FILE: Final = ".index.lock"
 _LOCK_S: Final = 10.0
-"""Appending takes milliseconds; making the index of thousands of results again takes seconds."""
+"""Appending takes milliseconds; rebuilding the index of thousands of results takes seconds."""
 
 _RESULTS: Final = "/".join(["[!.]*"] * 10 + [RESULT_FILE])
 """Every result below the folder; names with a leading dot are drafts."""
 
 
 class IndexEntry(Value):
-    """One line of the index: enough to list and to choose results without reading them.
+    """One line of the index.
 
     Attributes:
-        uid: The result's.
-        time: When its measurement began, Unix seconds.
+        uid: Identifier of the result.
+        time: Start of its measurement, Unix seconds.
         path: Its folder, relative to the tree, with `/`.
         model: Model name.
-        identifier: The benchmark's identifier.
+        identifier: Identifier of the benchmark.
         framework: Framework plug-in.
-        device: The device's identity, if there was one.
-        device_name: What a person calls it.
-        commit: Of the build, if there was one.
-        outcome: How it ended.
-        verdict: What its comparison says, if it is one that ended well.
-        trusted: Whether its numbers should be believed.
+        device: Identity of the device, if there was one.
+        device_name: Name of the device for people.
+        commit: Commit of the build, if there was one.
+        outcome: Outcome of the measurement.
+        verdict: Verdict of a comparison that ended well.
+        trusted: Whether its numbers should be trusted.
         metric: Name of the main metric: see `harness.core.metric.main_metric`.
-        median: Its median, in `unit`.
-        unit: Its unit.
+        median: Median of the main metric, in `unit`.
+        unit: Unit of the main metric.
     """
 
     uid: str
@@ -73,12 +72,12 @@ class IndexEntry(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Rebuilt:
-    """An index made again.
+class RebuiltIndex:
+    """Index that was rebuilt from the results.
 
     Attributes:
         entries: Every result of the tree, oldest first.
-        unreadable: Result files that no longer are what they were; the index leaves them out.
+        unreadable: Result files that are damaged; the index leaves them out.
     """
 
     entries: tuple[IndexEntry, ...]
@@ -86,10 +85,10 @@ class Rebuilt:
 
 
 def read_index(folder: Path) -> tuple[IndexEntry, ...]:
-    """What the tree holds, each result once; an index that is missing or damaged is made again first.
+    """Return an entry for each result of the tree; an index that is missing or damaged is rebuilt first.
 
     Raises:
-        EnvironmentProblem: It cannot be read, or not be made again.
+        EnvironmentProblem: It cannot be read or rebuilt.
     """
     index = folder / INDEX_FILE
     try:
@@ -99,37 +98,38 @@ def read_index(folder: Path) -> tuple[IndexEntry, ...]:
         return rebuild_index(folder).entries
     except OSError as error:
         raise EnvironmentProblem(f"cannot read {index}: {error.strerror or error}") from error
-    # A result that another process published while the index was being made again is there twice.
+    # A result that another process published while the index was being rebuilt is there twice.
     return tuple({entry.path: entry for entry in entries}.values())
 
 
-def rebuild_index(folder: Path) -> Rebuilt:
-    """Make the index again from the results, whatever became of it.
+def rebuild_index(folder: Path) -> RebuiltIndex:
+    """Write the index from the results, whatever state it is in.
 
     Raises:
         EnvironmentProblem: It cannot be written.
     """
     if not folder.is_dir():
-        return Rebuilt(())
+        return RebuiltIndex(())
     try:
         with _index_lock(folder):
             rebuilt = _scan(folder)
-            lines = "".join(one_line(entry) + "\n" for entry in rebuilt.entries)
+            lines = "".join(to_json_line(entry) + "\n" for entry in rebuilt.entries)
             write_atomically(folder / INDEX_FILE, lines, durable=True)
     except OSError as error:
         raise EnvironmentProblem(
-            f"cannot make {folder / INDEX_FILE} again: {error.strerror or error}", hint="make room or permission there"
+            f"cannot rebuild {folder / INDEX_FILE}: {error.strerror or error}",
+            hint="free disk space or fix permissions there",
         ) from error
     return rebuilt
 
 
-def append(folder: Path, entry: IndexEntry) -> None:
-    """Add one line, after those of other processes.
+def append_entry(folder: Path, entry: IndexEntry) -> None:
+    """Append one line, after those of other processes.
 
     Raises:
-        OSError: It cannot be written, or somebody else holds it for too long.
+        OSError: It cannot be written, or another process holds the lock for too long.
     """
-    line = one_line(entry).encode() + b"\n"
+    line = to_json_line(entry).encode() + b"\n"
     with _index_lock(folder), (folder / INDEX_FILE).open("a+b") as index:
         if index.tell() > 0:
             index.seek(-1, os.SEEK_END)
@@ -138,8 +138,8 @@ def append(folder: Path, entry: IndexEntry) -> None:
         index.write(line)
 
 
-def entry_of(result: Result, path: Path) -> IndexEntry:
-    """The line of a result in the folder `path`, relative to the tree."""
+def build_entry(result: Result, path: Path) -> IndexEntry:
+    """Build the line of a result in the folder `path`, relative to the tree."""
     device, main = result.device, main_metric(result.metrics)
     return IndexEntry(
         uid=result.uid,
@@ -165,16 +165,16 @@ def _verdict(result: Result) -> Verdict | None:
     return comparison.effective_verdict if comparison is not None and (result.ok or comparison.identical) else None
 
 
-def _scan(folder: Path) -> Rebuilt:
+def _scan(folder: Path) -> RebuiltIndex:
     entries: list[IndexEntry] = []
     unreadable: list[Path] = []
     for file in folder.glob(_RESULTS):
         try:
-            entries.append(entry_of(load(file), file.parent.relative_to(folder)))
+            entries.append(build_entry(load_result(file), file.parent.relative_to(folder)))
         except EnvironmentProblem:
             unreadable.append(file)
     entries.sort(key=lambda entry: (entry.time, entry.path))
-    return Rebuilt(tuple(entries), tuple(sorted(unreadable)))
+    return RebuiltIndex(tuple(entries), tuple(sorted(unreadable)))
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""A tree that several processes fill at once: names as path segments, and folders that are whole or absent."""
+"""Layout of the tree of results, which several processes fill at once with folders that are whole or absent."""
 
 from __future__ import annotations
 
@@ -6,25 +6,47 @@ import errno
 import shutil
 import uuid
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from harness.core.device import Device
+from harness.core.result import Result
 from harness.files.atomic import sync
 
 _LONGEST: Final = 120
 """Characters of a segment. File systems allow 255, but ten segments must also fit a path (1024 on macOS)."""
 
 _DIGEST: Final = 32
-"""Hexadecimal digits (128 bits) that tell apart names whose shortened forms are equal."""
+"""Hexadecimal digits (128 bits) that distinguish names whose shortened forms are equal."""
 
 _TAKEN: Final = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}
-"""What renaming a folder onto something that exists says (rename(2))."""
+"""Errors of renaming a folder onto something that exists (rename(2))."""
+
+_YEAR_10000: Final = 253_402_300_800
+"""Unix seconds; no commit time from here on has a calendar date."""
 
 
-def segment(name: str) -> str:
-    """A name as one segment of a path: different names never become the same one.
+def result_folder(result: Result) -> Path:
+    """Return the folder of all results of one benchmark on one device of one build, relative to the tree.
+
+    It is `<device>/<framework>/<model>/<metric>/<identifier>/<YYYY>/<MM>/<DD>/<commit>`. The date is the commit's
+    (UTC), or that of the measurement where the build has no commit time.
+    """
+    info, build = result.benchmark, result.build
+    commit = build.commit if build is not None else ""
+    seconds = build.commit_time if build is not None and build.commit_time is not None else result.started
+    # A commit may claim any time at all; it must not cost the result.
+    date = datetime.fromtimestamp(min(max(seconds, 0), _YEAR_10000 - 1), UTC)
+    subject = (_device_name(result.device), info.framework, info.model, info.metric, info.identifier)
+    names = (*subject, *f"{date:%Y/%m/%d}".split("/"), commit or "no-commit")
+    return Path(*map(encode_segment, names))
+
+
+def encode_segment(name: str) -> str:
+    """Encode a name as one segment of a path; different names have different segments.
 
     Letters, digits and `_.-~+=,@` stay; all else is percent-encoded (RFC 3986) as UTF-8, and so is a leading dot, which
     would hide the file or mean a folder. `%empty` and the `%-` before the digest of a shortened name are no such codes.
@@ -38,7 +60,7 @@ def segment(name: str) -> str:
     return f"{safe[: _LONGEST - _DIGEST - 2]}%-{digest}"
 
 
-def publish(parent: Path, files: Mapping[str, str]) -> Path:
+def publish_folder(parent: Path, files: Mapping[str, str]) -> Path:
     """Put files into a new numbered folder below `parent`: all of them or none, and never two callers into one.
 
     Args:
@@ -58,12 +80,12 @@ def publish(parent: Path, files: Mapping[str, str]) -> Path:
             (draft / name).parent.mkdir(parents=True, exist_ok=True)
             (draft / name).write_bytes(text.encode(errors="backslashreplace"))
             sync(draft / name)
-        return _claim(draft)
+        return _rename_to_next_number(draft)
     finally:
         shutil.rmtree(draft, ignore_errors=True)  # gone already when it was renamed
 
 
-def _claim(draft: Path) -> Path:
+def _rename_to_next_number(draft: Path) -> Path:
     """Rename a finished folder to the next free number beside it; renaming decides between processes."""
     parent = draft.parent
     used = (int(path.name) for path in parent.iterdir() if path.name.isdecimal())
@@ -75,3 +97,11 @@ def _claim(draft: Path) -> Path:
             if error.errno not in _TAKEN:
                 raise
         number += 1
+
+
+def _device_name(device: Device | None) -> str:
+    """Name the folder of a device; never empty, and never FAI-PEP's `null`, in which all devices met."""
+    if device is None:
+        return "no-device"
+    names = (device.name, device.kind, device.platform, device.identity)
+    return next((name for name in names if name.strip() not in ("", "null")), "no-device")

@@ -11,8 +11,8 @@ from harness.core.alarm import AlarmEvent, AlarmReport
 from harness.core.errors import ReporterFailed
 from harness.core.values import replace_surrogates
 from harness.files.atomic import write_atomically
-from harness.store.canonical_json import pretty
-from harness.store.tree import segment
+from harness.store.canonical_json import to_pretty_json
+from harness.store.tree import encode_segment
 from reporters.alarms.page import PICTURE, render
 from reporters.alarms.plot import picture
 
@@ -38,11 +38,11 @@ def write(report: AlarmReport, folder: Path) -> Path:
         ReporterFailed: It cannot be written.
     """
     told = replace_surrogates(report)
-    place = folder / segment(report.identity)
+    place = folder / encode_segment(report.identity)
     try:
         if not _is_newer(place / DOCUMENT, told.event):
             write_atomically(place / PICTURE, picture(told), durable=True)
-            write_atomically(place / DOCUMENT, f"{pretty(told)}\n", durable=True)
+            write_atomically(place / DOCUMENT, f"{to_pretty_json(told)}\n", durable=True)
             write_atomically(place / PAGE, render(told), durable=True)
     except OSError as error:
         raise ReporterFailed(

@@ -9,7 +9,7 @@ from harness.core.alarm import AlarmEvent, AlarmReport, Culprit, Effect
 from harness.core.commit import Commit
 from harness.core.metric import LATENCY
 from harness.core.trend import ChangeKind
-from harness.presentation.shares import signed
+from harness.presentation.numbers import format_change
 from harness.presentation.text import printable
 
 _SUBJECT: Final = 80
@@ -112,7 +112,7 @@ def _cause(report: AlarmReport) -> str:
 def _guilty(culprits: Sequence[Culprit]) -> str:
     if len(culprits) == 1:
         return f"{_sure(culprits[0])}with {_one(culprits[0])}"
-    told = [f"{_sure(one)}{_brief(one)} ({signed(one.step.difference)})" for one in culprits[:_NAMED]]
+    told = [f"{_sure(one)}{_brief(one)} ({format_change(one.step.difference)})" for one in culprits[:_NAMED]]
     if len(culprits) > _NAMED:
         told.append(f"{len(culprits) - _NAMED} more")
     return f"with {len(culprits)} changes: {', '.join(told[:-1])} and {told[-1]}"

@@ -10,12 +10,10 @@ from urllib.parse import quote
 
 from harness.core.alarm import AlarmEvent, AlarmReport, Candidate, ChangedOperator, Culprit, Effect
 from harness.core.trend import ChangeKind
-from harness.presentation.explanations import evidence
 from harness.presentation.markdown import escape, fenced, table
-from harness.presentation.numbers import quantity
-from harness.presentation.shares import signed, span
+from harness.presentation.numbers import format_change, format_evidence, format_interval, format_quantity
 from harness.presentation.text import printable
-from harness.presentation.verdicts import Standing
+from harness.presentation.verdicts import VerdictCategory
 from reporters.alarms.headline import clipped, headline, short, stretch
 from reporters.alarms.plot import caption
 from reporters.alarms.suspects import guilty_ids, suspects
@@ -67,7 +65,7 @@ def _mark(report: AlarmReport) -> str:
     if report.event is AlarmEvent.CLOSED:
         return "✓"
     improved = report.kind is ChangeKind.IMPROVEMENT
-    return (Standing.IMPROVEMENT if improved else Standing.REGRESSION).mark
+    return (VerdictCategory.IMPROVEMENT if improved else VerdictCategory.REGRESSION).mark
 
 
 def _standing(report: AlarmReport) -> Iterator[str]:
@@ -75,7 +73,7 @@ def _standing(report: AlarmReport) -> Iterator[str]:
     if report.event is AlarmEvent.CLOSED:
         yield f"**Closed**: {_sentence(report.why or 'nothing is left to do')}"
     elif report.search is not None:
-        rest = signed(report.search.rest)
+        rest = format_change(report.search.rest)
         left = f" No culprit explains the remaining {rest}." if report.culprits and rest.strip("0. %") else ""
         yield f"**Searched**: {_sentence(report.search.reason)}{left}"
     else:
@@ -134,10 +132,10 @@ def _culprit_row(one: Culprit) -> tuple[str, ...]:
     commits = one.commits
     return (
         short(commits[0]) if len(commits) == 1 else f"one of {len(commits)}: {stretch(commits)}",
-        signed(one.step.difference),
-        span(one.step.low, one.step.high),
+        format_change(one.step.difference),
+        format_interval(one.step.low, one.step.high),
         chance(one.probability),
-        evidence(one.evidence),
+        format_evidence(one.evidence),
         "yes" if one.confirmed else "no",
     )
 
@@ -149,7 +147,7 @@ def _verification(report: AlarmReport) -> Iterator[str]:
     again = report.verification
     if again is not None:
         size = f", {_effect(again.effect)}" if again.effect is not None else ""
-        cost = f"{_pairs(again.pairs)}, {quantity(again.seconds, 's')} of device time"
+        cost = f"{_pairs(again.pairs)}, {format_quantity(again.seconds, 's')} of device time"
         lines.append(f"measured again: {again.verdict.value}{size} ({cost})")
     if report.search is not None and report.search.pairs:
         lines.append(f"searched: {_pairs(report.search.pairs)}")
@@ -161,8 +159,8 @@ def _pairs(count: int) -> str:
 
 
 def _effect(effect: Effect) -> str:
-    ends = span(effect.low, effect.high)
-    return f"{signed(effect.difference)} [{ends}]" if ends else signed(effect.difference)
+    ends = format_interval(effect.low, effect.high)
+    return f"{format_change(effect.difference)} [{ends}]" if ends else format_change(effect.difference)
 
 
 def _operators(report: AlarmReport) -> Iterator[str]:
@@ -179,12 +177,17 @@ def _operators(report: AlarmReport) -> Iterator[str]:
 def _operator_row(one: ChangedOperator) -> tuple[str, ...]:
     added, effect = one.contribution, one.effect
     if effect is not None:
-        return (clipped(one.name), signed(effect.difference), span(effect.low, effect.high), signed(added))
+        return (
+            clipped(one.name),
+            format_change(effect.difference),
+            format_interval(effect.low, effect.high),
+            format_change(added),
+        )
     return (
         clipped(one.name),
         "only in one build" if added is None else "new" if added >= 0 else "gone",
         "",
-        signed(added),
+        format_change(added),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Final
 from harness.core.alarm import AlarmReport, Effect
 from harness.core.comparison import Verdict
 from harness.core.trend import ChangeKind
-from harness.presentation.shares import signed, span
+from harness.presentation.numbers import format_change, format_interval
 from reporters.alarms.axes import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, axes
 from reporters.alarms.dots import Dot
 from reporters.alarms.headline import clipped, short
@@ -101,7 +101,7 @@ def _grid(frame: Axes) -> Iterator[str]:
         y = frame.y(share)
         kind = "grid" if round(share, 12) else "zero"
         yield f'<path class="{kind}" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>'
-        yield _text(LEFT - 8, y + 4, signed(share), anchor="end")
+        yield _text(LEFT - 8, y + 4, format_change(share), anchor="end")
 
 
 def _band(seen: Window, frame: Axes) -> Iterator[str]:
@@ -166,8 +166,8 @@ def _drawn(dot: Dot, frame: Axes, size: float) -> str:
 def _figures(effect: Effect | None) -> str:
     if effect is None:
         return ""
-    ends = span(effect.low, effect.high)
-    return f"{signed(effect.difference)} [{ends}]" if ends else signed(effect.difference)
+    ends = format_interval(effect.low, effect.high)
+    return f"{format_change(effect.difference)} [{ends}]" if ends else format_change(effect.difference)
 
 
 def _legend(seen: Window) -> Iterator[str]:

@@ -1,36 +1,49 @@
-"""A run as one page: verdicts first, then what stands behind each. No script, nothing from elsewhere."""
+"""A run as one HTML page: verdicts first, then their grounds. No script, and nothing loaded from elsewhere."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 from harness.core.comparison import Comparison
 from harness.core.result import Result
-from harness.display.results import legend, title
-from harness.display.tables import Column
-from harness.presentation.commands import again_for_all, recompute
-from harness.presentation.comparison_rows import LAUNCHES, launches, launches_key, row
-from harness.presentation.comparison_table import about, columns, lines
-from harness.presentation.explanations import (
-    WEIGHTS,
-    false_discoveries,
-    measured,
-    reasons,
-    rules_of_all,
-    weights,
+from harness.presentation.commands import collect_rerun_commands, format_reevaluate_command
+from harness.presentation.comparison_table import (
+    LAUNCH_HEADINGS,
+    build_columns,
+    build_row,
+    describe_sides,
+    explain_launches,
+    list_lines,
+    tabulate_launches,
 )
-from harness.presentation.measurement_table import further, overview
-from harness.presentation.operators import CHANGES, PROFILE, changes, covered, profiles
-from harness.presentation.remarks import remarks
-from harness.presentation.run_page import Run
-from harness.presentation.shares import signed
-from harness.presentation.speeds import verdicts
-from harness.presentation.verdicts import headline, separate, standing
-from reporters.html.elements import definitions, escape, figure_table, listed, wide_table
-from reporters.html.picture import picture, reach, span
+from harness.presentation.explanations import (
+    EVIDENCE_HEADINGS,
+    collect_rules,
+    describe_false_discoveries,
+    explain_in_full,
+    select_measured_comparisons,
+    tabulate_evidence,
+)
+from harness.presentation.measurement_table import build_further_metrics, build_overview, format_legend, format_title
+from harness.presentation.numbers import format_change
+from harness.presentation.operators import (
+    CHANGES_HEADING,
+    PROFILE_HEADING,
+    build_changes_table,
+    build_profile_table,
+    describe_coverage,
+)
+from harness.presentation.remarks import list_remarks
+from harness.presentation.speeds import describe_fastest
+from harness.presentation.tables import Column, select_informative
+from harness.presentation.text import printable
+from harness.presentation.verdicts import categorise, format_headline, separate_comparisons
+from reporters.html.picture import draw_comparison, draw_interval, interval_reach
 from reporters.html.style import STYLE
+from reporters.pages import ReportedRun
 
 _HEAD: Final = """<!doctype html>
 <html lang="en">
@@ -42,16 +55,16 @@ _HEAD: Final = """<!doctype html>
 """
 
 _KEY: Final = (
-    "One dot is one pair: filled where the coin put the control first, hollow where the treatment was first, small at "
-    "the edge where it lies beyond. The line is the estimate as it went, the band its 95 % interval at the end; dashed "
+    "Each dot is one pair: filled where the control was launched first, hollow where the treatment was, and small at "
+    "the edge where it lies beyond. The line is the running estimate, the band its final 95 % interval; the dashed "
     "lines are the margins."
 )
 
 
-def render(run: Run) -> str:
-    """The whole file."""
-    compared, others = separate(run.results)
-    heading = headline(compared, others)
+def render(run: ReportedRun) -> str:
+    """Render the whole file."""
+    compared, measured = separate_comparisons(run.results)
+    heading = format_headline(compared, measured)
     parts = [
         f"{_HEAD}<title>harness: {escape(heading)}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
         f"<h1>{escape(heading[:1].upper() + heading[1:])}</h1>",
@@ -60,48 +73,136 @@ def render(run: Run) -> str:
         parts.append('<p class="notice"><strong>{}</strong> {}</p>'.format(*run.notice))
     if compared:
         parts += _comparisons(compared, run)
-    if compared and others:
-        parts.append("<h2>Measured for themselves</h2>")
-    if others:
-        parts += _measured(others)
+    if compared and measured:
+        parts.append("<h2>Measured without a control</h2>")
+    if measured:
+        parts += _measurements(measured)
     return "\n".join([*parts, "</body>", "</html>", ""])
 
 
-def _comparisons(results: Sequence[Result], run: Run) -> Iterator[str]:
-    where = title(results, with_runner=False).plain
-    yield definitions([*about(results), ("where", where), ("when", _when(results))])
-    yield _contrasts(results)
-    yield listed([line.plain for line in lines(results)][1 if false_discoveries(results) else 0 :])
-    yield from _operators(CHANGES, changes(results))
-    shown = [(number, one) for number, one in enumerate(results) if one.comparison and one.comparison.pairs]
-    if shown:
+def escape(text: str) -> str:
+    """Return one line of HTML that shows exactly this text, also in an attribute."""
+    return html.escape(printable(text))
+
+
+def figure_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Render a small table of texts: words in the first column, figures in the others."""
+    body = "\n".join(_figure_row(row, "td") for row in rows)
+    return f"<table>\n<thead>{_figure_row(headings, 'th')}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+
+
+def _comparisons(results: Sequence[Result], run: ReportedRun) -> Iterator[str]:
+    where = format_title(results, with_runner=False).text
+    yield _definitions([*describe_sides(results), ("where", where), ("when", _when(results))])
+    yield _comparison_table(results)
+    yield _list([line.text for line in list_lines(results)][1 if describe_false_discoveries(results) else 0 :])
+    yield from _section(CHANGES_HEADING, build_changes_table(results))
+    details = list(_details(results, run))
+    if details:
         yield f'<h2>Pair by pair</h2>\n<p class="soft">{escape(_KEY)}</p>'
-    compared = len(measured(results))
-    for number, result in shown:
-        if result.comparison is not None:
-            yield _behind(result, result.comparison, number, compared, run)
-    yield from _decided(results, run)
+    yield from details
+    yield from _rules(results, run)
 
 
-def _contrasts(results: Sequence[Result]) -> str:
-    """The table of the screen with the intervals drawn, and what may be believed of its regressions."""
-    told = [column for column in columns(results) if column.telling]
-    limit = reach(measured(results))
-    spans = [span(one.comparison, limit) if one.comparison else "" for one in results]
-    head = [_heading(column) for column in told]
-    place = [column.name for column in told].index("verdict")
-    head.insert(place, f'<th class="right">± {escape(signed(limit).lstrip("+"))}</th>')
+def _comparison_table(results: Sequence[Result]) -> str:
+    """Render the table of comparisons with their intervals drawn, and how many regressions may be false."""
+    columns = select_informative(build_columns(results))
+    reach = interval_reach(select_measured_comparisons(results))
+    intervals = [draw_interval(result.comparison, reach) if result.comparison else "" for result in results]
+    headings = [_heading(column) for column in columns]
+    place = [column.name for column in columns].index("verdict")
+    headings.insert(place, f'<th class="right">± {escape(format_change(reach).lstrip("+"))}</th>')
     rows = []
-    for number, (result, drawn) in enumerate(zip(results, spans, strict=True)):
-        cells = [_cell(column, number, linked=bool(drawn)) for column in told]
-        cells.insert(place, f'<td class="right">{drawn}</td>')
-        rows.append(f'<tr class="{standing(result).slug}">{"".join(cells)}</tr>')
-    note = f'<p class="soft">{escape(sentence)}</p>' if (sentence := false_discoveries(results)) else ""
-    return wide_table(head, rows) + note
+    for number, (result, interval) in enumerate(zip(results, intervals, strict=True)):
+        cells = [_cell(column, number, linked=bool(interval)) for column in columns]
+        cells.insert(place, f'<td class="right">{interval}</td>')
+        rows.append(f'<tr class="{categorise(result).slug}">{"".join(cells)}</tr>')
+    sentence = describe_false_discoveries(results)
+    return _wide_table(headings, rows) + (_soft(sentence) if sentence else "")
+
+
+def _details(results: Sequence[Result], run: ReportedRun) -> Iterator[str]:
+    compared = len(select_measured_comparisons(results))
+    for number, result in enumerate(results):
+        if result.comparison is not None and result.comparison.pairs:
+            yield _article(result, result.comparison, number, compared, run)
+
+
+def _article(result: Result, comparison: Comparison, number: int, compared: int, run: ReportedRun) -> str:
+    """Render what a verdict rests on."""
+    row = build_row(result)
+    summary = [
+        f"<h3>{escape(f'{row.model}/{row.identifier}')}</h3>",
+        f'<span class="badge">{escape(row.verdict)}</span>',
+        f'<span class="value">{escape(row.difference)}</span>',
+        f"<span>{escape(row.interval)}</span>",
+        f'<span class="soft">{escape(f"{row.pairs} pairs, {row.time}")}</span>',
+    ]
+    parts = [
+        f'<article class="{row.category.slug}" id="b{number}">',
+        f"<header>{''.join(summary)}</header>",
+        f"<p>{escape(explain_in_full(result, compared))}</p>",
+        draw_comparison(comparison),
+        '<div class="numbers">',
+        figure_table(LAUNCH_HEADINGS, tabulate_launches(comparison)),
+        figure_table(EVIDENCE_HEADINGS, tabulate_evidence(comparison)),
+        "</div>",
+        _soft(explain_launches(comparison)),
+        _preformatted(format_reevaluate_command(run.place(result))),
+        "</article>",
+    ]
+    return "\n".join(parts)
+
+
+def _rules(results: Sequence[Result], run: ReportedRun) -> Iterator[str]:
+    """Render how verdicts were decided, and how to measure again; once for all that share it."""
+    rules, commands = collect_rules(results), collect_rerun_commands(results, run.working_folder)
+    if rules:
+        yield "<h2>How verdicts were decided</h2>"
+    yield from map(_definitions, rules)
+    if commands:
+        yield "<h2>How to measure again</h2>"
+    yield from map(_preformatted, commands)
+
+
+def _measurements(results: Sequence[Result]) -> Iterator[str]:
+    overview = select_informative(build_overview(results))
+    yield _definitions([("where", format_title(results).text), ("when", _when(results))])
+    yield _column_table(overview)
+    if legend := format_legend({column.name for column in overview}):
+        yield _soft(legend)
+    yield _list([line.text for line in (*describe_fastest(results), *list_remarks(results))])
+    yield from _section("Further metrics", build_further_metrics(results))
+    yield from _section(PROFILE_HEADING, build_profile_table(results))
+    yield from map(_soft, describe_coverage(results))
+
+
+def _section(heading: str, columns: Sequence[Column]) -> Iterator[str]:
+    """Render a table under a heading, if it has rows."""
+    if columns[0].cells:
+        yield f"<h2>{escape(heading)}</h2>"
+        yield _column_table(columns)
+
+
+def _column_table(columns: Sequence[Column]) -> str:
+    shown = select_informative(columns)
+    count = len(shown[0].cells) if shown else 0
+    rows = ["".join(_cell(column, number, linked=False) for column in shown) for number in range(count)]
+    return _wide_table([_heading(column) for column in shown], [f"<tr>{cells}</tr>" for cells in rows])
+
+
+def _wide_table(headings: Sequence[str], rows: Sequence[str]) -> str:
+    """Render a table of finished cells that scrolls where the window is narrow."""
+    head, body = "".join(headings), "\n".join(rows)
+    return f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>'
+
+
+def _heading(column: Column) -> str:
+    return f'<th class="right">{escape(column.name)}</th>' if column.right else f"<th>{escape(column.name)}</th>"
 
 
 def _cell(column: Column, number: int, *, linked: bool) -> str:
-    text = escape(column.cells[number].plain)
+    text = escape(column.cells[number].text)
     kind = ' class="right"' if column.right else ""
     match column.name:
         case "verdict":
@@ -114,77 +215,32 @@ def _cell(column: Column, number: int, *, linked: bool) -> str:
             return f"<td{kind}>{text}</td>"
 
 
-def _behind(result: Result, comparison: Comparison, number: int, compared: int, run: Run) -> str:
-    """What stands behind one verdict."""
-    told = row(result)
-    summary = [
-        f"<h3>{escape(f'{told.model}/{told.identifier}')}</h3>",
-        f'<span class="badge">{escape(told.verdict)}</span>',
-        f'<span class="value">{escape(told.difference)}</span>',
-        f"<span>{escape(told.interval)}</span>",
-        f'<span class="soft">{escape(f"{told.pairs} pairs, {told.time}")}</span>',
-    ]
-    parts = [
-        f'<article class="{told.standing.slug}" id="b{number}">',
-        f"<header>{''.join(summary)}</header>",
-        f"<p>{escape(reasons(result, compared))}</p>",
-        picture(comparison),
-        '<div class="numbers">',
-        figure_table(LAUNCHES, launches(comparison)),
-        figure_table(WEIGHTS, weights(comparison)),
-        "</div>",
-        f'<p class="soft">{escape(launches_key(comparison))}</p>',
-        f"<pre>{escape(recompute(run.place(result)))}</pre>",
-        "</article>",
-    ]
-    return "\n".join(parts)
+def _figure_row(texts: Sequence[str], tag: str) -> str:
+    first, *figures = (escape(text) for text in texts)
+    cells = "".join(f'<{tag} class="right">{figure}</{tag}>' for figure in figures)
+    return f"<tr><{tag}>{first}</{tag}>{cells}</tr>"
 
 
-def _decided(results: Sequence[Result], run: Run) -> Iterator[str]:
-    """How it was decided, and how to do it again; once for all that share it."""
-    said, commands = rules_of_all(results), again_for_all(results, run.within)
-    if said:
-        yield "<h2>How it was decided</h2>"
-    yield from map(definitions, said)
-    if commands:
-        yield "<h2>To measure it again</h2>"
-    yield from (f"<pre>{escape(command)}</pre>" for command in commands)
+def _definitions(terms: Sequence[tuple[str, str]]) -> str:
+    return "<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in terms) + "</dl>"
 
 
-def _measured(results: Sequence[Result]) -> Iterator[str]:
-    told = [column for column in overview(results) if column.telling]
-    yield definitions([("where", title(results).plain), ("when", _when(results))])
-    yield _column_table(told)
-    if meaning := legend({column.name for column in told}):
-        yield f'<p class="soft">{escape(meaning)}</p>'
-    yield listed([line.plain for line in (*verdicts(results), *remarks(results))])
-    more = further(results)
-    if more[0].cells:
-        yield "<h2>Further metrics</h2>"
-        yield _column_table(more)
-    yield from _operators(PROFILE, profiles(results))
-    yield from (f'<p class="soft">{escape(sentence)}</p>' for sentence in covered(results))
+def _list(texts: Sequence[str]) -> str:
+    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    return f'<ul class="remarks">{items}</ul>' if items else ""
 
 
-def _operators(heading: str, found: Sequence[Column]) -> Iterator[str]:
-    if found[0].cells:
-        yield f"<h2>{escape(heading)}</h2>"
-        yield _column_table(found)
+def _soft(sentence: str) -> str:
+    return f'<p class="soft">{escape(sentence)}</p>'
 
 
-def _column_table(found: Sequence[Column]) -> str:
-    told = [column for column in found if column.telling]
-    count = len(told[0].cells) if told else 0
-    rows = ["".join(_cell(column, number, linked=False) for column in told) for number in range(count)]
-    return wide_table([_heading(column) for column in told], [f"<tr>{cells}</tr>" for cells in rows])
-
-
-def _heading(column: Column) -> str:
-    return f'<th class="right">{escape(column.name)}</th>' if column.right else f"<th>{escape(column.name)}</th>"
+def _preformatted(text: str) -> str:
+    return f"<pre>{escape(text)}</pre>"
 
 
 def _when(results: Sequence[Result]) -> str:
-    times = sorted(datetime.fromtimestamp(one, UTC) for result in results for one in (result.started, result.finished))
-    same = times[0].date() == times[-1].date()
-    end = f"{times[-1]:%H:%M:%S}" if same else f"{times[-1]:%Y-%m-%d %H:%M:%S}"
-    return f"{times[0]:%Y-%m-%d %H:%M:%S} to {end} UTC"
+    """Format the time from the first start to the last end."""
+    times = sorted(time for result in results for time in (result.started, result.finished))
+    start, end = datetime.fromtimestamp(times[0], UTC), datetime.fromtimestamp(times[-1], UTC)
+    end_text = f"{end:%H:%M:%S}" if start.date() == end.date() else f"{end:%Y-%m-%d %H:%M:%S}"
+    return f"{start:%Y-%m-%d %H:%M:%S} to {end_text} UTC"

@@ -1,4 +1,4 @@
-"""Comparisons drawn as SVG: the pairs of one, and the interval of one as a line of a table."""
+"""Comparisons drawn as SVG: the pairs in order, and the interval as a line in a table."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.core.comparison import Comparison
-from harness.presentation.shares import signed
-from harness.presentation.trajectory import Point, trajectory
+from harness.presentation.numbers import format_change
+from harness.presentation.trajectory import PairPoint, trace_pairs
 
 _WIDTH: Final = 760
 _HEIGHT: Final = 210
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 8, 8, 20
 
 _TICKS: Final = 5
-"""About so many lines of the grid."""
+"""Approximate number of lines of the grid."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """From pairs and differences to places in the picture."""
+    """Mapping of pairs and relative changes to coordinates of the picture."""
 
     pairs: int
     low: float
@@ -30,24 +30,27 @@ class _Frame:
     def x(self, number: int) -> float:
         return _LEFT + (number + 0.5) / self.pairs * (_WIDTH - _LEFT - _RIGHT)
 
-    def y(self, share: float) -> float:
-        """What is beyond the picture lies on its edge."""
-        inside = min(max(share, self.low), self.high)
+    def y(self, change: float) -> float:
+        """Return the ordinate of a change; changes beyond the picture lie on its edge."""
+        inside = min(max(change, self.low), self.high)
         return _TOP + (self.high - inside) / (self.high - self.low) * (_HEIGHT - _TOP - _BOTTOM)
 
 
-def picture(comparison: Comparison) -> str:
-    """A dot for each pair in order, the estimate as it went, the interval as a band, the margins; empty without."""
-    points = list(trajectory(comparison.pairs))
+def draw_comparison(comparison: Comparison) -> str:
+    """Draw a dot for each pair in order, the running estimate, the interval as a band, and the margins.
+
+    Empty without pairs.
+    """
+    points = list(trace_pairs(comparison.pairs))
     if not points:
         return ""
     margin = comparison.parameters.margin
-    frame = _framed(points, comparison)
+    frame = _fit_frame(points, comparison)
     parts = [
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="differences of {len(points)} pairs">',
         *_grid(frame),
         _band(frame, comparison),
-        *(_line("margin", frame.y(share)) for share in (-margin, margin)),
+        *(_line("margin", frame.y(change)) for change in (-margin, margin)),
         _line("zero", frame.y(0)),
         f'<polyline class="estimate" points="{" ".join(_estimates(points, frame))}"/>',
         *_dots(points, frame),
@@ -58,13 +61,13 @@ def picture(comparison: Comparison) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def span(comparison: Comparison, reach: float) -> str:
-    """The interval on a short line that ends at ± reach, with zero in its middle and its two margins."""
+def draw_interval(comparison: Comparison, reach: float) -> str:
+    """Draw the interval on a short line that ends at ± reach, with zero in its middle and its two margins."""
     if not comparison.pairs:
         return ""
 
-    def x(share: float) -> float:
-        return 72 + 70 * max(-1.0, min(1.0, share / reach))
+    def x(change: float) -> float:
+        return 72 + 70 * max(-1.0, min(1.0, change / reach))
 
     margin, middle = comparison.parameters.margin, comparison.difference or 0.0
     low = 2.0 if comparison.low is None else x(comparison.low)
@@ -77,20 +80,21 @@ def span(comparison: Comparison, reach: float) -> str:
     )
 
 
-def reach(comparisons: Sequence[Comparison]) -> float:
-    """How far `span` should reach for all of these: to the farthest end, but never so far that margins are not seen."""
-    margin = max((one.parameters.margin for one in comparisons), default=0.01)
-    ends = [abs(end) for one in comparisons for end in (one.low, one.high, one.difference) if end is not None]
+def interval_reach(comparisons: Sequence[Comparison]) -> float:
+    """Return the reach of `draw_interval` that suits all comparisons: the farthest end, with margins still visible."""
+    margin = max((comparison.parameters.margin for comparison in comparisons), default=0.01)
+    changes = (change for one in comparisons for change in (one.low, one.high, one.difference))
+    ends = [abs(change) for change in changes if change is not None]
     return min(max([1.5 * margin, *(1.05 * end for end in ends)]), 8 * margin)
 
 
-def _framed(points: Sequence[Point], comparison: Comparison) -> _Frame:
-    """Margins, interval and all but the most extreme tenth of the dots are seen."""
-    ordered = sorted(point.difference for point in points)
+def _fit_frame(points: Sequence[PairPoint], comparison: Comparison) -> _Frame:
+    """Make room for margins, interval and all but the most extreme tenth of the dots."""
+    ordered = sorted(point.relative_change for point in points)
     rank = len(ordered) // 20
     margin = 1.2 * comparison.parameters.margin
     central = [ordered[rank], ordered[-1 - rank]]
-    room = 3 * max(margin, *(abs(share) for share in central))
+    room = 3 * max(margin, *(abs(change) for change in central))
     ends = [min(max(end, -room), room) for end in (comparison.low, comparison.high) if end is not None]
     shown = [-margin, margin, *central, *ends]
     low, high = min(shown), max(shown)
@@ -104,7 +108,7 @@ def _grid(frame: _Frame) -> Iterator[str]:
     for number in range(math.ceil(frame.low / step), math.floor(frame.high / step) + 1):
         y = frame.y(number * step)
         yield _line("grid", y)
-        yield f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{signed(number * step)}</text>'
+        yield f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{format_change(number * step)}</text>'
 
 
 def _band(frame: _Frame, comparison: Comparison) -> str:
@@ -118,13 +122,14 @@ def _line(kind: str, y: float) -> str:
     return f'<path class="{kind}" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>'
 
 
-def _estimates(points: Sequence[Point], frame: _Frame) -> Iterator[str]:
+def _estimates(points: Sequence[PairPoint], frame: _Frame) -> Iterator[str]:
     return (f"{frame.x(number):.1f},{frame.y(point.estimate):.1f}" for number, point in enumerate(points))
 
 
-def _dots(points: Sequence[Point], frame: _Frame) -> Iterator[str]:
-    """Filled where the control was first; small on the edge where they lie beyond it."""
+def _dots(points: Sequence[PairPoint], frame: _Frame) -> Iterator[str]:
+    """Draw dots filled where the control was first, and small on the edge where they lie beyond it."""
     for number, point in enumerate(points):
         kind = "first" if point.control_first else "second"
-        radius = 3.2 if frame.low <= point.difference <= frame.high else 1.8
-        yield f'<circle class="{kind}" cx="{frame.x(number):.1f}" cy="{frame.y(point.difference):.1f}" r="{radius}"/>'
+        x, y = frame.x(number), frame.y(point.relative_change)
+        radius = 3.2 if frame.low <= point.relative_change <= frame.high else 1.8
+        yield f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>'

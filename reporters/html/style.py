@@ -1,4 +1,4 @@
-"""How a page looks, on a bright screen, a dark one, a narrow one and on paper."""
+"""Style sheet of a page for bright, dark and narrow screens and for paper."""
 
 from __future__ import annotations
 
@@ -62,4 +62,4 @@ svg.span .whole { stroke: var(--tone); stroke-width: 3; } svg.span .mid { fill: 
   body { padding: 0; max-width: none; font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   a { text-decoration: none; } h2, h3 { break-after: avoid; } }
 """
-"""Colours are told by custom properties; `--tone` is that of how a benchmark came out."""
+"""Colours are custom properties; `--tone` is that of a benchmark's verdict."""

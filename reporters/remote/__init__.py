@@ -29,7 +29,7 @@ from harness.core.errors import ReporterFailed, UsageError
 from harness.core.protocols import Progress, Reporter
 from harness.core.result import Report, Result, writable
 from harness.core.values import Value
-from harness.store.canonical_json import one_line
+from harness.store.canonical_json import to_json_line
 from reporters.remote.destination import Target, find_token
 from reporters.remote.endpoint import Endpoint
 from reporters.remote.spool import Fate, FlushOutcome, Spool
@@ -69,7 +69,7 @@ class RemoteReporter:
         """Spool one result, then post it. A server that did not answer is left alone until the end of the run."""
         result = writable(report.result)
         envelope = Envelope(category=self._endpoint.target.category, result=result)
-        entry = self._spool.add(result.uid, one_line(envelope).encode())
+        entry = self._spool.add(result.uid, to_json_line(envelope).encode())
         if self._unreachable is not None:
             raise self._spooled(self._unreachable)
         answer = self._spool.send(entry, self._endpoint.post, _RUN_S)

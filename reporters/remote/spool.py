@@ -22,7 +22,7 @@ from harness.core.errors import ReporterFailed
 from harness.core.protocols import Task
 from harness.files.atomic import write_atomically
 from harness.files.locks import FileLock
-from harness.store.tree import segment
+from harness.store.tree import encode_segment
 
 _LOCK_FILE: Final = ".lock"
 
@@ -92,7 +92,7 @@ class Spool:
         Raises:
             ReporterFailed: The disk refuses.
         """
-        entry = self.folder / f"{segment(uid)}.json"
+        entry = self.folder / f"{encode_segment(uid)}.json"
         with _disk(self.folder):
             write_atomically(entry, body, durable=True)
         return entry

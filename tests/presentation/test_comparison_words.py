@@ -14,20 +14,25 @@ from harness.config.arguments import spelled
 from harness.core.build import BuildInfo
 from harness.core.comparison import Evidence, Parameters
 from harness.core.result import Outcome
-from harness.presentation.commands import again, recompute
-from harness.presentation.comparison_rows import launches, launches_key, row
+from harness.presentation.commands import format_reevaluate_command, format_rerun_command
+from harness.presentation.comparison_table import build_row, explain_launches, tabulate_launches
 from harness.presentation.explanations import (
-    changes,
-    evidence,
-    false_discoveries,
-    lost_pairs,
-    rules,
-    weights,
-    why,
+    describe_discarded_pairs,
+    describe_false_discoveries,
+    describe_rules,
+    explain_verdict,
+    list_exact_changes,
+    tabulate_evidence,
 )
-from harness.presentation.shares import percent, signed, span
-from harness.presentation.trajectory import figures, trajectory
-from harness.presentation.verdicts import Standing, ordered, separate, standing, tally
+from harness.presentation.numbers import format_change, format_evidence, format_interval, format_percent
+from harness.presentation.trajectory import compute_launch_statistics, trace_pairs
+from harness.presentation.verdicts import (
+    VerdictCategory,
+    categorise,
+    count_verdicts,
+    separate_comparisons,
+    sort_by_severity,
+)
 from harness.testing.results import BUILD, DEVICE, failed_result, noisy_result, ok_result
 from tests.reporters.contests import PARAMETERS, compared, every_kind, failed, identical, made_pairs, refused
 
@@ -35,17 +40,18 @@ SHARES = st.floats(min_value=-0.9999, max_value=1e6)
 
 
 def test_regressions_come_first_and_the_largest_of_them() -> None:
-    names = [one.benchmark.identifier for one in ordered(every_kind())]
+    names = [one.benchmark.identifier for one in sort_by_severity(every_kind())]
     assert names == ["much-slower", "slower", "faster", "loud", "alone", "same", "untouched", "crashed", "not-here"]
-    assert tally(every_kind()) == "2 regressions, 1 improvement, 2 undecided, 2 no change, 1 failed, 1 skipped"
+    assert count_verdicts(every_kind()) == "2 regressions, 1 improvement, 2 undecided, 2 no change, 1 failed, 1 skipped"
 
 
 def test_a_regression_that_does_not_survive_among_many_is_undecided_with_the_reason() -> None:
     result = compared("alone", made_pairs(0.015, 12), discovered=False)
-    assert standing(result) is Standing.UNDECIDED
-    assert row(result).verdict == "undecided"
+    assert categorise(result) is VerdictCategory.UNDECIDED
+    assert build_row(result).verdict == "undecided"
     assert re.search(
-        r"for a regression \(evidence [\d,]+\), but among 7 benchmarks .* at most 5 % are false", why(result, 7)
+        r"for a regression \(evidence [\d,]+\), but among 7 benchmarks .* at most 5 % are false",
+        explain_verdict(result, 7),
     )
 
 
@@ -53,37 +59,37 @@ def test_a_regression_that_does_not_survive_among_many_is_undecided_with_the_rea
 def test_what_failed_is_never_told_as_a_verdict(outcome: Outcome) -> None:
     result = failed("x", outcome, pairs=made_pairs(0.1, 20))
     not_run = outcome in {Outcome.SKIPPED, Outcome.UNSUPPORTED}
-    assert standing(result) is (Standing.SKIPPED if not_run else Standing.FAILED)
-    assert row(result).verdict == outcome.value.replace("_", " ")
-    assert why(result, 1) == result.reason
+    assert categorise(result) is (VerdictCategory.SKIPPED if not_run else VerdictCategory.FAILED)
+    assert build_row(result).verdict == outcome.value.replace("_", " ")
+    assert explain_verdict(result, 1) == result.reason
 
 
 def test_the_same_bytes_are_no_change_although_nothing_was_measured() -> None:
     result = identical("x")
-    assert standing(result) is Standing.NO_CHANGE
-    assert (row(result).verdict, row(result).difference, row(result).pairs) == ("same bytes", "", "")
+    assert categorise(result) is VerdictCategory.NO_CHANGE
+    assert (build_row(result).verdict, build_row(result).difference, build_row(result).pairs) == ("same bytes", "", "")
 
 
 def test_failures_before_the_first_pair_belong_to_the_comparison_and_plain_results_do_not() -> None:
     plain, early, pairs = ok_result(), refused("early"), compared("a", made_pairs(0.0, 20))
-    assert separate([plain, early, pairs]) == ([pairs, early], [plain])
-    assert separate([plain, early]) == ([], [plain, early])
+    assert separate_comparisons([plain, early, pairs]) == ([pairs, early], [plain])
+    assert separate_comparisons([plain, early]) == ([], [plain, early])
 
 
 def test_a_result_that_is_not_to_be_believed_is_marked() -> None:
     doubtful = compared("a", made_pairs(0.0, 20)).model_copy(update={"notes": noisy_result().notes})
-    assert row(doubtful).mark == "=!"
+    assert build_row(doubtful).mark == "=!"
 
 
 def test_both_sides_are_told_apart_also_where_they_have_one_name() -> None:
     made = compared("a", made_pairs(0.0, 8))
-    assert (row(made).control_build, row(made).treatment_build) == (
+    assert (build_row(made).control_build, build_row(made).treatment_build) == (
         "executorch 111111111111 native",
         "executorch 222222222222 native",
     )
     assert made.comparison is not None
     twin = made.comparison.control.model_copy(update={"digest": "d" * 64})
-    told = row(made.model_copy(update={"build": twin}))
+    told = build_row(made.model_copy(update={"build": twin}))
     assert (told.control_build, told.treatment_build) == (
         "executorch 111111111111 native cccccccc",
         "executorch 111111111111 native dddddddd",
@@ -92,14 +98,14 @@ def test_both_sides_are_told_apart_also_where_they_have_one_name() -> None:
 
 def test_versions_are_told_whole_however_long() -> None:
     nightly = BUILD.model_copy(update={"commit": "1.6.0.dev20260101+cpu"})
-    assert row(compared("a", made_pairs(0.0, 8), treatment=nightly)).treatment_build == (
+    assert build_row(compared("a", made_pairs(0.0, 8), treatment=nightly)).treatment_build == (
         "executorch 1.6.0.dev20260101+cpu native"
     )
 
 
 @given(SHARES)
 def test_a_difference_shows_its_sign_and_rounds_rightly(share: float) -> None:
-    text = signed(share)
+    text = format_change(share)
     assert text.endswith(" %")
     value = float(text[:-2].replace(",", ""))
     assert value == pytest.approx(100 * share, rel=0.01, abs=0.0051)
@@ -109,7 +115,7 @@ def test_a_difference_shows_its_sign_and_rounds_rightly(share: float) -> None:
 @given(SHARES, SHARES)
 def test_an_interval_has_both_ends_in_order(one: float, other: float) -> None:
     low, high = sorted((one, other))
-    assert span(low, high) == f"{signed(low)[:-2]} … {signed(high)}"
+    assert format_interval(low, high) == f"{format_change(low)[:-2]} … {format_change(high)}"
 
 
 @pytest.mark.parametrize(
@@ -117,17 +123,17 @@ def test_an_interval_has_both_ends_in_order(one: float, other: float) -> None:
     [(None, None, ""), (-0.01, None, "-1.00 … +∞ %"), (None, 0.5, "-∞ … +50.0 %"), (-0.000001, 12, "0.00 … +1,200 %")],
 )
 def test_an_end_that_nothing_excludes_is_infinite(low: float | None, high: float | None, text: str) -> None:
-    assert span(low, high) == text
+    assert format_interval(low, high) == text
 
 
 def test_percentages_have_no_needless_digits() -> None:
-    assert [percent(share) for share in (0.05, 0.005, 0.01, 0.123456)] == ["5 %", "0.5 %", "1 %", "12.3 %"]
+    assert [format_percent(share) for share in (0.05, 0.005, 0.01, 0.123456)] == ["5 %", "0.5 %", "1 %", "12.3 %"]
 
 
 def test_the_trajectory_ends_at_the_difference_that_was_reported() -> None:
     for result in every_kind():
         if result.comparison and result.comparison.pairs:
-            points = list(trajectory(result.comparison.pairs))
+            points = list(trace_pairs(result.comparison.pairs))
             assert len(points) == len(result.comparison.pairs)
             assert points[-1].estimate == pytest.approx(result.comparison.difference)
             assert [point.control_first for point in points] == [one.control_first for one in result.comparison.pairs]
@@ -136,11 +142,11 @@ def test_the_trajectory_ends_at_the_difference_that_was_reported() -> None:
 def test_figures_are_medians_over_the_launches() -> None:
     comparison = compared("a", made_pairs(0.02, 21)).comparison
     assert comparison is not None
-    found = {one.name: one for one in figures(comparison)}
-    assert list(found) == ["min", "p25", "median", "mean", "p90"]
-    assert found["median"].control == 8.0
-    assert found["p90"].control == pytest.approx(8.48)
-    assert found["median"].difference == pytest.approx(0.02, abs=0.002)
+    figures = {figure.name: figure for figure in compute_launch_statistics(comparison)}
+    assert list(figures) == ["min", "p25", "median", "mean", "p90"]
+    assert figures["median"].control == 8.0
+    assert figures["p90"].control == pytest.approx(8.48)
+    assert figures["median"].relative_change == pytest.approx(0.02, abs=0.002)
 
 
 def test_figures_that_differ_the_other_way_than_the_pairs_are_marked() -> None:
@@ -152,22 +158,22 @@ def test_figures_that_differ_the_other_way_than_the_pairs_are_marked() -> None:
     contrary, alike = (compared("a", each).comparison for each in (pairs, made_pairs(0.03, 3)))
     assert contrary is not None
     assert alike is not None
-    assert launches(contrary)[2] == ("median", "20.0 ms", "25.0 ms", "-3.33 %*")
-    assert "the difference is the median over pairs" in launches_key(contrary)
-    assert "Where a * stands" in launches_key(contrary)
-    assert not any("*" in cell for line in (*launches(alike), launches_key(alike)) for cell in line)
+    assert tabulate_launches(contrary)[2] == ("median", "20.0 ms", "25.0 ms", "-3.33 %*")
+    assert "the difference is the median over pairs" in explain_launches(contrary)
+    assert "Where a * stands" in explain_launches(contrary)
+    assert not any("*" in cell for line in (*tabulate_launches(alike), explain_launches(alike)) for cell in line)
 
 
 def test_pairs_of_which_no_ratio_can_be_taken_are_left_out_and_spoil_nothing() -> None:
     good, bad = made_pairs(0.02, 2)
     zero = bad.model_copy(update={"control": (0.0,) * 5})
     short = bad.model_copy(update={"treatment": (1.0,)})
-    assert len(list(trajectory([zero, good, short]))) == 1
+    assert len(list(trace_pairs([zero, good, short]))) == 1
 
 
 def test_only_figures_that_differ_are_told() -> None:
     comparisons = {one.benchmark.identifier: one.comparison for one in every_kind()}
-    told = [changes(one) for name in ("slower", "faster", "same") if (one := comparisons[name])]
+    told = [list_exact_changes(one) for name in ("slower", "faster", "same") if (one := comparisons[name])]
     assert told == [
         [("▼", "delegated operators: 120 → 118 (-1.67 %)")],
         [("▲", "program size: 1.00 MiB → 879 KiB (-14.2 %)")],
@@ -177,7 +183,7 @@ def test_only_figures_that_differ_are_told() -> None:
 
 def test_lost_pairs_are_counted() -> None:
     comparisons = [compared("a", [], voided=voided).comparison for voided in (0, 1, 2)]
-    told = [lost_pairs(one) for one in comparisons if one is not None]
+    told = [describe_discarded_pairs(one) for one in comparisons if one is not None]
     assert told == [
         "",
         "1 pair was voided: a launch failed or was slowed by heat",
@@ -187,14 +193,14 @@ def test_lost_pairs_are_counted() -> None:
 
 def test_what_may_be_believed_depends_on_how_many_were_measured() -> None:
     one, two = compared("a", made_pairs(0.0, 8)), compared("b", made_pairs(0.0, 8))
-    assert "with a probability of at most 1 %" in false_discoveries([one, identical("x"), refused("y")])
-    assert false_discoveries([one, two]).startswith("Of 2 benchmarks ")
-    assert "at most 5 % of them are false" in false_discoveries([one, two])
-    assert false_discoveries([identical("x")]) == ""
+    assert "with a probability of at most 1 %" in describe_false_discoveries([one, identical("x"), refused("y")])
+    assert describe_false_discoveries([one, two]).startswith("Of 2 benchmarks ")
+    assert "at most 5 % of them are false" in describe_false_discoveries([one, two])
+    assert describe_false_discoveries([identical("x")]) == ""
 
 
 def test_rules_name_every_limit() -> None:
-    told = dict(rules(Parameters(seed=3, margin=0.02, max_seconds=60, precision=0.003, gate=True)))
+    told = dict(describe_rules(Parameters(seed=3, margin=0.02, max_seconds=60, precision=0.003, gate=True)))
     assert told["improvement"] == "not looked for (gate)"
     assert told["budget of each benchmark"] == "100 pairs or 60 s of device time"
     assert told["goes on until the difference is known to"] == "± 0.3 %"
@@ -206,7 +212,7 @@ def test_evidence_stands_beside_what_would_refute() -> None:
     comparison = compared("a", made_pairs(0.0, 8)).comparison
     assert comparison is not None
     some = comparison.model_copy(update={"evidence": Evidence(regression=1e300, improvement=0.001, tail=20.4)})
-    assert [(value, needed) for _, value, needed in weights(some)] == [
+    assert [(value, needed) for _, value, needed in tabulate_evidence(some)] == [
         ("1e300", "100"),
         ("< 0.01", "100"),
         ("1", "20"),
@@ -214,17 +220,17 @@ def test_evidence_stands_beside_what_would_refute() -> None:
         ("20", "20"),
     ]
     gate = some.model_copy(update={"parameters": Parameters(seed=1, gate=True)})
-    assert len(weights(gate)) == 3
+    assert len(tabulate_evidence(gate)) == 3
 
 
 @given(st.floats(min_value=0, max_value=1e304))
 def test_evidence_is_short(value: float) -> None:
-    assert len(evidence(value)) <= 7
+    assert len(format_evidence(value)) <= 7
 
 
 def test_the_command_measures_the_same_again() -> None:
     strict = PARAMETERS.model_copy(update={"margin": 0.005, "max_pairs": 50, "gate": True})
-    assert again(compared("a", made_pairs(0.0, 8), parameters=strict)) == (
+    assert format_rerun_command(compared("a", made_pairs(0.0, 8), parameters=strict)) == (
         "harness compare -b specifications/models/mv2.json --source git:/src/executorch "
         f"--control {'1' * 40} --treatment {'2' * 40} --margin 0.005 --pairs 50 --gate --seed 7"
     )
@@ -244,7 +250,7 @@ def test_the_command_names_both_sides(source: str, words: str) -> None:
     assert made.comparison is not None
     comparison = made.comparison.model_copy(update={"control": BuildInfo(source=source, commit="1.4")})
     phone = DEVICE.model_copy(update={"platform": "android"})
-    command = again(made.model_copy(update={"comparison": comparison, "device": phone}))
+    command = format_rerun_command(made.model_copy(update={"comparison": comparison, "device": phone}))
     assert command == f"harness compare -b specifications/models/mv2.json -p android {words} --seed 7"
 
 
@@ -263,17 +269,17 @@ def test_sides_from_two_places_are_both_named_or_there_is_no_command(
     made = compared("a", made_pairs(0.0, 8), treatment=BuildInfo(source=treatment, commit="1.5"))
     assert made.comparison is not None
     comparison = made.comparison.model_copy(update={"control": BuildInfo(source=control, commit="1.4")})
-    command = again(made.model_copy(update={"comparison": comparison}))
+    command = format_rerun_command(made.model_copy(update={"comparison": comparison}))
     assert command == (f"harness compare -b specifications/models/mv2.json {words} --seed 7" if words else "")
 
 
 def test_without_a_build_of_the_treatment_there_is_no_command() -> None:
-    assert again(compared("a", made_pairs(0.0, 8)).model_copy(update={"build": None})) == ""
+    assert format_rerun_command(compared("a", made_pairs(0.0, 8)).model_copy(update={"build": None})) == ""
 
 
 def test_the_command_repeats_large_budgets_to_the_last_digit() -> None:
     made = compared("a", made_pairs(0.0, 8), parameters=Parameters(seed=1, max_pairs=1234567, margin=0.01234567))
-    assert "--margin 0.01234567 --pairs 1234567 " in again(made)
+    assert "--margin 0.01234567 --pairs 1234567 " in format_rerun_command(made)
 
 
 def test_commands_use_flags_that_exist(flags_of_compare: set[str]) -> None:
@@ -282,15 +288,20 @@ def test_commands_use_flags_that_exist(flags_of_compare: set[str]) -> None:
         gate=True, fdr=0.02,
     )  # fmt: skip
     made = compared("a", made_pairs(0.0, 8), parameters=every)
-    commands = [again(made), recompute(Path("a b"))]
+    commands = [format_rerun_command(made), format_reevaluate_command(Path("a b"))]
     used = {word for command in commands for word in shlex.split(command) if word.startswith("-")}
     assert len(used) == 15
     assert set(spelled(sorted(used))) <= flags_of_compare
 
 
 def test_a_folder_with_spaces_stays_one_word() -> None:
-    assert shlex.split(recompute(Path("my results/x"))) == ["harness", "compare", "--from", "my results/x"]
+    assert shlex.split(format_reevaluate_command(Path("my results/x"))) == [
+        "harness",
+        "compare",
+        "--from",
+        "my results/x",
+    ]
 
 
 def test_what_has_no_comparison_has_no_command() -> None:
-    assert again(failed_result()) == ""
+    assert format_rerun_command(failed_result()) == ""

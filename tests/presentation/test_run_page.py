@@ -10,19 +10,19 @@ import pytest
 
 from harness.core.errors import ReporterFailed
 from harness.core.result import Report
-from harness.presentation.commands import again
-from harness.presentation.run_page import Run, RunPage
+from harness.presentation.commands import format_rerun_command
 from harness.testing.results import ok_result, report_of
+from reporters.pages import PageReporter, ReportedRun
 from tests.reporters.contests import compared, made_pairs
 
 
-def _render(run: Run) -> str:
+def _render(run: ReportedRun) -> str:
     names = ",".join(result.benchmark.identifier for result in run.results)
     return f"{names} {run.tree} {'finished' if run.finished else 'running'}\n"
 
 
-def _page(file: Path) -> RunPage:
-    return RunPage("page", file, Path("tree"), _render)
+def _page(file: Path) -> PageReporter:
+    return PageReporter("page", file, Path("tree"), _render)
 
 
 def test_it_is_whole_after_every_result_and_says_when_the_run_is_over(tmp_path: Path) -> None:
@@ -38,33 +38,35 @@ def test_it_is_whole_after_every_result_and_says_when_the_run_is_over(tmp_path: 
 
 
 def test_a_run_that_was_stopped_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Run] = []
+    seen: list[ReportedRun] = []
 
-    def render(run: Run) -> str:
+    def render(run: ReportedRun) -> str:
         seen.append(run)
         return ""
 
-    page = RunPage("page", tmp_path / "x", tmp_path, render)
-    monkeypatch.setattr("harness.presentation.run_page.is_stopping", lambda: True)
+    page = PageReporter("page", tmp_path / "x", tmp_path, render)
+    monkeypatch.setattr("reporters.pages.is_stopping", lambda: True)
     page.report(report_of(ok_result()))
     page.close()
     assert [(run.notice or ("",))[0] for run in seen] == ["Not finished.", "Interrupted."]
 
 
 def test_commands_name_the_folder_of_the_result_itself_and_mean_the_same_anywhere(tmp_path: Path) -> None:
-    seen: list[Run] = []
+    seen: list[ReportedRun] = []
 
-    def render(run: Run) -> str:
+    def render(run: ReportedRun) -> str:
         seen.append(run)
         return ""
 
     kept = compared("a", made_pairs(0.0, 9))
-    page = RunPage("page", tmp_path / "x", tmp_path / "tree", render)
+    page = PageReporter("page", tmp_path / "x", tmp_path / "tree", render)
     page.report(Report(result=kept, place=str(tmp_path / "tree" / "3")))
     (run,) = seen
     assert run.place(kept) == tmp_path / "tree" / "3"
     assert run.place(compared("b", ())).is_relative_to(tmp_path / "tree")
-    assert shlex.split(again(kept, run.within))[3] == str(Path.cwd() / kept.benchmark.specification)
+    assert shlex.split(format_rerun_command(kept, run.working_folder))[3] == str(
+        Path.cwd() / kept.benchmark.specification
+    )
 
 
 def test_a_run_without_results_does_not_leave_the_page_of_an_earlier_one(tmp_path: Path) -> None:
@@ -84,20 +86,20 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path, tmp_path / "pipe"):
-        with pytest.raises(ReporterFailed, match="no regular file") as raised:
+        with pytest.raises(ReporterFailed, match="not a regular file") as raised:
             _page(place).close()
         assert "--reporter page=FILE" in (raised.value.hint or "")
     assert (tmp_path / "pipe").is_fifo()
 
 
 def test_samples_are_not_kept_in_memory(tmp_path: Path) -> None:
-    seen: list[Run] = []
+    seen: list[ReportedRun] = []
 
-    def render(run: Run) -> str:
+    def render(run: ReportedRun) -> str:
         seen.append(run)
         return ""
 
-    page = RunPage("page", tmp_path / "x", tmp_path, render)
+    page = PageReporter("page", tmp_path / "x", tmp_path, render)
     result = compared("a", made_pairs(0.0, 9))
     page.report(Report(result=result))
     (kept,) = seen[0].results

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.presentation.run_page import Run
 from reporters.html.page import render as html_page
-from reporters.markdown.page import render as markdown_page
+from reporters.markdown import render as markdown_page
+from reporters.pages import ReportedRun
 from tests.reporters.contests import every_kind
 
 FOLDER = Path(__file__).parent / "golden"
@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent / "golden"
 
 def current() -> dict[str, str]:
     """Text by file name."""
-    run = Run(every_kind(), Path("results"), finished=True)
+    run = ReportedRun(every_kind(), Path("results"), finished=True)
     return {"comparison.html": html_page(run), "comparison.md": markdown_page(run)}
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from harness.core.metric import Metric
 from harness.core.note import Note
 from harness.core.result import Result
-from harness.display.results import show
+from harness.display.results import show_results
 from harness.testing.results import ok_result, timing
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -20,14 +20,14 @@ ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 def piped(*results: Result) -> str:
     """What lands in a file."""
     stream = io.StringIO()
-    show(results, Console(file=stream, width=80))
+    show_results(results, Console(file=stream, width=80))
     return stream.getvalue()
 
 
 def on_terminal(*results: Result, width: int = 80) -> str:
     """What stands on a screen, without its colours."""
     stream = io.StringIO()
-    show(results, Console(file=stream, width=width, force_terminal=True))
+    show_results(results, Console(file=stream, width=width, force_terminal=True))
     return ESCAPE.sub("", stream.getvalue())
 
 

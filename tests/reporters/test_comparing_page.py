@@ -11,7 +11,7 @@ import pytest
 from harness.config.arguments import spelled
 from harness.core.comparison import Parameters
 from harness.core.errors import ExitCode
-from harness.presentation.verdicts import Standing
+from harness.presentation.verdicts import VerdictCategory
 
 PAGE = Path(__file__).parents[2] / "docs" / "comparing.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -48,8 +48,8 @@ def test_defaults_are_those_of_the_code() -> None:
 
 def test_every_mark_is_explained() -> None:
     told = {row[0]: row[1] for row in _table("mark")}
-    assert list(told) == [standing.mark for standing in Standing]
-    assert all(told[standing.mark].startswith(standing.word) for standing in Standing)
+    assert list(told) == [standing.mark for standing in VerdictCategory]
+    assert all(told[standing.mark].startswith(standing.word) for standing in VerdictCategory)
 
 
 def test_every_exit_code_is_explained() -> None:

@@ -14,8 +14,8 @@ from harness.core.errors import ExitCode
 from harness.core.metric import ControlSide
 from harness.core.result import Report, Result
 from harness.flows.compare import reevaluate
-from harness.store.canonical_json import load
-from harness.store.layout import branch
+from harness.store.canonical_json import load_result
+from harness.store.tree import result_folder
 from reporters import remote
 from reporters.local import LocalReporter
 from reporters.simple_local import SimpleLocalReporter
@@ -39,7 +39,7 @@ RESULTS = [_whole(result) for result in every_kind()]
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.uid)
 def test_the_local_tree_keeps_all_of_it(result: Result, tmp_path: Path) -> None:
-    assert load(Path(LocalReporter(tmp_path).report(Report(result=result)))) == result
+    assert load_result(Path(LocalReporter(tmp_path).report(Report(result=result)))) == result
 
 
 def test_a_result_of_an_older_version_is_read(tmp_path: Path) -> None:
@@ -47,12 +47,12 @@ def test_a_result_of_an_older_version_is_read(tmp_path: Path) -> None:
     written = json.loads((place / "result.json").read_text())
     del written["comparison"]["statistics"]
     (place / "result.json").write_text(json.dumps({**written, "schema_version": "1.0"}))
-    assert load(place) == RESULTS[0].model_copy(update={"schema_version": "1.0"})
+    assert load_result(place) == RESULTS[0].model_copy(update={"schema_version": "1.0"})
 
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.uid)
 def test_the_simple_tree_keeps_all_of_it(result: Result, tmp_path: Path) -> None:
-    assert load(Path(SimpleLocalReporter(tmp_path).report(Report(result=result)))) == result
+    assert load_result(Path(SimpleLocalReporter(tmp_path).report(Report(result=result)))) == result
 
 
 def test_a_server_receives_all_of_it(tmp_path: Path) -> None:
@@ -90,6 +90,6 @@ def test_the_command_that_pages_name_finds_the_result_and_its_verdict(tmp_path: 
     result = compared("slower", made_pairs(0.02, 20))
     LocalReporter(tmp_path).report(Report(result=result))
     stream = io.StringIO()
-    code = reevaluate.reevaluate(tmp_path / branch(result), {}, Console(file=stream))
+    code = reevaluate.reevaluate(tmp_path / result_folder(result), {}, Console(file=stream))
     assert code is ExitCode.REGRESSION
     assert "+2.00 %" in stream.getvalue()

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from harness.core.note import Note
-from harness.display.results import show
+from harness.display.results import show_results
 from harness.testing.results import BUILD, DEVICE
 from tests.reporters.contests import compared, every_kind, identical, made_pairs
 from tests.reporters.screens import measured, on_terminal, piped
@@ -141,7 +141,7 @@ def test_rows_fit_the_terminal_and_keep_difference_and_verdict(width: int) -> No
 def test_verdicts_are_coloured(name: str, colour: str) -> None:
     stream = io.StringIO()
     one = next(result for result in every_kind() if result.benchmark.identifier == name)
-    show([one], Console(file=stream, width=120, force_terminal=True, color_system="standard"))
+    show_results([one], Console(file=stream, width=120, force_terminal=True, color_system="standard"))
     row = next(line for line in stream.getvalue().splitlines() if name in line and "ms" in line)
     last = re.findall(r"\x1b\[([\d;]+)m", row.replace("\x1b[0m", ""))[-1]
     assert colour in last.split(";")

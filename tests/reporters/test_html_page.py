@@ -15,13 +15,12 @@ from harness.config.settings import Settings
 from harness.core.comparison import Comparison
 from harness.core.errors import UsageError
 from harness.core.result import Result
-from harness.presentation.run_page import Run
 from harness.presentation.text import printable
 from harness.testing.results import failed_result, ok_result
 from reporters import html
-from reporters.html.elements import escape, figure_table
-from reporters.html.page import render
-from reporters.html.picture import picture, reach, span
+from reporters.html.page import escape, figure_table, render
+from reporters.html.picture import draw_comparison, draw_interval, interval_reach
+from reporters.pages import ReportedRun
 from tests.reporters.contests import compared, every_kind, identical, made_pairs
 from tests.reporters.golden_pages import FOLDER, current
 from tests.reporters.screens import measured
@@ -71,7 +70,7 @@ def _read(text: str) -> Reader:
 
 
 def _page(*results: Result, finished: bool = True) -> str:
-    return render(Run(results, Path("results"), finished))
+    return render(ReportedRun(results, Path("results"), finished))
 
 
 def _comparison(result: Result) -> Comparison:
@@ -152,7 +151,7 @@ def test_an_unfinished_page_says_so() -> None:
 
 def test_the_picture_has_a_dot_for_each_pair_that_tells_who_was_first() -> None:
     pairs = made_pairs(0.02, 20)
-    drawn = ET.fromstring(picture(_comparison(compared("a", pairs))))
+    drawn = ET.fromstring(draw_comparison(_comparison(compared("a", pairs))))
     circles = [one.get("class") for one in drawn.iter("circle")]
     assert circles == ["first" if pair.control_first else "second" for pair in pairs]
     assert len((drawn.findall("polyline")[0].get("points") or "").split()) == 20
@@ -164,7 +163,7 @@ def test_the_picture_has_a_dot_for_each_pair_that_tells_who_was_first() -> None:
 )
 def test_everything_lies_within_the_picture(change: float, count: int, noise: float) -> None:
     comparison = _comparison(compared("a", made_pairs(change, count, noise=noise)))
-    drawn = ET.fromstring(picture(comparison))
+    drawn = ET.fromstring(draw_comparison(comparison))
     for one in drawn.iter("circle"):
         assert 0 <= float(one.get("cx", "-1")) <= 760
         assert 0 <= float(one.get("cy", "-1")) <= 210
@@ -177,7 +176,7 @@ def test_everything_lies_within_the_picture(change: float, count: int, noise: fl
 def test_margins_are_seen_and_one_outlier_does_not_flatten_the_rest() -> None:
     pairs = made_pairs(0.0, 40)
     wild = pairs[5].model_copy(update={"treatment": tuple(50 * value for value in pairs[5].treatment)})
-    drawn = ET.fromstring(picture(_comparison(compared("a", [*pairs[:5], wild, *pairs[6:]]))))
+    drawn = ET.fromstring(draw_comparison(_comparison(compared("a", [*pairs[:5], wild, *pairs[6:]]))))
     places = [
         float((one.get("d") or "").split()[1].partition("H")[0])
         for one in drawn.iter("path")
@@ -189,12 +188,12 @@ def test_margins_are_seen_and_one_outlier_does_not_flatten_the_rest() -> None:
 
 def test_a_span_is_drawn_on_a_scale_that_all_share() -> None:
     comparisons = [_comparison(compared("a", made_pairs(change, 20))) for change in (0.0, 0.02, 0.5)]
-    limit = reach(comparisons)
+    limit = interval_reach(comparisons)
     assert limit == pytest.approx(0.08)
     for one in comparisons:
-        ET.fromstring(span(one, limit))
-    assert span(_comparison(identical("x")), limit) == ""
-    assert reach([]) > 0
+        ET.fromstring(draw_interval(one, limit))
+    assert draw_interval(_comparison(identical("x")), limit) == ""
+    assert interval_reach([]) > 0
 
 
 def test_it_is_made_only_when_asked_for(tmp_path: Path) -> None:

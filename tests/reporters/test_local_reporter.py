@@ -13,7 +13,7 @@ import pytest
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, ReporterFailed
 from harness.core.result import Outcome, RawLog, Report, Result
-from harness.store.canonical_json import load
+from harness.store.canonical_json import load_result
 from harness.store.index import read_index, rebuild_index
 from harness.testing.results import BUILD, DEVICE, failed_result, ok_result, report_of
 from reporters.local import LocalReporter, create
@@ -76,8 +76,8 @@ def test_the_device_folder_is_never_empty_or_null(tmp_path: Path, name: str, kin
 def test_a_result_reads_back_equal(tmp_path: Path) -> None:
     result = ok_result(meta={"nested": {"list": [1, 2.5, None, "ü"]}})
     place = _keep(tmp_path, result)
-    assert load(place) == result
-    assert load(place / "result.json") == result
+    assert load_result(place) == result
+    assert load_result(place / "result.json") == result
 
 
 def test_the_file_is_exactly_the_canonical_result(tmp_path: Path) -> None:
@@ -122,15 +122,15 @@ def test_an_index_that_cannot_be_written_does_not_cost_the_result(tmp_path: Path
     with pytest.raises(ReporterFailed, match="is kept in") as failure:
         LocalReporter(tmp_path).report(report_of(ok_result(uid="kept")))
     assert "index.jsonl" in (failure.value.hint or "")
-    assert [load(path).uid for path in tmp_path.rglob("result.json")] == ["kept"]
+    assert [load_result(path).uid for path in tmp_path.rglob("result.json")] == ["kept"]
 
 
 def test_loading_says_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match="No such file"):
-        load(tmp_path / "0")
+        load_result(tmp_path / "0")
     (tmp_path / "result.json").write_text('{"schema_version": "9.0"}')
     with pytest.raises(EnvironmentProblem, match="schema_version"):
-        load(tmp_path)
+        load_result(tmp_path)
 
 
 @pytest.mark.slow
@@ -141,7 +141,7 @@ def test_two_processes_never_share_a_folder_or_a_line(tmp_path: Path) -> None:
     folders = list(tmp_path.rglob("result.json"))
     lines = (tmp_path / "index.jsonl").read_text().splitlines()
     assert (len(folders), len(lines)) == (100, 100)
-    assert {load(folder).uid for folder in folders} == {json.loads(line)["uid"] for line in lines}
+    assert {load_result(folder).uid for folder in folders} == {json.loads(line)["uid"] for line in lines}
     assert {folder.parent.name for folder in folders} == {str(n) for n in range(100)}
     assert _draft_names(tmp_path) == []
 
@@ -150,7 +150,7 @@ def test_text_that_is_not_unicode_costs_no_result(tmp_path: Path) -> None:
     launch = ok_result().launches[0].model_copy(update={"commands": (("runner", os.fsdecode(b"\xff.pte")),)})
     result = ok_result(identifier="\ud800").model_copy(update={"launches": (launch,)})
     place = _keep(tmp_path, result)
-    kept = load(place)
+    kept = load_result(place)
     assert (kept.uid, kept.benchmark.identifier) == (result.uid, "\ufffd")
     assert kept.launches[0].commands == (("runner", "\ufffd.pte"),)
     assert [note.code for note in kept.notes] == ["replaced_text"]

@@ -13,12 +13,11 @@ from harness.config.settings import Settings
 from harness.core.errors import UsageError
 from harness.core.result import Result
 from harness.presentation.markdown import escape, fenced, table
-from harness.presentation.run_page import Run
 from harness.presentation.text import printable
 from harness.testing.results import failed_result, ok_result
 from reporters import markdown
-from reporters.markdown.page import render
-from reporters.markdown.picture import picture
+from reporters.markdown import draw_comparison, render
+from reporters.pages import ReportedRun
 from tests.reporters.contests import compared, every_kind, made_pairs
 from tests.reporters.golden_pages import FOLDER, current
 from tests.reporters.screens import measured
@@ -28,7 +27,7 @@ NASTY = st.text(st.sampled_from("ab1 .)|<>[]()*_`~\\#&;!-+=:/$\n\t\x1b\ud800é")
 
 
 def _page(*results: Result, finished: bool = True) -> str:
-    return render(Run(results, Path("results"), finished))
+    return render(ReportedRun(results, Path("results"), finished))
 
 
 def _texts(text: str) -> list[str]:
@@ -111,7 +110,7 @@ def test_an_unfinished_page_says_so() -> None:
 def test_the_picture_has_a_bar_for_each_pair_and_the_interval_between_its_ends() -> None:
     comparison = compared("a", made_pairs(0.02, 20)).comparison
     assert comparison is not None
-    pairs, interval = picture(comparison).splitlines()
+    pairs, interval = draw_comparison(comparison).splitlines()
     assert len(pairs.split()[1]) == 20
     ruler = interval.removeprefix("interval  ")
     assert ruler.index("|") < ruler.index("├") < ruler.index("●") < ruler.index("┤")
@@ -122,15 +121,15 @@ def test_the_picture_has_a_bar_for_each_pair_and_the_interval_between_its_ends()
 def test_an_end_beyond_the_ruler_is_an_arrow(low: float | None, high: float | None, ends: str) -> None:
     comparison = compared("a", made_pairs(0.0, 12)).comparison
     assert comparison is not None
-    drawn = picture(comparison.model_copy(update={"low": low, "high": high})).splitlines()[1]
+    drawn = draw_comparison(comparison.model_copy(update={"low": low, "high": high})).splitlines()[1]
     assert "".join(character for character in drawn if character in "◄├┤►") == ends
 
 
 def test_many_pairs_are_thinned_to_a_line() -> None:
     comparison = compared("a", made_pairs(0.0, 100)).comparison
     assert comparison is not None
-    assert len(picture(comparison).split()[1]) == 50
-    assert picture(comparison.model_copy(update={"pairs": ()})) == ""
+    assert len(draw_comparison(comparison).split()[1]) == 50
+    assert draw_comparison(comparison.model_copy(update={"pairs": ()})) == ""
 
 
 def test_it_is_made_only_when_asked_for(tmp_path: Path) -> None:

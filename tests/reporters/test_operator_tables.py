@@ -9,13 +9,12 @@ import pytest
 
 from harness.core.comparison import OperatorComparison
 from harness.core.result import Result
-from harness.presentation.changed_operators import changed_operators
-from harness.presentation.commands import again
-from harness.presentation.profile import profile
-from harness.presentation.run_page import Run
+from harness.presentation.commands import format_rerun_command
+from harness.presentation.operators import compute_profile, find_changed_operators
 from harness.testing.results import LATENCIES_MS, ok_result, timing
 from reporters.html.page import render as html_page
-from reporters.markdown.page import render as markdown_page
+from reporters.markdown import render as markdown_page
+from reporters.pages import ReportedRun
 from tests.reporters.contests import OPERATORS, compared, made_operators, made_pairs
 from tests.reporters.screens import piped
 
@@ -46,16 +45,16 @@ def contest(*operators: OperatorComparison) -> Result:
 
 
 def test_a_profile_is_the_longest_operator_first_with_its_share() -> None:
-    found = profile(profiled())
+    found = compute_profile(profiled())
     assert found is not None
-    assert [part.name for part in found.parts[:3]] == ["Convolution #1", "Softmax #1", "Convolution #2"]
-    assert found.parts[0].share == 0.5
-    assert found.covered is not None
-    assert found.covered == pytest.approx(800 / statistics.fmean(1000 * one for one in LATENCIES_MS))
+    assert [part.name for part in found.operators[:3]] == ["Convolution #1", "Softmax #1", "Convolution #2"]
+    assert found.operators[0].share == 0.5
+    assert found.coverage is not None
+    assert found.coverage == pytest.approx(800 / statistics.fmean(1000 * one for one in LATENCIES_MS))
 
 
 def test_nobody_who_did_not_ask_is_shown_a_profile() -> None:
-    assert profile(profiled(asked=False)) is None
+    assert compute_profile(profiled(asked=False)) is None
     text = piped(profiled(asked=False))
     assert "Operators" not in text
     assert "Convolution #1 latency" in text, "they are metrics like any other then"
@@ -73,7 +72,7 @@ def test_the_screen_shows_five_operators_and_sums_up_the_rest() -> None:
 
 
 def test_pages_show_every_operator() -> None:
-    run = Run([profiled()], Path("results"), finished=True)
+    run = ReportedRun([profiled()], Path("results"), finished=True)
     html, markdown = html_page(run), markdown_page(run)
     for name in ("Convolution #1", "Add #1"):
         assert f"<td>{name}</td>" in html
@@ -85,7 +84,7 @@ def test_pages_show_every_operator() -> None:
 def test_what_changed_most_of_the_whole_comes_first() -> None:
     comparison = contest(*made_operators(OPERATORS, 12)).comparison
     assert comparison is not None
-    rows = changed_operators(comparison)
+    rows = find_changed_operators(comparison)
     assert [(row.change, row.name) for row in rows] == [
         ("slower", "Convolution #1"),
         ("new", "Transpose #1"),
@@ -109,7 +108,7 @@ def test_an_operator_that_is_gone_takes_its_time_along() -> None:
     (gone,) = made_operators({"Copy #1": 0.0}, 12)
     comparison = contest(gone.model_copy(update={"treatment": ()}), *made_operators({"Add #1": 0.0}, 12)).comparison
     assert comparison is not None
-    (row,) = changed_operators(comparison)
+    (row,) = find_changed_operators(comparison)
     assert (row.change, row.name, row.treatment) == ("gone", "Copy #1", "")
     assert row.contribution == -0.5
 
@@ -124,5 +123,5 @@ def test_the_screen_tells_the_largest_changes_and_what_the_others_add_up_to() ->
 def test_the_command_that_measures_again_asks_for_operators_too() -> None:
     result = contest(*made_operators(OPERATORS, 12))
     asked = result.model_copy(update={"benchmark": result.benchmark.model_copy(update={"operators": True})})
-    assert "--operators" not in again(result)
-    assert "--operators" in again(asked)
+    assert "--operators" not in format_rerun_command(result)
+    assert "--operators" in format_rerun_command(asked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.core.metric import Metric
-from harness.presentation.measurement_table import further
+from harness.presentation.measurement_table import build_further_metrics
 from harness.testing.results import ok_result
 
 
@@ -22,7 +22,7 @@ def energy(type_: str, energy_mj: float) -> Metric:
 def test_who_asked_for_energy_sees_it() -> None:
     result = ok_result()
     told = (energy("RUN", 250.0), energy("NET", 19.5), energy("rail S2M_VDD_CPUCL2", 230.5))
-    columns = further([result.model_copy(update={"metrics": (*result.metrics, *told)})])
+    columns = build_further_metrics([result.model_copy(update={"metrics": (*result.metrics, *told)})])
     shown = [" ".join(str(column.cells[row]) for column in columns) for row in range(len(columns[0].cells))]
     for name, value in (("RUN energy", "250 mJ"), ("NET energy", "19.5 mJ"), ("rail S2M_VDD_CPUCL2", "230 mJ")):
         assert any(name in line and value in line for line in shown), shown

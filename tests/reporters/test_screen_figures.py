@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.metric import convert
-from harness.presentation.numbers import factor, number, quantity, spread, typical
+from harness.presentation.numbers import format_factor, format_median, format_number, format_quantity, format_spread
 from tests.reporters.screens import measured
 
 
@@ -15,7 +15,7 @@ from tests.reporters.screens import measured
 def test_a_duration_has_three_digits_in_the_unit_that_suits_it(nanoseconds: float, unit: str) -> None:
     value = convert(nanoseconds, "ns", unit)
     assert value is not None
-    digits, shown_unit = quantity(value, unit).split(" ")
+    digits, shown_unit = format_quantity(value, unit).split(" ")
     shown = float(digits.replace(",", ""))
     assert sum(character.isdigit() for character in digits) == 3
     assert 1 <= shown < 1000
@@ -43,24 +43,24 @@ def test_a_duration_has_three_digits_in_the_unit_that_suits_it(nanoseconds: floa
     ],
 )
 def test_quantities(value: float | None, unit: str, shown: str) -> None:
-    assert quantity(value, unit) == shown
+    assert format_quantity(value, unit) == shown
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["ns", "s", "bytes", "", "dB"]))
 def test_every_number_is_shown_short(value: float, unit: str) -> None:
-    assert 0 < len(quantity(value, unit)) < 30
+    assert 0 < len(format_quantity(value, unit)) < 30
 
 
 def test_factors_and_counts() -> None:
-    assert [factor(value) for value in (1.0, 12.345, 0.005031, None)] == ["1.00×", "12.3×", "0.005×", ""]
-    assert [number(value) for value in (60.0, 1234567.0, None)] == ["60", "1,234,567", ""]
+    assert [format_factor(value) for value in (1.0, 12.345, 0.005031, None)] == ["1.00×", "12.3×", "0.005×", ""]
+    assert [format_number(value) for value in (60.0, 1234567.0, None)] == ["60", "1,234,567", ""]
 
 
 def test_the_spread_is_a_share_of_the_median() -> None:
-    assert spread(measured("a", 10.0).metrics[0]) == "1.0%"
-    assert spread(measured("a", 10.0).metrics[0].model_copy(update={"summary": {"p50": 0.0, "MAD": 0.0}})) == ""
+    assert format_spread(measured("a", 10.0).metrics[0]) == "1.0%"
+    assert format_spread(measured("a", 10.0).metrics[0].model_copy(update={"summary": {"p50": 0.0, "MAD": 0.0}})) == ""
 
 
 def test_where_a_program_told_its_mean_only_that_is_shown_as_one() -> None:
     metric = measured("a", 10.0).metrics[0].model_copy(update={"summary": {"mean": 2.0}})
-    assert typical(metric) == "mean 2.00 ms"
+    assert format_median(metric) == "mean 2.00 ms"

@@ -15,7 +15,7 @@ from harness.core.metric import Direction, Metric
 from harness.core.note import Note
 from harness.core.result import Outcome
 from harness.testing.results import BUILD, DEVICE, failed_result, ok_result, report_of, timing
-from reporters.screen import Screen, create
+from reporters.screen import ScreenReporter, create
 from tests.reporters.screens import DOUBT, ESCAPE, measured, on_terminal, piped, table, with_metrics
 
 
@@ -217,7 +217,9 @@ def test_names_are_shown_as_they_are_and_control_nothing() -> None:
 
 def test_the_row_of_the_fastest_is_coloured() -> None:
     stream = io.StringIO()
-    screen = Screen(Console(file=stream, width=100, force_terminal=True, color_system="standard", no_color=False))
+    screen = ScreenReporter(
+        Console(file=stream, width=100, force_terminal=True, color_system="standard", no_color=False)
+    )
     for result in (measured("a", 2.0), measured("b", 1.0)):
         screen.report(report_of(result))
     screen.close()
@@ -238,7 +240,7 @@ def test_beside_lines_of_json_the_table_goes_to_standard_error(capsys: pytest.Ca
 
 def test_it_can_be_switched_off_and_says_nothing_about_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert create(Settings(screen_reporter=False)) is None
-    Screen(Console(file=sys.stdout)).close()
+    ScreenReporter(Console(file=sys.stdout)).close()
     assert capsys.readouterr().out == ""
 
 
@@ -246,7 +248,7 @@ def test_a_reader_that_has_gone_is_a_failure_and_no_exit() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as stream:
-        screen = Screen(Console(file=stream))
+        screen = ScreenReporter(Console(file=stream))
         screen.report(report_of(measured("a", 1.0)))
         with pytest.raises(ReporterFailed, match="reader has gone"):
             screen.close()
@@ -254,7 +256,7 @@ def test_a_reader_that_has_gone_is_a_failure_and_no_exit() -> None:
 
 def test_a_stream_without_our_characters_is_a_failure_with_the_remedy() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    screen = Screen(Console(file=stream))
+    screen = ScreenReporter(Console(file=stream))
     screen.report(report_of(measured("a", 1.0)))
     with pytest.raises(ReporterFailed, match="PYTHONIOENCODING"):
         screen.close()

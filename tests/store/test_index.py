@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.core.result import Outcome, Result
 from harness.files.locks import FileLock
-from harness.store.canonical_json import load
+from harness.store.canonical_json import load_result
 from harness.store.index import read_index, rebuild_index
 from harness.testing.results import failed_result, noisy_result, ok_result, report_of
 from reporters.local import LocalReporter
@@ -27,7 +27,7 @@ def test_the_index_has_what_a_list_shows(tmp_path: Path) -> None:
     assert (one.metric, one.median, one.unit) == ("NET latency", 0.81375, "ms")
     assert (two.outcome, two.device, two.commit, two.median, two.trusted) == (Outcome.CRASHED, None, None, None, False)
     assert (three.outcome, three.trusted) == (Outcome.OK, False)
-    assert load(tmp_path / one.path).uid == "one"
+    assert load_result(tmp_path / one.path).uid == "one"
 
 
 def test_without_latency_the_next_best_metric_stands_in_the_index(tmp_path: Path) -> None:

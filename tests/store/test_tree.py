@@ -8,38 +8,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.store.tree import publish, segment
+from harness.store.tree import encode_segment, publish_folder
 
 
 def test_a_folder_is_published_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
-        publish(tmp_path / "results", {"a": "written", "a/b": "cannot be: a is a file"})
+        publish_folder(tmp_path / "results", {"a": "written", "a/b": "cannot be: a is a file"})
     assert list((tmp_path / "results").iterdir()) == []
-    assert publish(tmp_path / "results", {"a": "written"}).name == "0"
+    assert publish_folder(tmp_path / "results", {"a": "written"}).name == "0"
 
 
 @given(st.text(st.characters()), st.text(st.characters()))
 def test_different_names_are_different_segments(one: str, other: str) -> None:
-    assert (segment(one) == segment(other)) == (one == other)
+    assert (encode_segment(one) == encode_segment(other)) == (one == other)
 
 
 @given(st.text(st.sampled_from("a%2E-./ü~"), max_size=400), st.text(st.sampled_from("a%2E-./ü~"), max_size=400))
 def test_names_made_of_our_own_escapes_stay_different(one: str, other: str) -> None:
-    assert (segment(one) == segment(other)) == (one == other)
+    assert (encode_segment(one) == encode_segment(other)) == (one == other)
 
 
 @given(st.text(st.characters()))
 def test_a_segment_is_safe_everywhere(name: str) -> None:
-    safe = segment(name)
+    safe = encode_segment(name)
     assert 0 < len(safe.encode("ascii")) <= 120
     assert not safe.startswith(".")
     assert not set(safe) & set("/\\:*?\"<>| \n\x00'$`!&;()[]{}#")
 
 
 def test_long_names_with_one_beginning_stay_apart() -> None:
-    assert segment("x" * 300) != segment("x" * 301)
-    assert segment(segment("x" * 300)) != segment("x" * 300)
+    assert encode_segment("x" * 300) != encode_segment("x" * 301)
+    assert encode_segment(encode_segment("x" * 300)) != encode_segment("x" * 300)
 
 
 def test_ordinary_names_stay_as_they_are() -> None:
-    assert segment("mv2-xnnpack_q8+t1.v2@host,a=b~") == "mv2-xnnpack_q8+t1.v2@host,a=b~"
+    assert encode_segment("mv2-xnnpack_q8+t1.v2@host,a=b~") == "mv2-xnnpack_q8+t1.v2@host,a=b~"

@@ -9,7 +9,7 @@ from harness.core.comparison import Comparison, Parameters, Verdict
 from harness.core.errors import EnvironmentProblem
 from harness.core.result import Result
 from harness.flows.compare.journal import Journal
-from harness.store.canonical_json import load
+from harness.store.canonical_json import load_result
 
 
 def load_previous(journal: Journal, parameters: Parameters) -> Result | None:
@@ -22,7 +22,7 @@ def load_previous(journal: Journal, parameters: Parameters) -> Result | None:
     if place is None:
         return None
     try:
-        result = load(Path(place))
+        result = load_result(Path(place))
     except EnvironmentProblem:
         return None
     comparison = result.comparison

@@ -7,7 +7,7 @@ from typing import Final
 
 from harness.core.comparison import Verdict
 from harness.flows.compare.comparison_run import ComparisonRun
-from harness.presentation.shares import signed, span
+from harness.presentation.numbers import format_change, format_interval
 
 HEADER: Final = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verdict")
 SUSPECTED: Final = "worse?"
@@ -34,8 +34,8 @@ def progress_row(run: ComparisonRun, *, discovered: bool) -> tuple[str, ...]:
     return (
         run.subject.title,
         f"{run.pairs:>{len(most)}}/{most}",
-        f"{signed(test.difference()):>{_DIFFERENCE}}",
-        f"{span(*test.interval()):>{_INTERVAL}}",
+        f"{format_change(test.difference()):>{_DIFFERENCE}}",
+        f"{format_interval(*test.interval()):>{_INTERVAL}}",
         _bar(run),
         SUSPECTED if verdict is Verdict.REGRESSION and not discovered else verdict.value if verdict else "",
     )

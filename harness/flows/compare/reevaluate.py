@@ -19,8 +19,8 @@ from harness.flows.compare.requests import decided_by
 from harness.flows.measure.reporting import Reporting
 from harness.run.attrition import LOST_LAUNCHES
 from harness.run.comparability import UNEVEN
-from harness.store.canonical_json import RESULT_FILE, load
-from reporters.screen import Screen
+from harness.store.canonical_json import RESULT_FILE, load_result
+from reporters.screen import ScreenReporter
 
 _DOUBTS: Final = frozenset({*LOST_LAUNCHES, UNEVEN})
 """Codes of notes that speak against `no change`, whatever the pairs say."""
@@ -40,10 +40,10 @@ def reevaluate(place: Path, decide: Mapping[str, object], console: Console) -> E
         UsageError: There is no stored comparison.
     """
     files = [place] if place.is_file() else sorted(place.rglob(RESULT_FILE))
-    results = [_again(result, decide) for file in files if (result := load(file)).comparison is not None]
+    results = [_again(result, decide) for file in files if (result := load_result(file)).comparison is not None]
     if not results:
         raise UsageError(f"no comparison is stored in {place}", hint="name a folder that `harness compare` reported to")
-    reporting = Reporting((Screen(console),), PlainDisplay(sys.stderr))
+    reporting = Reporting((ScreenReporter(console),), PlainDisplay(sys.stderr))
     for result in _surviving(results):
         reporting.report(Report(result=result))
     reporting.close()

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from harness.builders.cache import BuildCache
 from harness.core.errors import ExitCode
-from harness.presentation.numbers import quantity
+from harness.presentation.numbers import format_quantity
 
 _DAY_S = 86_400
 
@@ -26,10 +26,10 @@ def show(cache: BuildCache, console: Console) -> ExitCode:
     for entry in sorted(entries, key=lambda one: one.last_used):
         build = entry.record.build
         used = datetime.fromtimestamp(entry.last_used, UTC).strftime("%Y-%m-%d %H:%M")
-        words = (build.source, build.commit, build.recipe, quantity(entry.record.size_bytes, "bytes"), used)
+        words = (build.source, build.commit, build.recipe, format_quantity(entry.record.size_bytes, "bytes"), used)
         table.add_row(*(Text(word) for word in words))
     console.print(table)
-    console.print(f"{len(entries)} kept, {quantity(sum(entry.record.size_bytes for entry in entries), 'bytes')}")
+    console.print(f"{len(entries)} kept, {format_quantity(sum(entry.record.size_bytes for entry in entries), 'bytes')}")
     return ExitCode.OK
 
 
@@ -37,5 +37,5 @@ def prune(cache: BuildCache, console: Console, *, keep_mib: float | None, unused
     """Remove builds, the longest unused first; those in use stay."""
     limit = int(keep_mib * 2**20) if keep_mib is not None else 0 if unused_days is None else None
     gone = cache.prune(limit_bytes=limit, unused_for_s=unused_days * _DAY_S if unused_days is not None else None)
-    console.print(f"{len(gone)} removed, {quantity(sum(entry.record.size_bytes for entry in gone), 'bytes')}")
+    console.print(f"{len(gone)} removed, {format_quantity(sum(entry.record.size_bytes for entry in gone), 'bytes')}")
     return ExitCode.OK

@@ -24,10 +24,11 @@ from harness.core.errors import (
 )
 from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Exporter, Framework
-from harness.display.tables import KEEP, Column, fitted, widened
+from harness.display.tables import fit_table, widen
 from harness.flows.inspect.showing import cell, show
 from harness.flows.measure.plan import Assignment, Plan
 from harness.models.cache import ModelCache
+from harness.presentation.tables import KEEP, Column, make_cells
 
 _PLAN = ("id", "benchmark", "framework", "device", "threads", "launches × iterations", "limit", "files")
 _ALIKE = frozenset(_PLAN[2:7])
@@ -111,9 +112,9 @@ def show_plan(plan: Plan, settings: Settings, console: Console) -> None:
     """
     cache = ModelCache(settings.model_cache)
     columns = _plan_columns([_row(one, plan, cache) for one in plan.assignments])
-    shared = [f"{one.name} {one.cells[0].plain}" for one in columns if not one.telling and one.cells[0].plain]
+    shared = [f"{one.name} {one.cells[0].text}" for one in columns if not one.is_informative and one.cells[0].text]
     show(Text(f"Plan: {', '.join(shared)}".rstrip(": ")), console)
-    show(fitted(columns, widened(console)), console)
+    show(fit_table(columns, widen(console)), console)
     refuse(plan.benchmarks, settings)
     _remark(plan.benchmarks, settings, console)
 
@@ -190,7 +191,7 @@ def _counted(count: int, what: str) -> str:
 
 def _plan_columns(rows: Sequence[Sequence[str]]) -> list[Column]:
     """Of a narrow screen the number goes first: names tell benchmarks apart, too."""
-    cells = [[cell(text) for text in column] for column in zip(*rows, strict=True)]
+    cells = [make_cells(column) for column in zip(*rows, strict=True)]
     return [
         Column(name, cells[number], weight=10 if name == "id" else KEEP, distinguishing=name in _ALIKE)
         for number, name in enumerate(_PLAN)

@@ -13,13 +13,13 @@ from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.metric import LATENCY
 from harness.core.protocols import Progress
 from harness.core.result import Outcome, Result
-from harness.display.results import show as show_results
-from harness.display.tables import Column, fitted, widened
-from harness.presentation.comparison_table import STYLES
-from harness.presentation.numbers import quantity
-from harness.presentation.text import printable
-from harness.presentation.verdicts import Standing
-from harness.store.canonical_json import RESULT_FILE, load
+from harness.display.results import show_results
+from harness.display.tables import fit_table, widen
+from harness.presentation.numbers import format_quantity
+from harness.presentation.tables import Column, make_cells
+from harness.presentation.text import Span, Tone
+from harness.presentation.verdicts import CATEGORY_OF_VERDICT
+from harness.store.canonical_json import RESULT_FILE, load_result
 from harness.store.index import IndexEntry, read_index
 from reporters import remote
 
@@ -30,11 +30,11 @@ _LATEST = 25
 def latest(settings: Settings, console: Console) -> ExitCode:
     """The newest results of the local tree, oldest first."""
     entries = sorted(read_index(settings.local_reporter), key=lambda one: one.time)[-_LATEST:]
-    console = widened(console)
+    console = widen(console)
     if not entries:
         console.print(Text(f"no results in {settings.local_reporter}"), soft_wrap=True)
         return ExitCode.OK
-    console.print(fitted(_listing(entries), console))
+    console.print(fit_table(_listing(entries), console))
     places = f"in {settings.local_reporter}; `harness report FOLDER` shows one of them, or all below a folder, again"
     console.print(Text(places, style="dim"), soft_wrap=True)
     return ExitCode.OK
@@ -61,7 +61,7 @@ def show(path: Path, settings: Settings, console: Console) -> ExitCode:
         raise unreadable[0]
     show_results(sorted(results, key=lambda result: result.started), console)
     for problem in unreadable:
-        widened(console).print(Text(f"✗ {problem.message}", style="bold red"), soft_wrap=True)
+        widen(console).print(Text(f"✗ {problem.message}", style="bold red"), soft_wrap=True)
     return ExitCode.ENVIRONMENT if unreadable else ExitCode.OK
 
 
@@ -79,37 +79,32 @@ def _read(files: list[Path]) -> tuple[list[Result], list[EnvironmentProblem]]:
     unreadable: list[EnvironmentProblem] = []
     for file in files:
         try:
-            results.append(load(file))
+            results.append(load_result(file))
         except EnvironmentProblem as problem:
             unreadable.append(problem)
     return results, unreadable
 
 
 def _listing(entries: list[IndexEntry]) -> list[Column]:
-    def texts(values: list[str]) -> list[Text]:
-        return [Text(printable(value)) for value in values]
-
     times = [f"{datetime.fromtimestamp(entry.time, UTC):%Y-%m-%d %H:%M:%S}" for entry in entries]
-    medians = [quantity(entry.median, entry.unit or "") for entry in entries]
+    medians = [format_quantity(entry.median, entry.unit or "") for entry in entries]
     metrics = [entry.metric or "" for entry in entries]
     return [
         Column("", [_mark(entry) for entry in entries]),
-        Column("time (UTC)", texts(times)),
-        Column("benchmark", texts([f"{entry.model}/{entry.identifier}" for entry in entries])),
-        Column("device", texts([entry.device_name or "" for entry in entries]), weight=30),
-        Column("commit", texts([(entry.commit or "")[:12] for entry in entries]), weight=40),
-        Column("outcome", texts([(entry.verdict or entry.outcome).value.replace("_", " ") for entry in entries])),
-        Column("metric", texts(metrics), weight=50, distinguishing=set(metrics) <= {LATENCY, ""}),
-        Column("median", texts(medians), right=True),
-        Column("folder", texts([entry.path for entry in entries]), weight=20),
+        Column("time (UTC)", make_cells(times)),
+        Column("benchmark", make_cells([f"{entry.model}/{entry.identifier}" for entry in entries])),
+        Column("device", make_cells([entry.device_name or "" for entry in entries]), weight=30),
+        Column("commit", make_cells([(entry.commit or "")[:12] for entry in entries]), weight=40),
+        Column("outcome", make_cells([(entry.verdict or entry.outcome).value.replace("_", " ") for entry in entries])),
+        Column("metric", make_cells(metrics), weight=50, distinguishing=set(metrics) <= {LATENCY, ""}),
+        Column("median", make_cells(medians), right=True),
+        Column("folder", make_cells([entry.path for entry in entries]), weight=20),
     ]
 
 
-def _mark(entry: IndexEntry) -> Text:
+def _mark(entry: IndexEntry) -> Span:
     doubt = "!" if entry.outcome is Outcome.OK and not entry.trusted else ""
     if entry.verdict is not None:
-        how = Standing[entry.verdict.name]
-        return Text(how.mark + doubt, style=STYLES[how])
-    if entry.outcome is Outcome.OK:
-        return Text(doubt, style="bold yellow")
-    return Text("✗", style="bold red")
+        category = CATEGORY_OF_VERDICT[entry.verdict]
+        return Span(category.mark + doubt, category.tone)
+    return Span(doubt, Tone.WARNING) if entry.outcome is Outcome.OK else Span("✗", Tone.BAD)

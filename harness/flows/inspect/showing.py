@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.display.tables import widened
+from harness.display.tables import widen
 from harness.presentation.text import printable
 from harness.shell.streams import forget
 
@@ -14,7 +14,7 @@ from harness.shell.streams import forget
 def show(shown: Table | Text, console: Console) -> None:
     """Print. What nobody reads any more (`| head`) goes nowhere, and the exit status stays what it would have been."""
     try:
-        widened(console).print(shown, soft_wrap=isinstance(shown, Text))
+        widen(console).print(shown, soft_wrap=isinstance(shown, Text))
     except BrokenPipeError:
         forget(console.file)
 

@@ -20,7 +20,7 @@ from harness.flows.bisect.search import ratios_of, search
 from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.measure.workload import Selection
 from harness.flows.watch.detection import point_of_result
-from harness.presentation.changed_operators import changed_operators
+from harness.presentation.operators import find_changed_operators
 from harness.watch.store.records import Alarm, Compared, Document, Progress
 from harness.watch.store.state import State
 from harness.watch.work import Confirmation
@@ -154,7 +154,7 @@ def _selection_of(alarm: Alarm) -> Selection:
 def _verified(result: Result, comparison: Comparison) -> Document:
     """What verifying said, for people and for the search."""
     operators = {one.name: one for one in comparison.operators}
-    changed = [(operators[row.name], row.contribution) for row in changed_operators(comparison)]
+    changed = [(operators[row.name], row.contribution) for row in find_changed_operators(comparison)]
     return {
         "device": result.device.name if result.device else "",
         "platform": result.device.platform if result.device else "",

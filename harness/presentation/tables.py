@@ -1,0 +1,47 @@
+"""Tables as data: columns of toned cells, which a terminal, an HTML page and a Markdown page draw in their own ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from harness.presentation.text import Span, printable
+
+KEEP: Final = 100
+"""Weight of a column that is shown however narrow the screen is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Column of a table.
+
+    Attributes:
+        name: Heading.
+        cells: One for each row.
+        weight: Columns of little weight make room for others on narrow screens; those of weight `KEEP` never do.
+        right: Whether it is aligned to the right, as numbers are.
+        distinguishing: Whether it is worth showing only where its cells differ.
+    """
+
+    name: str
+    cells: Sequence[Span]
+    weight: int = KEEP
+    right: bool = False
+    distinguishing: bool = False
+
+    @property
+    def is_informative(self) -> bool:
+        """Whether a reader learns anything from it."""
+        texts = {cell.text for cell in self.cells}
+        return len(texts) > 1 if self.distinguishing else texts != {""} and bool(texts)
+
+
+def make_cells(texts: Iterable[str]) -> list[Span]:
+    """Make a cell of each text, whatever characters it holds."""
+    return [Span(printable(text)) for text in texts]
+
+
+def select_informative(columns: Iterable[Column]) -> list[Column]:
+    """Return the columns from which a reader learns anything."""
+    return [column for column in columns if column.is_informative]

@@ -1,0 +1,184 @@
+"""`--reporter markdown=FILE.md`: a run as GitHub shows it in a pull request or a job summary, verdicts first."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import Final
+
+from harness.config.settings import Settings
+from harness.core.comparison import Comparison
+from harness.core.result import Result
+from harness.presentation.commands import collect_rerun_commands, format_reevaluate_command
+from harness.presentation.comparison_table import (
+    LAUNCH_HEADINGS,
+    build_columns,
+    build_row,
+    describe_sides,
+    explain_launches,
+    list_lines,
+    tabulate_launches,
+)
+from harness.presentation.explanations import (
+    EVIDENCE_HEADINGS,
+    collect_rules,
+    explain_in_full,
+    select_measured_comparisons,
+    tabulate_evidence,
+)
+from harness.presentation.markdown import escape, fenced, table
+from harness.presentation.measurement_table import build_further_metrics, build_overview, format_legend, format_title
+from harness.presentation.numbers import format_change
+from harness.presentation.operators import (
+    CHANGES_HEADING,
+    PROFILE_HEADING,
+    build_changes_table,
+    build_profile_table,
+    describe_coverage,
+)
+from harness.presentation.remarks import list_remarks
+from harness.presentation.speeds import describe_fastest
+from harness.presentation.tables import Column, select_informative
+from harness.presentation.trajectory import trace_pairs
+from harness.presentation.verdicts import format_headline, separate_comparisons
+from reporters.pages import PageReporter, ReportedRun, create_page_reporter
+
+_BLOCKS: Final = "▁▂▃▄▅▆▇█"
+_WIDTH: Final = 50
+"""Characters of a line: what a comment on GitHub shows without scrolling, with the words around it."""
+
+
+def create(settings: Settings) -> PageReporter | None:
+    """Create the reporter where `--reporter markdown=FILE.md` asks for it."""
+    return create_page_reporter("markdown", settings, render)
+
+
+def render(run: ReportedRun) -> str:
+    """Render the whole file."""
+    compared, measured = separate_comparisons(run.results)
+    parts = [f"# harness: {escape(format_headline(compared, measured))}"]
+    if run.notice:
+        parts.append("> **{}** {}".format(*run.notice))
+    if compared:
+        parts += _comparisons(compared, run)
+    if compared and measured:
+        parts.append("## Measured without a control")
+    if measured:
+        parts += _measurements(measured)
+    return "\n\n".join(parts) + "\n"
+
+
+def _comparisons(results: Sequence[Result], run: ReportedRun) -> Iterator[str]:
+    facts = [*describe_sides(results), ("where", format_title(results, with_runner=False).text)]
+    yield "\n".join(f"- **{name}** {escape(text)}" for name, text in facts)
+    yield _table(build_columns(results))
+    yield _list([line.text for line in list_lines(results)])
+    yield from _section(CHANGES_HEADING, build_changes_table(results))
+    compared = len(select_measured_comparisons(results))
+    for result in results:
+        if result.comparison is not None and result.comparison.pairs:
+            yield _details(result, result.comparison, compared, run)
+    yield from _rules(results, run)
+
+
+def _details(result: Result, comparison: Comparison, compared: int, run: ReportedRun) -> str:
+    """Render what a verdict rests on, folded away."""
+    row = build_row(result)
+    name = f"{row.mark} {row.model}/{row.identifier}: {row.verdict}, {row.difference} ({row.interval})"
+    parts = [
+        f"<details><summary>{html.escape(name)}</summary>",
+        escape(explain_in_full(result, compared)),
+        fenced(draw_comparison(comparison)),
+        table(LAUNCH_HEADINGS, tabulate_launches(comparison), (False, True, True, True)),
+        escape(explain_launches(comparison)),
+        table(EVIDENCE_HEADINGS, tabulate_evidence(comparison), (False, True, True)),
+        fenced(format_reevaluate_command(run.place(result)), "sh"),
+        "</details>",
+    ]
+    return "\n\n".join(parts)
+
+
+def _rules(results: Sequence[Result], run: ReportedRun) -> Iterator[str]:
+    """Render how verdicts were decided, and how to measure again; once for all that share it."""
+    rules, commands = collect_rules(results), collect_rerun_commands(results, run.working_folder)
+    if rules:
+        yield "## How verdicts were decided"
+    for rows in rules:
+        yield table(("", "rule"), rows, (False, False))
+    if commands:
+        yield "## How to measure again"
+        yield fenced("\n".join(commands), "sh")
+
+
+def _measurements(results: Sequence[Result]) -> Iterator[str]:
+    overview = select_informative(build_overview(results))
+    yield escape(format_title(results).text)
+    yield _table(overview)
+    if legend := format_legend({column.name for column in overview}):
+        yield escape(legend)
+    yield from _section("Further metrics", build_further_metrics(results))
+    yield from _section(PROFILE_HEADING, build_profile_table(results))
+    yield from map(escape, describe_coverage(results))
+    yield _list([line.text for line in (*describe_fastest(results), *list_remarks(results))])
+
+
+def _section(heading: str, columns: Sequence[Column]) -> Iterator[str]:
+    """Render a table under a heading, if it has rows."""
+    if columns[0].cells:
+        yield f"## {heading}"
+        yield _table(columns)
+
+
+def _table(columns: Sequence[Column]) -> str:
+    shown = select_informative(columns)
+    rows = list(zip(*([cell.text for cell in column.cells] for column in shown), strict=True))
+    return table([column.name for column in shown], rows, [column.right for column in shown])
+
+
+def _list(texts: Sequence[str]) -> str:
+    return "\n".join(f"- {escape(text)}" for text in texts)
+
+
+def draw_comparison(comparison: Comparison) -> str:
+    """Draw two lines of characters: each pair's change as a bar, and the interval on a ruler. Empty without pairs."""
+    changes = [point.relative_change for point in trace_pairs(comparison.pairs)]
+    if not changes:
+        return ""
+    shown = _thin(changes, _WIDTH)
+    low, high = min(shown), max(shown)
+    step = (high - low) / (len(_BLOCKS) - 1) or 1.0
+    bars = "".join(_BLOCKS[round((change - low) / step)] for change in shown)
+    return f"pairs     {bars}  {format_change(low)} to {format_change(high)}\ninterval  {_ruler(comparison)}"
+
+
+def _ruler(comparison: Comparison) -> str:
+    """Draw no difference as `|`, the margins as `:`, the interval as `├──●──┤`, and arrows where it is longer."""
+    margin = comparison.parameters.margin
+    ends = [abs(end) for end in (comparison.low, comparison.high, comparison.difference) if end is not None]
+    reach = min(max(1.5 * margin, 1.1 * max(ends, default=0.0)), 10 * margin)
+    half = _WIDTH // 2
+
+    def place(change: float) -> int:
+        return half + round(half * max(-1.0, min(1.0, change / reach)))
+
+    cells = [" "] * (2 * half + 1)
+    start = 0 if comparison.low is None else place(comparison.low)
+    end = 2 * half if comparison.high is None else place(comparison.high)
+    cells[start : end + 1] = "─" * (end - start + 1)
+    cells[place(-margin)] = cells[place(margin)] = ":"
+    cells[half] = "|"
+    cells[start] = "├" if comparison.low is not None and comparison.low >= -reach else "◄"
+    cells[end] = "┤" if comparison.high is not None and comparison.high <= reach else "►"
+    if comparison.difference is not None:
+        cells[place(comparison.difference)] = "●"
+    return f"{''.join(cells)}  {format_change(-reach)} to {format_change(reach)}"
+
+
+def _thin(changes: Sequence[float], at_most: int) -> list[float]:
+    """Return at most so many, in order: medians of neighbours where there are more."""
+    if len(changes) <= at_most:
+        return list(changes)
+    edges = [len(changes) * number // at_most for number in range(at_most + 1)]
+    return [median(changes[start:end]) for start, end in pairwise(edges)]

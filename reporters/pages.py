@@ -1,0 +1,122 @@
+"""Reporter that writes one file about a run, anew with each result, so that it is whole at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.config.settings import Settings
+from harness.core.errors import ReporterFailed, UsageError
+from harness.core.result import Report, Result, without_samples, writable
+from harness.files.atomic import write_atomically
+from harness.shell import is_stopping
+from harness.store.tree import result_folder
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedRun:
+    """Everything that a page shows.
+
+    Attributes:
+        results: Results without samples, in the order in which they were reported.
+        tree: Folder in which the local reporter keeps them whole.
+        finished: Whether the run is over; else more may come.
+        interrupted: Whether a signal ended it before everything was measured.
+        places: Folder of each result in the tree by its `uid`, as far as it is known.
+        working_folder: Folder that relative file names in results are relative to.
+    """
+
+    results: Sequence[Result]
+    tree: Path
+    finished: bool
+    interrupted: bool = False
+    places: Mapping[str, Path] = field(default_factory=dict)
+    working_folder: Path = Path()
+
+    def place(self, result: Result) -> Path:
+        """Return the folder of a result; where it is unknown, that of all results of its commit."""
+        return self.places.get(result.uid, self.tree / result_folder(result))
+
+    @property
+    def notice(self) -> tuple[str, str] | None:
+        """What a reader must know before anything else: a catchword, and a sentence."""
+        if not self.finished:
+            return "Not finished.", "This page was written while the run was going on; more results may follow."
+        if self.interrupted:
+            return "Interrupted.", "The remaining benchmarks were not measured."
+        return None
+
+
+class PageReporter:
+    """Reporter that renders all results again for each new one.
+
+    Args:
+        name: Name of the reporter.
+        file: File to write; replaced in one step, with folders made as needed.
+        tree: Folder in which the local reporter keeps results.
+        render: Makes the text.
+    """
+
+    def __init__(self, name: str, file: Path, tree: Path, render: Callable[[ReportedRun], str]) -> None:
+        self.name = name
+        self._file = file
+        self._tree = tree
+        self._render = render
+        self._working_folder = Path.cwd()
+        self._results: list[Result] = []
+        self._places: dict[str, Path] = {}
+
+    def report(self, report: Report) -> str:
+        """Write the page with one more result; returns its file."""
+        self._results.append(without_samples(writable(report.result)))
+        if report.place is not None:
+            self._places[report.result.uid] = Path(report.place)
+        return self._write(finished=False)
+
+    def close(self) -> None:
+        """Write the page of the finished run."""
+        self._write(finished=True)
+
+    def _write(self, *, finished: bool) -> str:
+        run = ReportedRun(
+            self._results,
+            self._tree,
+            finished,
+            interrupted=finished and is_stopping(),
+            places=self._places,
+            working_folder=self._working_folder,
+        )
+        text = self._render(run)
+        try:
+            _replace(self._file, text)
+        except OSError as error:
+            raise ReporterFailed(
+                f"cannot write {self._file}: {error.strerror or error}",
+                hint=f"free disk space or fix permissions there, or name another file: --reporter {self.name}=FILE",
+            ) from error
+        return str(self._file)
+
+
+def create_page_reporter(name: str, settings: Settings, render: Callable[[ReportedRun], str]) -> PageReporter | None:
+    """Create the reporter that `--reporter NAME=FILE` asks for, if it does.
+
+    Raises:
+        UsageError: It names no file.
+    """
+    file = settings.reporters.get(name)
+    if file == "":
+        raise UsageError(f"--reporter {name} names no file", hint=f"--reporter {name}=FILE")
+    return None if file is None else PageReporter(name, Path(file), settings.local_reporter, render)
+
+
+def _replace(file: Path, text: str) -> None:
+    """Put a text into a file in one step. A link stays a link; a device or folder is not replaced.
+
+    Raises:
+        OSError: As the file system says.
+    """
+    place = file.resolve()
+    if place.exists() and not place.is_file():
+        raise FileExistsError(0, "not a regular file", str(file))
+    write_atomically(place, text)
