@@ -10,7 +10,7 @@ from harness.core.result import Result
 from harness.presentation.numbers import format_change, format_evidence, format_percent, format_quantity
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT, VerdictCategory, categorise, is_undiscovered
 
-EVIDENCE_HEADINGS: Final = ("evidence against", "e-value", "rejected from")
+EVIDENCE_HEADINGS: Final = ("hypothesis", "evidence against it", "needed to reject it")
 """Headings of the columns of `tabulate_evidence`."""
 
 _INTERLEAVING: Final = {

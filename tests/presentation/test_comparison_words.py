@@ -50,7 +50,7 @@ def test_a_regression_that_does_not_survive_among_many_is_undecided_with_the_rea
     assert categorise(result) is VerdictCategory.UNDECIDED
     assert build_row(result).verdict == "undecided"
     assert re.search(
-        r"for a regression \(evidence [\d,]+\), but among 7 benchmarks .* at most 5 % are false",
+        r"show a regression \(evidence [\d,]+\), but among 7 benchmarks .* at most 5 % of the reported",
         explain_verdict(result, 7),
     )
 
@@ -160,7 +160,7 @@ def test_figures_that_differ_the_other_way_than_the_pairs_are_marked() -> None:
     assert alike is not None
     assert tabulate_launches(contrary)[2] == ("median", "20.0 ms", "25.0 ms", "-3.33 %*")
     assert "the difference is the median over pairs" in explain_launches(contrary)
-    assert "Where a * stands" in explain_launches(contrary)
+    assert "A * marks figures" in explain_launches(contrary)
     assert not any("*" in cell for line in (*tabulate_launches(alike), explain_launches(alike)) for cell in line)
 
 
@@ -181,31 +181,31 @@ def test_only_figures_that_differ_are_told() -> None:
     ]
 
 
-def test_lost_pairs_are_counted() -> None:
+def test_discarded_pairs_are_counted() -> None:
     comparisons = [compared("a", [], voided=voided).comparison for voided in (0, 1, 2)]
     told = [describe_discarded_pairs(one) for one in comparisons if one is not None]
     assert told == [
         "",
-        "1 pair was voided: a launch failed or was slowed by heat",
-        "2 pairs were voided: a launch failed or was slowed by heat",
+        "1 pair was discarded: a launch failed or was throttled",
+        "2 pairs were discarded: a launch failed or was throttled",
     ]
 
 
 def test_what_may_be_believed_depends_on_how_many_were_measured() -> None:
     one, two = compared("a", made_pairs(0.0, 8)), compared("b", made_pairs(0.0, 8))
     assert "with a probability of at most 1 %" in describe_false_discoveries([one, identical("x"), refused("y")])
-    assert describe_false_discoveries([one, two]).startswith("Of 2 benchmarks ")
-    assert "at most 5 % of them are false" in describe_false_discoveries([one, two])
+    assert describe_false_discoveries([one, two]).startswith("Some of 2 benchmarks ")
+    assert "at most 5 % of the reported regressions are false" in describe_false_discoveries([one, two])
     assert describe_false_discoveries([identical("x")]) == ""
 
 
 def test_rules_name_every_limit() -> None:
     told = dict(describe_rules(Parameters(seed=3, margin=0.02, max_seconds=60, precision=0.003, gate=True)))
-    assert told["improvement"] == "not looked for (gate)"
-    assert told["budget of each benchmark"] == "100 pairs or 60 s of device time"
-    assert told["goes on until the difference is known to"] == "± 0.3 %"
-    assert "less than 2 %" in told["no change"]
-    assert told["seed of the coin"] == "3"
+    assert told["improvement"] == "not tested (--gate)"
+    assert told["budget per benchmark"] == "100 pairs or 60 s of device time"
+    assert told["continues until the change is known to"] == "± 0.3 %"
+    assert "change below 2 %" in told["no change"]
+    assert told["random seed"] == "3"
 
 
 def test_evidence_stands_beside_what_would_refute() -> None:
@@ -239,8 +239,8 @@ def test_the_command_measures_the_same_again() -> None:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("installed", "--self_check"),
-        ("none", "--self_check"),
+        ("installed", "--self-check"),
+        ("none", "--self-check"),
         ("prebuilt", "--control-program CONTROL --treatment-program TREATMENT"),
         ("releases:executorch", "--source releases:executorch --control 1.4 --treatment 1.5"),
     ],

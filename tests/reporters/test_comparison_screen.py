@@ -78,8 +78,8 @@ def test_every_undecided_one_has_its_reason_and_regressions_need_none() -> None:
     told = [line for line in lines if line[:2] in {"? ", "▼ ", "✗ ", "- "} and "mv2/" in line]
     spent = "the budget of 100 pairs is spent and shows neither a change nor that there is none of 1 % or more"
     many = (
-        "its own pairs speak for a regression (evidence 1,700), but among 7 benchmarks more is asked for, so that of "
-        "the regressions reported at most 5 % are false"
+        "its own pairs show a regression (evidence 1,700), but among 7 benchmarks stronger evidence is required, so "
+        "that at most 5 % of the reported regressions are false"
     )
     assert told == [
         "▼ mv2/slower: delegated operators: 120 → 118 (-1.67 %)",
@@ -98,7 +98,7 @@ def test_the_same_bytes_are_said_in_words() -> None:
 
 def test_one_sentence_says_how_far_regressions_can_be_believed() -> None:
     text = piped(*every_kind())
-    assert text.count("Of 7 benchmarks some may look worse by chance") == 1
+    assert text.count("Some of 7 benchmarks may look worse by chance") == 1
     assert "a probability of at most 1 %" in piped(compared("a", made_pairs(0.0, 9)))
 
 
@@ -107,7 +107,7 @@ def test_notes_lost_pairs_and_hints_are_told() -> None:
         compared("a", made_pairs(0.0, 9), voided=2, notes=[NOISY]), compared("b", made_pairs(0.0, 9), notes=[NOISY])
     )
     lines = text.splitlines()
-    assert "· mv2/a: launches differ; 2 pairs were voided: a launch failed or was slowed by heat" in lines
+    assert "· mv2/a: launches differ; 2 pairs were discarded: a launch failed or was throttled" in lines
     assert [line for line in lines if "hint:" in line] == ["  hint: close other programs"]
 
 

@@ -130,7 +130,7 @@ def test_verdicts_are_sorted_and_lead_to_what_stands_behind_them() -> None:
 def test_both_builds_parameters_seed_and_commands_are_told() -> None:
     texts = _read(_page(*every_kind())).texts
     assert texts[texts.index("control") + 1] == "executorch 111111111111 native"
-    assert texts[texts.index("seed of the coin") + 1] == "7"
+    assert texts[texts.index("random seed") + 1] == "7"
     assert any(text.startswith("harness compare -b specifications/models/mv2.json --source git:") for text in texts)
     assert any(text.startswith("harness compare --from results/Example%20CPU") for text in texts)
 

@@ -98,7 +98,7 @@ def test_plain_runs_have_the_table_of_the_screen() -> None:
 def test_a_page_of_both_kinds_tells_both() -> None:
     text = _page(measured("plain", 3.0), compared("pairs", made_pairs(0.0, 9)))
     assert text.startswith("# harness: 1 no change, 1 measured\n")
-    assert text.index("| pairs |") < text.index("## Measured for themselves") < text.index("| plain |")
+    assert text.index("| pairs |") < text.index("## Measured without a control") < text.index("| plain |")
 
 
 def test_an_unfinished_page_says_so() -> None:

@@ -100,7 +100,7 @@ def test_an_operator_whose_change_is_not_discovered_is_not_told() -> None:
     result = contest(*made_operators({"Convolution #1": 0.2, **{f"Add #{n}": 0.0 for n in range(200)}}, 9))
     assert result.comparison is not None
     assert result.comparison.operators[0].verdict == "regression"
-    assert "What changed" not in piped(result)
+    assert "Changed operators" not in piped(result)
     assert "which operator made the difference is not proven" in piped(result)
 
 
@@ -115,7 +115,7 @@ def test_an_operator_that_is_gone_takes_its_time_along() -> None:
 
 def test_the_screen_tells_the_largest_changes_and_what_the_others_add_up_to() -> None:
     text = piped(contest(*made_operators({f"Conv #{n}": 0.2 for n in range(7)}, 24)))
-    _, _, table = text.partition("What changed")
+    _, _, table = text.partition("Changed operators")
     assert table.count("slower") == 5
     assert "and 2 more in its result.json" in table
 

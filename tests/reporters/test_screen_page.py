@@ -110,8 +110,8 @@ def test_a_small_lead_is_no_lead() -> None:
 def test_what_is_not_to_be_believed_wins_nothing() -> None:
     doubtful = measured("q8", 1.0, notes=[DOUBT])
     text = piped(measured("fp32", 10.0), measured("fp16", 5.0), doubtful)
-    assert "fastest of mv2: fp16, 2.00× as fast as fp32 (q8 looks faster, but is not to be believed)\n" in text
-    assert "fastest of mv2: cannot be told: 1 of 2 are not to be believed" in piped(measured("fp32", 10.0), doubtful)
+    assert "fastest of mv2: fp16, 2.00× as fast as fp32 (q8 looks faster, but cannot be trusted)\n" in text
+    assert "fastest of mv2: unknown, because 1 of 2 cannot be trusted" in piped(measured("fp32", 10.0), doubtful)
 
 
 def test_only_equal_work_in_one_place_is_compared() -> None:
