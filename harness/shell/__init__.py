@@ -7,9 +7,9 @@ stopping    signals, and waiting that ends with them
 
 from __future__ import annotations
 
-from harness.shell.running import MOST_BYTES, Running
+from harness.shell.process import MOST_BYTES, Running
+from harness.shell.signals import Interrupted, check_stopping, interruptible, is_stopping, patiently, pause
 from harness.shell.starting import dying_with_us, inherited, located, output, run, start, which
-from harness.shell.stopping import Interrupted, check_stopping, interruptible, is_stopping, patiently, pause
 
 __all__ = [
     "MOST_BYTES",

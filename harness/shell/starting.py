@@ -12,8 +12,8 @@ from pathlib import Path
 
 from harness.core.command import Command, Completed
 from harness.core.errors import EnvironmentProblem
-from harness.shell.running import Running
-from harness.shell.stopping import Interrupted, is_stopping, unbroken
+from harness.shell.process import Running
+from harness.shell.signals import Interrupted, is_stopping, unbroken
 
 _SECRET = frozenset({"HARNESS_REMOTE_TOKEN", "HARNESS_REMOTE_TOKEN_FILE", "HARNESS_HOOK_SECRET"})
 

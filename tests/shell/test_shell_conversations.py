@@ -15,7 +15,7 @@ import pytest
 from harness import shell
 from harness.core.command import Command
 from harness.core.errors import EnvironmentProblem
-from harness.shell import running as running_programs
+from harness.shell import process as running_programs
 from tests.processes import is_running, wait_until, written
 
 ECHO = """

@@ -15,7 +15,7 @@ import pytest
 from harness import shell
 from harness.core.command import Command
 from harness.core.errors import EnvironmentProblem
-from harness.shell import running
+from harness.shell import process
 
 
 def python(code: str, *arguments: str, timeout_s: float = 20.0, **env: str) -> Command:
@@ -115,7 +115,7 @@ def test_no_output_is_lost_beside_a_busy_thread() -> None:
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_program_that_floods_is_ended_and_no_success(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "MOST_BYTES", 2 << 20)
+    monkeypatch.setattr(process, "MOST_BYTES", 2 << 20)
     code = f"import sys\nwhile True: print('y' * 1000, file=sys.{stream})"
     completed = shell.run(python(code))
     assert not completed.ok
@@ -127,7 +127,7 @@ def test_a_program_that_floods_is_ended_and_no_success(stream: str, monkeypatch:
 
 
 def test_a_program_that_wrote_too_much_and_ended_well_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "MOST_BYTES", 1 << 10)
+    monkeypatch.setattr(process, "MOST_BYTES", 1 << 10)
     completed = shell.run(python("print('y' * 2000)"))
     assert not completed.ok
 

@@ -12,7 +12,7 @@ from harness import shell
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
 from harness.core.protocols import Gated, Interactive, Reconnectable
-from harness.shell import stopping as signals
+from harness.shell import signals
 from harness.testing.phones.lab import Lab
 from harness.testing.phones.phone import StandIn
 from harness.testing.progress import RecordedProgress

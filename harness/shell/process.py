@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from harness.core.command import Command, Completed
-from harness.shell.stopping import LOOK_S, Interrupted, check_stopping, is_stopping, unbroken
+from harness.shell.signals import LOOK_S, Interrupted, check_stopping, is_stopping, unbroken
 
 MOST_BYTES: Final = 64 << 20
 """What a program may write to one of its outputs: a thousand times what runners say, and far below what memory holds.
