@@ -16,7 +16,7 @@ import harness
 from harness.config import arguments
 from harness.config.options import CompareOptions, PlaceOptions, RunOptions, WatchOptions
 from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
-from harness.shell.streams import forget
+from harness.shell.streams import discard_output
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,7 +54,7 @@ def run(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING) -> int:
 
     if settings.dry_run:
         return _show_plan(settings)
-    with shell.interruptible(), display.display() as shown:
+    with shell.handle_signals(), display.display() as shown:
         plan = load_workload(settings).plan()
         if not one_commit:
             return flow.run(plan, settings, shown)
@@ -91,7 +91,7 @@ def compare(
     arguments.specified(settings)
     if settings.dry_run:
         return _show_plan(settings, requests.described(request))
-    with shell.interruptible(), display.display() as shown:
+    with shell.handle_signals(), display.display() as shown:
         return each.compare_each(
             load_workload(settings).plan(), requests.treatments_of(request, settings), settings, shown
         )
@@ -108,7 +108,7 @@ def watch(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING, watchi
     from harness import display, shell
     from harness.flows.watch import watch as flow
 
-    with shell.interruptible(), display.display() as shown:
+    with shell.handle_signals(), display.display() as shown:
         return flow.watch(request, settings, arguments.watching(watching, settings), shown)
 
 
@@ -136,7 +136,7 @@ def bisect(
     from harness.flows.bisect import bisect as flow
 
     between = flow.Between(good, bad, benchmark, sides.pairs, resume=bool(sides.resume))
-    with shell.interruptible(), display.display() as shown:
+    with shell.handle_signals(), display.display() as shown:
         return flow.bisect(request, settings, between, shown, _console())
 
 
@@ -210,7 +210,7 @@ def export(
 
     settings = arguments.settings(options)
     _refuse_missing(model)
-    with shell.interruptible(), display.display() as shown:
+    with shell.handle_signals(), display.display() as shown:
         if model.endswith((".json", ".yaml", ".yml")):
             return exports.export_files(dataclasses.replace(settings, benchmark_file=(Path(model),)), shown, output)
         wanted = exports.Wanted(model, recipe, seed, calibration, output or Path(f"{_stem(model)}_{_stem(recipe)}.pte"))
@@ -306,7 +306,7 @@ def _guarded(tokens: Sequence[str]) -> int:
         arguments.refuse_bare_file(tokens)
         return int(app(tokens, exit_on_error=False, print_error=False, result_action="return_value") or 0)
     except BrokenPipeError:
-        forget(sys.stdout)
+        discard_output(sys.stdout)
         return ExitCode.ENVIRONMENT
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost frame: nothing is above it
         if "--debug" in tokens:

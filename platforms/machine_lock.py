@@ -113,7 +113,7 @@ def _wait(descriptor: int, timeout_s: float, progress: Progress, device: str) ->
             task.update(completed=time.monotonic() - started)
             return try_flock(descriptor)
 
-        if not shell.patiently(attempt, timeout_s):
+        if not shell.poll_until(attempt, timeout_s):
             raise EnvironmentProblem(
                 f"another harness (process {holder}) has been measuring on {device} for {timeout_s:.0f} s",
                 hint="two measurements at once disturb each other: wait for it, or give more time (--lock_timeout)",

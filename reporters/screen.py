@@ -10,7 +10,7 @@ from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.result import Report, Result, without_samples, writable
 from harness.display.results import show_results
-from harness.shell.streams import forget
+from harness.shell.streams import discard_output
 
 
 class ScreenReporter:
@@ -33,7 +33,7 @@ class ScreenReporter:
         try:
             show_results(self._results, self._console)
         except (OSError, ValueError) as error:  # ValueError: the stream was closed, or knows too few characters
-            forget(self._console.file)
+            discard_output(self._console.file)
             raise ReporterFailed(
                 f"the table cannot be shown: {error}",
                 hint="keep the reader of this output open until the end; `harness report` shows stored results again",

@@ -17,7 +17,7 @@ from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import Report, writable
-from harness.shell.streams import forget
+from harness.shell.streams import discard_output
 from harness.store.canonical_json import to_json_line
 
 _BULK: Final[Mapping[str, IncEx | bool]] = {
@@ -62,7 +62,7 @@ class SimpleScreenReporter:
             self._stream.flush()
         except (OSError, ValueError) as error:  # ValueError: the stream was closed
             self._failure = str(error)
-            forget(self._stream)
+            discard_output(self._stream)
 
 
 def create(settings: Settings) -> Reporter | None:

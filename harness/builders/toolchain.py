@@ -67,7 +67,7 @@ def find_toolchain(
         packages: Packages of our interpreter that may have a part in a build.
         environment: Variables; the harness's own unless given.
     """
-    variables = shell.inherited() if environment is None else environment
+    variables = shell.inherited_environment() if environment is None else environment
     system = os.uname()
     named = {
         "cc": variables.get("CC") or "cc",
@@ -108,7 +108,7 @@ def _describe(program: str) -> str | None:
     if found is None:
         return None
     flag = "-version" if found.name == "xcodebuild" else "--version"
-    said = (shell.output((str(found), flag)) or "").strip().splitlines()
+    said = (shell.read_output((str(found), flag)) or "").strip().splitlines()
     return f"{found} ({said[0].strip() if said else 'does not tell its version'})"
 
 

@@ -10,13 +10,13 @@ from rich.console import Console
 
 from harness.display.live import LiveBoard, LiveDisplay, LiveTask
 from harness.display.plain import PlainBoard, PlainDisplay, PlainTask
-from harness.shell.streams import unfailing
+from harness.shell.streams import never_failing
 
 __all__ = ["LiveBoard", "LiveDisplay", "LiveTask", "PlainBoard", "PlainDisplay", "PlainTask", "display"]
 
 
 def display(stream: TextIO | None = None) -> LiveDisplay | PlainDisplay:
     """Live on a terminal, plain elsewhere; silent where nothing can be written."""
-    stream = unfailing(stream or sys.stderr or io.StringIO())  # a closed standard error is None
+    stream = never_failing(stream or sys.stderr or io.StringIO())  # a closed standard error is None
     console = Console(file=stream)
     return LiveDisplay(console) if console.is_terminal and not console.is_dumb_terminal else PlainDisplay(stream)

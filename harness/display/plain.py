@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self, TextIO
 
 from harness.display.decided import is_decided
-from harness.shell.streams import unfailing
+from harness.shell.streams import never_failing
 
 _QUIET_S = 20.0
 """A plain log says again that something goes on after so long."""
@@ -87,7 +87,7 @@ class PlainDisplay:
     """Lines for logs and pipes."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = unfailing(stream)
+        self._stream = never_failing(stream)
         self._boards: list[str] = []
         self._beside = False
         """Whether there were ever two boards at the same time."""

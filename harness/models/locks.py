@@ -10,7 +10,7 @@ from harness.core.benchmark import ModelFile
 from harness.core.protocols import Progress
 from harness.files.locks import FileLock
 from harness.models.failures import told_as_unavailable
-from harness.shell import patiently
+from harness.shell import poll_until
 
 
 @contextlib.contextmanager
@@ -25,6 +25,6 @@ def locked(path: Path, file: ModelFile, progress: Progress) -> Iterator[None]:
     with told_as_unavailable(file, "locking its place in the cache"):
         if not lock.acquire():
             progress.say(f"{file.filename}: waiting for another harness that is bringing it")
-            patiently(lock.acquire)
+            poll_until(lock.acquire)
     with lock:
         yield

@@ -52,7 +52,7 @@ def run_step(
         if not argv:
             continue
         command = Command(argv, env=env, timeout_s=step.timeout_s or timeout_s, cwd=scratch)
-        completed = shell.run(shell.dying_with_us(command))
+        completed = shell.run(shell.kill_with_harness(command))
         if not completed.ok:
             raise BenchmarkFailed(f"{name}: `{' '.join(argv)}` {completed.describe()}")
         done.append(completed)

@@ -1,29 +1,38 @@
-"""The one place that starts processes: argument lists, a wall clock, the whole process group ended, output captured.
+"""The only place that starts processes: argument lists, time limits, process groups, captured output.
 
-starting    programs, once to their end or to talk with
-running     one of them, until its end has been seen
-stopping    signals, and waiting that ends with them
+starting    starting a program, to run until it exits or to interact with
+process     a running program
+signals     stopping the harness by a signal, and waiting that ends then
+streams     standard streams that nobody reads any more
 """
 
 from __future__ import annotations
 
-from harness.shell.process import MOST_BYTES, Running
-from harness.shell.signals import Interrupted, check_stopping, interruptible, is_stopping, patiently, pause
-from harness.shell.starting import dying_with_us, inherited, located, output, run, start, which
+from harness.shell.process import MAX_OUTPUT_BYTES, RunningProcess
+from harness.shell.signals import Interrupted, check_stopping, handle_signals, is_stopping, pause, poll_until
+from harness.shell.starting import (
+    inherited_environment,
+    kill_with_harness,
+    locate_program,
+    read_output,
+    run,
+    start,
+    which,
+)
 
 __all__ = [
-    "MOST_BYTES",
+    "MAX_OUTPUT_BYTES",
     "Interrupted",
-    "Running",
+    "RunningProcess",
     "check_stopping",
-    "dying_with_us",
-    "inherited",
-    "interruptible",
+    "handle_signals",
+    "inherited_environment",
     "is_stopping",
-    "located",
-    "output",
-    "patiently",
+    "kill_with_harness",
+    "locate_program",
     "pause",
+    "poll_until",
+    "read_output",
     "run",
     "start",
     "which",

@@ -1,4 +1,4 @@
-"""A program that was started, until its end has been seen: what it says, what it costs, and how it is ended."""
+"""A running program: its output, what it costs, and how it is ended."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from harness.core.command import Command, Completed
-from harness.shell.signals import LOOK_S, Interrupted, check_stopping, is_stopping, unbroken
+from harness.shell.signals import POLL_S, Interrupted, check_stopping, defer_signals, is_stopping
 
-MOST_BYTES: Final = 64 << 20
-"""What a program may write to one of its outputs: a thousand times what runners say, and far below what memory holds.
-One that writes more is ended, because numbers may be in what is not kept."""
+MAX_OUTPUT_BYTES: Final = 64 << 20
+"""Limit of each of a program's outputs: a thousand times what runners print, and far below what memory holds. A program
+that writes more is killed, because what is not kept may hold numbers."""
 
 
-class Running:
-    """A program that was started, until its end has been seen (`harness.core.protocols.InteractiveProcess`).
+class RunningProcess:
+    """Program that was started and not yet waited for (`harness.core.protocols.InteractiveProcess`).
 
-    The limit of its command counts only the time in which somebody waits for it: while it is idle because another
+    Only time in which somebody waits for it counts towards its command's limit: while it is idle because another
     program is measured, it cannot be late.
 
     Args:
@@ -41,7 +41,7 @@ class Running:
         self._started = time.monotonic()
         self._left_s = command.timeout_s
         self._out, self._err = bytearray(), bytearray()
-        self._heard = self._told = 0
+        self._searched = self._reported = 0
         self._flooded = False
         self._selector = selectors.DefaultSelector()
         for pipe, buffer in ((process.stdout, self._out), (process.stderr, self._err)):
@@ -55,24 +55,24 @@ class Running:
                 self._process.stdin.write(f"{line}\n".encode())
 
     def wait_for_line(self, line: str) -> bool:
-        """Wait for exactly this line of standard output; other lines are skipped, and kept.
+        """Wait for exactly this line on standard output. Other lines are skipped here, and kept in the result.
 
         Returns:
-            False when the program ended without it, or its time is over.
+            False when the program ended without it, or its time limit expired.
 
         Raises:
             Interrupted: The harness is being stopped.
         """
-        with self._waiting() as deadline:
-            while not (heard := self._find(line)) and self._read(deadline):
+        with self._clock_running() as deadline:
+            while not (found := self._find_line(line)) and self._read(deadline):
                 pass
         check_stopping()
-        return heard
+        return found
 
     def finish(self) -> Completed:
-        """Close its standard input, and wait for its end; its whole group is ended then.
+        """Close its standard input, wait until it exits, and kill what is left of its process group.
 
-        A program that wrote more than `MOST_BYTES` is killed (`flooded`); standard error says so last.
+        A program that wrote more than `MAX_OUTPUT_BYTES` is killed (`flooded`); the end of standard error says so.
 
         Raises:
             Interrupted: The harness is being stopped.
@@ -80,7 +80,7 @@ class Running:
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
-            with self._waiting() as deadline:
+            with self._clock_running() as deadline:
                 while self._read(deadline):
                     pass
                 timed_out = not self._flooded and not _wait(self._process, deadline)
@@ -103,58 +103,58 @@ class Running:
         )
 
     def close(self) -> None:
-        """End it now, if its end has not been seen."""
+        """Kill it and its process group, unless it was waited for."""
         if self._process.returncode is None:
             self._end()
 
     @contextlib.contextmanager
-    def _waiting(self) -> Iterator[float]:
-        """Let its clock run. Gives the moment when its time is over."""
+    def _clock_running(self) -> Iterator[float]:
+        """Count time towards its limit; yield the moment at which the limit expires."""
         deadline = time.monotonic() + self._left_s
         try:
             yield deadline
         finally:
             self._left_s = deadline - time.monotonic()
 
-    def _find(self, line: str) -> bool:
-        """Look through the lines of standard output that were not looked at yet."""
-        while (end := self._out.find(b"\n", self._heard)) >= 0:
-            said, self._heard = self._out[self._heard : end], end + 1
-            if said == line.encode():
+    def _find_line(self, line: str) -> bool:
+        """Search the lines of standard output that were not searched yet."""
+        while (end := self._out.find(b"\n", self._searched)) >= 0:
+            candidate, self._searched = self._out[self._searched : end], end + 1
+            if candidate == line.encode():
                 return True
         return False
 
     def _read(self, deadline: float) -> bool:
-        """Wait for output, for a moment; False when there is nothing more to wait for.
+        """Wait a moment for output, and read it; return False when there is nothing more to wait for.
 
-        Whether it ended is asked before its output is looked at: what it wrote until then is in the pipes, and is read
-        without waiting, also when its time is over (we may have slept ourselves meanwhile). A grandchild that keeps a
-        pipe open does not hold us.
+        Its exit is checked before its output is read: what it wrote until then is in the pipes and is read without
+        waiting, even after its time limit (this machine may have been suspended meanwhile). A grandchild that keeps a
+        pipe open does not block.
         """
         if not self._selector.get_map() or self._flooded or is_stopping():
             return False
         ended = _ended(self._process)
         if time.monotonic() >= deadline and not ended:
             return False
-        ready = self._selector.select(0.0 if ended else min(LOOK_S, max(0.0, deadline - time.monotonic())))
+        ready = self._selector.select(0.0 if ended else min(POLL_S, max(0.0, deadline - time.monotonic())))
         for key, _ in ready:
             chunk = os.read(key.fd, 1 << 16)
             if not chunk:
                 self._selector.unregister(key.fileobj)
             key.data.extend(chunk)
-            self._flooded = self._flooded or len(key.data) > MOST_BYTES
+            self._flooded = self._flooded or len(key.data) > MAX_OUTPUT_BYTES
         if self._flooded:
-            self._err += f"\nit wrote more than {MOST_BYTES >> 20} MiB to one of its outputs\n".encode()
+            self._err += f"\nit wrote more than {MAX_OUTPUT_BYTES >> 20} MiB to one of its outputs\n".encode()
         if self._on_line is not None:
-            self._told = _tell(self._err, self._told, self._on_line)
+            self._reported = _report_lines(self._err, self._reported, self._on_line)
         return bool(ready) or not ended
 
     def _end(self) -> tuple[float, int | None]:
-        """Kill it and what is left of its group, collect it, and close the pipes. Returns CPU seconds and peak memory.
+        """Kill it and its process group, reap it, and close the pipes. Returns CPU seconds and peak memory.
 
-        Itself too: a program that moved to another group would be waited for without end.
+        The process is killed by its own id too: one that moved to another group would be waited for without end.
         """
-        with unbroken():
+        with defer_signals():
             self._selector.close()
             for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
                 if pipe is not None:
@@ -166,7 +166,7 @@ class Running:
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float) -> bool:
-    """Wait for the child itself; False when its time is over or the harness is being stopped."""
+    """Wait for the child itself; return False at the deadline, or when the harness is being stopped."""
     pause = 0.0005
     while not _ended(process):
         if is_stopping() or time.monotonic() >= deadline:
@@ -176,27 +176,28 @@ def _wait(process: subprocess.Popen[bytes], deadline: float) -> bool:
     return True
 
 
-def _tell(buffer: bytearray, told: int, on_line: Callable[[str], None]) -> int:
+def _report_lines(buffer: bytearray, reported: int, on_line: Callable[[str], None]) -> int:
+    """Call `on_line` with each whole line behind the first `reported` bytes; return how many bytes are reported now."""
     end = buffer.rfind(b"\n") + 1
-    if end > told:
-        for line in buffer[told:end].decode(errors="replace").splitlines():
+    if end > reported:
+        for line in buffer[reported:end].decode(errors="replace").splitlines():
             on_line(line)
         return end
-    return told
+    return reported
 
 
 def _ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether the child itself ended, without collecting it (its resource usage is still wanted)."""
+    """Return whether the child itself exited, without reaping it (its resource usage is still needed)."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _reap(process: subprocess.Popen[bytes]) -> tuple[float, int | None]:
-    """Collect the child.
+    """Reap the child.
 
     Returns:
-        CPU seconds, and peak resident memory in bytes (Linux counts `ru_maxrss` in KiB, macOS in bytes). Linux counts
-        the moment before `exec` too, when the child still had the harness's own memory: a peak that is not above ours
-        is not known.
+        CPU seconds, and peak resident memory in bytes (`ru_maxrss` is in KiB on Linux, in bytes on macOS). Linux counts
+        the moment before `exec` too, when the child still had the harness's own memory: a peak that is not above the
+        harness's is unknown.
     """
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -1,4 +1,4 @@
-"""How everything that waits gives up when the harness is being stopped."""
+"""Signals that stop the harness, and waiting that ends when one arrives."""
 
 from __future__ import annotations
 
@@ -12,43 +12,43 @@ from typing import Final
 
 from harness.core.errors import ExitCode, HarnessError
 
-LOOK_S: Final = 0.2
-"""How often a waiting thread looks whether the harness is being stopped."""
-_TRY_S = 0.1
-"""How often it looks whether a lock is free."""
+POLL_S: Final = 0.2
+"""Interval at which waiting threads check whether the harness is being stopped."""
+_ATTEMPT_S = 0.1
+"""Interval between two attempts of `poll_until`."""
 
 _stopping = threading.Event()
-"""Set by a signal. This and `_held` are the only state of this package, because a signal concerns the whole process."""
+"""Set by a signal. This and `_deferred` are the only module state, because a signal concerns the whole process."""
 
 
-class _Held:
-    """Signals arrive in the main thread, between any two of its steps; here they wait for the end of some steps."""
+class _Deferred:
+    """Name of a signal that waits, and how many contexts it waits for. Signals arrive in the main thread only."""
 
     depth = 0
     name: str | None = None
 
 
-_held = _Held()
+_deferred = _Deferred()
 
 
 class Interrupted(HarnessError):
-    """Ctrl-C, SIGTERM or SIGHUP arrived; children were ended."""
+    """Ctrl-C, SIGTERM or SIGHUP arrived; child processes were killed."""
 
     exit_code = ExitCode.INTERRUPTED
 
 
 @contextlib.contextmanager
-def interruptible() -> Iterator[None]:
-    """Turn SIGINT, SIGTERM and SIGHUP into an orderly end: children are killed, `KeyboardInterrupt` unwinds the flow.
+def handle_signals() -> Iterator[None]:
+    """Stop in an orderly way on SIGINT, SIGTERM and SIGHUP: kill child processes, then raise `KeyboardInterrupt`.
 
-    SIGHUP stays ignored where it is, that is under `nohup`.
+    SIGHUP stays ignored where it is ignored already, as under `nohup`.
     """
 
     def stop(number: int, _frame: object) -> None:
         _stopping.set()
-        _held.name = signal.Signals(number).name
-        if not _held.depth:
-            _raise_held()
+        _deferred.name = signal.Signals(number).name
+        if not _deferred.depth:
+            _raise_deferred()
 
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
@@ -60,49 +60,49 @@ def interruptible() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
         _stopping.clear()
-        _held.name = None
+        _deferred.name = None
 
 
 @contextlib.contextmanager
-def unbroken() -> Iterator[None]:
-    """Let a signal wait until the context ends: for the moments in which a process is there that nobody would end."""
+def defer_signals() -> Iterator[None]:
+    """Defer signals to the end of the context: for moments in which a process exists that nothing would kill yet."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    _held.depth += 1
+    _deferred.depth += 1
     try:
         yield
     finally:
-        _held.depth -= 1
-        if not _held.depth and _held.name is not None:
-            _raise_held()
+        _deferred.depth -= 1
+        if not _deferred.depth and _deferred.name is not None:
+            _raise_deferred()
 
 
-def _raise_held() -> None:
-    name, _held.name = _held.name, None
+def _raise_deferred() -> None:
+    name, _deferred.name = _deferred.name, None
     raise KeyboardInterrupt(name)
 
 
 def is_stopping() -> bool:
-    """Whether a signal asked the harness to stop."""
+    """Return whether a signal asked the harness to stop."""
     return _stopping.is_set()
 
 
 def check_stopping() -> None:
-    """For long work that starts no process: give up when the harness is being stopped.
+    """Give up when the harness is being stopped. Long work that starts no process calls it now and then.
 
     Raises:
-        Interrupted: It is.
+        Interrupted: The harness is being stopped.
     """
     if is_stopping():
         raise Interrupted("stopped while it was working")
 
 
 def pause(seconds: float) -> None:
-    """Let time pass, unless the harness is being stopped. The one way to wait for nothing but time.
+    """Sleep, unless the harness is being stopped. The only sleep of the product.
 
-    It looks again and again and does not wait on an event: the signal handler, which may run in the midst of that very
-    wait, could then not set it.
+    It polls instead of waiting on an event: the signal handler, which may run in the midst of that very wait, could
+    then not set the event.
 
     Raises:
         Interrupted: The harness is being stopped.
@@ -110,19 +110,19 @@ def pause(seconds: float) -> None:
     end = time.monotonic() + seconds
     check_stopping()
     while (left := end - time.monotonic()) > 0:
-        time.sleep(min(left, LOOK_S))
+        time.sleep(min(left, POLL_S))
         check_stopping()
 
 
-def patiently(attempt: Callable[[], bool], timeout_s: float = math.inf) -> bool:
-    """Try until it succeeds: a lock that another process may hold.
+def poll_until(attempt: Callable[[], bool], timeout_s: float = math.inf) -> bool:
+    """Repeat an attempt until it succeeds, for example to take a lock that another process may hold.
 
     Args:
-        attempt: Tries once, without waiting.
-        timeout_s: For how long.
+        attempt: Tries once, without waiting; returns whether it succeeded.
+        timeout_s: Time limit.
 
     Returns:
-        False when the time is over.
+        False when the time limit expired.
 
     Raises:
         Interrupted: The harness is being stopped.
@@ -131,5 +131,5 @@ def patiently(attempt: Callable[[], bool], timeout_s: float = math.inf) -> bool:
     while not attempt():
         if time.monotonic() >= end:
             return False
-        pause(_TRY_S)
+        pause(_ATTEMPT_S)
     return True

@@ -1,4 +1,4 @@
-"""How programs are started: argument lists, an environment without our secrets, a process group each."""
+"""Starting programs: argument lists, an environment without the harness's secrets, a process group each."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from harness.core.command import Command, Completed
 from harness.core.errors import EnvironmentProblem
-from harness.shell.process import Running
-from harness.shell.signals import Interrupted, is_stopping, unbroken
+from harness.shell.process import RunningProcess
+from harness.shell.signals import Interrupted, defer_signals, is_stopping
 
 _SECRET = frozenset({"HARNESS_REMOTE_TOKEN", "HARNESS_REMOTE_TOKEN_FILE", "HARNESS_HOOK_SECRET"})
 
@@ -21,14 +21,14 @@ _SECRET = frozenset({"HARNESS_REMOTE_TOKEN", "HARNESS_REMOTE_TOKEN_FILE", "HARNE
 def run(
     command: Command, *, env: Mapping[str, str] | None = None, on_line: Callable[[str], None] | None = None
 ) -> Completed:
-    """Run one program to its end and capture what it writes.
+    """Run a program until it exits, and capture its output.
 
-    The environment is the harness's own, then `env`, then the command's; nothing is left behind in the harness.
-    The program leads a process group of its own, which is killed whole on expiry and on interruption.
+    Its environment is the harness's own, overridden by `env`, then by the command's. It leads a process group of its
+    own, which is killed as a whole when the time limit expires and when the harness is interrupted.
 
     Args:
         command: What to start.
-        env: Variables beside the command's.
+        env: Environment variables in addition to the command's.
         on_line: Called with each line of standard error as it arrives.
 
     Raises:
@@ -40,8 +40,10 @@ def run(
 
 
 @contextlib.contextmanager
-def start(command: Command) -> Iterator[Running]:
-    """Start a program to talk with. It is ended with the context, whatever happened; everything else is as in `run`.
+def start(command: Command) -> Iterator[RunningProcess]:
+    """Start a program whose standard input and output are used while it runs.
+
+    It is killed at the end of the context, unless `finish` was called before. Everything else is as in `run`.
 
     Args:
         command: What to start.
@@ -54,8 +56,8 @@ def start(command: Command) -> Iterator[Running]:
         yield running
 
 
-def output(argv: Sequence[str], *, timeout_s: float = 30.0) -> str | None:
-    """What a small tool prints, or None when it is missing, fails or hangs. For asking, not for measuring."""
+def read_output(argv: Sequence[str], *, timeout_s: float = 30.0) -> str | None:
+    """Return the standard output of a small tool, or None when it is missing, fails or hangs."""
     try:
         completed = run(Command(tuple(argv), timeout_s=timeout_s))
     except EnvironmentProblem:
@@ -64,42 +66,42 @@ def output(argv: Sequence[str], *, timeout_s: float = 30.0) -> str | None:
 
 
 def which(program: str, path: Path | None = None) -> Path | None:
-    """Where a program is, or None."""
-    found = shutil.which(program, path=str(path) if path else None)
-    return Path(found) if found else None
+    """Return the path of a program, from `PATH` or from one folder; None when there is none."""
+    file = shutil.which(program, path=str(path) if path else None)
+    return Path(file) if file else None
 
 
-def inherited() -> dict[str, str]:
-    """The harness's environment as programs may see it: without its secrets."""
+def inherited_environment() -> dict[str, str]:
+    """Return the harness's environment variables without its secrets."""
     return {name: value for name, value in os.environ.items() if name not in _SECRET}
 
 
-def dying_with_us(command: Command) -> Command:
-    """The same start, which Linux ends when the harness is killed: what a killed run left disturbs no later one.
+def kill_with_harness(command: Command) -> Command:
+    """Return the command such that Linux kills its process when the harness is killed, and no later run is disturbed.
 
     Raises:
-        EnvironmentProblem: There is no such program; behind the prefix it would look like a failure of the prefix.
+        EnvironmentProblem: There is no such program; behind the prefix this would look like a failure of the prefix.
     """
-    located(command)
-    return command.replace_argv((*_death_prefix(), *command.argv))
+    locate_program(command)
+    return command.replace_argv((*_parent_death_prefix(), *command.argv))
 
 
-def located(command: Command) -> Path:
-    """Where the program of a command is.
+def locate_program(command: Command) -> Path:
+    """Return the path of a command's program.
 
     Raises:
         EnvironmentProblem: There is no such program.
     """
     program = command.argv[0]
     place = program if "/" not in program else str((command.cwd or Path()) / program)
-    found = shutil.which(place, path=command.env.get("PATH"))
-    if found is None:
+    file = shutil.which(place, path=command.env.get("PATH"))
+    if file is None:
         raise _no_such_program(program)
-    return Path(found)
+    return Path(file)
 
 
 @cache
-def _death_prefix() -> tuple[str, ...]:
+def _parent_death_prefix() -> tuple[str, ...]:
     setpriv = shutil.which("setpriv")
     return (setpriv, "--pdeathsig", "KILL") if setpriv else ()
 
@@ -111,12 +113,14 @@ def _no_such_program(program: str) -> EnvironmentProblem:
 @contextlib.contextmanager
 def _running(
     command: Command, env: Mapping[str, str], stdin: int, on_line: Callable[[str], None] | None
-) -> Iterator[Running]:
+) -> Iterator[RunningProcess]:
     if is_stopping():
         raise Interrupted("stopped before the program was started")
     with contextlib.ExitStack() as stack:
-        with unbroken():
-            running = Running(command, _start(command, {**inherited(), **env, **command.env}, stdin), on_line)
+        with defer_signals():
+            running = RunningProcess(
+                command, _start(command, {**inherited_environment(), **env, **command.env}, stdin), on_line
+            )
             stack.callback(running.close)
         yield running
 
@@ -125,7 +129,7 @@ def _start(command: Command, environment: Mapping[str, str], stdin: int) -> subp
     try:
         return subprocess.Popen(
             command.argv,
-            bufsize=0,  # what is told arrives at once
+            bufsize=0,  # lines that we write arrive at once
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

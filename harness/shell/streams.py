@@ -1,4 +1,4 @@
-"""Standard streams that nobody reads any more, or that cannot be written."""
+"""Standard streams that nobody reads any more, or that cannot be written to."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import os
 from typing import IO, TextIO, cast
 
 
-def forget(stream: IO[str]) -> None:
-    """Let what could not be written go nowhere.
+def discard_output(stream: IO[str]) -> None:
+    """Redirect a stream, with what is still in its buffer, to the null device.
 
     Python flushes standard streams again as it exits, and would replace the harness's exit status by its own
     (docs.python.org/3/library/signal.html, "Note on SIGPIPE").
     """
     with contextlib.suppress(OSError, ValueError):  # a stream without a descriptor has nothing to flush into
-        nowhere = os.open(os.devnull, os.O_WRONLY)
+        null = os.open(os.devnull, os.O_WRONLY)
         try:
-            os.dup2(nowhere, stream.fileno())
+            os.dup2(null, stream.fileno())
         finally:
-            os.close(nowhere)
+            os.close(null)
 
 
-def unfailing(stream: TextIO) -> TextIO:
-    """The stream, which from now on is silent when it cannot be written."""
-    return cast("TextIO", _Unfailing(stream))
+def never_failing(stream: TextIO) -> TextIO:
+    """Return the stream as one that discards its text once it cannot be written to."""
+    return cast("TextIO", _NeverFailing(stream))
 
 
-class _Unfailing(io.TextIOBase):
-    """A stream that goes silent when it cannot be written: nobody's benchmark fails because nobody can watch it.
+class _NeverFailing(io.TextIOBase):
+    """Stream that discards its text once it cannot be written to: no benchmark fails because nobody can watch it.
 
     Args:
         stream: Where to; a full disk, a closed pipe or a closed file is no error.
@@ -40,37 +40,37 @@ class _Unfailing(io.TextIOBase):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]  # an attribute there
-        """Of the stream."""
+        """Encoding of the stream."""
         return self._encoding
 
     def isatty(self) -> bool:
-        """Whether somebody looks."""
+        """Return whether the stream is a terminal."""
         return self._stream is not None and self._stream.isatty()
 
     def fileno(self) -> int:
-        """Of the stream."""
+        """Return the stream's file descriptor."""
         if self._stream is None:
             raise io.UnsupportedOperation("fileno")
         return self._stream.fileno()
 
     def write(self, text: str) -> int:
-        """Write, or go silent."""
+        """Write the text, or discard it."""
         if self._stream is not None:
             try:
                 self._stream.write(text)
             except (OSError, ValueError):
-                self._go_silent()
+                self._discard()
         return len(text)
 
     def flush(self) -> None:
-        """Flush, or go silent."""
+        """Flush, or discard."""
         if self._stream is not None:
             try:
                 self._stream.flush()
             except (OSError, ValueError):
-                self._go_silent()
+                self._discard()
 
-    def _go_silent(self) -> None:
+    def _discard(self) -> None:
         stream, self._stream = self._stream, None
         if stream is not None:
-            forget(stream)
+            discard_output(stream)

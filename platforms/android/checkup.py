@@ -36,7 +36,7 @@ def unusable(serial: str, state: str) -> EnvironmentProblem:
 def findings(server: AdbServer) -> Sequence[Finding]:
     """Everything that is needed. Never raises; bounded in time, because each phone is."""
     program = adb_program()
-    version = (shell.output((str(program), "version"), timeout_s=10.0) or "").splitlines() if program else []
+    version = (shell.read_output((str(program), "version"), timeout_s=10.0) or "").splitlines() if program else []
     told = f"{program} ({version[0]})" if version else str(program)
     found = [Finding("adb", bool(version), told, "install Android's platform-tools")]
     try:

@@ -77,7 +77,7 @@ def _system_id() -> str | None:
             return raw
     if platform.system() == "Darwin":
         found = re.search(
-            r'IOPlatformUUID" = "([^"]+)"', shell.output(("ioreg", "-rd1", "-c", "IOPlatformExpertDevice")) or ""
+            r'IOPlatformUUID" = "([^"]+)"', shell.read_output(("ioreg", "-rd1", "-c", "IOPlatformExpertDevice")) or ""
         )
         return found.group(1) if found else None
     return None
@@ -85,7 +85,7 @@ def _system_id() -> str | None:
 
 def _cpu_model() -> str:
     if platform.system() == "Darwin":
-        return (shell.output(("sysctl", "-n", "machdep.cpu.brand_string")) or "").strip() or platform.machine()
+        return (shell.read_output(("sysctl", "-n", "machdep.cpu.brand_string")) or "").strip() or platform.machine()
     found = re.search(r"^(?:model name|Hardware|Model)\s*:\s*(.+)$", _read(Path("/proc/cpuinfo")) or "", re.MULTILINE)
     return found.group(1).strip() if found else platform.processor() or platform.machine()
 

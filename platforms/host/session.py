@@ -121,8 +121,8 @@ class HostSession:
 
     def _prefixed(self, command: Command, cpus: tuple[int, ...]) -> Command:
         placed = replace(command, cwd=command.cwd or self._folder)
-        started = shell.dying_with_us(placed)  # looks for the program itself, and not for what pins it
-        check_program(shell.located(placed), self._folder)
+        started = shell.kill_with_harness(placed)  # looks for the program itself, and not for what pins it
+        check_program(shell.locate_program(placed), self._folder)
         self._began_ns = time.time_ns()
         if not cpus:
             return started
@@ -145,7 +145,7 @@ class HostSession:
 class _Live:
     """A live process, and what is to be done at its end."""
 
-    running: shell.Running
+    running: shell.RunningProcess
     ended: Callable[[Completed], Completed]
 
     def write_line(self, line: str) -> None:

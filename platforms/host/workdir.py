@@ -33,7 +33,7 @@ def session_folder(work: Path, *, keep: bool) -> Iterator[Path]:
     sessions = work / "sessions"
     sessions.mkdir(parents=True, exist_ok=True)
     guard = FileLock(work / "sessions.lock")
-    shell.patiently(guard.acquire)
+    shell.poll_until(guard.acquire)
     with guard:  # nobody sweeps between making a folder and holding it
         if not keep:
             _sweep(sessions)

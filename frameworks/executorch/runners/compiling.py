@@ -29,7 +29,7 @@ def make(program: Path, wheel: Wheel, tools: Tools, progress: Progress) -> None:
     """Compile `program` in a folder beside its own, and move it in whole."""
     folder = program.parent
     lock = FileLock(folder.with_suffix(".lock"))
-    if not shell.patiently(lock.acquire, _LOCK_S):
+    if not shell.poll_until(lock.acquire, _LOCK_S):
         raise BuildFailed(
             f"another process has been compiling the same runner for {_LOCK_S:g} s", hint="end it, and try again"
         )

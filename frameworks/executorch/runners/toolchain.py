@@ -118,7 +118,7 @@ def _fingerprint(path: Path) -> str:
 
 
 def _ask_version(path: Path) -> str:
-    said = shell.output((str(path), "--version"))
+    said = shell.read_output((str(path), "--version"))
     if not said:
         raise BuildFailed(
             f"{path} --version fails",

@@ -12,7 +12,7 @@ from typing import Final
 from harness.builders.sources.tool_errors import ToolFailed
 from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.files.locks import FileLock
-from harness.shell import patiently
+from harness.shell import poll_until
 
 _LOCK_S: Final = 1800.0
 """How long to wait for another process that uses the same mirror: it may be fetching a large repository."""
@@ -32,7 +32,7 @@ def locked(folder: Path) -> Iterator[None]:
     """
     lock = FileLock(folder / "lock")
     try:
-        free = patiently(lock.acquire, _LOCK_S)
+        free = poll_until(lock.acquire, _LOCK_S)
     except OSError as error:
         raise EnvironmentProblem(
             f"cannot write {folder}: {error.strerror}", hint="put the cache elsewhere with --cache_dir"

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from harness.display.tables import widen
 from harness.presentation.text import printable
-from harness.shell.streams import forget
+from harness.shell.streams import discard_output
 
 
 def show(shown: Table | Text, console: Console) -> None:
@@ -16,7 +16,7 @@ def show(shown: Table | Text, console: Console) -> None:
     try:
         widen(console).print(shown, soft_wrap=isinstance(shown, Text))
     except BrokenPipeError:
-        forget(console.file)
+        discard_output(console.file)
 
 
 def cell(text: str) -> Text:

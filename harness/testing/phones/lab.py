@@ -86,7 +86,7 @@ def opened(count: int, *, rooted: bool, api: int, abi: str | None) -> Iterator[L
         lab = Lab(port, tuple(made))
         for phone in lab.phones:
             server.connect(port, phone.serial)
-        if not shell.patiently(lambda: all(phone.is_ready() for phone in lab.phones), _READY_S):
+        if not shell.poll_until(lambda: all(phone.is_ready() for phone in lab.phones), _READY_S):
             raise StandInUnavailable(f"the stand-in phones do not appear at the adb server: {_last_words(folder)}")
         yield lab
 

@@ -43,7 +43,7 @@ class StandIn:
         Raises:
             TimeoutError: It is not, in time.
         """
-        if not shell.patiently(self.is_ready, timeout_s):
+        if not shell.poll_until(self.is_ready, timeout_s):
             raise TimeoutError(f"{self.serial} is not ready after {timeout_s:g} s")
 
     def read(self, path: str) -> str:

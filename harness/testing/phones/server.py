@@ -40,7 +40,7 @@ def serving(home: Path) -> Iterator[int]:
     keeper = (sys.executable, "-S", "-s", "-m", "harness.testing.phones.supervisor", str(port), str(home))
     command = Command((*keeper, str(_program())), env=variables | _ALONE, timeout_s=_END_S)
     with shell.start(command) as process:
-        if not shell.patiently(lambda: answers(port), _START_S):
+        if not shell.poll_until(lambda: answers(port), _START_S):
             raise StandInUnavailable(f"no adb server starts: {process.finish().describe()}")
         try:
             yield port

@@ -107,7 +107,7 @@ class Conversation:
         """We end it, with the connection. Its last words are those that have arrived."""
         self._stream.close()
         if self._stream.flooded:
-            most = shell.MOST_BYTES >> 20
+            most = shell.MAX_OUTPUT_BYTES >> 20
             self._stream.err += f"\nit wrote more than {most} MiB to one of its outputs\n".encode()
         out = script.written(bytes(self._stream.out), self._mark)
         wall_s = time.monotonic() - self._started

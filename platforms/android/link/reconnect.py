@@ -65,7 +65,7 @@ def restart(phone: Phone, serialno: str, timeout_s: float, progress: Progress) -
             hint="plug it in, or leave --reboot out",
         )
     phone.reboot()
-    down = shell.patiently(lambda: phone.server.state(phone.serial) != "device", _LEAVE_S)
+    down = shell.poll_until(lambda: phone.server.state(phone.serial) != "device", _LEAVE_S)
     if not down:
         raise EnvironmentProblem(f"{phone.name} does not restart", hint="leave --reboot out")
     wait(phone, serialno, timeout_s, progress)

@@ -37,7 +37,7 @@ class ShellStream:
     @property
     def flooded(self) -> bool:
         """Whether it wrote more to one of its outputs than anybody keeps."""
-        return max(len(self.out), len(self.err)) > shell.MOST_BYTES
+        return max(len(self.out), len(self.err)) > shell.MAX_OUTPUT_BYTES
 
     def read(self, deadline: float) -> bool:
         """Take what has arrived; wait a moment for it.

@@ -128,7 +128,7 @@ from pathlib import Path
 from harness import shell
 from harness.builders.sources.git import GitSource
 source = GitSource(Path(sys.argv[1]), cache_dir=Path(sys.argv[2]))
-with shell.interruptible():
+with shell.handle_signals():
     print("ready", flush=True)
     if sys.argv[4] == "once":
         source.materialise(source.resolve("main"), Path(sys.argv[3]))

@@ -117,7 +117,7 @@ def test_an_interruption_puts_everything_back(
     seen: list[str] = []
 
     def be_interrupted() -> None:
-        with shell.interruptible(), platform.open(platform.devices()[0], RecordedProgress()):
+        with shell.handle_signals(), platform.open(platform.devices()[0], RecordedProgress()):
             seen.append(phone.sh(_SEEN).stdout)
             os.kill(os.getpid(), signal.SIGINT)
             shell.pause(10.0)

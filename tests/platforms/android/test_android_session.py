@@ -86,7 +86,7 @@ def test_long_output_arrives_whole(session: AndroidSession) -> None:
 
 
 def test_a_flood_is_ended(session: AndroidSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shell, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(shell, "MAX_OUTPUT_BYTES", 1 << 20)
     completed = session.run(script("while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done"))
     assert (completed.signal, completed.timed_out, completed.flooded) == (9, False, True)
     assert "wrote more than" in completed.describe()

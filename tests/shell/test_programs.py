@@ -1,4 +1,4 @@
-"""Programs that are run once to their end."""
+"""Programs that run until they exit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def python(code: str, *arguments: str, timeout_s: float = 20.0, **env: str) -> C
     return Command((sys.executable, "-c", code, *arguments), timeout_s=timeout_s, env=env)
 
 
-def test_what_a_program_writes_and_costs_is_kept() -> None:
+def test_output_and_resource_usage_are_recorded() -> None:
     more_than_ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 + (100 << 20)
     code = (
         "import sys; x = bytearray(int(sys.argv[1])); print('out'); print('err', file=sys.stderr); sum(range(2000000))"
@@ -35,42 +35,42 @@ def test_what_a_program_writes_and_costs_is_kept() -> None:
     assert completed.peak_memory_bytes > more_than_ours
 
 
-def test_the_memory_of_a_small_program_is_not_told_as_ours() -> None:
+def test_the_memory_of_a_small_program_is_not_reported_as_the_harness_s() -> None:
     ballast = bytearray(50 << 20)
     assert shell.run(Command(("true",))).peak_memory_bytes is None
     assert len(ballast) == 50 << 20
 
 
-def test_a_program_that_cannot_be_started_is_a_problem_of_the_environment() -> None:
+def test_a_program_that_cannot_be_started_is_an_environment_problem() -> None:
     with pytest.raises(EnvironmentProblem, match="no such program"):
         shell.run(Command(("/nowhere/program",)))
 
 
-def test_a_folder_that_is_missing_is_not_told_as_a_missing_program(tmp_path: Path) -> None:
+def test_a_missing_working_folder_is_not_reported_as_a_missing_program(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match=f"no folder {tmp_path}/gone"):
         shell.run(Command(("true",), cwd=tmp_path / "gone"))
 
 
-def test_the_harness_own_environment_is_not_changed() -> None:
+def test_the_harness_s_own_environment_is_not_changed() -> None:
     before = dict(os.environ)
     shell.run(python("pass", EDGE_HARNESS_LEAK="1"))
     assert dict(os.environ) == before
 
 
-def test_programs_do_not_see_our_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_do_not_see_the_harness_s_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_REMOTE_TOKEN", "s3cret")
     assert "s3cret" not in shell.run(Command(("env",))).stdout
 
 
 @pytest.mark.slow
-def test_a_program_that_closes_its_output_and_goes_on_is_still_ended() -> None:
+def test_a_program_that_closes_its_output_and_goes_on_is_still_killed() -> None:
     started = time.monotonic()
     completed = shell.run(python("import os, time; os.close(1); os.close(2); time.sleep(60)", timeout_s=0.5))
     assert completed.timed_out
     assert time.monotonic() - started < 30
 
 
-def test_a_grandchild_that_keeps_the_output_open_does_not_hold_us() -> None:
+def test_a_grandchild_that_keeps_the_output_open_does_not_block() -> None:
     started = time.monotonic()
     completed = shell.run(Command(("/bin/sh", "-c", "sleep 60 & echo done"), timeout_s=30))
     assert completed.ok
@@ -79,7 +79,7 @@ def test_a_grandchild_that_keeps_the_output_open_does_not_hold_us() -> None:
 
 
 @pytest.mark.slow
-def test_what_a_program_writes_just_before_its_end_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_output_written_just_before_the_exit_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The program writes and ends after we looked at its pipes, and before we look whether it ended."""
     go = tmp_path / "go"
     select = selectors.DefaultSelector.select
@@ -114,8 +114,8 @@ def test_no_output_is_lost_beside_a_busy_thread() -> None:
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_program_that_floods_is_ended_and_no_success(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "MOST_BYTES", 2 << 20)
+def test_a_program_that_floods_its_output_is_killed_and_fails(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "MAX_OUTPUT_BYTES", 2 << 20)
     code = f"import sys\nwhile True: print('y' * 1000, file=sys.{stream})"
     completed = shell.run(python(code))
     assert not completed.ok
@@ -126,8 +126,8 @@ def test_a_program_that_floods_is_ended_and_no_success(stream: str, monkeypatch:
     assert len(completed.stdout) + len(completed.stderr) < 3 << 20
 
 
-def test_a_program_that_wrote_too_much_and_ended_well_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "MOST_BYTES", 1 << 10)
+def test_a_program_that_wrote_too_much_and_exited_well_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "MAX_OUTPUT_BYTES", 1 << 10)
     completed = shell.run(python("print('y' * 2000)"))
     assert not completed.ok
 
@@ -150,30 +150,30 @@ def test_a_program_that_leaves_its_group_does_not_outlive_its_limit() -> None:
     assert time.monotonic() - started < 30
 
 
-def test_a_child_that_left_the_group_and_keeps_the_output_open_does_not_hold_us() -> None:
+def test_a_child_that_left_the_group_and_keeps_the_output_open_does_not_block() -> None:
     code = "import os, time\nif os.fork() == 0:\n os.setsid(); time.sleep(30)\nelse:\n print('done')"
     started = time.monotonic()
     assert shell.run(python(code)).stdout == "done\n"
     assert time.monotonic() - started < 20
 
 
-def test_a_program_that_is_missing_is_named_also_behind_a_prefix(tmp_path: Path) -> None:
+def test_a_missing_program_is_named_even_behind_a_prefix(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match="cannot start nowhere"):
-        shell.dying_with_us(Command(("nowhere",)))
+        shell.kill_with_harness(Command(("nowhere",)))
     own = tmp_path / "own"
     own.write_text("#!/bin/sh\necho mine\n")
     own.chmod(0o755)
     for command in (Command(("own",), env={"PATH": f"{tmp_path}:/bin"}), Command(("./own",), cwd=tmp_path)):
-        assert shell.run(shell.dying_with_us(command)).stdout == "mine\n"
+        assert shell.run(shell.kill_with_harness(command)).stdout == "mine\n"
 
 
-def test_lines_of_standard_error_are_told_as_they_come() -> None:
+def test_lines_of_standard_error_are_reported_as_they_arrive() -> None:
     lines: list[str] = []
     shell.run(python("import sys; print('a\\nb', file=sys.stderr); sys.stderr.write('c')"), on_line=lines.append)
     assert lines[:2] == ["a", "b"]
 
 
-def test_bytes_that_are_no_text_do_not_lose_the_rest() -> None:
+def test_invalid_utf_8_does_not_lose_the_rest() -> None:
     completed = shell.run(python("import sys; sys.stdout.buffer.write(b'good\\xff\\n')"))
     assert completed.stdout.startswith("good")
 
@@ -189,13 +189,13 @@ def test_bytes_that_are_no_text_do_not_lose_the_rest() -> None:
         ("import sys; print('why', file=sys.stderr); sys.exit(1)", "exit status 1: why"),
     ],
 )
-def test_a_failure_is_told_in_words(code: str, words: str) -> None:
+def test_a_failure_is_described_in_words(code: str, words: str) -> None:
     completed = shell.run(python(code, timeout_s=0.5 if "sleep" in code else 20))
     assert not completed.ok
     assert words in completed.describe()
 
 
-def test_a_small_tool_that_is_missing_or_fails_says_nothing() -> None:
-    assert shell.output(("/nowhere/tool",)) is None
-    assert shell.output(("false",)) is None
-    assert shell.output(("echo", "hello")) == "hello\n"
+def test_a_small_tool_that_is_missing_or_fails_has_no_output() -> None:
+    assert shell.read_output(("/nowhere/tool",)) is None
+    assert shell.read_output(("false",)) is None
+    assert shell.read_output(("echo", "hello")) == "hello\n"

@@ -1,4 +1,4 @@
-"""Programs to talk with."""
+"""Programs whose standard input and output are used while they run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from harness import shell
 from harness.core.command import Command
 from harness.core.errors import EnvironmentProblem
-from harness.shell import process as running_programs
+from harness.shell import process as process_module
 from tests.processes import is_running, wait_until, written
 
 ECHO = """
@@ -33,7 +33,7 @@ def python(code: str, *arguments: str | Path, timeout_s: float = 20.0) -> Comman
     return Command((sys.executable, "-c", code, *map(str, arguments)), timeout_s=timeout_s)
 
 
-def test_a_program_answers_line_by_line_and_everything_it_said_is_kept() -> None:
+def test_a_program_answers_line_by_line_and_its_whole_output_is_kept() -> None:
     with shell.start(python(ECHO)) as running:
         assert running.wait_for_line("hello")
         for line in ("one", "two"):
@@ -44,14 +44,14 @@ def test_a_program_answers_line_by_line_and_everything_it_said_is_kept() -> None
     assert completed.stdout == "hello\nnoise\nheard one\nnoise\nheard two\nbye\n"
 
 
-def test_a_line_is_heard_once_and_only_whole() -> None:
+def test_a_line_is_found_once_and_only_when_complete() -> None:
     with shell.start(python("print('ready or not'); print('ready'); print('ready', end='')")) as running:
         assert running.wait_for_line("ready")
         assert not running.wait_for_line("ready")
         assert running.finish().ok
 
 
-def test_a_program_that_ends_does_not_answer_and_tells_why() -> None:
+def test_a_program_that_exits_does_not_answer_and_its_error_output_is_kept() -> None:
     with shell.start(python("import sys; input(); sys.exit('no more')")) as running:
         running.write_line("go")
         assert not running.wait_for_line("done")
@@ -84,7 +84,7 @@ class _Clock:
 
 def test_time_in_which_nobody_waits_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock()
-    monkeypatch.setattr(running_programs, "time", clock)
+    monkeypatch.setattr(process_module, "time", clock)
     with shell.start(python(ECHO)) as running:
         assert running.wait_for_line("hello")
         clock.ahead_s = 3600.0
@@ -104,8 +104,8 @@ def test_waiting_more_than_once_shares_one_limit() -> None:
         assert running.finish().timed_out
 
 
-def test_what_a_program_said_is_kept_when_its_time_ran_out_after_its_end() -> None:
-    """As where this machine slept: the program had ended in time, and nobody had read what it wrote."""
+def test_output_is_kept_when_the_time_limit_expires_after_the_exit() -> None:
+    """As when this machine was suspended: the program had exited in time, and nobody had read its output."""
     with shell.start(python("print('one'); print('two', end='')")) as running:
         os.waitid(os.P_PID, running._process.pid, os.WEXITED | os.WNOWAIT)
         running._left_s = 0.0
@@ -124,7 +124,7 @@ def test_a_program_that_writes_a_lot_does_not_block() -> None:
     assert (len(completed.stderr), len(completed.stdout)) == (1 << 20, (1 << 20) + 7)
 
 
-def test_nothing_is_left_when_the_conversation_breaks_off(tmp_path: Path) -> None:
+def test_no_process_is_left_when_the_context_ends_with_an_error(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     with contextlib.suppress(KeyError), shell.start(Command(("/bin/sh", "-c", SLEEPER, str(pid)))):
         wait_until(lambda: written(pid))
@@ -132,7 +132,7 @@ def test_nothing_is_left_when_the_conversation_breaks_off(tmp_path: Path) -> Non
     wait_until(lambda: not is_running(int(pid.read_text())))
 
 
-def test_a_program_that_is_not_there_cannot_be_talked_with() -> None:
+def test_a_missing_program_cannot_be_started() -> None:
     with pytest.raises(EnvironmentProblem, match="no such program"), shell.start(Command(("/nowhere/program",))):
         pass
 
@@ -143,7 +143,7 @@ from harness import shell
 from harness.core.command import Command
 script = "echo $$ > $0; echo ready; read line; sleep 60"
 try:
-    with shell.interruptible(), shell.start(Command(("/bin/sh", "-c", script, sys.argv[1]))) as first:
+    with shell.handle_signals(), shell.start(Command(("/bin/sh", "-c", script, sys.argv[1]))) as first:
         with shell.start(Command(("/bin/sh", "-c", script, sys.argv[2]))) as second:
             assert first.wait_for_line("ready") and second.wait_for_line("ready")
             second.write_line("go")
@@ -154,7 +154,7 @@ except KeyboardInterrupt as error:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interruption_ends_the_one_that_works_and_the_one_that_idles(tmp_path: Path, number: signal.Signals) -> None:
+def test_interruption_ends_the_working_and_the_idle_program(tmp_path: Path, number: signal.Signals) -> None:
     pids = [tmp_path / "first", tmp_path / "second"]
     main = subprocess.Popen((sys.executable, "-c", MAIN, *map(str, pids)), stdout=subprocess.PIPE, text=True)
     wait_until(lambda: all(written(pid) for pid in pids))

@@ -14,7 +14,7 @@ from harness import shell
 from tests.processes import is_running, wait_until, written
 
 
-def test_a_pause_is_as_long_as_it_shall_be() -> None:
+def test_a_pause_takes_at_least_its_time() -> None:
     started = time.monotonic()
     shell.pause(0.05)
     shell.pause(0.0)
@@ -22,10 +22,10 @@ def test_a_pause_is_as_long_as_it_shall_be() -> None:
 
 
 @pytest.mark.slow
-def test_an_attempt_is_made_until_it_succeeds_or_its_time_is_over() -> None:
+def test_attempts_are_repeated_until_one_succeeds_or_the_time_limit_expires() -> None:
     answers = iter((False, False, True))
-    assert shell.patiently(lambda: next(answers))
-    assert not shell.patiently(lambda: False, 0.05)
+    assert shell.poll_until(lambda: next(answers))
+    assert not shell.poll_until(lambda: False, 0.05)
 
 
 AT_ONCE = """
@@ -40,7 +40,7 @@ def started(*words, **options):
     return process
 subprocess.Popen = started
 try:
-    with shell.interruptible():
+    with shell.handle_signals():
         shell.run(Command(("sleep", "60")))
 except KeyboardInterrupt as error:
     print("stopped by", error, flush=True)
@@ -48,10 +48,10 @@ except KeyboardInterrupt as error:
 
 
 @pytest.mark.slow
-def test_a_signal_that_comes_while_a_program_is_being_started_leaves_none_behind() -> None:
+def test_a_signal_while_a_program_is_being_started_leaves_no_process_behind() -> None:
     done = subprocess.run((sys.executable, "-c", AT_ONCE), capture_output=True, text=True, timeout=50, check=False)
-    pid, said = done.stdout.splitlines()
-    assert said == "stopped by SIGTERM", done.stderr
+    pid, line = done.stdout.splitlines()
+    assert line == "stopped by SIGTERM", done.stderr
     assert not is_running(int(pid))
 
 
@@ -62,7 +62,7 @@ from harness.cli import app, main
 from harness.core.command import Command
 @app.command
 def work():
-    with shell.interruptible():
+    with shell.handle_signals():
         try:
             os.kill(os.getpid(), signal.SIGTERM)
         finally:
@@ -82,7 +82,7 @@ import sys
 from harness import shell
 from harness.core.command import Command
 try:
-    with shell.interruptible():
+    with shell.handle_signals():
         print("ready", flush=True)
         shell.run(Command(("/bin/sh", "-c", "echo $$ > " + sys.argv[1] + "; sleep 60")))
 except KeyboardInterrupt as error:
@@ -91,7 +91,7 @@ except KeyboardInterrupt as error:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_interruption_ends_children_and_unwinds(tmp_path: Path, number: signal.Signals) -> None:
+def test_interruption_kills_child_processes_and_unwinds(tmp_path: Path, number: signal.Signals) -> None:
     pid = tmp_path / "pid"
     main = subprocess.Popen((sys.executable, "-c", MAIN, str(pid)), stdout=subprocess.PIPE, text=True)
     wait_until(lambda: written(pid))
@@ -109,11 +109,11 @@ from harness import shell
 def work():
     Path(sys.argv[1]).write_text("1")
     try:
-        shell.patiently(lambda: False) if sys.argv[2] == "try" else shell.pause(60)
+        shell.poll_until(lambda: False) if sys.argv[2] == "try" else shell.pause(60)
     except shell.Interrupted:
         print("gave up", flush=True)
 try:
-    with shell.interruptible(), ThreadPoolExecutor() as pool:
+    with shell.handle_signals(), ThreadPoolExecutor() as pool:
         pool.submit(work).result()
 except KeyboardInterrupt as error:
     print("stopped by", error, flush=True)
@@ -132,7 +132,7 @@ def test_interruption_ends_waiting_in_every_thread(tmp_path: Path, way: str) -> 
 
 
 @pytest.mark.slow
-def test_hanging_up_is_ignored_under_nohup(tmp_path: Path) -> None:
+def test_sighup_is_ignored_under_nohup(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     quick = (
         MAIN.replace("sleep 60", "sleep 1; echo over").replace("shell.run(", "print(shell.run(").replace(")))", "))))")
