@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from harness.core.values import Scalar
 
 APP = "edge-harness"
+DEFAULT_PLATFORM = "host"
 
 
 def default_cache() -> Path:
@@ -87,7 +88,7 @@ class Settings:
 
     benchmark_file: tuple[Path, ...] = ()
     framework: str | None = None
-    platform: str = "host"
+    platform: str = DEFAULT_PLATFORM
     devices: tuple[str, ...] = ()
     excluded_devices: tuple[str, ...] = ()
     program: dict[str, Path] = field(default_factory=dict)

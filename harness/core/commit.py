@@ -1,4 +1,4 @@
-"""Where runners come from: commits of a repository, or released versions, which then play the commit."""
+"""Commits that runners are built from, and the sources that they come from: repositories and released packages."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Commit(Value):
     """One immutable state of a source.
 
     Attributes:
-        source: Kind and place of the source, for example `git:/src/executorch` or `releases:executorch`.
-        id: Immutable: a full hash, or a version.
+        source: Name of the source, for example `git:/src/executorch` or `releases:executorch`.
+        id: Full hash, or version.
         time: Unix seconds; None where the source does not know.
-        author: Who made it.
+        author: Name of its author.
         subject: First line of its message.
         merge: Whether it joins two lines of development.
     """
@@ -30,43 +30,51 @@ class Commit(Value):
 
     @property
     def short(self) -> str:
-        """How a person names it: twelve digits of a hash, or the version."""
+        """The name that people read: twelve digits of a hash, or the version."""
         return self.id[:12] if len(self.id) >= 40 else self.id
 
 
 class Source(Protocol):
-    """Something that commits come from. Never changes what belongs to the user: no checkout, no pull, no stray refs."""
+    """Where commits come from. Used by one thread; several processes may share the cache folder.
+
+    A source never changes what belongs to the user: no checkout, no pull, no references. What it needs to write is in
+    the harness's cache. Commits are immutable: the same id always means the same files.
+    """
 
     name: str
-    """`git:/src/executorch`, `releases:executorch`."""
+    """Kind and place, as `--source` takes them: `git:/src/executorch`, `releases:executorch`."""
+
+    newest: str
+    """What `resolve` takes for the newest commit where no branch is named: `HEAD`, `latest`."""
 
     def fetch(self) -> None:
         """Learn of new commits, where there is something to learn from.
 
         Raises:
-            EnvironmentProblem: It cannot be reached; what was known before stays known.
+            EnvironmentProblem: The place cannot be reached; what was known before stays known.
         """
 
     def resolve(self, name: str) -> Commit:
-        """The commit that a hash, tag, branch or version names. A name is never taken for an option.
+        """Return the commit that a hash, tag, branch or version names. A name is never taken for an option.
 
         Raises:
             UsageError: There is none, or it could be several; the hint lists some.
+            EnvironmentProblem: The source cannot be read.
         """
 
     def between(self, older: Commit, newer: Commit) -> Sequence[Commit]:
-        """The commits after `older` up to and with `newer`, oldest first.
+        """Return the commits after `older` up to and with `newer`, oldest first; none when they are the same.
 
         Raises:
             UsageError: `older` is not before `newer`.
         """
 
     def materialise(self, commit: Commit, folder: Path) -> None:
-        """Put the commit's files into an empty folder of ours, with everything that belongs to it (submodules).
+        """Put the files of a commit into an empty folder of ours, with everything that belongs to them (submodules).
 
         Raises:
-            BuildFailed: It cannot be had whole; nothing half-made is left.
-            EnvironmentProblem: Network or disk stood in the way: that says nothing about the commit.
+            BuildFailed: They cannot be had whole; nothing half-made is left.
+            EnvironmentProblem: Network or disk stood in the way, which says nothing about the commit.
         """
 
 
@@ -87,3 +95,14 @@ class BranchingSource(Source, Protocol):
         Raises:
             UsageError: They have nothing in common, or one of them is gone.
         """
+
+    def tips(self, branch: str) -> Sequence[str]:
+        """Return what `resolve` takes for the newest commit of a branch, most wanted first: `origin/main`, `main`."""
+
+
+@runtime_checkable
+class PackageSource(Source, Protocol):
+    """A source of released packages: what it materialises is unpacked, not source code, and has recipes of its own."""
+
+    package: str
+    """Name of the package."""

@@ -172,7 +172,8 @@ class Platform(Protocol):
 class LocalPlatform(Protocol):
     """A platform whose device is the machine that runs the harness.
 
-    A build would disturb what is measured there, so the next commit is not built meanwhile unless the user wants it.
+    A build would disturb what is measured there, so the next commit is not built meanwhile unless the user wants it;
+    and recipes build for the machine that they run on.
     """
 
     runs_on_this_machine: Literal[True]

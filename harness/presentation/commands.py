@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.config.settings import DEFAULT_PLATFORM
 from harness.core.build import BuildInfo
 from harness.core.comparison import Parameters
 from harness.core.metric import LATENCY
@@ -26,7 +27,8 @@ def format_rerun_command(result: Result, folder: Path = Path()) -> str:
     if comparison is None or not side_flags:
         return ""
     metric = [] if comparison.metric in {"", LATENCY} else ["--metric", comparison.metric]
-    platform = [] if result.device is None or result.device.platform == "host" else ["-p", result.device.platform]
+    name = DEFAULT_PLATFORM if result.device is None else result.device.platform
+    platform = [] if name == DEFAULT_PLATFORM else ["-p", name]
     operators = ["--operators"] if result.benchmark.operators else []
     words = ["-b", str(folder / result.benchmark.specification), *platform, *side_flags, *metric, *operators]
     return shlex.join(["harness", "compare", *words, *_parameter_flags(comparison.parameters)])

@@ -58,6 +58,7 @@ class Folder:
     """A source whose one commit is a folder as it is now."""
 
     name = "folder"
+    newest = "now"
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -53,6 +53,7 @@ class Line:
     times: dict[str, int] = field(default_factory=dict)
     problem: Exception | None = None
     name: str = "line:"
+    newest: str = "main"
 
     def fetch(self) -> None:
         if self.problem is not None:

@@ -36,6 +36,7 @@ class GitSource:
     def __init__(self, place: Path, *, cache_dir: Path, remote: str = "origin") -> None:
         self.place = place.resolve()
         self.name = f"git:{self.place}"
+        self.newest = "HEAD"
         self._cache_dir = cache_dir
         self._remote = parse_name(remote).base
         self._mirror = Mirror(cache_dir, str(self.place))
@@ -142,6 +143,10 @@ class GitSource:
                 if found := self._find(history, Name(candidate)):
                     return history.commit(found[0])
         raise UsageError(f"{self.place} has no main branch", hint="name the commit to compare with")
+
+    def tips(self, branch: str) -> Sequence[str]:
+        """Name the branch of the remote before the local one, which is as old as the last pull."""
+        return (f"{self._remote}/{branch}", branch)
 
     def materialise(self, commit: Commit, folder: Path) -> None:
         """Put the commit's files into an empty folder, with its submodules. Large files (LFS) stay pointers.

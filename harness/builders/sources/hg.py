@@ -33,6 +33,7 @@ class HgSource:
     def __init__(self, place: Path, *, cache_dir: Path, remote: str = "default") -> None:
         self.place = place.resolve()
         self.name = f"hg:{self.place}"
+        self.newest = "."
         if not (self.place / ".hg").is_dir():
             raise UsageError(f"{place} is no hg repository", hint="give the top folder of a clone with --repo_dir")
         self._remote = parse_name(remote).base
@@ -119,6 +120,10 @@ class HgSource:
             UsageError: There is no such branch.
         """
         return self.resolve("default")
+
+    def tips(self, branch: str) -> Sequence[str]:
+        """Name the branch, whose tip is the same in the repository and in its remote once that was asked."""
+        return (branch,)
 
     def materialise(self, commit: Commit, folder: Path) -> None:
         """Put the changeset's files into an empty folder, with its subrepositories. Files get the present time.

@@ -55,6 +55,7 @@ class ReleasesSource:
             raise UsageError(f"{package!r} is no name of a Python package", hint="for example `executorch`")
         self.package = package
         self.name = f"releases:{package}"
+        self.newest = "latest"
         self._known: dict[bool, tuple[Version, ...]] = {}
 
     def fetch(self) -> None:

@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from harness.builders.sources import open_source
 from harness.config.settings import Settings
 from harness.core.commit import Commit, Source
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
 from harness.core.protocols import Display, Task
 from harness.core.result import Outcome, Report, Result
 from harness.flows.compare.compare import ComparisonOutcome, Request, run_comparison
-from harness.flows.compare.requests import CompareRequest, cache_of, decided_by, place_of
+from harness.flows.compare.requests import CompareRequest, cache_of, decided_by, source_of
 from harness.flows.compare.sides import Built, build_side
 from harness.flows.measure.plan import Builds, Failure
 from harness.flows.measure.workload import Selection, Workload
@@ -96,8 +95,7 @@ class CommitComparer:
         self._display = display
         self._check = check
         self._cache = cache_of(request, settings)
-        self.kind, place = place_of(request)
-        self.source: Source = open_source(self.kind, place, cache_dir=settings.cache_dir, remote=request.remote)
+        self.source: Source = source_of(request, settings)
 
     def compare(
         self,
@@ -165,7 +163,7 @@ class CommitComparer:
         build_side(self.workload.plan(), self._side(commit), self._display)
 
     def _side(self, commit: Commit) -> Built:
-        return Built(self.source, commit, self.kind == "releases", self._cache, self._request.recipes)
+        return Built(self.source, commit, self._cache, self._request.recipes)
 
     def _report_as(self, run_type: str, *, quiet: bool) -> Settings:
         settings = replace(self.settings, run_type=run_type)

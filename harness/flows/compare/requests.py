@@ -123,7 +123,7 @@ def _is_commit(request: CompareRequest, settings: Settings) -> bool:
     if request.source is None:
         return False
     try:
-        source = _source(request, settings)
+        source = source_of(request, settings)
         source.resolve(str(request.treatment))
     except (UsageError, EnvironmentProblem):
         return False
@@ -156,11 +156,11 @@ def side_of(request: CompareRequest, settings: Settings, fetcher: SourceFetcher,
         UsageError: It is not said where commits come from, or a name means nothing.
         EnvironmentProblem: The source cannot be reached.
     """
-    name, source = request.treatment, _source(request, settings)
+    name, source = request.treatment, source_of(request, settings)
     with fetcher.fetch(source, [name if isinstance(name, str) else None]):
-        commit = source.resolve(name if isinstance(name, str) else request.branch or _newest(source))
+        commit = source.resolve(name if isinstance(name, str) else request.branch or source.newest)
     progress.say(f"commit: {commit.short} {commit.subject}".rstrip())
-    return Built(source, commit, place_of(request)[0] == "releases", cache_of(request, settings), request.recipes)
+    return Built(source, commit, cache_of(request, settings), request.recipes)
 
 
 def decided_by(values: Mapping[str, object]) -> Parameters:
@@ -217,21 +217,17 @@ def _named(request: CompareRequest) -> tuple[str, str | None, str | None]:
     return request.source, request.control, request.treatment
 
 
-def place_of(request: CompareRequest) -> tuple[str, str]:
-    """Kind and place of the source that commits come from.
+def source_of(request: CompareRequest, settings: Settings) -> Source:
+    """Open the source that commits come from.
 
     Raises:
-        UsageError: It is not said.
+        UsageError: None is named, or there is nothing of its kind at its place.
+        EnvironmentProblem: A program that it needs is not installed.
     """
     if request.source is None:
         hint = "--repo_dir FOLDER, or --source releases:PACKAGE"
         raise UsageError("it is not said where commits come from", hint=hint)
-    kind, _, place = _named(request)[0].partition(":")
-    return kind, place
-
-
-def _source(request: CompareRequest, settings: Settings) -> Source:
-    kind, place = place_of(request)
+    kind, _, place = request.source.partition(":")
     return open_source(kind, place, cache_dir=settings.cache_dir, remote=request.remote)
 
 
@@ -241,14 +237,11 @@ def _sides(request: CompareRequest, settings: Settings, fetcher: SourceFetcher, 
     if isinstance(request.control, Programs) and isinstance(request.treatment, Programs):
         return _given(request.control, cache), _given(request.treatment, cache)
     _, control_name, treatment_name = _named(request)
-    source = _source(request, settings)
+    source = source_of(request, settings)
     control, treatment = _commits(control_name, treatment_name or request.branch, source, fetcher)
     if control.id == treatment.id:
         raise SameCommit(f"control and treatment are both {control.short}", hint="name another --control")
-    made = (
-        Built(source, one, place_of(request)[0] == "releases", cache, request.recipes) for one in (control, treatment)
-    )
-    return next(made), next(made)
+    return Built(source, control, cache, request.recipes), Built(source, treatment, cache, request.recipes)
 
 
 def _commits(
@@ -256,23 +249,19 @@ def _commits(
 ) -> tuple[Commit, Commit]:
     """The commits of both sides, with the defaults of a repository."""
     with fetcher.fetch(source, [control, treatment]):
-        newer = source.resolve(treatment or _newest(source))
+        newer = source.resolve(treatment or source.newest)
         if control is not None:
             older = source.resolve(control)
         elif isinstance(source, BranchingSource):
             older = source.merge_base(source.main(), newer)
         else:
-            raise UsageError("releases have no default to compare with", hint="name a version: --control 1.0")
+            raise UsageError(f"{source.name} has no default to compare with", hint="name a version: --control 1.0")
     return older, newer
 
 
 def cache_of(request: CompareRequest, settings: Settings) -> BuildCache:
     """Where runners are kept; to be closed when they are no longer used."""
     return BuildCache(request.builds or settings.cache_dir / "builds")
-
-
-def _newest(source: Source) -> str:
-    return "HEAD" if isinstance(source, BranchingSource) else "latest"
 
 
 def _given(programs: Programs, cache: BuildCache) -> Given:

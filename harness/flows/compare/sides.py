@@ -13,24 +13,40 @@ from harness.builders.prebuilt import prebuilt
 from harness.builders.recipes import find_recipe
 from harness.builders.records import same_runner
 from harness.core.build import Build
-from harness.core.commit import Commit, Source
+from harness.core.commit import Commit, PackageSource, Source
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
-from harness.core.protocols import Framework, Progress
+from harness.core.protocols import Framework, LocalPlatform, Progress
 from harness.core.result import Outcome
 from harness.flows.measure.plan import Builds, Failure, Plan
 
-Side = Callable[[Framework, Device, Progress], Build]
-"""Gets the runner of one side.
+
+@dataclass(frozen=True, slots=True)
+class BuildTarget:
+    """What a runner is built for.
+
+    Attributes:
+        framework: The framework that it runs.
+        device: One of the devices that it is for.
+        abi: Machine architecture of the device; empty where that is this machine.
+    """
+
+    framework: Framework
+    device: Device
+    abi: str
+
+
+Side = Callable[[BuildTarget, Progress], Build]
+"""Provides the runner of one side of a comparison.
 
 Raises:
     BuildFailed: There is none.
 """
 
 
-def installed(framework: Framework, device: Device, progress: Progress) -> Build:
-    """The runner that a run without comparison would use."""
-    return framework.build(device, progress)
+def installed(target: BuildTarget, progress: Progress) -> Build:
+    """Return the runner that a run without comparison would use."""
+    return target.framework.build(target.device, progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +67,8 @@ class Given:
     commit_time: int | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
 
-    def __call__(self, framework: Framework, device: Device, progress: Progress) -> Build:  # noqa: ARG002 - for all
-        """The programs, under the name that the user gave them."""
+    def __call__(self, target: BuildTarget, progress: Progress) -> Build:  # noqa: ARG002 - for all targets
+        """Return the programs, under the name that the user gave them."""
         made = prebuilt(self.programs, self.cache, progress)
         named = {} if self.commit is None else {"commit": self.commit, "commit_time": self.commit_time}
         return made.model_copy(update={**named, "variables": {**made.variables, **self.variables}})
@@ -65,32 +81,31 @@ class Built:
     Attributes:
         source: Where commits come from.
         commit: Which one.
-        released: Whether the source holds released packages.
         cache: Keeps builds.
         recipes: Folders of recipes, most wanted first.
     """
 
     source: Source
     commit: Commit
-    released: bool
     cache: BuildCache
     recipes: Sequence[Path]
 
-    def __call__(self, framework: Framework, device: Device, progress: Progress) -> Build:
-        """The commit's runner, from the cache or built now."""
+    def __call__(self, target: BuildTarget, progress: Progress) -> Build:
+        """Return the runner of the commit, from the cache or built now."""
+        framework, platform = target.framework.name, target.device.platform
         recipe = find_recipe(
-            framework.name,
-            device.platform,
+            framework,
+            platform,
             [*self.recipes, shipped_recipes()],
-            released=self.released,
-            runner_source=_runner_source(framework.name),
+            released=isinstance(self.source, PackageSource),
+            runner_source=_runner_source(framework),
         )
         return build_commit(
             self.source,
             self.commit,
             recipe,
-            platform=device.platform,
-            abi="" if device.platform == "host" else device.abi,
+            platform=platform,
+            abi=target.abi,
             cache=self.cache,
             progress=progress,
         )
@@ -113,13 +128,15 @@ def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = 
         app_given: Whether the user gave an app's package; else an app is what is installed on the device.
     """
     builds: dict[tuple[str, str], Build | Failure] = {}
+    is_local = isinstance(plan.platform, LocalPlatform)
     for pair in plan.assignments:
         key = (pair.benchmark.framework, pair.device.identity)
         on_device = side is installed and pair.benchmark.app is not None and not app_given
         if key in builds or pair.obstacle is not None or on_device:
             continue
         try:
-            builds[key] = side(plan.frameworks[pair.benchmark.framework], pair.device, progress)
+            framework = plan.frameworks[pair.benchmark.framework]
+            builds[key] = side(BuildTarget(framework, pair.device, "" if is_local else pair.device.abi), progress)
         except BenchmarkFailed as error:
             builds[key] = Failure(Outcome.UNSUPPORTED, error.message, error.hint)
         except EnvironmentProblem as error:

@@ -13,7 +13,7 @@ from typing import cast
 from pydantic import JsonValue
 
 import harness
-from harness.config.settings import Settings
+from harness.config.settings import DEFAULT_PLATFORM, Settings
 from harness.core import culprit as core_culprit
 from harness.core.alarm import (
     AlarmEvent,
@@ -165,20 +165,11 @@ class AlarmReports:
         """What measures the change again on its device, wherever it is typed."""
         files = [str(file.resolve()) for file in self._settings.benchmark_file]
         sign, title = alarm.sign, str(alarm.document.get("title", ""))
-        words = ["harness", "compare", "-b", *files, *sources(self._request), "--control", sign.first]
+        words = ["harness", "compare", "-b", *files, "--source", self._source.name, "--control", sign.first]
         words += ["--treatment", sign.last, "--only", title, *measured(self._request, self._settings)]
-        if platform != "host":
+        if platform != DEFAULT_PLATFORM:
             words += ["-p", platform, "-d", sign.device]
         return shlex.join(words)
-
-
-def sources(request: CompareRequest) -> tuple[str, ...]:
-    """The flags that say where commits come from."""
-    kind, _, place = (request.source or "").partition(":")
-    if kind not in {"git", "hg"}:
-        return ("--source", request.source or "")
-    folder = str(Path(place).expanduser().resolve())
-    return ("--repo_dir", folder) if kind == "git" else ("--repo", "hg", "--repo_dir", folder)
 
 
 def measured(request: CompareRequest, settings: Settings) -> Iterator[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.config.settings import Settings
+from harness.core.commit import BranchingSource, Source
 from harness.core.errors import ExitCode, UsageError, gravest
 from harness.core.protocols import Display, Platform
 from harness.flows.compare.commits import CommitComparer
@@ -95,7 +96,7 @@ def watch(request: CompareRequest, settings: Settings, watching: Watching, displ
     orders = Orders(
         branch=Branch(
             source,
-            _tips(request, comparers[0].kind),
+            _tips(request, source),
             _choice(watching),
             _begin(request, watching),
             main=request.branch is None,
@@ -144,17 +145,11 @@ def _begin(request: CompareRequest, watching: Watching) -> str | None:
     return request.treatment if isinstance(request.treatment, str) else watching.begin
 
 
-def _tips(request: CompareRequest, kind: str) -> tuple[str, ...]:
-    """Names of the newest commit. A remote's branch comes first: a local one is as old as the last pull.
-
-    Where no branch is named the main one is followed; these are for repositories without one.
-    """
-    if kind == "releases":
-        return ("latest",)
-    branch = request.branch
-    if branch is None:
-        return ("HEAD",) if kind == "git" else (".",)
-    return (f"{request.remote or 'origin'}/{branch}", branch) if kind == "git" else (branch,)
+def _tips(request: CompareRequest, source: Source) -> tuple[str, ...]:
+    """Names of the newest commit. Where no branch is named, the main one comes before them, if the source has one."""
+    if request.branch is None or not isinstance(source, BranchingSource):
+        return (source.newest,)
+    return tuple(source.tips(request.branch))
 
 
 def _choice(watching: Watching) -> Choice:

@@ -98,6 +98,14 @@ def test_nothing_of_the_users_is_changed(tmp_path: Path, cache: Path) -> None:
     assert (tmp_path / "other" / "file").read_text() == "two"
 
 
+def test_the_name_of_a_source_means_the_same_wherever_it_is_typed(
+    repository: GitRepository, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(repository.path.parent))
+    opened = open_source("git", f"~/{repository.path.name}", cache_dir=cache)
+    assert opened.name == f"git:{repository.path}"
+
+
 def test_the_source_keeps_its_promises_to_its_users(repository: GitRepository, cache: Path) -> None:
     opened: Source = open_source("git", str(repository.path), cache_dir=cache)
     assert isinstance(opened, BranchingSource)
