@@ -8,10 +8,10 @@ from pathlib import Path
 import platformdirs
 from pydantic import JsonValue
 
+from harness.core.device import DEFAULT_PLATFORM
 from harness.core.values import Scalar
 
 APP = "edge-harness"
-DEFAULT_PLATFORM = "host"
 
 
 def default_cache() -> Path:

@@ -13,7 +13,7 @@ from typing import cast
 from pydantic import JsonValue
 
 import harness
-from harness.config.settings import DEFAULT_PLATFORM, Settings
+from harness.config.settings import Settings
 from harness.core import culprit as core_culprit
 from harness.core.alarm import (
     AlarmEvent,
@@ -29,6 +29,7 @@ from harness.core.alarm import (
 )
 from harness.core.commit import Commit, Source
 from harness.core.comparison import Comparison
+from harness.core.device import DEFAULT_PLATFORM
 from harness.core.effect import relative_change as relative
 from harness.core.errors import HarnessError
 from harness.core.trend import ChangeKind
