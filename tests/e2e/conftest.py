@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.testing.phones import available, phones
-from harness.testing.phones.lab import Lab
+from harness.testing.phones.android.lab import Lab
 from tests.cli.project import Project
 from tests.e2e.desk import Desk, compile_witness, forget_locks
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from harness import shell
 from harness.core.command import Command
-from harness.testing.phones.lab import Lab
-from harness.testing.phones.phone import StandIn
+from harness.testing.phones.android.lab import Lab
+from harness.testing.phones.android.phone import StandIn
 from platforms import machine_lock
 from platforms.android.link.adb import AdbServer
 from platforms.android.link.phone import Phone

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.testing.phones.lab import Lab
+from harness.testing.phones.android.lab import Lab
 from tests.cli.project import Project, generic, one_test
 from tests.e2e.desk import Desk, ran
 

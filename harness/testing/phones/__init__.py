@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from harness.testing.phones.unavailable import StandInUnavailable
 
 if TYPE_CHECKING:
-    from harness.testing.phones.lab import Lab
+    from harness.testing.phones.android.lab import Lab
 
 __all__ = ["StandInUnavailable", "available", "phones"]
 
@@ -52,7 +52,7 @@ def phones(
     Raises:
         StandInUnavailable: This machine cannot have them; says why (on entering the context).
     """
-    from harness.testing.phones import lab
+    from harness.testing.phones.android import lab
 
     return lab.opened(count, rooted=rooted, api=api, abi=abi)
 

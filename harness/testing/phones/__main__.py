@@ -7,7 +7,8 @@ import sys
 import time
 
 from harness.core.errors import ExitCode
-from harness.testing.phones import StandInUnavailable, binaries, phones
+from harness.testing.phones import StandInUnavailable, phones
+from harness.testing.phones.android import binaries
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ from typing import Final
 
 from harness.config import settings
 from harness.files.locks import FileLock
-from harness.testing.phones import binaries, debian
+from harness.testing.phones.android import binaries, debian
 
 ABI: Final = "arm64-v8a"
 _PACKAGE: Final = "qemu-user"

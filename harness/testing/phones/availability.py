@@ -7,7 +7,7 @@ from functools import cache
 from harness import shell
 from harness.core.command import Command
 from harness.core.errors import EnvironmentProblem
-from harness.testing.phones import binaries, machine
+from harness.testing.phones.android import binaries, container
 from harness.testing.phones.unavailable import StandInUnavailable
 
 
@@ -28,7 +28,7 @@ def check_namespaces() -> None:
     Raises:
         StandInUnavailable: The kernel, or a container around us, forbids it.
     """
-    probe = Command(("unshare", *machine.NAMESPACES, "mount", "-t", "proc", "proc", "/proc"), timeout_s=20.0)
+    probe = Command(("unshare", *container.NAMESPACES, "mount", "-t", "proc", "proc", "/proc"), timeout_s=20.0)
     try:
         completed = shell.run(probe)
     except EnvironmentProblem as problem:

@@ -23,8 +23,8 @@ from harness import shell
 from harness.config.settings import Settings
 from harness.core.command import Command
 from harness.testing.phones import available, phones
-from harness.testing.phones.lab import Lab
-from harness.testing.phones.phone import StandIn
+from harness.testing.phones.android.lab import Lab
+from harness.testing.phones.android.phone import StandIn
 from harness.testing.progress import RecordedProgress
 from platforms.android.link.adb import AdbServer, adb_program
 from platforms.android.link.phone import Phone

@@ -9,8 +9,8 @@ import pytest
 
 from harness.config.settings import Settings
 from harness.testing.phones import available, phones
-from harness.testing.phones.lab import Lab
-from harness.testing.phones.phone import StandIn
+from harness.testing.phones.android.lab import Lab
+from harness.testing.phones.android.phone import StandIn
 from harness.testing.progress import RecordedProgress
 from platforms.android.link.adb import AdbServer
 from platforms.android.link.phone import Phone

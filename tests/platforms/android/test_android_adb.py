@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
-from harness.testing.phones.lab import Lab
-from harness.testing.phones.phone import StandIn
+from harness.testing.phones.android.lab import Lab
+from harness.testing.phones.android.phone import StandIn
 from platforms.android.link.adb import AdbServer
 from platforms.android.link.phone import Phone
 from tests.processes import wait_until

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.testing.phones.lab import Lab
+from harness.testing.phones.android.lab import Lab
 from harness.testing.platforms import CHECKS, Check, PlatformCase
 from tests.platforms.android.conftest import MakePlatform
 

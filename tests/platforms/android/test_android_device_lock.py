@@ -17,8 +17,8 @@ from harness.config.settings import Settings
 from harness.core.command import Command
 from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.testing.phones import phones
-from harness.testing.phones.lab import Lab
-from harness.testing.phones.phone import StandIn
+from harness.testing.phones.android.lab import Lab
+from harness.testing.phones.android.phone import StandIn
 from harness.testing.progress import RecordedProgress
 from platforms.android.link import device_lock
 from platforms.android.link.adb import AdbServer

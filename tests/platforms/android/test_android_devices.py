@@ -14,7 +14,7 @@ from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
 from harness.core.protocols import Diagnosable
 from harness.testing.phones import phones
-from harness.testing.phones.lab import Lab
+from harness.testing.phones.android.lab import Lab
 from harness.testing.progress import RecordedProgress
 from platforms.android import create
 from platforms.android.checkup import unusable

@@ -15,8 +15,8 @@ from harness import shell
 from harness.core.errors import EnvironmentProblem
 from harness.core.protocols import Platform
 from harness.testing.phones import phones
-from harness.testing.phones.lab import Lab
-from harness.testing.phones.phone import StandIn
+from harness.testing.phones.android.lab import Lab
+from harness.testing.phones.android.phone import StandIn
 from harness.testing.progress import RecordedProgress
 from platforms.android.link import reconnect
 from platforms.android.link.adb import AdbServer

@@ -13,8 +13,8 @@ from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
 from harness.core.protocols import Gated, Interactive, Reconnectable
 from harness.shell import signals
-from harness.testing.phones.lab import Lab
-from harness.testing.phones.phone import StandIn
+from harness.testing.phones.android.lab import Lab
+from harness.testing.phones.android.phone import StandIn
 from harness.testing.progress import RecordedProgress
 from platforms.android.link.phone import Phone
 from platforms.android.session import AndroidSession

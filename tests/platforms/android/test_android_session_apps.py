@@ -7,7 +7,7 @@ import pytest
 
 from harness.core.command import App, Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
-from harness.testing.phones.phone import StandIn
+from harness.testing.phones.android.phone import StandIn
 from platforms.android.launch.app import extras
 from platforms.android.link.phone import Phone
 from platforms.android.session import AndroidSession

@@ -17,8 +17,8 @@ from harness.core.command import App, Command
 from harness.core.measurement import Job
 from harness.core.result import Outcome, Result
 from harness.run.measure import measure
-from harness.testing.phones.lab import Lab
-from harness.testing.phones.phone import StandIn
+from harness.testing.phones.android.lab import Lab
+from harness.testing.phones.android.phone import StandIn
 from harness.testing.progress import RecordedProgress
 from platforms.android.link.phone import Phone
 from platforms.android.session import AndroidSession

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
-from harness.testing.phones.lab import Lab
-from harness.testing.phones.phone import StandIn
+from harness.testing.phones.android.lab import Lab
+from harness.testing.phones.android.phone import StandIn
 from harness.testing.progress import RecordedProgress
 from platforms.android.files.eviction import SPARE_BYTES, Entry, Kept, evicted
 from platforms.android.files.store import _lines

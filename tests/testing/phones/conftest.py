@@ -8,8 +8,8 @@ import pytest
 from adbutils import AdbClient, AdbDevice
 
 from harness.testing.phones import available, phones
-from harness.testing.phones.lab import Lab
-from harness.testing.phones.phone import StandIn
+from harness.testing.phones.android.lab import Lab
+from harness.testing.phones.android.phone import StandIn
 
 
 @dataclass(frozen=True, slots=True)

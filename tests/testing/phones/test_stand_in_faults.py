@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from adbutils import AdbDevice, AdbError, AdbTimeout
 
-from harness.testing.phones.lab import Lab
-from harness.testing.phones.phone import StandIn
+from harness.testing.phones.android.lab import Lab
+from harness.testing.phones.android.phone import StandIn
 from tests.processes import wait_until
 from tests.testing.phones.conftest import Shell, shell_of
 

@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from harness.testing.phones import phones
-from harness.testing.phones.lab import Lab
-from harness.testing.phones.phone import StandIn
+from harness.testing.phones.android.lab import Lab
+from harness.testing.phones.android.phone import StandIn
 from tests.processes import wait_until
 from tests.testing.phones.conftest import shell_of
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 _OWNER = """
 import subprocess, sys, time
 from harness.testing.phones import phones
-from harness.testing.phones.server import _program
+from harness.testing.phones.android.adb_server import _program
 with phones(1) as lab:
     if "restart" in sys.argv:
         lab.kill_server()

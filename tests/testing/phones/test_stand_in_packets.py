@@ -6,13 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.testing.phones import debian, packets
+from harness.testing.phones.android import adb_packets, debian
+from harness.testing.phones.android.adb_packets import Packet
 from harness.testing.phones.link_faults import Link
-from harness.testing.phones.packets import Packet
 
 _NUMBERS = st.integers(0, 2**32 - 1)
 _PACKETS = st.builds(
-    Packet, st.sampled_from([packets.CNXN, packets.AUTH, packets.OPEN, packets.WRTE]), _NUMBERS, _NUMBERS, st.binary()
+    Packet,
+    st.sampled_from([adb_packets.CNXN, adb_packets.AUTH, adb_packets.OPEN, adb_packets.WRTE]),
+    _NUMBERS,
+    _NUMBERS,
+    st.binary(),
 )
 
 
@@ -22,19 +26,19 @@ def test_packets_come_out_as_they_went_in(sent: list[Packet]) -> None:
         stream = asyncio.StreamReader()
         stream.feed_data(b"".join(packet.encoded() for packet in sent))
         stream.feed_eof()
-        return [(await packets.read(stream)).packet for _ in sent]
+        return [(await adb_packets.read(stream)).packet for _ in sent]
 
     assert asyncio.run(read_all()) == sent
 
 
 def test_the_checksum_and_the_magic_are_those_of_the_protocol() -> None:
-    wire = Packet(packets.OPEN, 1, 2, b"ab").encoded()
+    wire = Packet(adb_packets.OPEN, 1, 2, b"ab").encoded()
     assert wire == b"OPEN\1\0\0\0\2\0\0\0\2\0\0\0\xc3\0\0\0\xb0\xaf\xba\xb1ab"
 
 
 def test_features_are_hidden_and_the_rest_of_the_banner_stays() -> None:
     banner = b"device::ro.product.name=x;features=shell_v2,abb,cmd,abb_exec;"
-    assert packets.without_features(banner, frozenset({"abb", "abb_exec"})) == (
+    assert adb_packets.without_features(banner, frozenset({"abb", "abb_exec"})) == (
         b"device::ro.product.name=x;features=shell_v2,cmd;"
     )
 

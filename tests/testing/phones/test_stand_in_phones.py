@@ -9,8 +9,8 @@ from adbutils import AdbDevice
 from harness import shell
 from harness.core.command import Command
 from harness.testing.phones import StandInUnavailable, phones
-from harness.testing.phones.lab import Lab
-from harness.testing.phones.phone import StandIn
+from harness.testing.phones.android.lab import Lab
+from harness.testing.phones.android.phone import StandIn
 from tests.processes import wait_until
 from tests.testing.phones.conftest import Shell, device_of, shell_of
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.testing.phones.phone import StandIn
+from harness.testing.phones.android.phone import StandIn
 from tests.processes import wait_until
 from tests.testing.phones.conftest import Shell
 

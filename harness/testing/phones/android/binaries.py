@@ -14,7 +14,7 @@ from typing import Final
 
 from harness.config import settings
 from harness.files.locks import FileLock
-from harness.testing.phones import debian
+from harness.testing.phones.android import debian
 from harness.testing.phones.unavailable import StandInUnavailable
 
 PACKAGES: Final = ("adbd", "mksh", "toybox")

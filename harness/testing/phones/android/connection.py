@@ -14,10 +14,10 @@ from asyncio import StreamReader, StreamWriter
 from dataclasses import replace
 from typing import Final
 
-from harness.testing.phones import packets
+from harness.testing.phones.android import adb_packets
+from harness.testing.phones.android.adb_packets import AUTH, CLSE, CNXN, OKAY, OPEN, WRTE, Packet, Raw
+from harness.testing.phones.android.container import Machine
 from harness.testing.phones.link_faults import Link
-from harness.testing.phones.machine import Machine
-from harness.testing.phones.packets import AUTH, CLSE, CNXN, OKAY, OPEN, WRTE, Packet, Raw
 
 _HIDDEN: Final = frozenset({"abb", "abb_exec"})
 """Features of adbd that need Android's own services behind them; adb installs through `cmd package` without them."""
@@ -64,7 +64,7 @@ class Conversation:
             asyncio.IncompleteReadError: A side went away.
             OSError: The same, or the cable broke.
         """
-        greeting = await packets.read(self._reader)
+        greeting = await adb_packets.read(self._reader)
         await self._ask_for_permission()
         phone_reader, phone_writer = await self._connect()
         self._phone_writer = phone_writer
@@ -90,8 +90,8 @@ class Conversation:
     async def _ask_for_permission(self) -> None:
         """What a phone does that does not know this machine: refuse signatures, wait for its user's finger."""
         while not self._link.authorised:
-            await self._send(self._writer, Packet(AUTH, packets.TOKEN, 0, os.urandom(20)).encoded())
-            if (await packets.read(self._reader)).packet.first == packets.PUBLIC_KEY:
+            await self._send(self._writer, Packet(AUTH, adb_packets.TOKEN, 0, os.urandom(20)).encoded())
+            if (await adb_packets.read(self._reader)).packet.first == adb_packets.PUBLIC_KEY:
                 await self._wait_for_permission()
 
     async def _wait_for_permission(self) -> None:
@@ -116,7 +116,7 @@ class Conversation:
     async def _take(self, queue: asyncio.Queue[tuple[float, bytes]]) -> None:
         """Read what the adb server says, and put down when it shall arrive."""
         while True:
-            raw = await packets.read(self._reader)
+            raw = await adb_packets.read(self._reader)
             if raw.packet.command == OPEN:
                 self._link.streams += 1
                 if await self._serve(raw.packet):
@@ -134,7 +134,7 @@ class Conversation:
 
     async def _carry_down(self, reader: StreamReader) -> None:
         while True:
-            raw = await packets.read(reader)
+            raw = await adb_packets.read(reader)
             await self._send(self._writer, _fitting(raw))
 
     async def _serve(self, request: Packet) -> bool:
@@ -184,4 +184,4 @@ def _fitting(raw: Raw) -> bytes:
     """What adbd says, without the promises that this phone cannot keep."""
     if raw.packet.command != CNXN:
         return raw.wire
-    return replace(raw.packet, data=packets.without_features(raw.packet.data, _HIDDEN)).encoded()
+    return replace(raw.packet, data=adb_packets.without_features(raw.packet.data, _HIDDEN)).encoded()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from harness import shell
-from harness.testing.phones import server
+from harness.testing.phones.android import adb_server
+from harness.testing.phones.android.container import Machine
+from harness.testing.phones.android.proxy import Cable
 from harness.testing.phones.events import Events
 from harness.testing.phones.link_faults import Link
-from harness.testing.phones.machine import Machine
-from harness.testing.phones.proxy import Cable
 
 
 class StandIn:
@@ -32,7 +32,7 @@ class StandIn:
     def is_ready(self) -> bool:
         """Whether the adb server lists it as `device`, and Android says that it has booted."""
         try:
-            listed = server.states(self._port).get(self.serial) == "device"
+            listed = adb_server.states(self._port).get(self.serial) == "device"
         except OSError:
             return False
         return listed and self.exists("/services/properties/sys.boot_completed")
@@ -111,7 +111,7 @@ class StandIn:
     def plug(self) -> None:
         """Put the cable back, and let the adb server look."""
         self._events.do(self._cable.plug())
-        server.connect(self._port, self.serial)
+        adb_server.connect(self._port, self.serial)
 
     def freeze(self) -> None:
         """Hang: adbd is stopped, the connection stays."""

@@ -14,8 +14,8 @@ from typing import Final
 import harness
 from harness import shell
 from harness.core.command import Command
-from harness.testing.phones.factory import Model
-from harness.testing.phones.init import READY
+from harness.testing.phones.android.guest.controller import READY
+from harness.testing.phones.android.guest.model import Model
 from harness.testing.phones.unavailable import StandInUnavailable
 
 _BOOT_S: Final = 60.0
@@ -114,7 +114,7 @@ def running(folder: Path, model: Model) -> Iterator[Machine]:
             "-S",
             "-s",
             "-m",
-            "harness.testing.phones.init",
+            "harness.testing.phones.android.guest.controller",
             str(folder),
             model.to_json(),
         ),

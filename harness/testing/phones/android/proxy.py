@@ -9,9 +9,9 @@ from asyncio import StreamReader, StreamWriter
 from typing import Final
 
 from harness.testing.phones import ports
-from harness.testing.phones.conversation import Conversation
+from harness.testing.phones.android.connection import Conversation
+from harness.testing.phones.android.container import Machine
 from harness.testing.phones.link_faults import Link
-from harness.testing.phones.machine import Machine
 
 _LOST: Final = (asyncio.IncompleteReadError, ConnectionError, OSError)
 """What reading and writing raise when one side went away."""

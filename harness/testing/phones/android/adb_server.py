@@ -15,7 +15,7 @@ import harness
 from harness import shell
 from harness.core.command import Command
 from harness.testing.phones import ports
-from harness.testing.phones.supervisor import ask
+from harness.testing.phones.android.supervisor import ask
 from harness.testing.phones.unavailable import StandInUnavailable
 
 _START_S: Final = 20.0
@@ -37,7 +37,7 @@ def serving(home: Path) -> Iterator[int]:
     port = _free_port()
     variables = {name: str(home) for name in ("HOME", "ANDROID_USER_HOME", "TMPDIR")}
     variables["PYTHONPATH"] = str(Path(harness.__file__).parent.parent)
-    keeper = (sys.executable, "-S", "-s", "-m", "harness.testing.phones.supervisor", str(port), str(home))
+    keeper = (sys.executable, "-S", "-s", "-m", "harness.testing.phones.android.supervisor", str(port), str(home))
     command = Command((*keeper, str(_program())), env=variables | _ALONE, timeout_s=_END_S)
     with shell.start(command) as process:
         if not shell.poll_until(lambda: answers(port), _START_S):

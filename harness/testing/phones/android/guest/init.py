@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from harness.testing.phones import mounts
+from harness.testing.phones.android.guest import syscalls
 
 SHELL_UID: Final = 2000
 """`AID_SHELL`, system/core/libcutils/include/private/android_filesystem_config.h."""
@@ -105,8 +105,8 @@ def _fork(work: Callable[[], None]) -> int:
 
 
 def _launch(root: Path, rooted: bool, report: int) -> None:
-    mounts.die_with_parent(signal.SIGKILL)
-    mounts.unshare(mounts.NEW_MOUNTS | mounts.NEW_PROCESSES)
+    syscalls.die_with_parent(signal.SIGKILL)
+    syscalls.unshare(syscalls.NEW_MOUNTS | syscalls.NEW_PROCESSES)
     _reset_clocks()
     first = _fork(lambda: _live(root, rooted, report))
     os.write(report, f"{_IS_PROCESS} {first}\n".encode())
@@ -117,7 +117,7 @@ def _launch(root: Path, rooted: bool, report: int) -> None:
 def _reset_clocks() -> None:
     """Let `uptime` begin at 0, where the kernel has namespaces of time (5.6 and later)."""
     with contextlib.suppress(OSError):
-        mounts.unshare(mounts.NEW_TIME)
+        syscalls.unshare(syscalls.NEW_TIME)
         offsets = []
         for name, clock in (("monotonic", time.CLOCK_MONOTONIC), ("boottime", time.CLOCK_BOOTTIME)):
             seconds, nanoseconds = divmod(-time.clock_gettime_ns(clock), 1_000_000_000)
@@ -127,7 +127,7 @@ def _reset_clocks() -> None:
 
 def _live(root: Path, rooted: bool, report: int) -> None:
     """The first process: leave the machine's files, keep adbd running, and bury orphans."""
-    mounts.die_with_parent(signal.SIGKILL)
+    syscalls.die_with_parent(signal.SIGKILL)
     try:
         _log_to(root.parent / "adbd.log")
         _enter(root)
@@ -153,15 +153,15 @@ def _enter(root: Path) -> None:
     """
     Path("/proc/self/comm").write_text("init")
     kernel = root / "proc"
-    mounts.mount("proc", kernel, mounts.NO_SUID | mounts.NO_DEVICES)
-    mounts.show(kernel / "sys", kernel / "sys")  # a phone's root may be this machine's root to the kernel
+    syscalls.mount("proc", kernel, syscalls.NO_SUID | syscalls.NO_DEVICES)
+    syscalls.show(kernel / "sys", kernel / "sys")  # a phone's root may be this machine's root to the kernel
     if (kernel / "sysrq-trigger").exists():
-        mounts.show(Path(os.devnull), kernel / "sysrq-trigger", read_only=False)
-    mounts.show(root / "services/drop_caches", kernel / "sys/vm/drop_caches", read_only=False)
+        syscalls.show(Path(os.devnull), kernel / "sysrq-trigger", read_only=False)
+    syscalls.show(root / "services/drop_caches", kernel / "sys/vm/drop_caches", read_only=False)
     identity = root / "dev/.boot_id"
     identity.write_text(f"{uuid.uuid4()}\n")
-    mounts.show(identity, kernel / "sys/kernel/random/boot_id")
-    mounts.enter(root)
+    syscalls.show(identity, kernel / "sys/kernel/random/boot_id")
+    syscalls.enter(root)
 
 
 def _log_to(file: Path) -> None:
@@ -175,7 +175,7 @@ def _adbd(rooted: bool) -> None:
     """Become adbd. The shell's user is ours in another namespace of users, where it has no rights over our mounts."""
     os.setsid()
     if not rooted:
-        mounts.unshare(mounts.NEW_USERS)
+        syscalls.unshare(syscalls.NEW_USERS)
         own = Path("/proc/self")
         (own / "setgroups").write_text("deny")
         (own / "uid_map").write_text(f"{SHELL_UID} 0 1")

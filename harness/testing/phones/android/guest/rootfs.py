@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from harness.testing.phones import factory, mounts
+from harness.testing.phones.android.guest import model as hardware
+from harness.testing.phones.android.guest import syscalls
 
 _NODES: Final = ("null", "zero", "full", "random", "urandom", "tty")
 WISHES: Final = "dev/.reboot"
@@ -16,14 +17,14 @@ SERVICES: Final = "services"
 PROPERTIES: Final = "services/properties"
 
 
-def furnish(root: Path, model: factory.Model) -> None:
+def furnish(root: Path, model: hardware.Model) -> None:
     """Make everything that outlives a reboot. Runs inside the namespaces of the phone.
 
     Raises:
         OSError: The kernel refuses something.
     """
     root.mkdir(exist_ok=True)
-    mounts.mount("tmpfs", root, mounts.NO_SUID | mounts.NO_DEVICES, "mode=755,size=64m")
+    syscalls.mount("tmpfs", root, syscalls.NO_SUID | syscalls.NO_DEVICES, "mode=755,size=64m")
     for folder in (
         "proc",
         "sys",
@@ -37,7 +38,7 @@ def furnish(root: Path, model: factory.Model) -> None:
         "usr/lib",
     ):
         (root / folder).mkdir(parents=True)
-    mounts.mount("tmpfs", root / "data", mounts.NO_SUID | mounts.NO_DEVICES, "mode=771,size=4g")
+    syscalls.mount("tmpfs", root / "data", syscalls.NO_SUID | syscalls.NO_DEVICES, "mode=771,size=4g")
     _make_services(root)
     _make_data(root)
     _make_devices(root)
@@ -47,11 +48,11 @@ def furnish(root: Path, model: factory.Model) -> None:
 
 
 def _make_services(root: Path) -> None:
-    for name, text in (factory.CHARGE | factory.HEAT | factory.SETTINGS).items():
+    for name, text in (hardware.CHARGE | hardware.HEAT | hardware.SETTINGS).items():
         _write(root / SERVICES / name, text, 0o644)
     _write(root / SERVICES / "drop_caches", "", 0o400)
     _write(root / SERVICES / "real_cpus", str(os.cpu_count() or 1), 0o444)
-    for name, text in factory.sensor_files().items():
+    for name, text in hardware.sensor_files().items():
         _write(root / name, text, 0o444)
 
 
@@ -63,17 +64,17 @@ def _make_data(root: Path) -> None:
 
 def _make_devices(root: Path) -> None:
     for node in _NODES:
-        mounts.show(Path("/dev") / node, root / "dev" / node, read_only=False)
-    mounts.mount("devpts", root / "dev/pts", mounts.NO_SUID, "newinstance,ptmxmode=0666,mode=0620")
+        syscalls.show(Path("/dev") / node, root / "dev" / node, read_only=False)
+    syscalls.mount("devpts", root / "dev/pts", syscalls.NO_SUID, "newinstance,ptmxmode=0666,mode=0620")
     (root / "dev/ptmx").symlink_to("pts/ptmx")
     for name, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         (root / "dev" / name).symlink_to(target)
     os.mkfifo(root / WISHES)
 
 
-def _make_programs(root: Path, model: factory.Model) -> None:
+def _make_programs(root: Path, model: hardware.Model) -> None:
     libraries = Path(model.libraries)
-    mounts.show(libraries, root / "usr/lib" / libraries.name)
+    syscalls.show(libraries, root / "usr/lib" / libraries.name)
     (root / "lib").symlink_to("usr/lib")
     loader = root / model.loader
     loader.parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +82,7 @@ def _make_programs(root: Path, model: factory.Model) -> None:
     (root / "bin").symlink_to("/system/bin")
     programs = root / "system/bin"
     for name, place in model.programs.items():
-        mounts.show(Path(place), programs / name)
+        syscalls.show(Path(place), programs / name)
     data = Path(model.services)
     for name in (data / "toybox.txt").read_text().split():  # Debian's toybox lacks Android's `dd diff expr gzip tr`
         (programs / name).symlink_to("toybox")
@@ -101,24 +102,24 @@ def _execute_arm64(root: Path, interpreter: Path) -> None:
     """
     register = root.parent / "binfmt"  # stays mounted: what was registered goes with it
     register.mkdir()
-    mounts.mount("binfmt_misc", register)
+    syscalls.mount("binfmt_misc", register)
     # Documentation/admin-guide/binfmt-misc.rst; e_machine 183 is EM_AARCH64 (elf.h)
     magic = rb"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00"
     mask = rb"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff"
     (register / "register").write_bytes(b":arm64:M::" + magic + b":" + mask + b":" + os.fsencode(interpreter) + b":F\n")
 
 
-def reset(root: Path, model: factory.Model) -> None:
+def reset(root: Path, model: hardware.Model) -> None:
     """Put back what a boot finds fresh: properties and clocks. Charge, heat and settings stay as they are."""
-    _remove(root / factory.CPU)
+    _remove(root / hardware.CPU)
     _remove(root / PROPERTIES)
-    for name, text in factory.kernel_files().items():
+    for name, text in hardware.kernel_files().items():
         _write(root / name, text, 0o444)
-    for first, count, _ in factory.POLICIES:
+    for first, count, _ in hardware.POLICIES:
         for cpu in range(first, first + count):
-            (root / factory.CPU / f"cpu{cpu}").mkdir()
-            (root / factory.CPU / f"cpu{cpu}" / "cpufreq").symlink_to(f"../cpufreq/policy{first}")
-    for name, text in factory.properties(model).items():
+            (root / hardware.CPU / f"cpu{cpu}").mkdir()
+            (root / hardware.CPU / f"cpu{cpu}" / "cpufreq").symlink_to(f"../cpufreq/policy{first}")
+    for name, text in hardware.properties(model).items():
         _write(root / PROPERTIES / name, text, 0o644)
     for name in ("fixed_performance", "taskset", "thermal/told", "wakefulness"):
         (root / SERVICES / name).unlink(missing_ok=True)

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from harness import shell
-from harness.testing.phones import arm64, availability, binaries, events, machine, server
-from harness.testing.phones.factory import Model
+from harness.testing.phones import arm64, availability, events
+from harness.testing.phones.android import adb_server, binaries, container
+from harness.testing.phones.android.guest.model import Model
+from harness.testing.phones.android.phone import StandIn
+from harness.testing.phones.android.proxy import Cable
 from harness.testing.phones.link_faults import Link
-from harness.testing.phones.phone import StandIn
-from harness.testing.phones.proxy import Cable
 from harness.testing.phones.unavailable import StandInUnavailable
 
 _READY_S: Final = 60.0
@@ -49,11 +50,11 @@ class Lab:
         Raises:
             OSError: There is no adb server.
         """
-        return server.states(self.port)
+        return adb_server.states(self.port)
 
     def kill_server(self) -> None:
         """End the adb server, as `adb kill-server` does. Clients start another, which ends with the lab."""
-        server.kill(self.port)
+        adb_server.kill(self.port)
 
 
 @contextlib.contextmanager
@@ -68,7 +69,7 @@ def opened(count: int, *, rooted: bool, api: int, abi: str | None) -> Iterator[L
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phones-", ignore_cleanup_errors=True)))
         loop = stack.enter_context(events.running())
-        port = stack.enter_context(server.serving(folder))
+        port = stack.enter_context(adb_server.serving(folder))
         made = []
         for number in range(count):
             model = Model(
@@ -79,13 +80,13 @@ def opened(count: int, *, rooted: bool, api: int, abi: str | None) -> Iterator[L
                 libraries=str(found.libraries),
                 loader=found.loader,
                 programs={"adbd": str(found.adbd), "sh": str(found.mksh), "toybox": str(found.toybox)},
-                services=str(Path(__file__).parent / "services"),
+                services=str(Path(__file__).parent / "guest" / "services"),
                 arm64_interpreter=interpreter,
             )
             made.append(stack.enter_context(_phone(folder / str(number), model, loop, port)))
         lab = Lab(port, tuple(made))
         for phone in lab.phones:
-            server.connect(port, phone.serial)
+            adb_server.connect(port, phone.serial)
         if not shell.poll_until(lambda: all(phone.is_ready() for phone in lab.phones), _READY_S):
             raise StandInUnavailable(f"the stand-in phones do not appear at the adb server: {_last_words(folder)}")
         yield lab
@@ -94,7 +95,7 @@ def opened(count: int, *, rooted: bool, api: int, abi: str | None) -> Iterator[L
 @contextlib.contextmanager
 def _phone(folder: Path, model: Model, loop: events.Events, port: int) -> Iterator[StandIn]:
     folder.mkdir()
-    with machine.running(folder, model) as hardware:
+    with container.running(folder, model) as hardware:
         link = Link()
         cable = Cable(hardware, link, rooted=model.rooted)
         loop.do(cable.plug())

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from harness.testing.phones import boot, factory, mounts, rootfs
+from harness.testing.phones.android.guest import init, model, rootfs, syscalls
 
 ADB_PORT: Final = 5555
 READY: Final = "ready"
@@ -39,17 +39,17 @@ class Phone:
         model: What kind of phone it is.
     """
 
-    def __init__(self, root: Path, model: factory.Model) -> None:
+    def __init__(self, root: Path, model: model.Model) -> None:
         self._root = root
         self._model = model
         self._wake_at: float | None = None
         self._ready_at: float | None = None
-        self._boot: boot.Boot | None = None
+        self._boot: init.Boot | None = None
 
     def switch_on(self) -> None:
         """Boot it; the system is ready a moment later."""
         rootfs.reset(self._root, self._model)
-        self._boot = boot.start(self._root, rooted=self._model.rooted)
+        self._boot = init.start(self._root, rooted=self._model.rooted)
         self._wake_at, self._ready_at = None, time.monotonic() + _BOOT_S
 
     def reboot(self, seconds: float) -> None:
@@ -95,8 +95,8 @@ class Phone:
             case "fill":
                 used = os.statvfs(self._root / "data")
                 taken = (used.f_blocks - used.f_bfree) * used.f_frsize
-                mounts.mount(
-                    "tmpfs", self._root / "data", mounts.REMOUNT, f"size={max(1, taken + int(request['bytes_left']))}"
+                syscalls.mount(
+                    "tmpfs", self._root / "data", syscalls.REMOUNT, f"size={max(1, taken + int(request['bytes_left']))}"
                 )
             case "freeze" | "thaw" as wish if self._boot is not None:
                 (self._boot.freeze if wish == "freeze" else self._boot.thaw)()
@@ -124,11 +124,11 @@ class Phone:
 
 def main() -> None:
     """Be the power switch until standard input ends."""
-    folder, model = Path(sys.argv[1]), factory.Model.from_json(sys.argv[2])
+    folder, phone_model = Path(sys.argv[1]), model.Model.from_json(sys.argv[2])
     root = folder / "root"
     _bring_up_loopback()
-    rootfs.furnish(root, model)
-    phone = Phone(root, model)
+    rootfs.furnish(root, phone_model)
+    phone = Phone(root, phone_model)
     with socket.socket(socket.AF_UNIX) as control, (root / rootfs.WISHES).open("r+b", buffering=0) as wishes:
         control.bind(str(folder / "control"))
         control.listen(64)
