@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from harness.testing.phones import available, phones
-from harness.testing.phones.android.lab import Lab
+from harness.testing.phones import start_phones, unavailable_reason
+from harness.testing.phones.android.lab import PhoneLab
 from tests.cli.project import Project
 from tests.e2e.desk import Desk, compile_witness, forget_locks
 
 
-def _started(count: int) -> Iterator[Lab]:
-    reason = available() or (None if shutil.which("g++") else "no g++: apt install g++")
+def _started(count: int) -> Iterator[PhoneLab]:
+    reason = unavailable_reason() or (None if shutil.which("g++") else "no g++: apt install g++")
     if reason is not None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
-    with phones(count) as lab:
+    with start_phones(count) as lab:
         try:
             yield lab
         finally:
@@ -25,13 +25,13 @@ def _started(count: int) -> Iterator[Lab]:
 
 
 @pytest.fixture(scope="session")
-def phone_lab() -> Iterator[Lab]:
+def phone_lab() -> Iterator[PhoneLab]:
     """Four phones for all tests; `desk` puts them back as they were."""
     yield from _started(4)
 
 
 @pytest.fixture(scope="session")
-def many_phones() -> Iterator[Lab]:
+def many_phones() -> Iterator[PhoneLab]:
     yield from _started(20)
 
 
@@ -41,7 +41,7 @@ def witness(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def desk(phone_lab: Lab, tmp_path: Path) -> Iterator[Desk]:
+def desk(phone_lab: PhoneLab, tmp_path: Path) -> Iterator[Desk]:
     """Four phones as they were bought, and an empty project."""
     found = Desk(phone_lab, Project(tmp_path, tmp_path / "cache"))
     yield found

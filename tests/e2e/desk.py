@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from harness import shell
 from harness.core.command import Command
-from harness.testing.phones.android.lab import Lab
-from harness.testing.phones.android.phone import StandIn
+from harness.testing.phones.android.lab import PhoneLab
+from harness.testing.phones.android.phone import StandInPhone
 from platforms import machine_lock
 from platforms.android.link.adb import AdbServer
 from platforms.android.link.phone import Phone
@@ -68,11 +68,11 @@ class Running:
 class Desk:
     """Phones, and a project that measures on them."""
 
-    lab: Lab
+    lab: PhoneLab
     project: Project
 
     @property
-    def phones(self) -> tuple[StandIn, ...]:
+    def phones(self) -> tuple[StandInPhone, ...]:
         return self.lab.phones
 
     def harness(self, *arguments: str | Path, on: str = "all", timeout_s: float = 120.0) -> Outcome:
@@ -104,34 +104,34 @@ class Desk:
         """Put every phone back as it was bought."""
         for phone in self.phones:
             restore(phone)
-            phone.wait()
+            phone.wait_until_ready()
             sh(self.lab, phone, f"rm -rf {OWN} {WITNESS} {NEIGHBOUR.rpartition('/')[0]} /data/app-hooks/* /data/data/*")
 
 
-def restore(phone: StandIn) -> None:
+def restore(phone: StandInPhone) -> None:
     """Undo what tests do to phones."""
     phone.plug()
     phone.thaw()
-    phone.limit(None)
-    phone.delay(0.0)
+    phone.limit_rate(None)
+    phone.set_latency(0.0)
     phone.set_battery(level=85, temperature_c=27.0, plugged=True)
     phone.set_thermal(status=0, skin_c=30.5, cpu_c=38.0)
     for name, value in AS_BOUGHT.items():
         phone.write(f"/services/settings/global/{name}", value)
 
 
-def forget_locks(lab: Lab) -> None:
+def forget_locks(lab: PhoneLab) -> None:
     """Remove the lock files of phones that will never be seen again."""
     for phone in lab.phones:
         machine_lock.lock_path(f"android-{identity(phone)}").unlink(missing_ok=True)
 
 
-def sh(lab: Lab, phone: StandIn, script: str) -> str:
+def sh(lab: PhoneLab, phone: StandInPhone, script: str) -> str:
     """What a script on a phone prints."""
     return Phone(AdbServer(lab.server), phone.serial).sh(script).stdout
 
 
-def identity(phone: StandIn) -> str:
+def identity(phone: StandInPhone) -> str:
     """What results call it."""
     return phone.read("/services/properties/ro.serialno").strip()
 
@@ -146,7 +146,7 @@ def compile_witness(folder: Path, name: str = "witness", **macros: int | str) ->
     return program
 
 
-def ran(phone: StandIn) -> list[Ran]:
+def ran(phone: StandInPhone) -> list[Ran]:
     """Every start of the witness on this phone, in order of their beginning."""
     lines = [line.split() for line in phone.read(WITNESS).splitlines()] if phone.exists(WITNESS) else []
     found: list[Ran] = []
@@ -159,12 +159,12 @@ def ran(phone: StandIn) -> list[Ran]:
     return found
 
 
-def has_begun(phone: StandIn, name: str, times: int = 1) -> None:
+def has_begun(phone: StandInPhone, name: str, times: int = 1) -> None:
     """Wait until the witness has begun on this phone under this name."""
     wait_until(lambda: sum(one.name == name for one in ran(phone)) >= times, _LATEST_S)
 
 
-def settings_of(phone: StandIn) -> dict[str, str]:
+def settings_of(phone: StandInPhone) -> dict[str, str]:
     """The settings in `AS_BOUGHT`, as they are now."""
     return {name: phone.read(f"/services/settings/global/{name}").strip() for name in AS_BOUGHT}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.testing.phones.android.lab import Lab
+from harness.testing.phones.android.lab import PhoneLab
 from tests.cli.project import Project, generic, one_test
 from tests.e2e.desk import Desk, ran
 
@@ -19,7 +19,7 @@ BENCHMARKS = 200
 
 
 @pytest.fixture
-def desk(many_phones: Lab, tmp_path: Path) -> Iterator[Desk]:
+def desk(many_phones: PhoneLab, tmp_path: Path) -> Iterator[Desk]:
     found = Desk(many_phones, Project(tmp_path, tmp_path / "cache"))
     yield found
     found.tidy()

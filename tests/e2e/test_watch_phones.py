@@ -53,7 +53,7 @@ def test_a_commit_whose_phone_went_away_waits_for_its_return(watch: Watch, desk:
     assert "did not come back" in watch.status()["trouble"]["error"]
 
     phone.plug()
-    phone.wait()
+    phone.wait_until_ready()
     done = watch.harness("--since", watch.work.commits[0], *on(desk, 0), *FEW, HARNESS_ADB_SERVER=desk.lab.server)
     assert done.code == 0, done.stderr
     assert watch.counts() == {Progress.DONE: 3}

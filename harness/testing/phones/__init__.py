@@ -1,6 +1,6 @@
 """Stand-in Android phones: Debian's real adbd in namespaces of its own, behind a real adb server.
 
-    with phones(2) as lab:
+    with start_phones(2) as lab:
         settings = Settings(adb_server=lab.server)
         lab.phones[0].set_battery(level=12)
         lab.phones[1].unplug()
@@ -10,10 +10,10 @@ machine's own Debian mirror into the user's cache (`python -m harness.testing.ph
 A fixture for tests:
 
     @pytest.fixture(scope="session")
-    def lab() -> Iterator[Lab]:
-        if reason := available():
+    def lab() -> Iterator[PhoneLab]:
+        if reason := unavailable_reason():
             (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
-        with phones() as lab:
+        with start_phones() as lab:
             yield lab
 
 What they are not: no ART, so apps are scripts that a test lays down (`/data/app-hooks/<package>`); no SELinux, no GPU,
@@ -28,17 +28,17 @@ from typing import TYPE_CHECKING
 from harness.testing.phones.unavailable import StandInUnavailable
 
 if TYPE_CHECKING:
-    from harness.testing.phones.android.lab import Lab
+    from harness.testing.phones.android.lab import PhoneLab
 
-__all__ = ["StandInUnavailable", "available", "phones"]
+__all__ = ["StandInUnavailable", "start_phones", "unavailable_reason"]
 
 # The process inside each phone imports this package too: it must not import what that does not need.
 # ruff: noqa: PLC0415
 
 
-def phones(
+def start_phones(
     count: int = 1, *, rooted: bool = False, api: int = 34, abi: str | None = None
-) -> AbstractContextManager[Lab]:
+) -> AbstractContextManager[PhoneLab]:
     """Start stand-in phones, and a private adb server that lists them as `device`.
 
     All ends with the context, and with this process, however that ends.
@@ -57,7 +57,7 @@ def phones(
     return lab.opened(count, rooted=rooted, api=api, abi=abi)
 
 
-def available() -> str | None:
+def unavailable_reason() -> str | None:
     """Why this machine cannot have stand-in phones; None where it can. The first call may fetch their parts."""
     from harness.testing.phones import availability
 

@@ -7,7 +7,7 @@ import sys
 import time
 
 from harness.core.errors import ExitCode
-from harness.testing.phones import StandInUnavailable, phones
+from harness.testing.phones import StandInUnavailable, start_phones
 from harness.testing.phones.android import binaries
 
 
@@ -24,7 +24,7 @@ def main() -> int:
         if asked.fetch:
             print(binaries.find().adbd)
             return ExitCode.OK
-        with phones(asked.phones, rooted=asked.rooted, api=asked.api, abi=asked.abi) as lab:
+        with start_phones(asked.phones, rooted=asked.rooted, api=asked.api, abi=asked.abi) as lab:
             print("".join(f"{phone.serial}\n" for phone in lab.phones), end="")
             print(f"export HARNESS_ADB_SERVER={lab.server} ANDROID_ADB_SERVER_PORT={lab.port}", flush=True)
             while True:

@@ -22,9 +22,9 @@ import pytest
 from harness import shell
 from harness.config.settings import Settings
 from harness.core.command import Command
-from harness.testing.phones import available, phones
-from harness.testing.phones.android.lab import Lab
-from harness.testing.phones.android.phone import StandIn
+from harness.testing.phones import start_phones, unavailable_reason
+from harness.testing.phones.android.lab import PhoneLab
+from harness.testing.phones.android.phone import StandInPhone
 from harness.testing.progress import RecordedProgress
 from platforms.android.link.adb import AdbServer, adb_program
 from platforms.android.link.phone import Phone
@@ -52,22 +52,22 @@ class Cost(NamedTuple):
     spent_s: float
 
 
-def _started(count: int) -> Iterator[Lab]:
-    if reason := available():
+def _started(count: int) -> Iterator[PhoneLab]:
+    if reason := unavailable_reason():
         pytest.skip(reason)
-    with phones(count) as lab:
+    with start_phones(count) as lab:
         yield lab
         forget_locks(lab)
 
 
 @pytest.fixture
-def two_phones() -> Iterator[Lab]:
+def two_phones() -> Iterator[PhoneLab]:
     """One for the harness, one for plain adb, which deletes what lies beside its own."""
     yield from _started(2)
 
 
 @pytest.fixture
-def twenty_phones() -> Iterator[Lab]:
+def twenty_phones() -> Iterator[PhoneLab]:
     yield from _started(PHONES)
 
 
@@ -78,7 +78,7 @@ def witness(tmp_path: Path) -> Path:
     return compile_witness(tmp_path, "runner", STEPS=1000)
 
 
-def adb(lab: Lab, phone: StandIn, *words: str) -> str:
+def adb(lab: PhoneLab, phone: StandInPhone, *words: str) -> str:
     program = adb_program()
     assert program is not None
     done = shell.run(Command((str(program), "-P", str(lab.port), "-s", phone.serial, *words), timeout_s=120))
@@ -86,7 +86,7 @@ def adb(lab: Lab, phone: StandIn, *words: str) -> str:
     return done.stdout
 
 
-def like_fai_pep(lab: Lab, phone: StandIn, program: Path) -> None:
+def like_fai_pep(lab: PhoneLab, phone: StandInPhone, program: Path) -> None:
     """Its calls for a benchmark whose only file is its program (`platforms/android/android_platform.py` there)."""
     target = f"/data/local/tmp/{program.name}"
     adb(lab, phone, "shell", "rm", "-rf", target)
@@ -105,7 +105,7 @@ def taken(action: Callable[[], object]) -> float:
     return time.monotonic() - began
 
 
-def test_a_benchmark_needs_few_round_trips(two_phones: Lab, witness: Path, tmp_path: Path) -> None:
+def test_a_benchmark_needs_few_round_trips(two_phones: PhoneLab, witness: Path, tmp_path: Path) -> None:
     ours, theirs = two_phones.phones
     desk = Desk(two_phones, Project(tmp_path, tmp_path / "cache"))
     one = desk.project.write("one.json", generic(one_test("t0", "{program}")))
@@ -127,7 +127,7 @@ def test_a_benchmark_needs_few_round_trips(two_phones: Lab, witness: Path, tmp_p
     medians: dict[tuple[str, float], float] = {}
     for delay_s in (0.0, DELAY_S):
         for phone in two_phones.phones:
-            phone.delay(delay_s)
+            phone.set_latency(delay_s)
         costs: dict[str, list[Cost]] = {"ours": [], FAI_PEP: []}
         for _ in range(ROUNDS):
             single, several = harness(one), harness(many)
@@ -146,7 +146,7 @@ def test_a_benchmark_needs_few_round_trips(two_phones: Lab, witness: Path, tmp_p
     print(f"time against FAI-PEP's calls: {ratio:.2f}; what the latency adds: {added['ours'] / added[FAI_PEP]:.2f}")
 
 
-def test_files_are_pushed_as_fast_as_by_adb(two_phones: Lab, tmp_path: Path) -> None:
+def test_files_are_pushed_as_fast_as_by_adb(two_phones: PhoneLab, tmp_path: Path) -> None:
     ours, theirs = two_phones.phones
     server = AdbServer(two_phones.server)
     phone, platform = (
@@ -180,7 +180,7 @@ def test_files_are_pushed_as_fast_as_by_adb(two_phones: Lab, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("stretch", [1, 5])
-def test_many_phones_are_kept_busy(twenty_phones: Lab, witness: Path, tmp_path: Path, stretch: int) -> None:
+def test_many_phones_are_kept_busy(twenty_phones: PhoneLab, witness: Path, tmp_path: Path, stretch: int) -> None:
     """All phones share the CPUs of this machine, so a second time with programs that sleep longer."""
     generator = random.Random(SEED)
     seconds = [round(stretch * generator.uniform(0.2, 1.0), 3) for _ in range(BENCHMARKS)]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from harness.config.settings import Settings
-from harness.testing.phones import available, phones
-from harness.testing.phones.android.lab import Lab
-from harness.testing.phones.android.phone import StandIn
+from harness.testing.phones import start_phones, unavailable_reason
+from harness.testing.phones.android.lab import PhoneLab
+from harness.testing.phones.android.phone import StandInPhone
 from harness.testing.progress import RecordedProgress
 from platforms.android.link.adb import AdbServer
 from platforms.android.link.phone import Phone
@@ -21,7 +21,7 @@ MakePlatform = Callable[..., Android]
 
 
 def _needed() -> None:
-    reason = available()
+    reason = unavailable_reason()
     if reason is not None and os.environ.get("CI") == "true":
         pytest.fail(reason)
     if reason is not None:
@@ -29,40 +29,40 @@ def _needed() -> None:
 
 
 @pytest.fixture(scope="session")
-def lab() -> Iterator[Lab]:
+def lab() -> Iterator[PhoneLab]:
     """One phone for everything that leaves it as it was."""
     _needed()
-    with phones(1) as opened:
+    with start_phones(1) as opened:
         yield opened
 
 
 @pytest.fixture(scope="session")
-def rooted_lab() -> Iterator[Lab]:
+def rooted_lab() -> Iterator[PhoneLab]:
     _needed()
-    with phones(1, rooted=True) as opened:
+    with start_phones(1, rooted=True) as opened:
         yield opened
 
 
 @pytest.fixture
-def broken_lab() -> Iterator[Lab]:
+def broken_lab() -> Iterator[PhoneLab]:
     """One phone of its own for a test that disturbs it, or its server."""
     _needed()
-    with phones(1) as opened:
+    with start_phones(1) as opened:
         yield opened
 
 
 @pytest.fixture
-def stand_in(lab: Lab) -> StandIn:
+def stand_in(lab: PhoneLab) -> StandInPhone:
     return lab.phones[0]
 
 
 @pytest.fixture
-def server(lab: Lab) -> AdbServer:
+def server(lab: PhoneLab) -> AdbServer:
     return AdbServer(lab.server)
 
 
 @pytest.fixture
-def phone(server: AdbServer, stand_in: StandIn) -> Phone:
+def phone(server: AdbServer, stand_in: StandInPhone) -> Phone:
     return Phone(server, stand_in.serial)
 
 
@@ -70,7 +70,7 @@ def phone(server: AdbServer, stand_in: StandIn) -> Phone:
 def make_platform(tmp_path: Path) -> MakePlatform:
     """Makes the platform for a lab, with settings of its own."""
 
-    def make(lab: Lab, **changed: object) -> Android:
+    def make(lab: PhoneLab, **changed: object) -> Android:
         settings = Settings(adb_server=lab.server, cache_dir=tmp_path / "cache", return_timeout=60.0, lock_timeout=60.0)
         return Android(replace(settings, **changed), AdbServer(lab.server), locks=tmp_path)  # type: ignore[arg-type]
 
@@ -78,7 +78,7 @@ def make_platform(tmp_path: Path) -> MakePlatform:
 
 
 @pytest.fixture
-def session(lab: Lab, make_platform: MakePlatform) -> Iterator[AndroidSession]:
+def session(lab: PhoneLab, make_platform: MakePlatform) -> Iterator[AndroidSession]:
     platform = make_platform(lab)
     with platform.open(platform.devices()[0], RecordedProgress()) as held:
         yield held

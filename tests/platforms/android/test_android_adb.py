@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
-from harness.testing.phones.android.lab import Lab
-from harness.testing.phones.android.phone import StandIn
+from harness.testing.phones.android.lab import PhoneLab
+from harness.testing.phones.android.phone import StandInPhone
 from platforms.android.link.adb import AdbServer
 from platforms.android.link.phone import Phone
 from tests.processes import wait_until
@@ -33,7 +33,7 @@ def soon(act: object, after_s: float = 0.5) -> Iterator[None]:
 
 
 @pytest.fixture
-def alone(broken_lab: Lab) -> tuple[Phone, StandIn]:
+def alone(broken_lab: PhoneLab) -> tuple[Phone, StandInPhone]:
     stand_in = broken_lab.phones[0]
     return Phone(AdbServer(broken_lab.server), stand_in.serial), stand_in
 
@@ -44,7 +44,7 @@ def test_exit_codes_and_streams_arrive_apart(phone: Phone) -> None:
 
 
 @pytest.mark.parametrize("code", [0, 127])
-def test_the_exit_code_is_the_script_s_whatever_its_guard_makes_of_it(rooted_lab: Lab, code: int) -> None:
+def test_the_exit_code_is_the_script_s_whatever_its_guard_makes_of_it(rooted_lab: PhoneLab, code: int) -> None:
     phone = Phone(AdbServer(rooted_lab.server), rooted_lab.phones[0].serial)
     careless = f'#!/system/bin/sh\nshift 3; "$@"; exit {code}\n'  # as `timeout` when a script ends too soon for it
     put = 'mv "$1" "$1.away"; cat >"$1"; chmod 755 "$1"'
@@ -71,20 +71,20 @@ def test_a_command_that_adb_cannot_carry_is_refused(phone: Phone) -> None:
         phone.sh("true", "x" * 70_000)
 
 
-def test_an_unplug_never_looks_like_short_output(alone: tuple[Phone, StandIn]) -> None:
+def test_an_unplug_never_looks_like_short_output(alone: tuple[Phone, StandInPhone]) -> None:
     phone, stand_in = alone
     with soon(stand_in.unplug), pytest.raises(DeviceLost):
         phone.sh("echo begun; sleep 60", timeout_s=90.0)
 
 
-def test_a_hung_phone_is_noticed(alone: tuple[Phone, StandIn]) -> None:
+def test_a_hung_phone_is_noticed(alone: tuple[Phone, StandInPhone]) -> None:
     phone, stand_in = alone
     stand_in.freeze()
     with pytest.raises(DeviceLost, match="did not answer"):
         phone.sh("echo hi", timeout_s=1.0)
 
 
-def test_a_phone_that_does_not_trust_us_is_told_with_the_remedy(alone: tuple[Phone, StandIn]) -> None:
+def test_a_phone_that_does_not_trust_us_is_told_with_the_remedy(alone: tuple[Phone, StandInPhone]) -> None:
     phone, stand_in = alone
     stand_in.unauthorise()
     wait_until(lambda: phone.server.state(phone.serial) == "unauthorized")
@@ -93,7 +93,7 @@ def test_a_phone_that_does_not_trust_us_is_told_with_the_remedy(alone: tuple[Pho
     assert "Allow USB debugging" in str(caught.value)
 
 
-def test_a_server_that_was_killed_is_started_again(broken_lab: Lab) -> None:
+def test_a_server_that_was_killed_is_started_again(broken_lab: PhoneLab) -> None:
     server = AdbServer(broken_lab.server)
     phone = Phone(server, broken_lab.phones[0].serial)
     with soon(broken_lab.kill_server), pytest.raises(DeviceLost):
@@ -150,24 +150,24 @@ def test_pulling_what_is_no_file_leaves_nothing(phone: Phone, tmp_path: Path, re
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cut_while_pulling_leaves_nothing(alone: tuple[Phone, StandIn], tmp_path: Path) -> None:
+def test_a_cut_while_pulling_leaves_nothing(alone: tuple[Phone, StandInPhone], tmp_path: Path) -> None:
     phone, stand_in = alone
     phone.sh('head -c 3000000 /dev/zero >"$1"', f"{TMP}/zeros")
-    stand_in.cut_after(1_000_000)
+    stand_in.cut_connection_after(1_000_000)
     with pytest.raises(DeviceLost):
         phone.pull(f"{TMP}/zeros", tmp_path / "got")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cut_while_pushing_is_noticed(alone: tuple[Phone, StandIn], tmp_path: Path) -> None:
+def test_a_cut_while_pushing_is_noticed(alone: tuple[Phone, StandInPhone], tmp_path: Path) -> None:
     phone, stand_in = alone
     (tmp_path / "zeros").write_bytes(bytes(3_000_000))
-    stand_in.cut_after(1_000_000)
+    stand_in.cut_connection_after(1_000_000)
     with pytest.raises(DeviceLost):
         phone.push(tmp_path / "zeros", f"{TMP}/zeros")
 
 
-def test_a_full_phone_is_told_with_the_remedy(alone: tuple[Phone, StandIn], tmp_path: Path) -> None:
+def test_a_full_phone_is_told_with_the_remedy(alone: tuple[Phone, StandInPhone], tmp_path: Path) -> None:
     phone, stand_in = alone
     (tmp_path / "zeros").write_bytes(bytes(3_000_000))
     stand_in.fill(1_000_000)

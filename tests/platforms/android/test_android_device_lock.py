@@ -16,9 +16,9 @@ import pytest
 from harness.config.settings import Settings
 from harness.core.command import Command
 from harness.core.errors import DeviceLost, EnvironmentProblem
-from harness.testing.phones import phones
-from harness.testing.phones.android.lab import Lab
-from harness.testing.phones.android.phone import StandIn
+from harness.testing.phones import start_phones
+from harness.testing.phones.android.lab import PhoneLab
+from harness.testing.phones.android.phone import StandInPhone
 from harness.testing.progress import RecordedProgress
 from platforms.android.link import device_lock
 from platforms.android.link.adb import AdbServer
@@ -48,7 +48,7 @@ def _free(phone: Phone) -> None:
 def make_host(tmp_path: Path) -> MakeHost:
     """Makes the platform as a machine of this name has it: with locks and a cache of its own."""
 
-    def make(lab: Lab, name: str, **changed: object) -> Android:
+    def make(lab: PhoneLab, name: str, **changed: object) -> Android:
         locks = tmp_path / name / "locks"
         locks.mkdir(parents=True, exist_ok=True)
         settings = Settings(
@@ -64,13 +64,15 @@ def hold(phone: Phone, timeout_s: float = 0.5, progress: RecordedProgress | None
     return Hold(phone, f"machine{next(_MACHINES)}", timeout_s, progress or RecordedProgress())
 
 
-def be_away_for_a_moment(stand_in: StandIn) -> None:
+def be_away_for_a_moment(stand_in: StandInPhone) -> None:
     stand_in.unplug()
     stand_in.plug()
-    stand_in.wait()
+    stand_in.wait_until_ready()
 
 
-def test_a_second_host_is_refused_by_name_and_touches_nothing(lab: Lab, stand_in: StandIn, make_host: MakeHost) -> None:
+def test_a_second_host_is_refused_by_name_and_touches_nothing(
+    lab: PhoneLab, stand_in: StandInPhone, make_host: MakeHost
+) -> None:
     first, second = make_host(lab, "first"), make_host(lab, "second")
     progress = RecordedProgress()
     with first.open(first.devices()[0], RecordedProgress()) as session:
@@ -122,7 +124,7 @@ def test_a_host_whose_connection_is_gone_holds_nothing(phone: Phone) -> None:
     taken.release()
 
 
-def test_a_hold_that_broke_is_noticed_without_asking_and_taken_again(broken_lab: Lab) -> None:
+def test_a_hold_that_broke_is_noticed_without_asking_and_taken_again(broken_lab: PhoneLab) -> None:
     stand_in = broken_lab.phones[0]
     phone = Phone(AdbServer(broken_lab.server), stand_in.serial)
     ours, other = hold(phone), hold(phone, _PATIENT_S)
@@ -159,7 +161,7 @@ def is_ensured(one: Hold) -> bool:
 
 def test_settings_are_not_put_back_under_another_host_s_measurement(make_host: MakeHost) -> None:
     progress = RecordedProgress()
-    with phones(1) as lab, ExitStack() as other:
+    with start_phones(1) as lab, ExitStack() as other:
         stand_in = lab.phones[0]
         first, second = make_host(lab, "first"), make_host(lab, "second", lock_timeout=_PATIENT_S)
         with first.open(first.devices()[0], progress):
@@ -177,7 +179,7 @@ def test_settings_are_not_put_back_under_another_host_s_measurement(make_host: M
 
 
 def test_a_phone_that_was_away_for_a_moment_is_regained_before_the_next_program(
-    broken_lab: Lab, make_host: MakeHost
+    broken_lab: PhoneLab, make_host: MakeHost
 ) -> None:
     stand_in, host = broken_lab.phones[0], make_host(broken_lab, "first", lock_timeout=_PATIENT_S)
     with host.open(host.devices()[0], RecordedProgress()) as session:
@@ -188,7 +190,7 @@ def test_a_phone_that_was_away_for_a_moment_is_regained_before_the_next_program(
         assert session.run(Command(("true",))).ok
 
 
-def test_a_phone_without_flock_is_used_all_the_same(rooted_lab: Lab) -> None:
+def test_a_phone_without_flock_is_used_all_the_same(rooted_lab: PhoneLab) -> None:
     phone = Phone(AdbServer(rooted_lab.server), rooted_lab.phones[0].serial)
     assert phone.sh("mv /system/bin/flock /system/bin/away").exit_code == 0
     try:
@@ -211,7 +213,7 @@ def test_a_lock_that_cannot_be_laid_down_is_told(phone: Phone, monkeypatch: pyte
 
 def test_a_phone_that_another_host_took_meanwhile_is_lost_for_good(make_host: MakeHost) -> None:
     progress = RecordedProgress()
-    with phones(1) as lab:
+    with start_phones(1) as lab:
         stand_in, host = lab.phones[0], make_host(lab, "first")
         other = hold(Phone(AdbServer(lab.server), stand_in.serial), _PATIENT_S)
         with host.open(host.devices()[0], progress) as session:
@@ -293,7 +295,7 @@ def test_who_is_granted_the_lock_and_is_gone_does_not_keep_it(phone: Phone, monk
         assert ended(ghost)
 
 
-def test_hosts_with_folders_of_their_own_keep_out_of_each_other_s_way(lab: Lab, make_host: MakeHost) -> None:
+def test_hosts_with_folders_of_their_own_keep_out_of_each_other_s_way(lab: PhoneLab, make_host: MakeHost) -> None:
     first = make_host(lab, "first")
     second = make_host(lab, "second", android_dir="/data/local/tmp/mine")
     with (

@@ -13,8 +13,8 @@ from harness.core.command import Command
 from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
 from harness.core.protocols import Diagnosable
-from harness.testing.phones import phones
-from harness.testing.phones.android.lab import Lab
+from harness.testing.phones import start_phones
+from harness.testing.phones.android.lab import PhoneLab
 from harness.testing.progress import RecordedProgress
 from platforms.android import create
 from platforms.android.checkup import unusable
@@ -136,7 +136,7 @@ def test_without_a_server_nothing_is_there_and_the_checkup_says_so() -> None:
 
 
 @pytest.mark.slow
-def test_a_phone_is_found_with_one_round_trip(lab: Lab, make_platform: MakePlatform) -> None:
+def test_a_phone_is_found_with_one_round_trip(lab: PhoneLab, make_platform: MakePlatform) -> None:
     platform = make_platform(lab)
     lab.phones[0].round_trips = 0
     (found,) = platform.devices()
@@ -148,7 +148,9 @@ def test_a_phone_is_found_with_one_round_trip(lab: Lab, make_platform: MakePlatf
 
 
 @pytest.mark.slow
-def test_a_phone_that_does_not_let_us_in_is_told_by_the_checkup(broken_lab: Lab, make_platform: MakePlatform) -> None:
+def test_a_phone_that_does_not_let_us_in_is_told_by_the_checkup(
+    broken_lab: PhoneLab, make_platform: MakePlatform
+) -> None:
     platform, stand_in = make_platform(broken_lab), broken_lab.phones[0]
     (device_before,) = platform.devices()
     stand_in.unauthorise()
@@ -163,7 +165,7 @@ def test_a_phone_that_does_not_let_us_in_is_told_by_the_checkup(broken_lab: Lab,
 
 
 @pytest.mark.slow
-def test_a_phone_is_held_by_one_session_at_a_time(lab: Lab, make_platform: MakePlatform) -> None:
+def test_a_phone_is_held_by_one_session_at_a_time(lab: PhoneLab, make_platform: MakePlatform) -> None:
     first, second = make_platform(lab), make_platform(lab, lock_timeout=0.3)
     (found,) = first.devices()
     with (
@@ -176,7 +178,7 @@ def test_a_phone_is_held_by_one_session_at_a_time(lab: Lab, make_platform: MakeP
 
 @pytest.mark.slow
 def test_a_phone_is_restarted_before_it_is_measured_on_if_that_is_asked(
-    broken_lab: Lab, make_platform: MakePlatform
+    broken_lab: PhoneLab, make_platform: MakePlatform
 ) -> None:
     platform = make_platform(broken_lab, reboot=True)
     phone = Phone(AdbServer(broken_lab.server), broken_lab.phones[0].serial)
@@ -190,7 +192,7 @@ def test_a_phone_is_restarted_before_it_is_measured_on_if_that_is_asked(
 
 @pytest.mark.slow
 def test_a_phone_that_could_not_be_reached_after_a_restart_is_not_restarted(
-    lab: Lab, phone: Phone, make_platform: MakePlatform
+    lab: PhoneLab, phone: Phone, make_platform: MakePlatform
 ) -> None:
     platform = make_platform(lab, reboot=True)
     boot = "cat /proc/sys/kernel/random/boot_id"
@@ -203,7 +205,7 @@ def test_a_phone_that_could_not_be_reached_after_a_restart_is_not_restarted(
 
 @pytest.mark.slow
 def test_a_phone_before_android_8_is_refused_in_words(make_platform: MakePlatform) -> None:
-    with phones(1, api=25) as old:
+    with start_phones(1, api=25) as old:
         platform = make_platform(old)
         assert platform.devices() == ()
         (finding,) = (each for each in platform.diagnose() if each.name == old.phones[0].serial)
@@ -212,7 +214,7 @@ def test_a_phone_before_android_8_is_refused_in_words(make_platform: MakePlatfor
 
 
 @pytest.mark.slow
-def test_clocks_of_a_hot_phone_are_fixed_when_it_is_cool(rooted_lab: Lab, make_platform: MakePlatform) -> None:
+def test_clocks_of_a_hot_phone_are_fixed_when_it_is_cool(rooted_lab: PhoneLab, make_platform: MakePlatform) -> None:
     stand_in = rooted_lab.phones[0]
     limit = "/sys/devices/system/cpu/cpufreq/policy4/scaling_max_freq"
     full = stand_in.read(limit)
@@ -239,7 +241,7 @@ def test_a_hung_phone_is_not_waited_for_longer_than_was_asked(
     make_platform: MakePlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reconnect, "_GLANCE_S", 1.0)
-    with phones(1) as hung:
+    with start_phones(1) as hung:
         platform = make_platform(hung, return_timeout=0.5)
         progress = RecordedProgress()
         open_phone = platform.open(platform.devices()[0], progress)
@@ -257,7 +259,7 @@ def test_a_hung_phone_is_not_waited_for_longer_than_was_asked(
 
 
 @pytest.mark.slow
-def test_what_is_left_on_the_way_out_is_put_back(lab: Lab, make_platform: MakePlatform) -> None:
+def test_what_is_left_on_the_way_out_is_put_back(lab: PhoneLab, make_platform: MakePlatform) -> None:
     platform = make_platform(lab)
     (found,) = platform.devices()
 
@@ -274,9 +276,9 @@ def test_what_is_left_on_the_way_out_is_put_back(lab: Lab, make_platform: MakePl
 
 
 @pytest.mark.slow
-def test_twenty_phones_are_used_at_once(make_platform: MakePlatform, lab: Lab, tmp_path: Path) -> None:
+def test_twenty_phones_are_used_at_once(make_platform: MakePlatform, lab: PhoneLab, tmp_path: Path) -> None:
     (tmp_path / "model").write_bytes(bytes(500_000))
-    with phones(20) as many:
+    with start_phones(20) as many:
         platform = make_platform(many)
         found = platform.devices()
         assert len({device.identity for device in found}) == 20

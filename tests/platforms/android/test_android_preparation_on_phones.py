@@ -14,9 +14,9 @@ import pytest
 from harness import shell
 from harness.core.errors import EnvironmentProblem
 from harness.core.protocols import Platform
-from harness.testing.phones import phones
-from harness.testing.phones.android.lab import Lab
-from harness.testing.phones.android.phone import StandIn
+from harness.testing.phones import start_phones
+from harness.testing.phones.android.lab import PhoneLab
+from harness.testing.phones.android.phone import StandInPhone
 from harness.testing.progress import RecordedProgress
 from platforms.android.link import reconnect
 from platforms.android.link.adb import AdbServer
@@ -39,7 +39,7 @@ cat /services/fixed_performance 2>/dev/null || echo false
 
 
 @pytest.fixture
-def rooted(rooted_lab: Lab) -> Phone:
+def rooted(rooted_lab: PhoneLab) -> Phone:
     return Phone(AdbServer(rooted_lab.server), rooted_lab.phones[0].serial)
 
 
@@ -47,7 +47,7 @@ def preparing(phone: Phone, cache: Path, wishes: Wishes, progress: RecordedProgr
     return Preparation(phone, wishes, Journals.of(cache, "one"), progress or RecordedProgress())
 
 
-def test_a_phone_is_prepared_and_put_back(stand_in: StandIn, phone: Phone, tmp_path: Path) -> None:
+def test_a_phone_is_prepared_and_put_back(stand_in: StandInPhone, phone: Phone, tmp_path: Path) -> None:
     before = phone.sh(_SEEN).stdout
     progress = RecordedProgress()
     trips = stand_in.round_trips
@@ -95,7 +95,7 @@ def test_another_machine_puts_back_what_a_killed_run_left(phone: Phone, tmp_path
 
 
 def test_a_restart_in_the_midst_is_prepared_again_and_put_back(tmp_path: Path) -> None:
-    with phones(1) as lab:
+    with start_phones(1) as lab:
         stand_in, phone = lab.phones[0], Phone(AdbServer(lab.server), lab.phones[0].serial)
         before = phone.sh(_SEEN).stdout
         with preparing(phone, tmp_path, Wishes()) as preparation:
@@ -110,7 +110,7 @@ def test_a_restart_in_the_midst_is_prepared_again_and_put_back(tmp_path: Path) -
 
 
 def test_an_interruption_puts_everything_back(
-    lab: Lab, phone: Phone, make_platform: Callable[..., Platform], tmp_path: Path
+    lab: PhoneLab, phone: Phone, make_platform: Callable[..., Platform], tmp_path: Path
 ) -> None:
     before = phone.sh(_SEEN).stdout
     platform = make_platform(lab, screen="off")
@@ -133,7 +133,7 @@ def read(phone: Phone) -> Reading:
     return read_state(phone.sh(STATE_SCRIPT).stdout, time.time())
 
 
-def test_the_state_is_that_of_the_phone(stand_in: StandIn, phone: Phone) -> None:
+def test_the_state_is_that_of_the_phone(stand_in: StandInPhone, phone: Phone) -> None:
     try:
         stand_in.set_battery(level=55, temperature_c=27.5, plugged=False, charge_uah=2_000_000, voltage_mv=3900)
         stand_in.set_thermal(status=2, skin_c=43.5)
@@ -152,7 +152,7 @@ def test_the_state_is_that_of_the_phone(stand_in: StandIn, phone: Phone) -> None
 
 
 def test_a_phone_before_android_10_is_read_all_the_same(tmp_path: Path) -> None:
-    with phones(1, api=28) as lab:
+    with start_phones(1, api=28) as lab:
         phone = Phone(AdbServer(lab.server), lab.phones[0].serial)
         state = read(phone).state
         assert state.thermal_status is None
@@ -162,7 +162,7 @@ def test_a_phone_before_android_10_is_read_all_the_same(tmp_path: Path) -> None:
             assert preparation.attributes["fixed_performance"] == "not before Android 11"
 
 
-def test_a_warm_phone_is_waited_for_until_it_is_cool(stand_in: StandIn, phone: Phone) -> None:
+def test_a_warm_phone_is_waited_for_until_it_is_cool(stand_in: StandInPhone, phone: Phone) -> None:
     stand_in.set_thermal(status=1, skin_c=40.0)
     progress = RecordedProgress()
     gate = Gate(phone.name, Limits(timeout_s=0.4, poll_s=0.1), progress)

@@ -13,8 +13,8 @@ from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
 from harness.core.protocols import Gated, Interactive, Reconnectable
 from harness.shell import signals
-from harness.testing.phones.android.lab import Lab
-from harness.testing.phones.android.phone import StandIn
+from harness.testing.phones.android.lab import PhoneLab
+from harness.testing.phones.android.phone import StandInPhone
 from harness.testing.progress import RecordedProgress
 from platforms.android.link.phone import Phone
 from platforms.android.session import AndroidSession
@@ -38,7 +38,7 @@ def test_a_phone_s_session_can_do_everything(session: AndroidSession) -> None:
 
 
 def test_a_launch_whose_files_are_there_costs_two_round_trips(
-    session: AndroidSession, stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    session: AndroidSession, stand_in: StandInPhone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("platforms.android.state.readings._FRESH_S", 60.0)
     model, program = tmp_path / "model.pte", tmp_path / "runner"
@@ -56,7 +56,7 @@ def test_a_launch_whose_files_are_there_costs_two_round_trips(
     assert stand_in.round_trips == 2
 
 
-def test_bringing_files_costs_one_more(session: AndroidSession, stand_in: StandIn, tmp_path: Path) -> None:
+def test_bringing_files_costs_one_more(session: AndroidSession, stand_in: StandInPhone, tmp_path: Path) -> None:
     files = {f"input-{number}": tmp_path / f"input-{number}" for number in range(20)}
     for name, path in files.items():
         path.write_text(f"{time.time()} {name}")
@@ -65,13 +65,13 @@ def test_bringing_files_costs_one_more(session: AndroidSession, stand_in: StandI
     assert stand_in.round_trips == 2
 
 
-def test_time_and_cpu_seconds_are_the_phone_s_own(session: AndroidSession, stand_in: StandIn) -> None:
-    stand_in.delay(0.5)
+def test_time_and_cpu_seconds_are_the_phone_s_own(session: AndroidSession, stand_in: StandInPhone) -> None:
+    stand_in.set_latency(0.5)
     asked = time.monotonic()
     try:
         completed = session.run(script("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; sleep 0.2"))
     finally:
-        stand_in.delay(0.0)
+        stand_in.set_latency(0.0)
     assert completed.wall_s < time.monotonic() - asked - 0.4, "the way to the phone takes 0.5 s"
     assert completed.cpu_s is not None
     assert 0.05 < completed.cpu_s < completed.wall_s
@@ -141,7 +141,7 @@ def test_a_program_that_is_killed_crashed_and_its_phone_is_not_lost(session: And
 
 
 def test_outputs_elsewhere_stay_there_and_old_ones_are_none(
-    session: AndroidSession, stand_in: StandIn, phone: Phone, tmp_path: Path
+    session: AndroidSession, stand_in: StandInPhone, phone: Phone, tmp_path: Path
 ) -> None:
     users = "/data/local/tmp/users.log"
     phone.sh('echo mine >"$1"; touch -d 2020-01-01T00:00:00 "$1"', users)
@@ -158,7 +158,7 @@ def test_outputs_elsewhere_stay_there_and_old_ones_are_none(
     phone.sh('rm "$1"', users)
 
 
-def test_cpus_that_went_offline_are_told(session: AndroidSession, stand_in: StandIn, tmp_path: Path) -> None:
+def test_cpus_that_went_offline_are_told(session: AndroidSession, stand_in: StandInPhone, tmp_path: Path) -> None:
     online = "/sys/devices/system/cpu/online"
     assert "offline_cpus" not in session.device.attributes
     (tmp_path / "fails").write_text(f"#!{SH}\necho 'taskset: failed to set pid mask: Invalid argument' >&2; exit 1\n")
@@ -175,7 +175,7 @@ def test_cpus_that_went_offline_are_told(session: AndroidSession, stand_in: Stan
 
 
 def test_a_phone_that_begins_without_its_biggest_cores_says_so(
-    lab: Lab, make_platform: MakePlatform, stand_in: StandIn
+    lab: PhoneLab, make_platform: MakePlatform, stand_in: StandInPhone
 ) -> None:
     stand_in.write("/sys/devices/system/cpu/online", "0-5\n")
     platform = make_platform(lab)
@@ -187,7 +187,7 @@ def test_a_phone_that_begins_without_its_biggest_cores_says_so(
 
 
 def test_a_phone_that_stays_hot_is_waited_for_once(
-    broken_lab: Lab, make_platform: MakePlatform, monkeypatch: pytest.MonkeyPatch
+    broken_lab: PhoneLab, make_platform: MakePlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     platform = make_platform(broken_lab, cool_timeout=1.0)
     hot = broken_lab.phones[0]
@@ -212,7 +212,7 @@ def test_a_program_that_is_not_there_failed(session: AndroidSession) -> None:
     assert "nowhere" in completed.describe()
 
 
-def test_programs_are_pinned_to_the_biggest_cores_by_mask(session: AndroidSession, stand_in: StandIn) -> None:
+def test_programs_are_pinned_to_the_biggest_cores_by_mask(session: AndroidSession, stand_in: StandInPhone) -> None:
     chosen = session.run(Command((SH, "-c", "echo ran"), threads=2))
     assert (chosen.stdout, chosen.cpus, chosen.command.argv[:2]) == ("ran\n", (6, 7), ("taskset", "c0"))
     assert stand_in.read("/services/taskset").split()[-1] == "c0"
@@ -222,7 +222,7 @@ def test_programs_are_pinned_to_the_biggest_cores_by_mask(session: AndroidSessio
         session.run(Command((SH, "-c", "true"), cpus=(0, 8, 9)))
 
 
-def test_of_the_cpus_to_choose_from_the_biggest_are_taken(lab: Lab, make_platform: MakePlatform) -> None:
+def test_of_the_cpus_to_choose_from_the_biggest_are_taken(lab: PhoneLab, make_platform: MakePlatform) -> None:
     platform = make_platform(lab, cpus=(0, 1, 5, 6))
     with platform.open(platform.devices()[0], RecordedProgress()) as session:
         assert session.run(Command((SH, "-c", "true"), threads=2)).cpus == (5, 6)
@@ -247,7 +247,7 @@ def test_the_log_is_told_when_a_program_fails(session: AndroidSession) -> None:
 
 
 def test_an_interruption_ends_the_waiting_and_the_program(
-    session: AndroidSession, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+    session: AndroidSession, stand_in: StandInPhone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alive = f"{session.stage({}, {}).folder}/alive"
 
@@ -275,7 +275,7 @@ def stopping() -> Iterator[threading.Event]:
 
 
 def test_everything_is_put_back_when_the_harness_is_being_stopped(
-    lab: Lab, make_platform: MakePlatform, phone: Phone, stopping: threading.Event
+    lab: PhoneLab, make_platform: MakePlatform, phone: Phone, stopping: threading.Event
 ) -> None:
     platform = make_platform(lab)
     scale = "settings get global window_animation_scale"
@@ -315,7 +315,7 @@ def test_the_clock_of_a_live_program_runs_only_while_it_is_waited_for(session: A
     assert not completed.ok
 
 
-def test_a_phone_that_restarts_is_regained(broken_lab: Lab, make_platform: MakePlatform, tmp_path: Path) -> None:
+def test_a_phone_that_restarts_is_regained(broken_lab: PhoneLab, make_platform: MakePlatform, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("content")
     platform = make_platform(broken_lab)
     with platform.open(platform.devices()[0], RecordedProgress()) as session:
@@ -329,7 +329,7 @@ def test_a_phone_that_restarts_is_regained(broken_lab: Lab, make_platform: MakeP
         assert session.run(Command(("/system/bin/cat", staged.files["file"]))).stdout == "content"
 
 
-def test_a_phone_that_stays_away_is_lost(broken_lab: Lab, make_platform: MakePlatform) -> None:
+def test_a_phone_that_stays_away_is_lost(broken_lab: PhoneLab, make_platform: MakePlatform) -> None:
     platform = make_platform(broken_lab, return_timeout=1.0)
     with platform.open(platform.devices()[0], RecordedProgress()) as session:
         broken_lab.phones[0].unplug()
@@ -339,7 +339,7 @@ def test_a_phone_that_stays_away_is_lost(broken_lab: Lab, make_platform: MakePla
             session.reconnect()
 
 
-def test_a_phone_behind_a_server_that_was_killed_is_regained(broken_lab: Lab, make_platform: MakePlatform) -> None:
+def test_a_phone_behind_a_server_that_was_killed_is_regained(broken_lab: PhoneLab, make_platform: MakePlatform) -> None:
     platform = make_platform(broken_lab)
     try:
         with platform.open(platform.devices()[0], RecordedProgress()) as session:
@@ -352,7 +352,7 @@ def test_a_phone_behind_a_server_that_was_killed_is_regained(broken_lab: Lab, ma
         broken_lab.kill_server()
 
 
-def test_the_page_cache_of_a_phone_that_is_not_rooted_stays(lab: Lab, make_platform: MakePlatform) -> None:
+def test_the_page_cache_of_a_phone_that_is_not_rooted_stays(lab: PhoneLab, make_platform: MakePlatform) -> None:
     platform = make_platform(lab, wipe_cache=True)
     device = platform.devices()[0]
     with pytest.raises(EnvironmentProblem, match="not rooted"), platform.open(device, RecordedProgress()):

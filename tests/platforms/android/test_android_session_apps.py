@@ -7,7 +7,7 @@ import pytest
 
 from harness.core.command import App, Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
-from harness.testing.phones.android.phone import StandIn
+from harness.testing.phones.android.phone import StandInPhone
 from platforms.android.launch.app import extras
 from platforms.android.link.phone import Phone
 from platforms.android.session import AndroidSession
@@ -37,13 +37,13 @@ def hook(phone: Phone) -> Iterator[Path]:
     phone.sh('rm -rf "/data/app-hooks/$1" "/data/data/$1" /data/local/tmp/edge-harness/apps', PACKAGE)
 
 
-def does(stand_in: StandIn, hook: Path, script: str) -> None:
+def does(stand_in: StandInPhone, hook: Path, script: str) -> None:
     stand_in.write(str(hook), script)
 
 
 @pytest.mark.slow
 def test_an_app_s_result_file_is_its_output(
-    session: AndroidSession, stand_in: StandIn, hook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    session: AndroidSession, stand_in: StandInPhone, hook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("platforms.android.state.readings._FRESH_S", 60.0)
     does(stand_in, hook, f'cd /data/data/{PACKAGE}; mkdir -p files; echo "$*" >files/result.json; sleep 30')
@@ -62,7 +62,9 @@ def test_an_app_s_result_file_is_its_output(
 
 
 @pytest.mark.slow
-def test_an_old_result_is_never_credited(session: AndroidSession, stand_in: StandIn, hook: Path, phone: Phone) -> None:
+def test_an_old_result_is_never_credited(
+    session: AndroidSession, stand_in: StandInPhone, hook: Path, phone: Phone
+) -> None:
     does(stand_in, hook, "exit 0")
     phone.sh("mkdir -p /data/data/$1/files; echo old >/data/data/$1/files/result.json", PACKAGE)
     completed = session.run(Command((), app=APP, timeout_s=20))
@@ -71,7 +73,9 @@ def test_an_old_result_is_never_credited(session: AndroidSession, stand_in: Stan
 
 
 @pytest.mark.slow
-def test_a_result_that_is_still_written_is_waited_for(session: AndroidSession, stand_in: StandIn, hook: Path) -> None:
+def test_a_result_that_is_still_written_is_waited_for(
+    session: AndroidSession, stand_in: StandInPhone, hook: Path
+) -> None:
     slowly = "mkdir -p files; for part in 1 2 3 4; do echo $part >>files/result.json; sleep 0.3; done"
     does(stand_in, hook, f"exec /system/bin/sh -c '{slowly}'")  # under a name that is not the app's
     completed = session.run(Command((), app=APP, timeout_s=20))
@@ -81,7 +85,7 @@ def test_a_result_that_is_still_written_is_waited_for(session: AndroidSession, s
 
 @pytest.mark.slow
 def test_an_app_that_nobody_saw_run_is_gone_and_not_late(
-    session: AndroidSession, stand_in: StandIn, hook: Path
+    session: AndroidSession, stand_in: StandInPhone, hook: Path
 ) -> None:
     does(stand_in, hook, "exec true")
     completed = session.run(Command((), app=APP, timeout_s=1))
@@ -90,7 +94,7 @@ def test_an_app_that_nobody_saw_run_is_gone_and_not_late(
 
 
 @pytest.mark.slow
-def test_a_crash_is_told_in_the_words_of_the_log(session: AndroidSession, stand_in: StandIn, hook: Path) -> None:
+def test_a_crash_is_told_in_the_words_of_the_log(session: AndroidSession, stand_in: StandInPhone, hook: Path) -> None:
     does(stand_in, hook, "log -p e -t AndroidRuntime 'FATAL EXCEPTION: main'; exit 1")
     completed = session.run(Command((), app=APP, timeout_s=20))
     assert completed.exit_code == 1
@@ -98,7 +102,7 @@ def test_a_crash_is_told_in_the_words_of_the_log(session: AndroidSession, stand_
 
 
 @pytest.mark.slow
-def test_an_app_that_does_not_end_is_stopped(session: AndroidSession, stand_in: StandIn, hook: Path) -> None:
+def test_an_app_that_does_not_end_is_stopped(session: AndroidSession, stand_in: StandInPhone, hook: Path) -> None:
     does(stand_in, hook, "sleep 300")
     completed = session.run(Command((), app=APP, timeout_s=2))
     assert completed.timed_out
@@ -106,7 +110,9 @@ def test_an_app_that_does_not_end_is_stopped(session: AndroidSession, stand_in: 
 
 
 @pytest.mark.slow
-def test_an_app_that_talks_to_the_log_is_heard_there(session: AndroidSession, stand_in: StandIn, hook: Path) -> None:
+def test_an_app_that_talks_to_the_log_is_heard_there(
+    session: AndroidSession, stand_in: StandInPhone, hook: Path
+) -> None:
     does(stand_in, hook, "log -t caffe2 'NET latency: 12'; log -t caffe2 BENCHMARK_DONE; sleep 30")
     completed = session.run(Command((), app=TALKER, timeout_s=20))
     assert completed.ok, completed.describe()
@@ -115,7 +121,7 @@ def test_an_app_that_talks_to_the_log_is_heard_there(session: AndroidSession, st
 
 @pytest.mark.slow
 def test_an_app_is_installed_when_it_came_with_the_build(
-    session: AndroidSession, stand_in: StandIn, phone: Phone, tmp_path: Path
+    session: AndroidSession, stand_in: StandInPhone, phone: Phone, tmp_path: Path
 ) -> None:
     with pytest.raises(BenchmarkUnsupported, match="not installed"):
         session.run(Command((), app=App(package="org.example.new", activity=".Main"), timeout_s=5))
@@ -160,7 +166,7 @@ def test_what_is_measured_is_the_build_that_was_given(session: AndroidSession, p
 
 @pytest.mark.slow
 def test_a_build_that_somebody_else_installed_is_neither_measured_nor_replaced(
-    session: AndroidSession, stand_in: StandIn, phone: Phone, package: Path
+    session: AndroidSession, stand_in: StandInPhone, phone: Phone, package: Path
 ) -> None:
     install(phone, "another build")
     session.stage({}, {"app": package})
@@ -177,7 +183,7 @@ def test_a_build_that_somebody_else_installed_is_neither_measured_nor_replaced(
 
 @pytest.mark.slow
 def test_the_same_build_is_measured_whoever_installed_it(
-    session: AndroidSession, stand_in: StandIn, phone: Phone, package: Path
+    session: AndroidSession, stand_in: StandInPhone, phone: Phone, package: Path
 ) -> None:
     install(phone, package.read_text().rstrip("\n"))
     session.stage({}, {"app": package})
@@ -187,7 +193,7 @@ def test_the_same_build_is_measured_whoever_installed_it(
 
 @pytest.mark.slow
 def test_a_phone_that_forbids_installing_over_usb_has_a_remedy(
-    session: AndroidSession, stand_in: StandIn, package: Path
+    session: AndroidSession, stand_in: StandInPhone, package: Path
 ) -> None:
     stand_in.write("/services/no-installing", "INSTALL_FAILED_USER_RESTRICTED: Install canceled by user")
     session.stage({}, {"app": package})
@@ -199,7 +205,7 @@ def test_a_phone_that_forbids_installing_over_usb_has_a_remedy(
 @pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
 def test_an_app_whose_screen_is_off_is_not_measured(
-    session: AndroidSession, stand_in: StandIn, phone: Phone, hook: Path, when: str
+    session: AndroidSession, stand_in: StandInPhone, phone: Phone, hook: Path, when: str
 ) -> None:
     sleeps = "input keyevent KEYCODE_SLEEP; " if when == "meanwhile" else ""
     does(stand_in, hook, f"{sleeps}mkdir -p files; echo 1 >files/result.json; sleep 30")

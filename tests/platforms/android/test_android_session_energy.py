@@ -17,8 +17,8 @@ from harness.core.command import App, Command
 from harness.core.measurement import Job
 from harness.core.result import Outcome, Result
 from harness.run.measure import measure
-from harness.testing.phones.android.lab import Lab
-from harness.testing.phones.android.phone import StandIn
+from harness.testing.phones.android.lab import PhoneLab
+from harness.testing.phones.android.phone import StandInPhone
 from harness.testing.progress import RecordedProgress
 from platforms.android.link.phone import Phone
 from platforms.android.session import AndroidSession
@@ -33,7 +33,7 @@ _CPU_MW, _GPU_MW = 1500, 200
 
 
 @pytest.fixture
-def meterless(lab: Lab, make_platform: MakePlatform, stand_in: StandIn) -> Iterator[AndroidSession]:
+def meterless(lab: PhoneLab, make_platform: MakePlatform, stand_in: StandInPhone) -> Iterator[AndroidSession]:
     """A session on a phone off its charger, whose perfetto finds nothing to connect to."""
     stand_in.set_battery(plugged=False, charge_uah=3_000_000, voltage_mv=4000)
     platform = make_platform(lab)
@@ -62,7 +62,7 @@ def program(seconds: float = 0.0, *, spends_uah: int = 0) -> Command:
     return Command(("sh", "-c", f"{spend}; sleep {seconds}; echo it was here"), energy=True)
 
 
-def test_power_rails_tell_the_energy_of_a_program(railed: AndroidSession, stand_in: StandIn) -> None:
+def test_power_rails_tell_the_energy_of_a_program(railed: AndroidSession, stand_in: StandInPhone) -> None:
     stand_in.round_trips = 0
     completed = railed.run(program(2.3))
     assert stand_in.round_trips == 1, "the trace comes with the answer"
@@ -102,7 +102,7 @@ def test_without_rails_the_battery_tells(meterless: AndroidSession) -> None:
     assert completed.energy_mj == {"battery": pytest.approx(12_345e-6 * 3600 * 4.0 * 1000)}
 
 
-def test_the_battery_is_read_right_before_the_program(meterless: AndroidSession, stand_in: StandIn) -> None:
+def test_the_battery_is_read_right_before_the_program(meterless: AndroidSession, stand_in: StandInPhone) -> None:
     meterless.state()
     stand_in.set_battery(charge_uah=3_500_000)
     energy_mj = meterless.run(program(spends_uah=12_345)).energy_mj
@@ -128,7 +128,7 @@ def test_live_programs_share_their_energy(meterless: AndroidSession) -> None:
     assert "share it" in (completed.energy_unavailable or "")
 
 
-def test_the_energy_of_an_app_is_not_told(meterless: AndroidSession, stand_in: StandIn) -> None:
+def test_the_energy_of_an_app_is_not_told(meterless: AndroidSession, stand_in: StandInPhone) -> None:
     stand_in.write("/data/app-hooks/org.energy", "echo done >files/result; sleep 2\n")
     app = App(package="org.energy", activity=".A", result="files/result")
     completed = meterless.run(Command((), app=app, energy=True))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
-from harness.testing.phones.android.lab import Lab
-from harness.testing.phones.android.phone import StandIn
+from harness.testing.phones.android.lab import PhoneLab
+from harness.testing.phones.android.phone import StandInPhone
 from harness.testing.progress import RecordedProgress
 from platforms.android.files.eviction import SPARE_BYTES, Entry, Kept, evicted
 from platforms.android.files.store import _lines
@@ -75,7 +75,7 @@ def test_what_no_phone_lists_is_passed_over(text: str) -> None:
 
 @pytest.mark.slow
 def test_a_file_is_moved_once_and_for_all(
-    lab: Lab, make_platform: MakePlatform, stand_in: StandIn, tmp_path: Path
+    lab: PhoneLab, make_platform: MakePlatform, stand_in: StandInPhone, tmp_path: Path
 ) -> None:
     (tmp_path / "model").write_bytes(b"once and for all")
     (tmp_path / "again").write_bytes(b"once and for all")
@@ -91,7 +91,7 @@ def test_a_file_is_moved_once_and_for_all(
 
 @pytest.mark.slow
 def test_a_file_that_was_damaged_on_the_phone_is_moved_again(
-    lab: Lab, make_platform: MakePlatform, phone: Phone, tmp_path: Path
+    lab: PhoneLab, make_platform: MakePlatform, phone: Phone, tmp_path: Path
 ) -> None:
     (tmp_path / "model").write_bytes(b"to be damaged")
     (tmp_path / "program").write_text(f"#!{SH}\necho good\n")
@@ -161,7 +161,7 @@ def test_names_that_cannot_be_are_refused(session: AndroidSession, tmp_path: Pat
 
 @pytest.mark.slow
 def test_nothing_but_the_store_stays_and_nothing_else_is_touched(
-    lab: Lab, make_platform: MakePlatform, phone: Phone, stand_in: StandIn, tmp_path: Path
+    lab: PhoneLab, make_platform: MakePlatform, phone: Phone, stand_in: StandInPhone, tmp_path: Path
 ) -> None:
     phone.sh(f"mkdir -p {OWN}/sessions/killed/0; echo mine >/data/local/tmp/mine; echo x >{OWN}/sessions/killed/0/file")
     (tmp_path / "file").write_text("kept")
@@ -176,7 +176,7 @@ def test_nothing_but_the_store_stays_and_nothing_else_is_touched(
 
 @pytest.mark.slow
 def test_a_full_phone_makes_room_and_says_when_it_cannot(
-    broken_lab: Lab, make_platform: MakePlatform, tmp_path: Path
+    broken_lab: PhoneLab, make_platform: MakePlatform, tmp_path: Path
 ) -> None:
     for number in range(3):
         (tmp_path / str(number)).write_bytes(bytes([number]) * 1_000_000)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from adbutils import AdbDevice, AdbError, AdbTimeout
 
-from harness.testing.phones.android.lab import Lab
-from harness.testing.phones.android.phone import StandIn
+from harness.testing.phones.android.lab import PhoneLab
+from harness.testing.phones.android.phone import StandInPhone
 from tests.processes import wait_until
 from tests.testing.phones.conftest import Shell, shell_of
 
@@ -27,17 +27,17 @@ def boot_of(sh: Shell) -> str:
         return ""
 
 
-def test_a_phone_that_is_unplugged_is_gone_and_comes_back(lab: Lab, phone: StandIn, sh: Shell) -> None:
+def test_a_phone_that_is_unplugged_is_gone_and_comes_back(lab: PhoneLab, phone: StandInPhone, sh: Shell) -> None:
     phone.unplug()
     wait_until(lambda: lab.states().get(phone.serial) != "device")
     with pytest.raises(AdbError):
         sh("echo")
     phone.plug()
-    phone.wait()
+    phone.wait_until_ready()
     assert sh("echo back").out == "back\n"
 
 
-def test_a_command_is_broken_off_when_the_phone_is_unplugged(phone: StandIn, device: AdbDevice) -> None:
+def test_a_command_is_broken_off_when_the_phone_is_unplugged(phone: StandInPhone, device: AdbDevice) -> None:
     stream = device.shell("echo begun; sleep 30", stream=True)
     with stream:
         assert stream.conn.recv(6) == b"begun\n"
@@ -45,7 +45,7 @@ def test_a_command_is_broken_off_when_the_phone_is_unplugged(phone: StandIn, dev
         assert stream.conn.recv(1) == b""
 
 
-def test_a_phone_that_hangs_answers_when_it_goes_on(lab: Lab, phone: StandIn, device: AdbDevice) -> None:
+def test_a_phone_that_hangs_answers_when_it_goes_on(lab: PhoneLab, phone: StandInPhone, device: AdbDevice) -> None:
     phone.freeze()
     with pytest.raises(AdbTimeout):
         device.shell2("echo", v2=True, timeout=0.5)
@@ -54,29 +54,31 @@ def test_a_phone_that_hangs_answers_when_it_goes_on(lab: Lab, phone: StandIn, de
     assert device.shell2("echo on", v2=True, timeout=60).stdout == "on\n"
 
 
-def test_a_connection_breaks_after_so_many_bytes(lab: Lab, phone: StandIn, device: AdbDevice, tmp_path: Path) -> None:
+def test_a_connection_breaks_after_so_many_bytes(
+    lab: PhoneLab, phone: StandInPhone, device: AdbDevice, tmp_path: Path
+) -> None:
     file = tmp_path / "file"
     file.write_bytes(bytes(1 << 20))
-    phone.cut_after(1 << 19)
+    phone.cut_connection_after(1 << 19)
     with pytest.raises((AdbError, OSError, EOFError)):
         device.sync.push(file, "/data/local/tmp/cut")
-    phone.wait()
+    phone.wait_until_ready()
     assert shell_of(lab, phone)("wc -c < /data/local/tmp/cut || echo 0").out.strip() != str(1 << 20)
 
 
-def test_a_slow_cable_lets_so_much_through(phone: StandIn, device: AdbDevice, tmp_path: Path) -> None:
+def test_a_slow_cable_lets_so_much_through(phone: StandInPhone, device: AdbDevice, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(bytes(1 << 18))
-    phone.limit(1 << 19)
+    phone.limit_rate(1 << 19)
     started = time.monotonic()
     device.sync.push(file, "/data/local/tmp/slow")
     assert time.monotonic() - started > 0.4
 
 
-def test_each_round_trip_is_delayed_and_counted(phone: StandIn, sh: Shell) -> None:
+def test_each_round_trip_is_delayed_and_counted(phone: StandInPhone, sh: Shell) -> None:
     sh("true")
     phone.round_trips = 0
-    phone.delay(0.2)
+    phone.set_latency(0.2)
     started = time.monotonic()
     sh("true")
     assert time.monotonic() - started > 0.2
@@ -84,16 +86,16 @@ def test_each_round_trip_is_delayed_and_counted(phone: StandIn, sh: Shell) -> No
 
 
 def test_a_phone_that_forgot_this_machine_is_unauthorized_until_it_is_allowed(
-    lab: Lab, phone: StandIn, sh: Shell
+    lab: PhoneLab, phone: StandInPhone, sh: Shell
 ) -> None:
     phone.unauthorise()
     wait_until(lambda: lab.states().get(phone.serial) == "unauthorized")
     phone.authorise()
-    phone.wait()
+    phone.wait_until_ready()
     assert sh("echo in").out == "in\n"
 
 
-def test_a_full_phone_takes_no_more(phone: StandIn, device: AdbDevice, sh: Shell, tmp_path: Path) -> None:
+def test_a_full_phone_takes_no_more(phone: StandInPhone, device: AdbDevice, sh: Shell, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(bytes(1 << 20))
     phone.fill(1 << 16)
@@ -104,31 +106,31 @@ def test_a_full_phone_takes_no_more(phone: StandIn, device: AdbDevice, sh: Shell
 
 
 @pytest.mark.parametrize("way", ["reboot", "setprop sys.powerctl reboot", "svc power reboot"])
-def test_a_reboot_keeps_data_and_settings_and_nothing_else(phone: StandIn, sh: Shell, way: str) -> None:
+def test_a_reboot_keeps_data_and_settings_and_nothing_else(phone: StandInPhone, sh: Shell, way: str) -> None:
     sh("echo kept > /data/local/tmp/kept; settings put global kept 1; setprop debug.lost 1")
     sh("cmd power set-fixed-performance-mode-enabled true; setsid sleep 1000 > /dev/null 2>&1 &")
     before = boot_of(sh)
     with pytest.raises((EOFError, AdbError)):
         sh(way)
     wait_until(lambda: boot_of(sh) not in {"", before})
-    phone.wait()
+    phone.wait_until_ready()
     assert sh("cat /data/local/tmp/kept; settings get global kept; getprop debug.lost").out == "kept\n1\n\n"
     assert sh("cat /services/fixed_performance").code == 1
     assert sh("pidof sleep").code == 1
     assert float(sh("cat /proc/uptime").out.split()[0]) < 60
 
 
-def test_adb_can_reboot_it(phone: StandIn, device: AdbDevice, sh: Shell) -> None:
+def test_adb_can_reboot_it(phone: StandInPhone, device: AdbDevice, sh: Shell) -> None:
     before = boot_of(sh)
     with contextlib.suppress(AdbError):  # the phone may be gone before it has answered
         device.reboot()
     wait_until(lambda: boot_of(sh) not in {"", before})
-    phone.wait()
+    phone.wait_until_ready()
 
 
-def test_a_reboot_from_outside_takes_its_time(phone: StandIn, sh: Shell) -> None:
+def test_a_reboot_from_outside_takes_its_time(phone: StandInPhone, sh: Shell) -> None:
     before = boot_of(sh)
     phone.reboot(3.0)
     assert not phone.is_ready()
-    phone.wait()
+    phone.wait_until_ready()
     assert boot_of(sh) != before

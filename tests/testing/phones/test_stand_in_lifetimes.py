@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.testing.phones import phones
-from harness.testing.phones.android.lab import Lab
-from harness.testing.phones.android.phone import StandIn
+from harness.testing.phones import start_phones
+from harness.testing.phones.android.lab import PhoneLab
+from harness.testing.phones.android.phone import StandInPhone
 from tests.processes import wait_until
 from tests.testing.phones.conftest import shell_of
 
@@ -21,9 +21,9 @@ pytestmark = pytest.mark.slow
 
 _OWNER = """
 import subprocess, sys, time
-from harness.testing.phones import phones
+from harness.testing.phones import start_phones
 from harness.testing.phones.android.adb_server import _program
-with phones(1) as lab:
+with start_phones(1) as lab:
     if "restart" in sys.argv:
         lab.kill_server()
         subprocess.run([_program(), "start-server"], env=lab.environment, check=True)
@@ -62,14 +62,14 @@ def _marked(mark: str) -> list[int]:
     return found
 
 
-def test_phones_and_their_server_listen_where_nobody_is_put_by_chance(lab: Lab) -> None:
+def test_phones_and_their_server_listen_where_nobody_is_put_by_chance(lab: PhoneLab) -> None:
     lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     listening = [lab.port, *(int(phone.serial.rpartition(":")[2]) for phone in lab.phones)]
     assert all(port < max(lowest, 32_768) for port in listening)
 
 
-def test_labs_do_not_disturb_each_other(lab: Lab, phone: StandIn) -> None:
-    with phones(1, rooted=True) as other:
+def test_labs_do_not_disturb_each_other(lab: PhoneLab, phone: StandInPhone) -> None:
+    with start_phones(1, rooted=True) as other:
         assert phone.serial not in other.states()
         assert other.phones[0].serial not in lab.states()
         serials = {shell_of(each, each.phones[0])("getprop ro.serialno").out for each in (lab, other)}
@@ -78,12 +78,12 @@ def test_labs_do_not_disturb_each_other(lab: Lab, phone: StandIn) -> None:
 
 
 def test_the_adb_server_can_be_killed(possible: None) -> None:
-    with phones(1) as lab:
+    with start_phones(1) as lab:
         lab.kill_server()
         wait_until(lambda: not _answers(lab))
 
 
-def _answers(lab: Lab) -> bool:
+def _answers(lab: PhoneLab) -> bool:
     try:
         lab.states()
     except OSError:
@@ -92,7 +92,7 @@ def _answers(lab: Lab) -> bool:
 
 
 def test_twenty_phones_work_at_once(possible: None) -> None:
-    with phones(20) as lab, ThreadPoolExecutor(20) as pool:
+    with start_phones(20) as lab, ThreadPoolExecutor(20) as pool:
         said = set(pool.map(lambda phone: shell_of(lab, phone)("getprop ro.serialno").out, lab.phones))
     assert len(said) == 20
 

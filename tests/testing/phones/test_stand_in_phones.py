@@ -8,9 +8,9 @@ from adbutils import AdbDevice
 
 from harness import shell
 from harness.core.command import Command
-from harness.testing.phones import StandInUnavailable, phones
-from harness.testing.phones.android.lab import Lab
-from harness.testing.phones.android.phone import StandIn
+from harness.testing.phones import StandInUnavailable, start_phones
+from harness.testing.phones.android.lab import PhoneLab
+from harness.testing.phones.android.phone import StandInPhone
 from tests.processes import wait_until
 from tests.testing.phones.conftest import Shell, device_of, shell_of
 
@@ -40,7 +40,7 @@ def test_files_go_to_the_phone_and_come_back(device: AdbDevice, tmp_path: Path) 
     assert came.read_bytes() == sent.read_bytes()
 
 
-def test_its_files_can_be_read_and_changed_from_outside(phone: StandIn, sh: Shell) -> None:
+def test_its_files_can_be_read_and_changed_from_outside(phone: StandInPhone, sh: Shell) -> None:
     sh("echo inside > /data/local/tmp/note")
     assert phone.read("/data/local/tmp/note") == "inside\n"
     phone.write("/data/made/there", "outside")
@@ -49,7 +49,7 @@ def test_its_files_can_be_read_and_changed_from_outside(phone: StandIn, sh: Shel
     assert not phone.exists("/data/nothing")
 
 
-def test_links_lead_to_places_of_the_phone_also_from_outside(phone: StandIn, sh: Shell) -> None:
+def test_links_lead_to_places_of_the_phone_also_from_outside(phone: StandInPhone, sh: Shell) -> None:
     sh("ln -s /system/bin/services.sh /data/local/tmp/link; ln -s /etc/os-release /data/local/tmp/machine")
     assert phone.read("/data/local/tmp/link").startswith("#!/system/bin/sh")
     with pytest.raises(FileNotFoundError):
@@ -62,7 +62,7 @@ def test_the_machine_is_out_of_reach(root_sh: Shell) -> None:
     assert root_sh("echo x > /usr/lib/*/libc.so.6").code != 0
 
 
-def test_the_kernel_of_the_machine_cannot_be_changed(rooted: StandIn, root_sh: Shell, sh: Shell) -> None:
+def test_the_kernel_of_the_machine_cannot_be_changed(rooted: StandInPhone, root_sh: Shell, sh: Shell) -> None:
     assert root_sh("echo 0 > /proc/sys/vm/swappiness").code != 0
     assert root_sh("echo 3 > /proc/sys/vm/drop_caches").code == 0
     assert rooted.read("/services/drop_caches") == "3\n"
@@ -79,7 +79,7 @@ def test_only_rooted_phones_have_root(sh: Shell, root_sh: Shell) -> None:
 
 
 def test_root_is_refused_in_words_by_phones_that_are_not_rooted(
-    device: AdbDevice, rooted_lab: Lab, rooted: StandIn
+    device: AdbDevice, rooted_lab: PhoneLab, rooted: StandInPhone
 ) -> None:
     assert "cannot run as root in production builds" in device.root()
     assert "already running as root" in device_of(rooted_lab, rooted).root()
@@ -118,10 +118,10 @@ def test_a_program_of_this_machine_runs_with_a_library_pushed_beside_it(
     assert "libanswer.so" in sh("/data/local/tmp/main").err
 
 
-def test_arm64_programs_run_on_arm64_phones_only(lab: Lab, phone: StandIn, tmp_path: Path) -> None:
+def test_arm64_programs_run_on_arm64_phones_only(lab: PhoneLab, phone: StandInPhone, tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_bytes(_arm64_program())
-    with phones(1, abi="arm64-v8a") as other:
+    with start_phones(1, abi="arm64-v8a") as other:
         codes = []
         for where, which in ((other, other.phones[0]), (lab, phone)):
             device_of(where, which).sync.push(program, "/data/local/tmp/program", 0o755)
@@ -132,7 +132,7 @@ def test_arm64_programs_run_on_arm64_phones_only(lab: Lab, phone: StandIn, tmp_p
 
 
 def test_an_abi_that_nobody_executes_is_refused(possible: None) -> None:
-    with pytest.raises(StandInUnavailable, match="riscv64"), phones(abi="riscv64"):
+    with pytest.raises(StandInUnavailable, match="riscv64"), start_phones(abi="riscv64"):
         pass
 
 

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from harness.testing.phones.android.phone import StandIn
+from harness.testing.phones.android.phone import StandInPhone
 from tests.processes import wait_until
 from tests.testing.phones.conftest import Shell
 
 pytestmark = pytest.mark.slow
 
 
-def test_the_battery_is_what_a_test_makes_of_it(phone: StandIn, sh: Shell) -> None:
+def test_the_battery_is_what_a_test_makes_of_it(phone: StandInPhone, sh: Shell) -> None:
     phone.set_battery(level=12, temperature_c=33.3, plugged=False, charge_uah=420_000, voltage_mv=3900)
     lines = {line.strip() for line in sh("dumpsys battery").out.splitlines()}
     assert {"level: 12", "temperature: 333", "USB powered: false", "Charge counter: 420000", "voltage: 3900"} <= lines
@@ -18,7 +18,7 @@ def test_the_battery_is_what_a_test_makes_of_it(phone: StandIn, sh: Shell) -> No
     assert "  USB powered: true" in sh("dumpsys battery").out.splitlines()
 
 
-def test_unplugging_the_battery_service_only_changes_what_it_tells(phone: StandIn, sh: Shell) -> None:
+def test_unplugging_the_battery_service_only_changes_what_it_tells(phone: StandInPhone, sh: Shell) -> None:
     phone.set_battery(plugged=True)
     sh("dumpsys battery unplug")
     assert "UPDATES STOPPED" in sh("dumpsys battery").out
@@ -28,7 +28,7 @@ def test_unplugging_the_battery_service_only_changes_what_it_tells(phone: StandI
     assert "USB powered: true" in sh("dumpsys battery").out
 
 
-def test_heat_is_what_a_test_makes_of_it(phone: StandIn, sh: Shell) -> None:
+def test_heat_is_what_a_test_makes_of_it(phone: StandInPhone, sh: Shell) -> None:
     phone.set_thermal(status=2, skin_c=41.2)
     said = sh("dumpsys thermalservice").out
     assert "Thermal Status: 2\n" in said
@@ -45,7 +45,7 @@ def test_old_phones_have_no_thermal_service_and_no_fixed_performance(root_sh: Sh
     assert sh("cmd power set-fixed-performance-mode-enabled true; cat /services/fixed_performance").out == "true\n"
 
 
-def test_fixed_performance_can_be_missing(phone: StandIn, sh: Shell) -> None:
+def test_fixed_performance_can_be_missing(phone: StandInPhone, sh: Shell) -> None:
     phone.write("/services/no-fixed-performance", "")
     said = sh("cmd power set-fixed-performance-mode-enabled true")
     assert (said.code, "Failed to set FIXED_PERFORMANCE mode" in said.err) == (255, True)
@@ -110,7 +110,7 @@ def test_the_log_is_chosen_by_process_time_and_priority(sh: Shell) -> None:
     assert sh(f"logcat -d --pid={first.split()[2]}").out.splitlines()[1:] == [first]
 
 
-def test_an_app_is_a_script_that_a_test_lays_down(phone: StandIn, sh: Shell) -> None:
+def test_an_app_is_a_script_that_a_test_lays_down(phone: StandInPhone, sh: Shell) -> None:
     phone.write("/data/app-hooks/org.stand.in", 'echo "$@" > files/result\nexec sleep 60\n')
     started = sh("am start -W -S -n org.stand.in/.Main --es model_dir /data --ei num_iter 5")
     assert started.code == 0
@@ -123,7 +123,7 @@ def test_an_app_is_a_script_that_a_test_lays_down(phone: StandIn, sh: Shell) -> 
     assert sh("pm uninstall org.stand.in").out == "Success\n"
 
 
-def test_a_running_app_has_its_packages_name(phone: StandIn, sh: Shell) -> None:
+def test_a_running_app_has_its_packages_name(phone: StandInPhone, sh: Shell) -> None:
     phone.write("/data/app-hooks/org.running.app", "while :; do sleep 0.1; done\n")
     sh("am start -n org.running.app/.Main")
     wait_until(lambda: sh("pidof org.running.app").code == 0)
@@ -135,7 +135,7 @@ def test_pinning_is_real_where_the_machine_has_the_cpu_and_always_recorded(sh: S
     assert said.out.split() == ["Cpus_allowed_list:", "0", "f0"]
 
 
-def test_perfetto_writes_the_trace_that_a_test_gives(phone: StandIn, sh: Shell) -> None:
+def test_perfetto_writes_the_trace_that_a_test_gives(phone: StandInPhone, sh: Shell) -> None:
     phone.write("/services/perfetto-trace", "a trace")
     sh("echo 'duration_ms: 10' | perfetto --txt -c - -o /data/misc/perfetto-traces/x")
     assert phone.read("/data/misc/perfetto-traces/x") == "a trace"

@@ -14,7 +14,7 @@ from harness import shell
 from harness.testing.phones import arm64, availability, events
 from harness.testing.phones.android import adb_server, binaries, container
 from harness.testing.phones.android.guest.model import Model
-from harness.testing.phones.android.phone import StandIn
+from harness.testing.phones.android.phone import StandInPhone
 from harness.testing.phones.android.proxy import Cable
 from harness.testing.phones.link_faults import Link
 from harness.testing.phones.unavailable import StandInUnavailable
@@ -23,7 +23,7 @@ _READY_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Lab:
+class PhoneLab:
     """Stand-in phones behind a private adb server.
 
     Attributes:
@@ -32,7 +32,7 @@ class Lab:
     """
 
     port: int
-    phones: tuple[StandIn, ...]
+    phones: tuple[StandInPhone, ...]
 
     @property
     def server(self) -> str:
@@ -58,8 +58,8 @@ class Lab:
 
 
 @contextlib.contextmanager
-def opened(count: int, *, rooted: bool, api: int, abi: str | None) -> Iterator[Lab]:
-    """See `harness.testing.phones.phones`."""
+def opened(count: int, *, rooted: bool, api: int, abi: str | None) -> Iterator[PhoneLab]:
+    """See `harness.testing.phones.start_phones`."""
     availability.check_namespaces()
     found = binaries.find()
     interpreter = arm64.interpreter() if abi == arm64.ABI and found.abi != arm64.ABI else None
@@ -84,7 +84,7 @@ def opened(count: int, *, rooted: bool, api: int, abi: str | None) -> Iterator[L
                 arm64_interpreter=interpreter,
             )
             made.append(stack.enter_context(_phone(folder / str(number), model, loop, port)))
-        lab = Lab(port, tuple(made))
+        lab = PhoneLab(port, tuple(made))
         for phone in lab.phones:
             adb_server.connect(port, phone.serial)
         if not shell.poll_until(lambda: all(phone.is_ready() for phone in lab.phones), _READY_S):
@@ -93,14 +93,14 @@ def opened(count: int, *, rooted: bool, api: int, abi: str | None) -> Iterator[L
 
 
 @contextlib.contextmanager
-def _phone(folder: Path, model: Model, loop: events.Events, port: int) -> Iterator[StandIn]:
+def _phone(folder: Path, model: Model, loop: events.Events, port: int) -> Iterator[StandInPhone]:
     folder.mkdir()
     with container.running(folder, model) as hardware:
         link = Link()
         cable = Cable(hardware, link, rooted=model.rooted)
         loop.do(cable.plug())
         try:
-            yield StandIn(hardware, cable, link, loop, port)
+            yield StandInPhone(hardware, cable, link, loop, port)
         finally:
             loop.do(cable.unplug())
 

@@ -10,7 +10,7 @@ from harness.testing.phones.events import Events
 from harness.testing.phones.link_faults import Link
 
 
-class StandIn:
+class StandInPhone:
     """A stand-in phone. Any thread may use it.
 
     Args:
@@ -37,7 +37,7 @@ class StandIn:
             return False
         return listed and self.exists("/services/properties/sys.boot_completed")
 
-    def wait(self, timeout_s: float = 30.0) -> None:
+    def wait_until_ready(self, timeout_s: float = 30.0) -> None:
         """Wait until it is ready, after whatever was done to it.
 
         Raises:
@@ -129,18 +129,18 @@ class StandIn:
         """Leave so much space on /data."""
         self._machine.ask("fill", bytes_left=str(bytes_left))
 
-    def cut_after(self, size: int | None) -> None:
+    def cut_connection_after(self, size: int | None) -> None:
         """Let the connection break, once, after so many more bytes in both directions; None lets it be.
 
         The phone stays plugged in, so the adb server finds it again.
         """
         self._link.cut_after_bytes = size
 
-    def limit(self, bytes_per_s: float | None) -> None:
+    def limit_rate(self, bytes_per_s: float | None) -> None:
         """Let no more through each way; None for as much as can."""
         self._link.bytes_per_s = bytes_per_s
 
-    def delay(self, seconds: float) -> None:
+    def set_latency(self, seconds: float) -> None:
         """Let a round trip cost so much."""
         self._link.delay_s = seconds
 
