@@ -14,7 +14,7 @@ one, or by `harness report --flush`. 401, 403, 408, 429, 5xx, redirects and sile
 that it will never be accepted, and moves it to `dead/` with the reason. A server sees the key again when an answer was
 lost, and answers 2xx then too.
 
-`reporters.remote.destination` says where the token comes from. Over `http://` it travels in the clear; that is for
+`harness.config.remote_target` says where the token comes from. Over `http://` it travels in the clear; that is for
 servers on this machine or in a closed network.
 """
 
@@ -24,13 +24,13 @@ import math
 import os
 from typing import Final, Literal
 
+from harness.config.remote_target import Target, find_token
 from harness.config.settings import Settings, default_config_dir
 from harness.core.errors import ReporterFailed, UsageError
 from harness.core.protocols import Progress, Reporter
 from harness.core.result import Report, Result, writable
 from harness.core.values import Value
 from harness.store.canonical_json import to_json_line
-from reporters.remote.destination import Target, find_token
 from reporters.remote.endpoint import Endpoint
 from reporters.remote.spool import Fate, FlushOutcome, Spool
 

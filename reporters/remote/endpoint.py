@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 from pydantic import SecretStr
 
 from harness import __version__
+from harness.config.remote_target import TOKEN_VARIABLE, Target
 from harness.core.network_errors import describe_cause, format_status, is_permanent_refusal
-from reporters.remote.destination import TOKEN_VARIABLE, Target
 from reporters.remote.spool import Answer, Fate
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.config.remote_target import Target, find_token
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Reporter
 from reporters.remote import create
-from reporters.remote.destination import Target, find_token
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from harness.config.remote_target import TOKEN_FILE_VARIABLE, TOKEN_VARIABLE, Target
 from harness.config.settings import Settings
 from harness.core.comparison import GAIN_STATISTICS, STATISTICS, Verdict
 from harness.core.errors import ExitCode
 from harness.core.result import Outcome
 from harness.testing.reporters import CHECKS
 from harness.testing.results import failed_result, ok_result, report_of
-from reporters.remote.destination import TOKEN_FILE_VARIABLE, TOKEN_VARIABLE, Target
 from reporters.remote.endpoint import Endpoint
 from reporters.remote.spool import Fate
 from tests.reporters.results_page import PAGE, current, described, objects

@@ -9,10 +9,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.prompt import Confirm, Prompt
 
+from harness.config.remote_target import Target
 from harness.config.settings import default_results
 from harness.core.errors import ExitCode, UsageError
 from harness.files.atomic import write_atomically
-from reporters.remote.destination import Target
 
 
 def ask(config: Path, console: Console) -> ExitCode:
