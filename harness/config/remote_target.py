@@ -1,8 +1,8 @@
-"""Where results are posted, and the token that goes with them.
+"""Target of the remote reporter: the URL and category that results are posted to, and the token for it.
 
 The token is `HARNESS_REMOTE_TOKEN`, or the content of the file that `HARNESS_REMOTE_TOKEN_FILE` names, or of
-`remote_token` in the configuration folder; such a file must be nobody else's to read. A user and password in the URL
-serve where there is no token.
+`remote_token` in the configuration folder; only its owner may be able to read such a file. A user and password in the
+URL serve where there is no token.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ TOKEN_FILE_VARIABLE: Final = "HARNESS_REMOTE_TOKEN_FILE"  # noqa: S105 - likewis
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """Where results go.
+class RemoteTarget:
+    """Address that results are posted to.
 
     Attributes:
         url: Without user and password.
@@ -40,7 +40,7 @@ class Target:
     login: SecretStr | None = None
 
     @classmethod
-    def parse(cls, text: str) -> Target:
+    def parse(cls, text: str) -> RemoteTarget:
         """Read `URL|category` or `URL`; without a scheme it is https.
 
         Raises:
@@ -58,7 +58,7 @@ class Target:
         if not usable:
             shown = re.sub(r"//.*@", "//***@", address).partition("?")[0]
             raise UsageError(
-                f"--remote_reporter does not name a server: {shown}",
+                f"--remote-reporter does not name a server: {shown}",
                 hint="write 'https://host/path|category'; https:// and |category may be left out",
             )
         login, _, place = parts.netloc.rpartition("@")
@@ -70,18 +70,18 @@ class Target:
 
     @property
     def shown(self) -> str:
-        """The URL for messages: the values of a query may be secrets, too."""
+        """URL for messages: without the values of a query, which may be secrets, too."""
         address, question, _ = self.url.partition("?")
         return f"{address}?..." if question else address
 
     @property
     def digest(self) -> str:
-        """Names this destination's spool; not altered by a new password."""
+        """Name of the spool of this target; it does not depend on the password."""
         return sha256(f"{self.url}|{self.category or ''}".encode()).hexdigest()[:32]
 
 
 def find_token(environment: Mapping[str, str], config_dir: Path) -> SecretStr | None:
-    """The token from the environment or a private file, or None.
+    """Return the token from the environment or a private file, or None.
 
     Raises:
         UsageError: It cannot be a token (RFC 6750 allows visible ASCII only).
@@ -108,7 +108,7 @@ def find_token(environment: Mapping[str, str], config_dir: Path) -> SecretStr | 
 def _read_private(file: Path) -> str:
     try:
         with file.open("rb") as opened:
-            # Asked of the opened file, so that it is the one that is read.
+            # fstat of the opened file, so that it is the one that is read.
             mode = os.fstat(opened.fileno()).st_mode
             content = opened.read(1 << 16)
     except OSError as error:

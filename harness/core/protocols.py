@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, Protocol, runtime_checkable
 from harness.core.benchmark import Benchmark, Export
 from harness.core.build import Build
 from harness.core.command import Command, Completed
+from harness.core.comparison import Verdict
 from harness.core.device import Device, DeviceState
 from harness.core.files import ExportReport
 from harness.core.metric import Observation
@@ -30,10 +31,30 @@ class Task(Protocol):
         """Tell how far it is. May be called from any thread, often."""
 
 
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """Row of a board.
+
+    Attributes:
+        cells: One for each column; the first is the name of the row, the last its state in words.
+        verdict: Verdict, once there is one that stays.
+        failed: Whether it ended without a verdict.
+    """
+
+    cells: tuple[str, ...]
+    verdict: Verdict | None = None
+    failed: bool = False
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the row will not change any more."""
+        return self.failed or self.verdict is not None
+
+
 class Board(Protocol):
     """A table that changes while something goes on."""
 
-    def show(self, rows: Sequence[Sequence[str]]) -> None:
+    def show(self, rows: Sequence[BoardRow]) -> None:
         """Show these rows now. May be called often."""
 
 
@@ -276,6 +297,40 @@ class ResultArchive(Protocol):
     """
 
     keeps_results: Literal[True]
+
+
+@dataclass(frozen=True, slots=True)
+class FlushOutcome:
+    """Outcome of sending everything that waited.
+
+    Attributes:
+        sent: Results that were received.
+        waiting: Results that still wait.
+        refused: Results that were refused for good.
+        reasons: Why results wait or were refused; each reason once.
+    """
+
+    sent: int = 0
+    waiting: int = 0
+    refused: int = 0
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything was received."""
+        return self.waiting == 0 and self.refused == 0
+
+
+@runtime_checkable
+class Spooling(Protocol):
+    """A reporter that keeps results that it could not deliver, to send them later."""
+
+    def flush(self, progress: Progress) -> FlushOutcome:
+        """Send everything that waits, instead of reporting: no other method is called before or after.
+
+        Raises:
+            ReporterFailed: What waits cannot be read.
+        """
 
 
 Clock = Callable[[], float]

@@ -1,4 +1,4 @@
-"""What a person sees while it works: a live display on a terminal, plain lines elsewhere; always on standard error."""
+"""Display of progress on standard error, live on a terminal and as plain lines elsewhere, and of results as tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["LiveBoard", "LiveDisplay", "LiveTask", "PlainBoard", "PlainDisplay",
 
 
 def display(stream: TextIO | None = None) -> LiveDisplay | PlainDisplay:
-    """Live on a terminal, plain elsewhere; silent where nothing can be written."""
+    """Return a live display on a terminal, a plain one elsewhere; both are silent where nothing can be written."""
     stream = never_failing(stream or sys.stderr or io.StringIO())  # a closed standard error is None
     console = Console(file=stream)
     return LiveDisplay(console) if console.is_terminal and not console.is_dumb_terminal else PlainDisplay(stream)

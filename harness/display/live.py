@@ -1,4 +1,4 @@
-"""A live display: spinners, bars, remaining time, and a board above them."""
+"""Display for terminals: spinners, bars, remaining time, and a board above them."""
 
 from __future__ import annotations
 
@@ -14,44 +14,39 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Column, Table
 from rich.text import Text
 
-from harness.core.comparison import Verdict
-from harness.core.protocols import Task
-from harness.display.decided import is_decided
+from harness.core.protocols import BoardRow, Task
+from harness.display.tables import STYLES
+from harness.presentation.text import Tone
+from harness.presentation.verdicts import CATEGORY_OF_VERDICT
 
 _REFRESH_HZ = 4
 """Few enough that drawing does not disturb what is measured on another core."""
 _AROUND_BOARD = 8
-"""Lines of a terminal that rows leave to title, headings, progress and the last things said."""
+"""Lines of a terminal that rows leave to title, headings, progress and the latest messages."""
 _LEAST_NAME = 12
-"""A name is cut to so many characters at the least."""
-_TONES = {
-    Verdict.REGRESSION.value: "bold red",
-    Verdict.IMPROVEMENT.value: "bold green",
-    Verdict.UNDECIDED.value: "yellow",
-    Verdict.NO_CHANGE.value: "dim",
-}
-"""Any other last word is a failure."""
+"""A name is never cut to fewer characters."""
+_STATES = tuple(category.word for category in CATEGORY_OF_VERDICT.values())
+"""Usual last cells of rows, for which room is kept from the beginning."""
 
 
 class LiveTask:
-    """One moving line."""
+    """Moving line about a task."""
 
     def __init__(self, progress: Progress, task: TaskID) -> None:
         self._progress = progress
         self._task = task
 
     def update(self, *, completed: float | None = None, total: float | None = None, text: str | None = None) -> None:
-        """Move it."""
+        """Draw the new figures."""
         self._progress.update(self._task, completed=completed, total=total)
         if text is not None:
             self._progress.update(self._task, detail=text)
 
 
 class LiveBoard:
-    """A table above the moving lines, and a line that says how many of its rows are decided.
+    """Table above the moving lines, and a line with the number of decided rows.
 
-    A row is decided when its last cell says something, and not as a question. Columns never become narrower, and rows
-    keep their places.
+    Columns never become narrower, and rows keep their places.
     """
 
     def __init__(
@@ -68,21 +63,21 @@ class LiveBoard:
         self._console = console
         self._task = task
         self._redraw = redraw
-        self._widths = [*(cell_len(name) for name in header[:-1]), max(map(cell_len, (header[-1], *_TONES)))]
+        self._widths = [*(cell_len(name) for name in header[:-1]), max(map(cell_len, (header[-1], *_STATES)))]
 
-    def show(self, rows: Sequence[Sequence[str]]) -> None:
-        """Draw it anew."""
+    def show(self, rows: Sequence[BoardRow]) -> None:
+        """Draw all rows."""
         for row in rows:
-            self._widths = [max(width, cell_len(cell)) for width, cell in zip(self._widths, row, strict=True)]
-        decided = sum(map(is_decided, rows))
+            self._widths = [max(width, cell_len(cell)) for width, cell in zip(self._widths, row.cells, strict=True)]
+        decided = sum(row.is_decided for row in rows)
         self._task.update(completed=decided, total=len(rows), text=f"{decided} of {len(rows)} decided")
-        shown = _fitting(rows, self._console.height - _AROUND_BOARD)
+        shown = _select_rows(rows, self._console.height - _AROUND_BOARD)
         parts: list[RenderableType] = [Text(self._title, style="italic"), self._table(shown)]
         if len(shown) < len(rows):
             parts.append(Text(f"and {len(rows) - len(shown)} more", style="dim"))
         self._redraw(Group(*parts))
 
-    def _table(self, rows: Sequence[Sequence[str]]) -> Table:
+    def _table(self, rows: Sequence[BoardRow]) -> Table:
         table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
         last = len(self._header) - 1
         # Names give way where there is no room; figures never do.
@@ -92,21 +87,26 @@ class LiveBoard:
             justify: JustifyMethod = "left" if number in {0, last} else "right"
             table.add_column(name, justify=justify, width=width, no_wrap=True, overflow="ellipsis")
         for row in rows:
-            tone = _TONES.get(row[-1], "red" if is_decided(row) else "yellow")
-            table.add_row(*map(Text, row[:-1]), Text(row[-1], style=tone))
+            table.add_row(*map(Text, row.cells[:-1]), Text(row.cells[-1], style=STYLES[_tone(row)]))
         return table
 
 
-def _fitting(rows: Sequence[Sequence[str]], room: int) -> Sequence[Sequence[str]]:
-    """As many rows as there is room for, in their order: the first of those that are not decided go first."""
+def _tone(row: BoardRow) -> Tone:
+    if row.verdict is not None:
+        return CATEGORY_OF_VERDICT[row.verdict].tone
+    return Tone.BAD if row.failed else Tone.WARNING
+
+
+def _select_rows(rows: Sequence[BoardRow], room: int) -> Sequence[BoardRow]:
+    """Return as many rows as there is room for, in their order; open rows are preferred to decided ones."""
     if len(rows) <= room:
         return rows
-    wanted = sorted(range(len(rows)), key=lambda number: is_decided(rows[number]))[: max(room, 1)]
-    return [rows[number] for number in sorted(wanted)]
+    preferred = sorted(range(len(rows)), key=lambda number: rows[number].is_decided)[: max(room, 1)]
+    return [rows[number] for number in sorted(preferred)]
 
 
 class LiveDisplay:
-    """Spinners, bars, remaining time, and a board above them."""
+    """Display that redraws the lower lines of a terminal."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -131,7 +131,7 @@ class LiveDisplay:
 
     @contextlib.contextmanager
     def task(self, text: str, total: float | None = None) -> Iterator[LiveTask]:
-        """A line that moves until the context ends."""
+        """Show a moving line until the context ends."""
         task = self._progress.add_task(text, total=total, detail="")
         try:
             yield LiveTask(self._progress, task)
@@ -141,7 +141,7 @@ class LiveDisplay:
 
     @contextlib.contextmanager
     def board(self, title: str, header: Sequence[str]) -> Iterator[LiveBoard]:
-        """A table above the moving lines until the context ends."""
+        """Show a table above the moving lines until the context ends."""
         with self.task("comparing") as task:
             try:
                 yield LiveBoard(
@@ -159,10 +159,10 @@ class LiveDisplay:
         self._live.refresh()
 
     def say(self, text: str) -> None:
-        """A line that stays above the moving ones."""
+        """Print a line that stays above the moving ones."""
         self.console.print(text, markup=False, highlight=False)
 
 
 def _cut(width: int) -> Column:
-    """A column that leaves room for the figures behind it."""
+    """Return a column that leaves room for the figures behind it."""
     return Column(no_wrap=True, overflow="ellipsis", max_width=max(width, 10))

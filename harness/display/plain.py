@@ -1,4 +1,4 @@
-"""Lines for logs and pipes."""
+"""Display for logs and pipes: plain lines."""
 
 from __future__ import annotations
 
@@ -8,44 +8,44 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Self, TextIO
 
-from harness.display.decided import is_decided
+from harness.core.protocols import BoardRow
 from harness.shell.streams import never_failing
 
 _QUIET_S = 20.0
-"""A plain log says again that something goes on after so long."""
+"""A plain log reports progress after so long."""
 
 
 class PlainTask:
-    """Says now and then how far it is."""
+    """Task as lines: now and then one about its progress."""
 
     def __init__(self, name: str, stream: TextIO) -> None:
         self._name = name
         self._stream = stream
         self._total: float | None = None
         self._text: str | None = None
-        self._told = time.monotonic()
+        self._printed = time.monotonic()
 
     def update(self, *, completed: float | None = None, total: float | None = None, text: str | None = None) -> None:
-        """Tell it, if the last telling is long ago."""
+        """Print the progress, if the last line is long ago."""
         self._total = total if total is not None else self._total
         self._text = text if text is not None else self._text
         now = time.monotonic()
-        if now - self._told < _QUIET_S:
+        if now - self._printed < _QUIET_S:
             return
-        self._told = now
+        self._printed = now
         share = f" {completed / self._total:.0%}" if completed is not None and self._total else ""
         detail = f" ({self._text})" if self._text else ""
         print(f"... {self._name}{share}{detail}", file=self._stream, flush=True)
 
 
 class PlainBoard:
-    """Says a row when it is decided (see `LiveBoard`), and now and then how far it is.
+    """Board as lines: one for each row that is decided, and now and then one about progress.
 
     Args:
-        header: What the cells of a row are called.
-        stream: Where to.
+        header: Headings of the columns.
+        stream: Stream to write to.
         clock: Seconds.
-        name: What its lines begin with, so that those of several boards can be told apart.
+        name: Beginning of its lines, so that those of several boards can be distinguished.
     """
 
     def __init__(
@@ -60,31 +60,32 @@ class PlainBoard:
         self._stream = stream
         self._clock = clock
         self._known: dict[int, str] = {}
-        self._told = clock()
+        self._printed = clock()
 
-    def show(self, rows: Sequence[Sequence[str]]) -> None:
-        """Tell what is new, or after a while what is not."""
+    def show(self, rows: Sequence[BoardRow]) -> None:
+        """Print rows that are newly decided, and after a while how many are."""
         for number, row in enumerate(rows):
-            if is_decided(row) and self._known.get(number) != row[-1]:
-                self._known[number] = row[-1]
-                self._say(f"{self._name()}{row[0]}: {row[-1]} ({self._figures(row)})")
-        if self._clock() - self._told >= _QUIET_S:
-            decided = sum(map(is_decided, rows))
-            going = next((f"; {row[0]}: {self._figures(row)}" for row in rows if not is_decided(row)), "")
-            self._say(f"... {self._name()}{decided} of {len(rows)} decided{going}")
+            state = row.cells[-1]
+            if row.is_decided and self._known.get(number) != state:
+                self._known[number] = state
+                self._print(f"{self._name()}{row.cells[0]}: {state} ({self._figures(row)})")
+        if self._clock() - self._printed >= _QUIET_S:
+            decided = sum(row.is_decided for row in rows)
+            open_row = next((f"; {row.cells[0]}: {self._figures(row)}" for row in rows if not row.is_decided), "")
+            self._print(f"... {self._name()}{decided} of {len(rows)} decided{open_row}")
 
-    def _figures(self, row: Sequence[str]) -> str:
-        """The cells between first and last that say something in letters or digits, with their names."""
-        named = list(zip(self._header, row, strict=True))[1:-1]
+    def _figures(self, row: BoardRow) -> str:
+        """Join the cells between first and last that have letters or digits, with their headings."""
+        named = list(zip(self._header, row.cells, strict=True))[1:-1]
         return ", ".join(f"{name} {cell.strip()}" for name, cell in named if any(map(str.isalnum, cell)))
 
-    def _say(self, line: str) -> None:
-        self._told = self._clock()
+    def _print(self, line: str) -> None:
+        self._printed = self._clock()
         print(line, file=self._stream, flush=True)
 
 
 class PlainDisplay:
-    """Lines for logs and pipes."""
+    """Display that prints plain lines."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = never_failing(stream)
@@ -102,7 +103,7 @@ class PlainDisplay:
 
     @contextlib.contextmanager
     def task(self, text: str, total: float | None = None) -> Iterator[PlainTask]:
-        """Says when it begins; what comes of it is said by others."""
+        """Print a line when the task begins."""
         self.say(text)
         task = PlainTask(text, self._stream)
         task.update(total=total)
@@ -110,7 +111,7 @@ class PlainDisplay:
 
     @contextlib.contextmanager
     def board(self, title: str, header: Sequence[str]) -> Iterator[PlainBoard]:
-        """Says what is decided."""
+        """Print a line for each row that is decided, until the context ends."""
         self.say(title)
         self._boards.append(title)
         self._beside = self._beside or len(self._boards) > 1
@@ -120,5 +121,5 @@ class PlainDisplay:
             self._boards.remove(title)
 
     def say(self, text: str) -> None:
-        """One line."""
+        """Print one line."""
         print(text, file=self._stream, flush=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 
+from harness.core.protocols import BoardRow
+
 
 class RecordedTask:
     """Keeps the last figures."""
@@ -27,11 +29,11 @@ class RecordedBoard:
     def __init__(self, title: str, header: tuple[str, ...]) -> None:
         self.title = title
         self.header = header
-        self.rows: list[tuple[str, ...]] = []
+        self.rows: list[BoardRow] = []
 
-    def show(self, rows: Sequence[Sequence[str]]) -> None:
+    def show(self, rows: Sequence[BoardRow]) -> None:
         """Remember."""
-        self.rows = [tuple(row) for row in rows]
+        self.rows = list(rows)
 
 
 class RecordedProgress:

@@ -1,4 +1,4 @@
-"""Post every result to a server, and lose none: `--remote_reporter 'URL|category'`.
+"""Post every result to a server, and lose none: `--remote-reporter 'URL|category'`.
 
     POST <URL>
     Authorization: Bearer <token>
@@ -14,8 +14,8 @@ one, or by `harness report --flush`. 401, 403, 408, 429, 5xx, redirects and sile
 that it will never be accepted, and moves it to `dead/` with the reason. A server sees the key again when an answer was
 lost, and answers 2xx then too.
 
-`harness.config.remote_target` says where the token comes from. Over `http://` it travels in the clear; that is for
-servers on this machine or in a closed network.
+`harness.config.remote_target` finds the token. Over `http://` it travels unencrypted; that is for servers on this
+machine or in a closed network.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ import math
 import os
 from typing import Final, Literal
 
-from harness.config.remote_target import Target, find_token
+from harness.config.remote_target import RemoteTarget, find_token
 from harness.config.settings import Settings, default_config_dir
-from harness.core.errors import ReporterFailed, UsageError
-from harness.core.protocols import Progress, Reporter
+from harness.core.errors import ReporterFailed
+from harness.core.protocols import FlushOutcome, Progress
 from harness.core.result import Report, Result, writable
 from harness.core.values import Value
 from harness.store.canonical_json import to_json_line
 from reporters.remote.endpoint import Endpoint
-from reporters.remote.spool import Fate, FlushOutcome, Spool
+from reporters.remote.spool import SendStatus, Spool
 
 _RUN_S: Final = 10.0
-"""The longest that one result may hold up a run, and the longest that its end may take."""
+"""The longest that one result may delay a run, and the longest that its end may take."""
 
 _FLUSH_S: Final = 120.0
-"""For one result when somebody waits for exactly that: megabytes over a slow line arrive too."""
+"""The longest that one result may take in a flush: megabytes arrive over a slow line too."""
 
 
 class Envelope(Value):
-    """What is posted.
+    """Body of a request.
 
     Attributes:
         schema_version: Of the envelope; the result has its own.
-        category: What the user calls this series of results; the server may file by it.
+        category: Name of this series of results; the server may file by it.
         result: The canonical result, as measured: nothing rounded, nothing left out.
     """
 
@@ -56,7 +56,7 @@ class Envelope(Value):
 
 
 class RemoteReporter:
-    """Posts results as they appear; what cannot be sent waits in the spool."""
+    """Reporter that posts results as they appear; what cannot be sent waits in the spool."""
 
     name = "remote"
 
@@ -75,9 +75,9 @@ class RemoteReporter:
         answer = self._spool.send(entry, self._endpoint.post, _RUN_S)
         if answer.unreachable:
             self._unreachable = answer.reason
-        if answer.fate is Fate.KEPT:
+        if answer.status is SendStatus.KEPT:
             raise self._spooled(answer.reason)
-        if answer.fate is Fate.REFUSED:
+        if answer.status is SendStatus.REFUSED:
             raise ReporterFailed(
                 f"the result was refused: {answer.reason}", hint=f"it is kept in {self._spool.dead / entry.name}"
             )
@@ -89,20 +89,28 @@ class RemoteReporter:
         finally:
             self._endpoint.close()
         reasons = "; ".join(outcome.reasons)
-        if outcome.left:
+        if outcome.waiting:
             raise self._spooled(reasons)
-        if outcome.dead:
-            raise ReporterFailed(
-                f"{outcome.dead} spooled results were refused: {reasons}", hint=f"they are kept in {self._spool.dead}"
-            )
+        if outcome.refused:
+            message = f"{outcome.refused} spooled results were refused: {reasons}"
+            raise ReporterFailed(message, hint=f"they are kept in {self._spool.dead}")
+
+    def flush(self, progress: Progress) -> FlushOutcome:
+        """Send everything that waits (see `harness.core.protocols.Spooling`)."""
+        try:
+            waiting = len(self._spool.waiting())
+            with progress.task(f"sending results to {self._endpoint.target.shown}", total=waiting) as task:
+                return self._spool.drain(self._endpoint.post, each_s=_FLUSH_S, total_s=math.inf, task=task)
+        finally:
+            self._endpoint.close()
 
     def _spooled(self, reason: str) -> ReporterFailed:
         waiting = len(self._spool.waiting())
         return ReporterFailed(f"spooled, {waiting} waiting: {reason}", hint="`harness report --flush` sends them later")
 
 
-def create(settings: Settings) -> Reporter | None:
-    """The reporter for `--remote_reporter`, if given.
+def create(settings: Settings) -> RemoteReporter | None:
+    """Create the reporter for `--remote-reporter`, if given.
 
     Raises:
         UsageError: It is not `URL|category`, or the token cannot be one.
@@ -110,28 +118,6 @@ def create(settings: Settings) -> Reporter | None:
     """
     if settings.remote_reporter is None:
         return None
-    return RemoteReporter(*_connect(settings, settings.remote_reporter))
-
-
-def flush(settings: Settings, progress: Progress) -> FlushOutcome:
-    """Send everything that waits for the server of `--remote_reporter`.
-
-    Raises:
-        UsageError: No server is named, or it or the token cannot be one.
-        EnvironmentProblem: The token's file cannot be read, or others can read it.
-        ReporterFailed: The spool cannot be used.
-    """
-    if settings.remote_reporter is None:
-        raise UsageError("no server to send results to", hint="name it with --remote_reporter 'URL|category'")
-    endpoint, spool = _connect(settings, settings.remote_reporter)
-    try:
-        with progress.task(f"sending results to {endpoint.target.shown}", total=len(spool.waiting())) as task:
-            return spool.drain(endpoint.post, each_s=_FLUSH_S, total_s=math.inf, task=task)
-    finally:
-        endpoint.close()
-
-
-def _connect(settings: Settings, text: str) -> tuple[Endpoint, Spool]:
-    target = Target.parse(text)
+    target = RemoteTarget.parse(settings.remote_reporter)
     token = find_token(os.environ, default_config_dir())
-    return Endpoint(target, token), Spool(settings.cache_dir / "spool" / target.digest)
+    return RemoteReporter(Endpoint(target, token), Spool(settings.cache_dir / "spool" / target.digest))

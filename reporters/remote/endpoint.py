@@ -1,4 +1,4 @@
-"""Posts bodies to a destination over HTTP, and judges the answers.
+"""HTTP client of the remote reporter: posts bodies to a target and classifies the answers.
 
 Credentials are never shown, stored or sent elsewhere: redirects are not followed.
 """
@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING, Final
 from pydantic import SecretStr
 
 from harness import __version__
-from harness.config.remote_target import TOKEN_VARIABLE, Target
+from harness.config.remote_target import TOKEN_VARIABLE, RemoteTarget
 from harness.core.network_errors import describe_cause, format_status, is_permanent_refusal
-from reporters.remote.spool import Answer, Fate
+from reporters.remote.spool import SendResult, SendStatus
 
 if TYPE_CHECKING:
     import requests
 
 _PAUSES_S: Final = (0.2, 0.8)
-"""Before the second and third attempt. They bridge a server's restart or a closed connection, not an outage."""
+"""Pauses before the second and third attempt, for a server's restart or a closed connection, not for an outage."""
 
 _LEAST_S: Final = 0.5
-"""An attempt gets at least so long, also when waiting for other processes took all the time."""
+"""Least time of an attempt, even where waiting for other processes took all the time."""
 
-_FULL_STOP: Final = frozenset({401, 403, 429})
-"""Answers that the next result would get too."""
+_BLOCKING: Final = frozenset({401, 403, 429})
+"""Statuses that the next result would get too."""
 
-_AGAIN: Final = frozenset({502, 503, 504})
-"""What a proxy says while the server behind it restarts."""
+_RETRIED: Final = frozenset({502, 503, 504})
+"""Statuses of a proxy while the server behind it restarts."""
 
 _REASON_BYTES: Final = 2048
 _REASON_CHARACTERS: Final = 300
@@ -39,30 +39,30 @@ _REASON_CHARACTERS: Final = 300
 
 @dataclass(slots=True)
 class Endpoint:
-    """Posts bodies to a target. Holds a connection until it is closed."""
+    """Client of one target, which keeps a connection until it is closed."""
 
-    target: Target
+    target: RemoteTarget
     token: SecretStr | None = None
     _session: requests.Session | None = field(default=None, init=False, repr=False)
 
-    def post(self, key: str, body: bytes, within_s: float) -> Answer:
-        """Transmit one body, with a few quick attempts. Never raises for what the network does."""
+    def post(self, key: str, body: bytes, within_s: float) -> SendResult:
+        """Transmit one body, with a few quick attempts. Network failures are no exceptions."""
         deadline = time.monotonic() + within_s
         for pause_s in (*_PAUSES_S, math.inf):
-            answer, again = self._attempt(key, body, max(_LEAST_S, deadline - time.monotonic()))
-            if not again or time.monotonic() + pause_s >= deadline:
+            result, retry = self._attempt(key, body, max(_LEAST_S, deadline - time.monotonic()))
+            if not retry or time.monotonic() + pause_s >= deadline:
                 break
             time.sleep(pause_s)
-        return answer
+        return result
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         if self._session is not None:
             self._session.close()
             self._session = None
 
-    def _attempt(self, key: str, body: bytes, within_s: float) -> tuple[Answer, bool]:
-        """One request; also whether another one soon may fare better."""
+    def _attempt(self, key: str, body: bytes, within_s: float) -> tuple[SendResult, bool]:
+        """Send one request; also return whether a retry may succeed soon."""
         import requests  # noqa: PLC0415 - a tenth of a second that runs without a server need not pay
 
         self._session = self._session or requests.Session()
@@ -82,51 +82,53 @@ class Endpoint:
                 stream=True,
             ) as response:
                 status = response.status_code
-                return self._judge(status, "" if status < 300 else self._said(response)), status in _AGAIN
+                return self._classify(status, "" if status < 300 else self._answer_text(response)), status in _RETRIED
         except requests.ConnectTimeout:
-            return self._silent(f"accepted no connection within {connect_s:.1f} s"), False
+            return self._unreachable(f"accepted no connection within {connect_s:.1f} s"), False
         except requests.Timeout:
-            return self._silent(f"did not answer within {answer_s:.1f} s"), False
+            return self._unreachable(f"did not answer within {answer_s:.1f} s"), False
         except requests.RequestException as error:
-            return self._silent(f"cannot be reached: {describe_cause(error, 'the connection was cut')}"), True
+            return self._unreachable(f"cannot be reached: {describe_cause(error, 'the connection was cut')}"), True
 
     def _authorise(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """Put our credentials in, and by being there keep those of ~/.netrc out."""
+        """Add our credentials; being there, it also keeps requests from adding those of ~/.netrc."""
         if self.token is not None:
             request.headers["Authorization"] = f"Bearer {self.token.get_secret_value()}"
         elif self.target.login is not None:
             request.headers["Authorization"] = f"Basic {_basic(self.target.login)}"
         return request
 
-    def _judge(self, status: int, said: str) -> Answer:
+    def _classify(self, status: int, text: str) -> SendResult:
         if 200 <= status < 300:
-            return Answer(Fate.SENT)
-        reason = f"{self.target.shown} answered {format_status(status)}" + (f": {said}" if said else "")
+            return SendResult(SendStatus.SENT)
+        reason = f"{self.target.shown} answered {format_status(status)}" + (f": {text}" if text else "")
         if status in (401, 403) and self.token is None and self.target.login is None:
             reason += f" (there is no token: set {TOKEN_VARIABLE})"
-        blocked = status in _FULL_STOP or status < 400
-        return Answer(Fate.REFUSED if is_permanent_refusal(status) else Fate.KEPT, reason, blocked=blocked)
+        blocked = status in _BLOCKING or status < 400
+        return SendResult(
+            SendStatus.REFUSED if is_permanent_refusal(status) else SendStatus.KEPT, reason, blocked=blocked
+        )
 
-    def _silent(self, what: str) -> Answer:
-        return Answer(Fate.KEPT, f"{self.target.shown} {what}", blocked=True, unreachable=True)
+    def _unreachable(self, problem: str) -> SendResult:
+        return SendResult(SendStatus.KEPT, f"{self.target.shown} {problem}", blocked=True, unreachable=True)
 
-    def _said(self, response: requests.Response) -> str:
-        """The beginning of an answer's text, on one line, without our credentials should it repeat them."""
+    def _answer_text(self, response: requests.Response) -> str:
+        """Return the beginning of an answer's text on one line, without our credentials should it repeat them."""
         import requests  # noqa: PLC0415 - loaded already
 
         if 300 <= response.status_code < 400:
-            return "redirects are not followed; name the place itself"
+            return "redirects are not followed; name the final address"
         try:
             text = next(response.iter_content(_REASON_BYTES), b"").decode(errors="replace")
         except requests.RequestException:
-            return ""  # the status has told what matters
+            return ""  # the status says what matters
         for secret in self._secrets():
             text = text.replace(secret, "***")
         printable = "".join(character if character.isprintable() else " " for character in text)
         return " ".join(printable.split())[:_REASON_CHARACTERS]
 
     def _secrets(self) -> list[str]:
-        """Every form in which a server could repeat our credentials, longest first."""
+        """Return every form in which a server could repeat our credentials, longest first."""
         secrets = [self.token.get_secret_value()] if self.token is not None else []
         if self.target.login is not None:
             login = self.target.login.get_secret_value()
@@ -135,5 +137,5 @@ class Endpoint:
 
 
 def _basic(login: SecretStr) -> str:
-    """`user:password` as RFC 7617 sends it."""
+    """Encode `user:password` as in RFC 7617."""
     return base64.b64encode(login.get_secret_value().encode()).decode()

@@ -1,4 +1,4 @@
-"""Store and forward: what must be sent is on the disk before the first attempt, and leaves it when it was received.
+"""Store and forward: an entry is on the disk before the first attempt to send it, and stays until it was received.
 
     <folder>/<key>.json               waits to be sent
     <folder>/dead/<key>.json          was refused for good
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.core.errors import ReporterFailed
-from harness.core.protocols import Task
+from harness.core.protocols import FlushOutcome, Task
 from harness.files.atomic import write_atomically
 from harness.files.locks import FileLock
 from harness.store.tree import encode_segment
@@ -27,8 +27,8 @@ from harness.store.tree import encode_segment
 _LOCK_FILE: Final = ".lock"
 
 
-class Fate(Enum):
-    """What became of an entry."""
+class SendStatus(Enum):
+    """Outcome of sending an entry."""
 
     SENT = "sent"
     SENT_BY_ANOTHER = "sent by another process"
@@ -37,50 +37,28 @@ class Fate(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """How one transmission went.
+class SendResult:
+    """Result of one transmission.
 
     Attributes:
-        fate: What to do with the entry.
+        status: Outcome for the entry.
         reason: Why it was not sent.
-        blocked: Whether the next entry would fare no better now.
-        unreachable: Whether nobody answered at all.
+        blocked: Whether the next entry would be treated alike now.
+        unreachable: Whether the server did not answer at all.
     """
 
-    fate: Fate
+    status: SendStatus
     reason: str = ""
     blocked: bool = False
     unreachable: bool = False
 
 
-Deliver = Callable[[str, bytes, float], Answer]
+Transmit = Callable[[str, bytes, float], SendResult]
 """Transmits a body under its key, within a number of seconds. Does not raise for anything the network does."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlushOutcome:
-    """What became of everything that waited.
-
-    Attributes:
-        sent: Entries that were received.
-        left: Entries that still wait.
-        dead: Entries that were refused for good, now in the `dead` folder.
-        reasons: Why entries are left or dead; each reason once.
-    """
-
-    sent: int = 0
-    left: int = 0
-    dead: int = 0
-    reasons: tuple[str, ...] = ()
-
-    @property
-    def complete(self) -> bool:
-        """Whether everything was received."""
-        return self.left == 0 and self.dead == 0
-
-
 class Spool:
-    """Entries of one destination. The folder is made when it is first needed."""
+    """Entries of one destination; the folder is made when it is first needed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -90,7 +68,7 @@ class Spool:
         """Put an entry on the disk, whole or not at all; the same uid is the same entry.
 
         Raises:
-            ReporterFailed: The disk refuses.
+            ReporterFailed: The spool cannot be read or written.
         """
         entry = self.folder / f"{encode_segment(uid)}.json"
         with _disk(self.folder):
@@ -98,80 +76,80 @@ class Spool:
         return entry
 
     def waiting(self) -> tuple[Path, ...]:
-        """The entries that wait, oldest first."""
+        """Return the entries that wait, oldest first."""
         with _disk(self.folder):
             entries = [(_age(path), path) for path in self.folder.glob("[!.]*.json")]
         return tuple(path for _, path in sorted(entries))
 
-    def send(self, entry: Path, deliver: Deliver, within_s: float) -> Answer:
-        """Transmit one entry, unless another process did, and do with it as it was answered.
+    def send(self, entry: Path, transmit: Transmit, within_s: float) -> SendResult:
+        """Transmit one entry, unless another process did, and keep, remove or bury it according to the answer.
 
         Args:
             entry: One of `waiting()`.
-            deliver: Who transmits.
+            transmit: Transmits.
             within_s: Seconds for waiting for other processes and for transmitting, together.
 
         Raises:
-            ReporterFailed: The disk refuses.
+            ReporterFailed: The spool cannot be read or written.
         """
         deadline = time.monotonic() + within_s
         lock = FileLock(self.folder / _LOCK_FILE)
         with _disk(self.folder):
             if not lock.acquire(within_s):
-                return Answer(Fate.KEPT, "another process is sending", blocked=True)
+                return SendResult(SendStatus.KEPT, "another process is sending", blocked=True)
             with lock:
-                return self._send(entry, deliver, deadline)
+                return self._send(entry, transmit, deadline)
 
-    def drain(self, deliver: Deliver, *, each_s: float, total_s: float, task: Task | None = None) -> FlushOutcome:
-        """Transmit what waits, oldest first, until the time is over or the destination is seen to be blocked.
+    def drain(self, transmit: Transmit, *, each_s: float, total_s: float, task: Task | None = None) -> FlushOutcome:
+        """Transmit what waits, oldest first, until the time is over or the destination turns out to be blocked.
 
         Args:
-            deliver: Who transmits.
+            transmit: Transmits.
             each_s: Seconds for one entry.
             total_s: Seconds for all; `inf` is no limit.
             task: Progress, in entries.
 
         Raises:
-            ReporterFailed: The disk refuses.
+            ReporterFailed: The spool cannot be read or written.
         """
         deadline = time.monotonic() + total_s
-        answers: list[Answer] = []
+        answers: list[SendResult] = []
         for entry in self.waiting():
             remaining_s = deadline - time.monotonic()
             if remaining_s <= 0:
-                answers.append(Answer(Fate.KEPT, f"sending takes longer than {total_s:g} s"))
+                answers.append(SendResult(SendStatus.KEPT, f"sending takes longer than {total_s:g} s"))
                 break
-            answers.append(self.send(entry, deliver, min(each_s, remaining_s)))
+            answers.append(self.send(entry, transmit, min(each_s, remaining_s)))
             if task is not None:
                 task.update(completed=len(answers))
             if answers[-1].blocked:
                 break
-        fates = [answer.fate for answer in answers]
+        statuses = [answer.status for answer in answers]
         return FlushOutcome(
-            sent=fates.count(Fate.SENT),
-            left=len(self.waiting()),
-            dead=fates.count(Fate.REFUSED),
+            sent=statuses.count(SendStatus.SENT),
+            waiting=len(self.waiting()),
+            refused=statuses.count(SendStatus.REFUSED),
             reasons=tuple(dict.fromkeys(answer.reason for answer in answers if answer.reason)),
         )
 
-    def _send(self, entry: Path, deliver: Deliver, deadline: float) -> Answer:
+    def _send(self, entry: Path, transmit: Transmit, deadline: float) -> SendResult:
         try:
             body = entry.read_bytes()
         except FileNotFoundError:
-            return self._settled_elsewhere(entry)
-        answer = deliver(entry.stem, body, deadline - time.monotonic())
-        if answer.fate is Fate.SENT:
+            return self._result_of_other_process(entry)
+        answer = transmit(entry.stem, body, deadline - time.monotonic())
+        if answer.status is SendStatus.SENT:
             entry.unlink()
-        elif answer.fate is Fate.REFUSED:
+        elif answer.status is SendStatus.REFUSED:
             self._bury(entry, answer.reason)
         return answer
 
-    def _settled_elsewhere(self, entry: Path) -> Answer:
+    def _result_of_other_process(self, entry: Path) -> SendResult:
         try:
             reason = self._reason_file(entry).read_text(encoding="utf-8").strip()
         except FileNotFoundError:
-            return Answer(Fate.SENT_BY_ANOTHER)
-        return Answer(Fate.REFUSED, reason)
+            return SendResult(SendStatus.SENT_BY_ANOTHER)
+        return SendResult(SendStatus.REFUSED, reason)
 
     def _bury(self, entry: Path, reason: str) -> None:
         self.dead.mkdir(exist_ok=True)

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from rich.console import Console, RenderableType
 
+from harness.core.comparison import Verdict
+from harness.core.protocols import BoardRow
 from harness.display import LiveBoard, LiveDisplay, PlainBoard, PlainDisplay, display
 
 HEADER = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verdict")
-EARLY = ("m/a", "  1/100", "         ", " " * 16, "  ░░░░░░░░", "")
-GOING = ("m/a", " 12/100", " +2.89 %", "+1.52 … +4.26 %", "▼ ███░░░░░", "")
-DONE = ("m/a", " 14/100", " +2.91 %", "+1.72 … +4.01 %", "▼ ████████", "regression")
-SUSPECTED = (*DONE[:-1], "worse?")
-CRASHED = ("m/b", "3", "", "", "", "crashed")
+EARLY = BoardRow(("m/a", "  1/100", "         ", " " * 16, "  ░░░░░░░░", ""))
+GOING = BoardRow(("m/a", " 12/100", " +2.89 %", "+1.52 … +4.26 %", "▼ ███░░░░░", ""))
+FIGURES = (" 14/100", " +2.91 %", "+1.72 … +4.01 %", "▼ ████████")
+DONE = BoardRow(("m/a", *FIGURES, "regression"), Verdict.REGRESSION)
+SUSPECTED = BoardRow(("m/a", *FIGURES, "worse?"))
+CRASHED = BoardRow(("m/b", "3", "", "", "", "crashed"), failed=True)
+
+
+def _renamed(row: BoardRow, name: str) -> BoardRow:
+    return replace(row, cells=(name, *row.cells[1:]))
 
 
 class _Task:
@@ -40,7 +47,7 @@ class _Screen:
     def _keep(self, drawn: RenderableType) -> None:
         self._drawn = drawn
 
-    def show(self, *rows: Sequence[str]) -> list[str]:
+    def show(self, *rows: BoardRow) -> list[str]:
         self.board.show(rows)
         with self.console.capture() as captured:
             self.console.print(self._drawn)
@@ -50,9 +57,9 @@ class _Screen:
 @pytest.mark.parametrize("width", [80, 100])
 def test_figures_are_never_cut_and_names_give_way(width: int) -> None:
     name = "mobilenet_v2/mobilenet_v2-xnnpack_q8-batch-1-threads-4"
-    lines = _Screen(width).show((name, *DONE[1:]))
+    lines = _Screen(width).show(_renamed(DONE, name))
     assert all(len(line) <= width for line in lines)
-    assert all(cell.strip() in lines[2] for cell in DONE[1:])
+    assert all(cell.strip() in lines[2] for cell in DONE.cells[1:])
     assert lines[2].startswith(name[:12])
     assert "…  " in lines[2]
 
@@ -67,7 +74,7 @@ def test_nothing_jumps_while_pairs_come_in() -> None:
 
 
 def test_rows_keep_their_places_when_they_are_decided() -> None:
-    other = ("m/z", *GOING[1:])
+    other = _renamed(GOING, "m/z")
     lines = _Screen(100).show(DONE, CRASHED, other)
     assert [line.split()[0] for line in lines[2:]] == ["m/a", "m/b", "m/z"]
 
@@ -79,7 +86,7 @@ def test_the_line_below_counts_what_is_decided() -> None:
 
 
 def test_on_a_low_terminal_what_is_still_open_is_shown() -> None:
-    decided = [(f"m/{number}", *DONE[1:]) for number in range(20)]
+    decided = [_renamed(DONE, f"m/{number}") for number in range(20)]
     lines = _Screen(100, height=14).show(*decided, GOING)
     assert len(lines) == 9
     assert lines[-2].startswith("m/a ")
@@ -87,17 +94,23 @@ def test_on_a_low_terminal_what_is_still_open_is_shown() -> None:
 
 
 def test_names_are_texts_and_no_markup() -> None:
-    assert _Screen(100).show(("[red]m/a", *GOING[1:]))[2].startswith("[red]m/a ")
+    assert _Screen(100).show(_renamed(GOING, "[red]m/a"))[2].startswith("[red]m/a ")
 
 
 @pytest.mark.parametrize(
-    ("verdict", "colour"), [("regression", "31"), ("improvement", "32"), ("crashed", "31"), ("worse?", "33")]
+    ("row", "colour"),
+    [
+        (DONE, "31"),
+        (BoardRow(("m/a", *FIGURES, "improvement"), Verdict.IMPROVEMENT), "32"),
+        (CRASHED, "31"),
+        (SUSPECTED, "33"),
+    ],
 )
-def test_verdicts_are_coloured(verdict: str, colour: str) -> None:
+def test_verdicts_are_coloured(row: BoardRow, colour: str) -> None:
     screen = _Screen(100)
     screen.console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system="standard")
-    row = screen.show((*DONE[:-1], verdict))[2]
-    assert f"{colour}m{verdict}" in row
+    line = screen.show(row)[2]
+    assert f"{colour}m{row.cells[-1]}" in line
 
 
 def test_nothing_of_the_board_is_left_when_its_context_ends() -> None:
@@ -165,7 +178,7 @@ def test_lines_of_boards_at_the_same_time_say_whose_they_are() -> None:
         with plain.board("comparing on B", HEADER) as b:
             b.show([DONE])
         a.show([DONE])
-    lines = [line for line in stream.getvalue().splitlines() if DONE[-1] in line]
+    lines = [line for line in stream.getvalue().splitlines() if DONE.cells[-1] in line]
     assert [line.partition(": ")[0] for line in lines] == ["comparing on B", "comparing on A"]
 
 
@@ -175,4 +188,4 @@ def test_lines_of_boards_one_after_the_other_have_no_need_of_that() -> None:
     for title in ("comparing on A", "comparing on B"):
         with plain.board(title, HEADER) as board:
             board.show([DONE])
-    assert sum(line.startswith(DONE[0]) for line in stream.getvalue().splitlines()) == 2
+    assert sum(line.startswith(DONE.cells[0]) for line in stream.getvalue().splitlines()) == 2

@@ -12,16 +12,20 @@ from typing import TextIO
 
 import pytest
 
+from harness.core.comparison import Verdict
+from harness.core.protocols import BoardRow
 from harness.display import LiveDisplay, PlainDisplay, display
 
 TELL = """
 import sys
+from harness.core.comparison import Verdict
+from harness.core.protocols import BoardRow
 from harness.display import display
 with display() as shown:
     with shown.task("measuring", 2) as task:
         task.update(completed=1)
     with shown.board("comparing", ("benchmark", "verdict")) as board:
-        board.show([("a", "regression")])
+        board.show([BoardRow(("a", "regression"), Verdict.REGRESSION)])
     shown.say("said")
 print("went on")
 """
@@ -54,7 +58,7 @@ def test_a_display_that_cannot_be_written_goes_silent(terminal: bool, monkeypatc
         with shown.task("measuring", 2) as task:
             task.update(completed=1, text="half")
         with shown.board("comparing", ("benchmark", "verdict")) as board:
-            board.show([("a", "regression")])
+            board.show([BoardRow(("a", "regression"), Verdict.REGRESSION)])
     assert stream.tries == 1
 
 

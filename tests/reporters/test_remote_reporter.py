@@ -18,14 +18,14 @@ import pytest
 
 from harness import __version__
 from harness.config.settings import Settings
-from harness.core.errors import ReporterFailed, UsageError
+from harness.core.errors import ReporterFailed
+from harness.core.protocols import FlushOutcome, Spooling
 from harness.core.result import Result
 from harness.testing.progress import RecordedProgress
 from harness.testing.reporters import CHECKS, Check, ReporterCase
 from harness.testing.results import failed_result, ok_result, report_of
 from reporters import remote
-from reporters.remote import RemoteReporter, endpoint, flush
-from reporters.remote.spool import FlushOutcome
+from reporters.remote import RemoteReporter, endpoint
 from tests.processes import wait_until
 
 TOKEN = "hidden-token"
@@ -98,7 +98,7 @@ class Server:
         self._thread.start()
 
     def hang(self, handler: BaseHTTPRequestHandler) -> None:
-        """Answer when the test is over."""
+        """SendResult when the test is over."""
         self.release.wait(30)
         cut(handler)
 
@@ -398,6 +398,7 @@ def test_no_secret_reaches_the_disk_the_logs_or_a_representation(
 
 def test_flush_sends_everything_and_says_so(tmp_path: Path, server: Server) -> None:
     settings = _settings(tmp_path, server.place)
+    assert isinstance(_reporter(settings), Spooling)
     server.reply = answer(500)
     for uid in ("one", "two", "three"):
         _fail(_reporter(settings), ok_result(uid=uid))
@@ -406,12 +407,12 @@ def test_flush_sends_everything_and_says_so(tmp_path: Path, server: Server) -> N
     server.reply = answer(201)
     server.replies = [answer(201), answer(413)]
     progress = RecordedProgress()
-    outcome = flush(settings, progress)
-    assert (outcome.sent, outcome.left, outcome.dead) == (2, 0, 1)
+    outcome = _reporter(settings).flush(progress)
+    assert (outcome.sent, outcome.waiting, outcome.refused) == (2, 0, 1)
     assert "413" in outcome.reasons[0]
     assert progress.tasks == [f"sending results to {server.place}"]
     assert server.uids == ["one", "two", "three"]
-    assert flush(settings, progress) == FlushOutcome()
+    assert _reporter(settings).flush(progress) == FlushOutcome()
 
 
 def test_flush_stops_at_a_wrong_token(tmp_path: Path, server: Server) -> None:
@@ -420,13 +421,8 @@ def test_flush_stops_at_a_wrong_token(tmp_path: Path, server: Server) -> None:
     for uid in ("one", "two"):
         _fail(_reporter(settings), ok_result(uid=uid))
     server.requests.clear()
-    outcome = flush(settings, RecordedProgress())
-    assert (outcome.sent, outcome.left, len(server.requests)) == (0, 2, 1)
-
-
-def test_flush_without_a_server_is_the_users_mistake() -> None:
-    with pytest.raises(UsageError, match="no server"):
-        flush(Settings(), RecordedProgress())
+    outcome = _reporter(settings).flush(RecordedProgress())
+    assert (outcome.sent, outcome.waiting, len(server.requests)) == (0, 2, 1)
 
 
 _FLUSH = """
@@ -434,9 +430,9 @@ import sys
 from pathlib import Path
 from harness.config.settings import Settings
 from harness.testing.progress import RecordedProgress
-from reporters.remote import flush
-outcome = flush(Settings(remote_reporter=sys.argv[1], cache_dir=Path(sys.argv[2])), RecordedProgress())
-print(outcome.sent)
+from reporters.remote import create
+reporter = create(Settings(remote_reporter=sys.argv[1], cache_dir=Path(sys.argv[2])))
+print(reporter.flush(RecordedProgress()).sent)
 """
 
 _REPORT = """
@@ -478,7 +474,7 @@ def test_a_process_killed_while_it_sends_loses_nothing(tmp_path: Path, server: S
     process.kill()
     process.communicate()
     assert (server.uids, _spooled(tmp_path)) == (["survivor"], ["survivor"])
-    assert flush(_settings(tmp_path, server.place), RecordedProgress()).sent == 1
+    assert _reporter(_settings(tmp_path, server.place)).flush(RecordedProgress()).sent == 1
     assert server.uids == ["survivor", "survivor"]
     assert {request.headers["Idempotency-Key"] for request in server.requests} == {"survivor"}
     assert _spooled(tmp_path) == []

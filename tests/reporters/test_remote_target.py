@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.config.remote_target import Target, find_token
+from harness.config.remote_target import RemoteTarget, find_token
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Reporter
@@ -25,7 +25,7 @@ from reporters.remote import create
     ],
 )
 def test_url_and_category(text: str, url: str, category: str | None) -> None:
-    target = Target.parse(text)
+    target = RemoteTarget.parse(text)
     assert (target.url, target.category) == (url, category)
 
 
@@ -45,13 +45,13 @@ def test_url_and_category(text: str, url: str, category: str | None) -> None:
 )
 def test_what_names_no_server_is_the_users_mistake(text: str) -> None:
     with pytest.raises(UsageError, match="does not name a server") as failure:
-        Target.parse(text)
+        RemoteTarget.parse(text)
     assert "hidden" not in str(failure.value)
     assert "URL" in str(failure.value) or "https://host/path" in str(failure.value)
 
 
 def test_credentials_of_the_url_show_nowhere() -> None:
-    target = Target.parse("https://user:hid%40den@host/p?key=value|x")
+    target = RemoteTarget.parse("https://user:hid%40den@host/p?key=value|x")
     assert target.login is not None
     assert target.login.get_secret_value() == "user:hid@den"
     assert target.shown == "https://host/p?..."
@@ -59,10 +59,10 @@ def test_credentials_of_the_url_show_nowhere() -> None:
 
 
 def test_a_spool_belongs_to_url_and_category_and_survives_a_new_password() -> None:
-    one = Target.parse("https://user:one@host/p|x")
-    assert one.digest == Target.parse("https://user:two@host/p|x").digest
-    assert one.digest != Target.parse("https://host/p|y").digest
-    assert one.digest != Target.parse("https://host/q|x").digest
+    one = RemoteTarget.parse("https://user:one@host/p|x")
+    assert one.digest == RemoteTarget.parse("https://user:two@host/p|x").digest
+    assert one.digest != RemoteTarget.parse("https://host/p|y").digest
+    assert one.digest != RemoteTarget.parse("https://host/q|x").digest
 
 
 def _token_file(folder: Path, text: str, mode: int = 0o600) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.config.remote_target import TOKEN_FILE_VARIABLE, TOKEN_VARIABLE, Target
+from harness.config.remote_target import TOKEN_FILE_VARIABLE, TOKEN_VARIABLE, RemoteTarget
 from harness.config.settings import Settings
 from harness.core.comparison import GAIN_STATISTICS, STATISTICS, Verdict
 from harness.core.errors import ExitCode
@@ -17,12 +17,12 @@ from harness.core.result import Outcome
 from harness.testing.reporters import CHECKS
 from harness.testing.results import failed_result, ok_result, report_of
 from reporters.remote.endpoint import Endpoint
-from reporters.remote.spool import Fate
+from reporters.remote.spool import SendStatus
 from tests.reporters.results_page import PAGE, current, described, objects
 
 TEXT = PAGE.read_text(encoding="utf-8")
 
-_FATES = {"received": Fate.SENT, "kept": Fate.KEPT, "refused for good": Fate.REFUSED}
+_FATES = {"received": SendStatus.SENT, "kept": SendStatus.KEPT, "refused for good": SendStatus.REFUSED}
 
 
 def _blocks(language: str) -> list[str]:
@@ -65,10 +65,10 @@ def test_the_answers_of_a_server_mean_what_the_table_says() -> None:
     answers = TEXT.partition("| answer | what becomes of the result |")[2]
     rows = re.findall(r"^\| (\d[^|]*) \| ([^|:]+)[^|]*\|$", answers, re.MULTILINE)
     assert len(rows) == 5
-    endpoint = Endpoint(Target("http://host"))
+    endpoint = Endpoint(RemoteTarget("http://host"))
     for statuses, meaning in rows:
         for status in re.findall(r"\b\d{3}\b", statuses):
-            assert endpoint._judge(int(status), "").fate is _FATES[meaning.strip()], status
+            assert endpoint._classify(int(status), "").status is _FATES[meaning.strip()], status
 
 
 def test_every_exit_code_of_a_run_is_explained() -> None:

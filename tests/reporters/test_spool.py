@@ -11,23 +11,24 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import ReporterFailed
+from harness.core.protocols import FlushOutcome
 from harness.files.locks import FileLock
-from reporters.remote.spool import Answer, Fate, FlushOutcome, Spool
+from reporters.remote.spool import SendResult, SendStatus, Spool
 
-SENT = Answer(Fate.SENT)
-LATER = Answer(Fate.KEPT, "later")
-DOWN = Answer(Fate.KEPT, "down", blocked=True, unreachable=True)
-NEVER = Answer(Fate.REFUSED, "never")
+SENT = SendResult(SendStatus.SENT)
+LATER = SendResult(SendStatus.KEPT, "later")
+DOWN = SendResult(SendStatus.KEPT, "down", blocked=True, unreachable=True)
+NEVER = SendResult(SendStatus.REFUSED, "never")
 
 
 class Destination:
     """Answers by key, and remembers what it was sent."""
 
-    def __init__(self, answers: dict[str, Answer] | None = None) -> None:
+    def __init__(self, answers: dict[str, SendResult] | None = None) -> None:
         self.answers = answers or {}
         self.received: list[tuple[str, bytes]] = []
 
-    def __call__(self, key: str, body: bytes, within_s: float) -> Answer:
+    def __call__(self, key: str, body: bytes, within_s: float) -> SendResult:
         self.received.append((key, body))
         return self.answers.get(key, SENT)
 
@@ -42,7 +43,7 @@ def _fill(spool: Spool, *uids: str) -> None:
         os.utime(spool.add(uid, uid.encode()), (age, age))
 
 
-def _drain(spool: Spool, deliver: Callable[[str, bytes, float], Answer], total_s: float = math.inf) -> FlushOutcome:
+def _drain(spool: Spool, deliver: Callable[[str, bytes, float], SendResult], total_s: float = math.inf) -> FlushOutcome:
     return spool.drain(deliver, each_s=60.0, total_s=total_s)
 
 
@@ -74,7 +75,7 @@ def test_entries_are_sent_oldest_first_and_removed(spool: Spool) -> None:
 
 def test_what_is_refused_goes_to_the_dead_with_the_reason_and_the_others_go_on(spool: Spool) -> None:
     _fill(spool, "a", "b", "c")
-    assert _drain(spool, Destination({"b": NEVER})) == FlushOutcome(sent=2, dead=1, reasons=("never",))
+    assert _drain(spool, Destination({"b": NEVER})) == FlushOutcome(sent=2, refused=1, reasons=("never",))
     assert (spool.dead / "b.json").read_bytes() == b"b"
     assert (spool.dead / "b.reason.txt").read_text() == "never\n"
     assert spool.waiting() == ()
@@ -83,21 +84,21 @@ def test_what_is_refused_goes_to_the_dead_with_the_reason_and_the_others_go_on(s
 def test_what_is_kept_waits_and_the_others_go_on(spool: Spool) -> None:
     _fill(spool, "a", "b", "c")
     outcome = _drain(spool, Destination({"a": LATER, "b": LATER}))
-    assert outcome == FlushOutcome(sent=1, left=2, reasons=("later",))
-    assert not outcome.complete
+    assert outcome == FlushOutcome(sent=1, waiting=2, reasons=("later",))
+    assert not outcome.is_complete
 
 
 def test_when_the_destination_is_blocked_the_others_are_not_tried(spool: Spool) -> None:
     _fill(spool, "a", "b", "c")
     destination = Destination({"b": DOWN})
-    assert _drain(spool, destination) == FlushOutcome(sent=1, left=2, reasons=("down",))
+    assert _drain(spool, destination) == FlushOutcome(sent=1, waiting=2, reasons=("down",))
     assert len(destination.received) == 2
 
 
 def test_draining_ends_with_its_time(spool: Spool) -> None:
     _fill(spool, "a", "b")
     outcome = _drain(spool, Destination(), total_s=0.0)
-    assert (outcome.sent, outcome.left) == (0, 2)
+    assert (outcome.sent, outcome.waiting) == (0, 2)
     assert "takes longer" in outcome.reasons[0]
 
 
@@ -110,7 +111,7 @@ def test_an_entry_that_another_process_sent_is_not_sent_again(spool: Spool) -> N
     entry = spool.add("uid", b"")
     entry.unlink()
     destination = Destination()
-    assert spool.send(entry, destination, 1.0).fate is Fate.SENT_BY_ANOTHER
+    assert spool.send(entry, destination, 1.0).status is SendStatus.SENT_BY_ANOTHER
     assert destination.received == []
 
 
@@ -124,7 +125,7 @@ def test_while_another_process_sends_an_entry_waits(spool: Spool) -> None:
     entry = spool.add("uid", b"")
     with FileLock(spool.folder / ".lock"):
         answer = spool.send(entry, Destination(), 0.05)
-    assert (answer.fate, answer.blocked, answer.unreachable) == (Fate.KEPT, True, False)
+    assert (answer.status, answer.blocked, answer.unreachable) == (SendStatus.KEPT, True, False)
     assert spool.waiting() == (entry,)
 
 
@@ -139,7 +140,7 @@ def test_two_at_once_send_each_entry_once(spool: Spool) -> None:
         thread.join()
     assert sorted(int(key) for key, _ in destination.received) == list(range(20))
     assert sum(outcome.sent for outcome in outcomes) == 20
-    assert all(outcome.complete for outcome in outcomes)
+    assert all(outcome.is_complete for outcome in outcomes)
 
 
 def test_a_disk_that_refuses_is_a_reporter_that_failed(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from harness.config.settings import Settings
 from harness.core.commit import Commit, Source
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
-from harness.core.protocols import Display, Task
+from harness.core.protocols import BoardRow, Display, Task
 from harness.core.result import Outcome, Report, Result
 from harness.flows.compare.compare import ComparisonOutcome, Request, run_comparison
 from harness.flows.compare.requests import CompareRequest, cache_of, decided_by, source_of
@@ -63,7 +63,7 @@ class QuietDisplay:
         del title, header
         yield self
 
-    def show(self, rows: Sequence[Sequence[str]]) -> None:
+    def show(self, rows: Sequence[BoardRow]) -> None:
         """Not shown (`Board`)."""
 
 

@@ -6,6 +6,7 @@ import math
 from typing import Final
 
 from harness.core.comparison import Verdict
+from harness.core.protocols import BoardRow
 from harness.flows.compare.comparison_run import ComparisonRun
 from harness.presentation.numbers import format_change, format_interval
 
@@ -19,26 +20,29 @@ _INTERVAL: Final = 16
 _MARKS: Final = {Verdict.REGRESSION: "▼", Verdict.IMPROVEMENT: "▲", Verdict.NO_CHANGE: "="}
 
 
-def progress_row(run: ComparisonRun, *, discovered: bool) -> tuple[str, ...]:
-    """One row: pairs so far, estimated difference with its interval, evidence bar, verdict.
+def progress_row(run: ComparisonRun, *, discovered: bool) -> BoardRow:
+    """Return one row: pairs so far, estimated difference with its interval, evidence bar, verdict.
 
     What its own pairs call a regression may not survive among many benchmarks: until it is known that it does, it is a
-    suspicion, and ends in a question mark, as nothing else does.
+    suspicion and not decided.
 
     The bar is drawn with a mark and blocks and has no letter or digit, so that a log can leave it out.
     """
     test = run.test
     if run.failure is not None:
-        return (run.subject.title, str(run.pairs), "", "", "", run.failure[0].value.replace("_", " "))
-    verdict, most = run.verdict, str(test.parameters.max_pairs)
-    return (
+        state = run.failure[0].value.replace("_", " ")
+        return BoardRow((run.subject.title, str(run.pairs), "", "", "", state), failed=True)
+    suspected = run.verdict is Verdict.REGRESSION and not discovered
+    verdict, most = None if suspected else run.verdict, str(test.parameters.max_pairs)
+    cells = (
         run.subject.title,
         f"{run.pairs:>{len(most)}}/{most}",
         f"{format_change(test.difference()):>{_DIFFERENCE}}",
         f"{format_interval(*test.interval()):>{_INTERVAL}}",
         _bar(run),
-        SUSPECTED if verdict is Verdict.REGRESSION and not discovered else verdict.value if verdict else "",
+        SUSPECTED if suspected else verdict.value if verdict else "",
     )
+    return BoardRow(cells, verdict)
 
 
 def _bar(run: ComparisonRun) -> str:

@@ -15,12 +15,12 @@ from harness.core.comparison import Comparison, Verdict
 from harness.core.errors import ExitCode, UsageError
 from harness.core.result import Report, Result
 from harness.display import PlainDisplay
+from harness.display.results import show_results
 from harness.flows.compare.requests import decided_by
 from harness.flows.measure.reporting import Reporting
 from harness.run.attrition import LOST_LAUNCHES
 from harness.run.comparability import UNEVEN
 from harness.store.canonical_json import RESULT_FILE, load_result
-from reporters.screen import ScreenReporter
 
 _DOUBTS: Final = frozenset({*LOST_LAUNCHES, UNEVEN})
 """Codes of notes that speak against `no change`, whatever the pairs say."""
@@ -43,10 +43,11 @@ def reevaluate(place: Path, decide: Mapping[str, object], console: Console) -> E
     results = [_again(result, decide) for file in files if (result := load_result(file)).comparison is not None]
     if not results:
         raise UsageError(f"no comparison is stored in {place}", hint="name a folder that `harness compare` reported to")
-    reporting = Reporting((ScreenReporter(console),), PlainDisplay(sys.stderr))
-    for result in _surviving(results):
+    reporting = Reporting((), PlainDisplay(sys.stderr))
+    results = _surviving(results)
+    for result in results:
         reporting.report(Report(result=result))
-    reporting.close()
+    show_results(results, console)
     console.print(reporting.summary())
     return reporting.exit_code()
 

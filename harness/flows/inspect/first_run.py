@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.prompt import Confirm, Prompt
 
-from harness.config.remote_target import Target
+from harness.config.remote_target import RemoteTarget
 from harness.config.settings import default_results
 from harness.core.errors import ExitCode, UsageError
 from harness.files.atomic import write_atomically
@@ -54,7 +54,7 @@ def _target(console: Console) -> str | None:
         ).strip()
         try:
             if answer:
-                Target.parse(answer)
+                RemoteTarget.parse(answer)
         except UsageError as error:
             console.print(str(error), markup=False)
         else:

@@ -8,10 +8,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from harness import plugins
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.metric import LATENCY
-from harness.core.protocols import Progress
+from harness.core.protocols import Progress, Spooling
 from harness.core.result import Outcome, Result
 from harness.display.results import show_results
 from harness.display.tables import fit_table, widen
@@ -21,7 +22,6 @@ from harness.presentation.text import Span, Tone
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT
 from harness.store.canonical_json import RESULT_FILE, load_result
 from harness.store.index import IndexEntry, read_index
-from reporters import remote
 
 _LATEST = 25
 """Results that are listed: a screenful."""
@@ -66,12 +66,20 @@ def show(path: Path, settings: Settings, console: Console) -> ExitCode:
 
 
 def flush(settings: Settings, progress: Progress) -> ExitCode:
-    """Send what waits for the remote reporter; anything left is a failure of the environment."""
-    outcome = remote.flush(settings, progress)
-    progress.say(f"{outcome.sent} sent, {outcome.left} waiting, {outcome.dead} refused")
-    for reason in outcome.reasons:
-        progress.say(f"  {reason}")
-    return ExitCode.OK if outcome.complete else ExitCode.ENVIRONMENT
+    """Send what waits in the spools of reporters; anything left is a failure of the environment.
+
+    Raises:
+        UsageError: No reporter that keeps results to send them later is asked for.
+    """
+    spooling = [reporter for reporter in plugins.reporters(settings) if isinstance(reporter, Spooling)]
+    if not spooling:
+        raise UsageError("no server to send results to", hint="name it with --remote-reporter 'URL|category'")
+    outcomes = [reporter.flush(progress) for reporter in spooling]
+    for outcome in outcomes:
+        progress.say(f"{outcome.sent} sent, {outcome.waiting} waiting, {outcome.refused} refused")
+        for reason in outcome.reasons:
+            progress.say(f"  {reason}")
+    return ExitCode.OK if all(outcome.is_complete for outcome in outcomes) else ExitCode.ENVIRONMENT
 
 
 def _read(files: list[Path]) -> tuple[list[Result], list[EnvironmentProblem]]:

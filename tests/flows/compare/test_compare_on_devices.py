@@ -78,8 +78,8 @@ def test_what_waits_to_be_told_is_not_lost_by_an_interruption(run: Run, tmp_path
 
 def test_the_board_says_regression_only_when_it_is_one(run: Run) -> None:
     run.compare(["A", "B"], ["worse-on-A", *SAME])
-    rows = {(board.title, row[0]): row[-1] for board in run.display.boards for row in board.rows}
+    rows = {(board.title, row.cells[0]): row.cells[-1] for board in run.display.boards for row in board.rows}
     assert rows["comparing on A", "m/worse-on-A"] == "worse?"
     other = Run(run.settings.cache_dir / "other")
     other.compare(["A"], ["worse-on-A"])
-    assert other.display.boards[0].rows[0][-1] == "regression"
+    assert other.display.boards[0].rows[0].cells[-1] == "regression"

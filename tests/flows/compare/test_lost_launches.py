@@ -53,7 +53,7 @@ def test_a_treatment_that_heats_is_undecided_with_side_count_and_cause(tmp_path:
     assert "the treatment was slowed by heat in" in result.comparison.reason
     assert not result.trusted
     (board,) = run.display.boards
-    assert [row[-1] for row in board.rows] == ["undecided"]
+    assert [row.cells[-1] for row in board.rows] == ["undecided"]
     assert run.reporting.exit_code() is ExitCode.UNDECIDED
 
 

@@ -11,7 +11,7 @@ from harness.analysis.compare.decision import SequentialTest
 from harness.core.comparison import Parameters, Verdict
 from harness.core.result import Outcome
 from harness.flows.compare.comparison_run import ComparisonRun
-from harness.flows.compare.progress_rows import HEADER, progress_row
+from harness.flows.compare.progress_rows import HEADER, SUSPECTED, progress_row
 from tests.reporters.contests import PARAMETERS, made_pairs
 
 
@@ -50,8 +50,9 @@ def _row(
         test.add(pair)
     failure = None if outcome is None else (outcome, "why", None)
     row = progress_row(cast("ComparisonRun", _Contest(test, failure)), discovered=discovered)
-    assert len(row) == len(HEADER)
-    return [cell.strip() for cell in row]
+    assert len(row.cells) == len(HEADER)
+    assert row.is_decided is (row.cells[-1] not in {"", SUSPECTED})
+    return [cell.strip() for cell in row.cells]
 
 
 def test_before_the_first_pair_nothing_is_claimed() -> None:

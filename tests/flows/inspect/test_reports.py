@@ -10,7 +10,10 @@ from rich.console import Console
 
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
+from harness.core.protocols import FlushOutcome, Progress
+from harness.core.result import Report
 from harness.flows.inspect import reports
+from harness.testing.progress import RecordedProgress
 from harness.testing.results import failed_result, noisy_result, ok_result, report_of
 from reporters.local import LocalReporter
 from reporters.simple_local import SimpleLocalReporter
@@ -102,3 +105,30 @@ def test_a_path_without_a_result_is_the_users_mistake(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none", Path("vm/none")):
         with pytest.raises(UsageError, match="no result in"):
             _show(path, tmp_path)
+
+
+class _Spooling:
+    """Reporter that sends one result of three."""
+
+    name = "spooling"
+
+    def report(self, _report: Report) -> None:
+        raise AssertionError("nothing is reported")
+
+    def close(self) -> None:
+        raise AssertionError("nothing was reported")
+
+    def flush(self, _progress: Progress) -> FlushOutcome:
+        return FlushOutcome(sent=1, waiting=2, reasons=("the server is down",))
+
+
+def test_flush_asks_every_reporter_that_spools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("harness.plugins.reporters", lambda _settings: (LocalReporter(tmp_path), _Spooling()))
+    progress = RecordedProgress()
+    assert reports.flush(Settings(), progress) is ExitCode.ENVIRONMENT
+    assert progress.lines == ["1 sent, 2 waiting, 0 refused", "  the server is down"]
+
+
+def test_flush_without_a_server_is_the_users_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no server"):
+        reports.flush(Settings(local_reporter=tmp_path), RecordedProgress())
