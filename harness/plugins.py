@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TypeVar, cast
 
 from harness.config.settings import Settings
+from harness.core.commit import Source, SourceFactory
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.placeholders import suggest
 from harness.core.protocols import Framework, Platform, Reporter
@@ -17,11 +19,14 @@ _GROUPS = {
     "platform": "edge_harness.platforms",
     "framework": "edge_harness.frameworks",
     "reporter": "edge_harness.reporters",
+    "source": "edge_harness.sources",
 }
+
+_NONE = "none (reinstall the package edge-harness)"
 
 
 def names(kind: str) -> tuple[str, ...]:
-    """The plug-ins of a kind (`platform`, `framework`, `reporter`) that are installed."""
+    """The plug-ins of a kind (`platform`, `framework`, `reporter`, `source`) that are installed."""
     return tuple(sorted({entry.name for entry in entry_points(group=_GROUPS[kind])}))
 
 
@@ -62,6 +67,22 @@ def reporters(settings: Settings) -> tuple[Reporter, ...]:
     return tuple(reporter for reporter in made if reporter is not None)
 
 
+def source(kind: str, place: str, *, remote: str | None, cache_dir: Path) -> Source:
+    """Open a source of commits.
+
+    Args:
+        kind: Name of the plug-in: `git`, `hg`, `releases`.
+        place: What it opens, such as the folder of a repository.
+        remote: The remote that it asks for new commits; None for the usual one.
+        cache_dir: The harness's cache.
+
+    Raises:
+        UsageError: There is no such plug-in, or nothing of its kind at the place.
+        EnvironmentProblem: The plug-in cannot be imported, or misses a program.
+    """
+    return cast("SourceFactory", _factory("source", kind))(place, remote=remote, cache_dir=cache_dir)
+
+
 def platform_name(name: str) -> str:
     """The platform that a name means, which may go on behind it: FAI-PEP's `android-30` is `android`."""
     known = names("platform")
@@ -73,22 +94,23 @@ def platform_name(name: str) -> str:
 
 
 def _create(kind: str, name: str, settings: Settings) -> object:
-    found = tuple(entry_points(group=_GROUPS[kind], name=name))
-    if not found:
+    return cast("Callable[[Settings], object]", _factory(kind, name))(settings)
+
+
+def _factory(kind: str, name: str) -> object:
+    entry = next(iter(entry_points(group=_GROUPS[kind], name=name)), None)
+    if entry is None:
         raise _unknown(kind, name)
-    return _load(kind, found[0])(settings)
-
-
-def _load(kind: str, entry: EntryPoint) -> Callable[[Settings], object]:
     try:
-        return cast("Callable[[Settings], object]", entry.load())
+        loaded: object = entry.load()
     except (ImportError, AttributeError) as error:
         raise EnvironmentProblem(
             f"the {kind} `{entry.name}` ({entry.value}) cannot be loaded: {error}",
             hint="`harness doctor` tells what is missing",
         ) from error
+    return loaded
 
 
 def _unknown(kind: str, name: str) -> UsageError:
     known = names(kind)
-    return UsageError(f"no {kind} `{name}`", hint=suggest(name, known) or f"installed: {', '.join(known)}")
+    return UsageError(f"no {kind} `{name}`", hint=suggest(name, known) or f"installed: {', '.join(known) or _NONE}")

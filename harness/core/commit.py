@@ -78,6 +78,23 @@ class Source(Protocol):
         """
 
 
+class SourceFactory(Protocol):
+    """What an entry point of the group `edge_harness.sources` names; the name of the entry is the kind of source."""
+
+    def __call__(self, place: str, *, remote: str | None, cache_dir: Path) -> Source:
+        """Open a source.
+
+        Args:
+            place: What stands behind `kind:`, such as the folder of the user's repository or the name of a package.
+            remote: The remote that `fetch` asks; None for the usual one.
+            cache_dir: The harness's cache, where a source may keep copies.
+
+        Raises:
+            UsageError: There is nothing of this kind at the place, or the kind has no remotes.
+            EnvironmentProblem: A program that it needs is not installed.
+        """
+
+
 @runtime_checkable
 class BranchingSource(Source, Protocol):
     """A source in which lines of development branch off and have a common ancestor."""

@@ -20,6 +20,11 @@ _USERS_REFERENCES = tuple(f"+refs/{kind}/*:refs/{kind}/*" for kind in ("heads", 
 _USERS_HEAD = "refs/user/HEAD"
 
 
+def create(place: str, *, remote: str | None, cache_dir: Path) -> GitSource:
+    """Open a clone: the entry point of the source `git`."""
+    return GitSource(Path(place).expanduser(), cache_dir=cache_dir, remote=remote or "origin")
+
+
 class GitSource:
     """Commits of one clone, and of the remote it came from. Used by one thread; processes may share a cache.
 

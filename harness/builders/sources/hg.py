@@ -16,6 +16,11 @@ from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem, UsageError
 
 
+def create(place: str, *, remote: str | None, cache_dir: Path) -> HgSource:
+    """Open a Mercurial repository: the entry point of the source `hg`."""
+    return HgSource(Path(place).expanduser(), cache_dir=cache_dir, remote=remote or "default")
+
+
 class HgSource:
     """Changesets of one repository, and of the one it came from. Used by one thread; processes may share a cache.
 

@@ -38,6 +38,13 @@ class _Listing(BaseModel):
     versions: list[str]
 
 
+def create(place: str, *, remote: str | None, cache_dir: Path) -> ReleasesSource:  # noqa: ARG001 - pip has a cache
+    """Open the releases of a package: the entry point of the source `releases`."""
+    if remote is not None:
+        raise UsageError("releases have no remote", hint="the settings of pip say which index is asked")
+    return ReleasesSource(place)
+
+
 class ReleasesSource:
     """Versions that the package index has for this interpreter. Used by one thread.
 

@@ -11,8 +11,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from harness import plugins
 from harness.builders.cache import BuildCache
-from harness.builders.sources import open_source
 from harness.config.settings import Settings
 from harness.core.commit import BranchingSource, Commit, Source
 from harness.core.comparison import Interleave, Parameters
@@ -228,7 +228,7 @@ def source_of(request: CompareRequest, settings: Settings) -> Source:
         hint = "--repo_dir FOLDER, or --source releases:PACKAGE"
         raise UsageError("it is not said where commits come from", hint=hint)
     kind, _, place = request.source.partition(":")
-    return open_source(kind, place, cache_dir=settings.cache_dir, remote=request.remote)
+    return plugins.source(kind, place, remote=request.remote, cache_dir=settings.cache_dir)
 
 
 def _sides(request: CompareRequest, settings: Settings, fetcher: SourceFetcher, cache: BuildCache) -> tuple[Side, Side]:

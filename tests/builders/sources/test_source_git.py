@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.builders.sources import open_source
+from harness import plugins
 from harness.builders.sources.git import GitSource
 from harness.core.commit import BranchingSource, Commit, Source
 from harness.core.errors import UsageError
@@ -102,12 +102,12 @@ def test_the_name_of_a_source_means_the_same_wherever_it_is_typed(
     repository: GitRepository, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(repository.path.parent))
-    opened = open_source("git", f"~/{repository.path.name}", cache_dir=cache)
+    opened = plugins.source("git", f"~/{repository.path.name}", remote=None, cache_dir=cache)
     assert opened.name == f"git:{repository.path}"
 
 
 def test_the_source_keeps_its_promises_to_its_users(repository: GitRepository, cache: Path) -> None:
-    opened: Source = open_source("git", str(repository.path), cache_dir=cache)
+    opened: Source = plugins.source("git", str(repository.path), remote=None, cache_dir=cache)
     assert isinstance(opened, BranchingSource)
-    with pytest.raises(UsageError, match="no source of the kind"):
-        open_source("svn", str(repository.path), cache_dir=cache)
+    with pytest.raises(UsageError, match="no source `svn`"):
+        plugins.source("svn", str(repository.path), remote=None, cache_dir=cache)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.builders.sources import open_source
+from harness import plugins
 from harness.builders.sources.hg import HgSource
 from harness.core.commit import BranchingSource, Commit
 from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
@@ -210,7 +210,7 @@ def test_two_processes_use_one_mirror_at_once(user: HgRepository, cache: Path, t
 
 def test_a_place_that_is_no_repository_is_told(tmp_path: Path, cache: Path) -> None:
     with pytest.raises(UsageError, match="no hg repository"):
-        open_source("hg", str(tmp_path), cache_dir=cache)
+        plugins.source("hg", str(tmp_path), remote=None, cache_dir=cache)
 
 
 def test_hg_that_is_not_installed_is_told(
@@ -223,7 +223,7 @@ def test_hg_that_is_not_installed_is_told(
 
 
 def test_hg_branches(user: HgRepository, cache: Path) -> None:
-    assert isinstance(open_source("hg", str(user.path), cache_dir=cache), BranchingSource)
+    assert isinstance(plugins.source("hg", str(user.path), remote=None, cache_dir=cache), BranchingSource)
 
 
 def test_not_even_a_cache_is_written_in_the_users_repository(user: HgRepository, hg_source: HgSource) -> None:

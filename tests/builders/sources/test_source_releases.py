@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.builders.sources import open_source
+from harness import plugins
 from harness.builders.sources.releases import ReleasesSource
 from harness.core.commit import BranchingSource
 from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
@@ -106,7 +106,7 @@ def test_a_package_that_nobody_released_is_told(release: Shelf) -> None:
 @pytest.mark.parametrize("package", ["-r", "--index-url=x", "a b", "a==1", "git+https://x", "", "../x"])
 def test_what_is_no_package_is_refused(package: str, cache: Path) -> None:
     with pytest.raises(UsageError, match="no name of a Python package"):
-        open_source("releases", package, cache_dir=cache)
+        plugins.source("releases", package, remote=None, cache_dir=cache)
 
 
 def test_an_index_that_cannot_be_reached_is_no_fault_of_the_user(
