@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pydantic import JsonValue, ValidationError
 
 from harness.core.placeholders import find_placeholders, suggest
-from harness.specification.document import ModelSection, Specification, SpecificationList, Test
+from harness.specification.document import Document, join
+from harness.specification.file_format import ModelSection, Specification, SpecificationList, Test
 from harness.specification.files import keyed
 from harness.specification.partial import Path, salvaged
-from harness.specification.positions import Document, join
 from harness.specification.problems import Findings
 from harness.specification.sections import PlatformArgs, Section, Step, keys_of
 

@@ -15,13 +15,13 @@ from harness.core.placeholders import find_placeholders
 from harness.core.values import format_scalar
 from harness.specification.check import Checked
 from harness.specification.digest import digest_of
-from harness.specification.document import AppEntry, ModelSection, Test
+from harness.specification.document import join
+from harness.specification.file_format import AppEntry, ModelSection, Test
 from harness.specification.files import FileReader, anchored, check_filenames, check_made, dtype_of
 from harness.specification.launch_options import Launching
 from harness.specification.matrix import Combination, combinations, with_axes
 from harness.specification.names import file_names, identifier_of, launches_of, values_of
 from harness.specification.options import LoadOptions
-from harness.specification.positions import join
 from harness.specification.problems import Findings
 from harness.specification.scope import BUILT_IN, Scope
 from harness.specification.sections import Step

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from jsonschema import Draft202012Validator, ValidationError
 
 from harness.core.placeholders import suggest
-from harness.specification.positions import join
+from harness.specification.document import join
 from harness.specification.problems import Findings
 from harness.specification.schema import specification_schema
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from harness.core.benchmark import Export, HostStep, Input, ModelFile, OutputFile
 from harness.core.placeholders import PlaceholderProblem, find_placeholders, substitute, suggest
 from harness.core.values import Scalar
-from harness.specification.positions import join
+from harness.specification.document import join
 from harness.specification.problems import Findings
 from harness.specification.scope import Scope
 from harness.specification.sections import (

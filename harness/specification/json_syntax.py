@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from harness.core.benchmark import Origin
-from harness.specification.positions import Document, join
+from harness.specification.document import Document, join
 from harness.specification.problems import Problems
 
 _LEXEME = re.compile(r'[ \t\r\n]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+)')

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from harness.core.placeholders import suggest
 from harness.core.values import format_scalar
 from harness.specification.cpus import listed_cpus, masked_cpus
-from harness.specification.document import ModelSection, Test
+from harness.specification.document import join
+from harness.specification.file_format import ModelSection, Test
 from harness.specification.options import LoadOptions
-from harness.specification.positions import join
 from harness.specification.scope import Scope
 from harness.specification.sections import PlatformArgs
 

@@ -12,9 +12,9 @@ from harness.core.benchmark import Benchmark
 from harness.core.placeholders import find_placeholders
 from harness.core.values import format_scalar
 from harness.specification.check import checked
+from harness.specification.document import Document, join
 from harness.specification.expand import Subject, expand
 from harness.specification.options import LoadOptions
-from harness.specification.positions import Document, join
 from harness.specification.problems import Findings, Problems
 from harness.specification.sources import Source, read, specifications
 

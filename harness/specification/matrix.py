@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from harness.core.placeholders import suggest
 from harness.core.values import Scalar
-from harness.specification.document import Matrix, Test
-from harness.specification.positions import join
+from harness.specification.document import join
+from harness.specification.file_format import Matrix, Test
 from harness.specification.problems import Findings
 from harness.specification.sections import keys_of
 

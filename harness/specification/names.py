@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import JsonValue
 
 from harness.core.values import Scalar, format_scalar
-from harness.specification.document import ModelSection, Test, scalars_of
+from harness.specification.file_format import ModelSection, Test, scalars_of
 from harness.specification.files import keyed
 from harness.specification.sections import FileEntry, Files, Many, Outputs
 

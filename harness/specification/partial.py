@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue, ValidationError
 
-from harness.specification.document import ModelSection, Test
+from harness.specification.file_format import ModelSection, Test
 
 Path = tuple[str | int, ...]
 

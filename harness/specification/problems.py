@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.core.benchmark import Origin
 from harness.core.errors import Problem, SpecificationError
-from harness.specification.positions import Document
+from harness.specification.document import Document
 
 
 class Problems:

@@ -19,7 +19,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_jso
 from pydantic_core import core_schema
 
 from harness.core.result import Result
-from harness.specification.document import Specification, SpecificationList
+from harness.specification.file_format import Specification, SpecificationList
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

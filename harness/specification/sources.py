@@ -12,9 +12,9 @@ from pydantic import JsonValue
 
 from harness.core.benchmark import Origin
 from harness.specification.check import checked_list, is_list
-from harness.specification.document import ModelSection
+from harness.specification.document import Document, join
+from harness.specification.file_format import ModelSection
 from harness.specification.json_syntax import read_json
-from harness.specification.positions import Document, join
 from harness.specification.problems import Findings, Problems
 from harness.specification.sections import keys_of
 

@@ -14,8 +14,8 @@ import yaml
 from pydantic import JsonValue
 
 from harness.core.benchmark import Origin
+from harness.specification.document import Document, join
 from harness.specification.json_syntax import excerpt
-from harness.specification.positions import Document, join
 from harness.specification.problems import Problems
 
 _MOST_VALUES = 100_000

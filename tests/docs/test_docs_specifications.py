@@ -14,7 +14,7 @@ from frameworks.observations.observer import parse_lines
 from harness.core.benchmark import Benchmark
 from harness.core.errors import SpecificationError
 from harness.core.placeholders import find_placeholders
-from harness.specification import check, document, launch_options, scope, sections
+from harness.specification import check, file_format, launch_options, scope, sections
 from harness.specification import load as load_module
 from harness.specification.files import DTYPES
 from harness.specification.load import LoadOptions, load

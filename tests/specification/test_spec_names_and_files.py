@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from harness.core.benchmark import Benchmark, Origin
 from harness.core.placeholders import find_placeholders, substitute
+from harness.specification.document import Document
 from harness.specification.files import filename_fault
 from harness.specification.load import LoadOptions
-from harness.specification.positions import Document
 from harness.specification.problems import Findings, Problems
 from harness.specification.scope import Scope
 

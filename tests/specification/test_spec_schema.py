@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from harness.core.errors import SpecificationError
 from harness.core.result import Outcome, Result
 from harness.specification import schema
-from harness.specification.document import Specification
+from harness.specification.file_format import Specification
 from harness.specification.load import load
 
 SPECIFICATIONS = Path(__file__).parents[2] / "specifications"

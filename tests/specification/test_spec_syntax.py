@@ -13,9 +13,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from harness.core.errors import SpecificationError
+from harness.specification.document import Document, join
 from harness.specification.json_syntax import read_json
 from harness.specification.load import load
-from harness.specification.positions import Document, join
 from harness.specification.problems import Problems
 from harness.specification.yaml_syntax import read_yaml
 

@@ -1,0 +1,263 @@
+"""The file format as classes: what a specification and a list of specifications may say.
+
+It contains FAI-PEP's format, so that its specifications load as they are.
+The committed JSON Schema is generated from these classes and those of `sections` (`harness.specification.schema`); the
+descriptions that an editor shows are their docstrings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, JsonValue
+
+from harness.core.values import Scalar
+from harness.specification.sections import (
+    Converter,
+    Count,
+    Dimensions,
+    FileEntry,
+    Files,
+    Flag,
+    Limit,
+    Many,
+    Name,
+    Outputs,
+    PlatformArgs,
+    Seconds,
+    Section,
+    Step,
+)
+
+
+class AppEntry(Section):
+    """An Android app that is started in place of a program.
+
+    Attributes:
+        package: Its package.
+        activity: Its activity, for example ".MainActivity" or "org.example.speed/.MainActivity".
+        result: File in its own folder that it writes at its end; without one it says BENCHMARK_DONE in the log.
+    """
+
+    package: Name
+    activity: Name
+    result: Name | None = None
+
+
+class ModelSection(Section):
+    """The model. Further keys with plain values are allowed when a placeholder uses them.
+
+    Attributes:
+        name: Its name in results and in the cache.
+        format: Its file format, for example "executorch".
+        framework: The framework that runs it, for example "executorch" or "generic".
+        files: Its files by name, as {files.NAME}.
+        libraries: Libraries beside it, as {libraries.0} or {libraries.NAME}.
+        category: Free text.
+        kind: Free text.
+        description: Free text.
+        group: Reported with the result.
+        tags: Words by which its benchmarks can be chosen: --only tag:nightly.
+        command_args: Text appended to every command that starts {program}.
+        platform_args: Defaults for the tests' platform_args.
+        timeout: Limit of every program, seconds.
+        cooldown: Pause after each benchmark, seconds.
+        repeat: How often the program is started.
+        preprocess: Runs on the host before the first launch.
+        postprocess: Runs on the host after the last launch.
+        converter: What turns the program's output into metrics.
+        log_output: Keep what programs write in the log.
+        platform: The platform that its benchmarks need, for example "android".
+        app: An installed app that is started in place of a program.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Scalar]
+
+    name: Name
+    format: Name
+    framework: Name | None = None
+    files: Files | Many[FileEntry] = {}
+    libraries: Files | Many[FileEntry] = {}
+    category: str | None = None
+    kind: str | None = None
+    description: str | None = None
+    group: str | None = None
+    tags: Many[Name] = ()
+    command_args: str = ""
+    platform_args: PlatformArgs | None = None
+    timeout: Limit | None = None
+    cooldown: Seconds | None = None
+    repeat: Count | None = None
+    preprocess: Step | None = None
+    postprocess: Step | None = None
+    converter: Converter | None = None
+    log_output: Flag | None = None
+    platform: Name | None = None
+    app: AppEntry | None = None
+
+
+class InputEntry(Section):
+    """A model input, in one shape or several. Each shape makes a benchmark.
+
+    Attributes:
+        shape: Its dimensions.
+        shapes: Its dimensions in each benchmark; all inputs of a test list equally many.
+        type: Its element type, for example "float".
+    """
+
+    shape: Dimensions | None = None
+    shapes: Annotated[tuple[Dimensions, ...], Field(strict=False, min_length=1)] | None = None
+    type: Name = "float"
+
+    def dimensions(self, shape: int) -> tuple[int, ...]:
+        """The dimensions in the benchmark with that 0-based number."""
+        return self.shapes[shape] if self.shapes is not None else self.shape or ()
+
+
+class Matrix(Section):
+    """Axes: every combination of their values is a benchmark. Every key but exclude is an axis and a placeholder.
+
+    An axis with the name of a test field, for example threads, sets that field.
+
+    Attributes:
+        exclude: Combinations to leave out, named by some of their values.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Annotated[tuple[Scalar, ...], Field(strict=False, min_length=1)]]
+
+    exclude: Many[Annotated[dict[str, Scalar], Field(min_length=1)]] = ()
+
+
+class Test(Section):
+    """A test. Further keys with plain values are allowed when a placeholder uses them.
+
+    Attributes:
+        metric: What is measured: "delay", "accuracy", "generic", ...
+        identifier: Its name within the model; {ID} is its number, and axes may be named.
+        commands: The command lines; absent means that the framework composes the command.
+        command: A single command line, instead of commands.
+        arguments: The arguments of {program}, instead of commands.
+        iter: Timed iterations of each launch; -1 leaves it to the program.
+        warmup: Warm-up iterations of each launch; -1 leaves it to the program.
+        min_iter: With a time limit: iterate at least so often.
+        time_limit_s: Stop iterating when all launches together took so long, seconds.
+        repeat: How often the program is started; absent means the model's repeat.
+        threads: Threads that the program shall use.
+        method: The entry point of the program to measure, where the framework knows several.
+        inputs: The model's inputs by name, in the order of its arguments.
+        input_files: Files copied to the device, as {input_files.NAME}.
+        output_files: Files fetched from the device, as {output_files.NAME}.
+        files: Further files, as {files.NAME}.
+        matrix: Axes whose combinations make this test several benchmarks.
+        preprocess: Runs on the host before each launch.
+        postprocess: Runs on the host after each launch.
+        platform_args: How the platform starts the program.
+        timeout: Limit of the program, seconds.
+        env: Variables of its environment.
+        log_output: Keep what the program writes in the log.
+        tags: Words by which it can be chosen, beside the model's.
+        statistics: Further statistics: "mean", "stdev", "MAD", "cv", "min", "max", "n", "p99.9".
+        direction: "lower" or "higher", whichever is better, by metric: {"NET decode_rate": "higher"}.
+        operators: Time each operator too. Costs up to 3 % of the latency.
+        energy: Measure the energy of each launch too, where the device can tell it. The metric "power" asks for it.
+        cpu_list: CPUs to pin to: a number, "0,2" or "4-7"; 0 or less as a number forbids pinning.
+        MKL_NUM_THREADS: That variable; 0 or less leaves it unset.
+        OMP_NUM_THREADS: That variable; 0 or less leaves it unset.
+        profiler: Not supported yet.
+        monsoon: Not supported yet.
+        degrade: Not supported yet.
+        collection_time: Not supported yet.
+        voltage: Not supported yet.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Scalar]
+
+    metric: Name
+    identifier: Name | None = None
+    commands: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)] | None = None
+    command: Name | None = None
+    arguments: str | None = None
+    iter: Annotated[int, Field(ge=-1)] = -1
+    warmup: Annotated[int, Field(ge=-1)] = -1
+    min_iter: Count = 1
+    time_limit_s: Limit | None = None
+    repeat: Count | None = None
+    threads: Count | None = None
+    method: Name | None = None
+    inputs: dict[Name, InputEntry] = {}
+    input_files: Files | Many[FileEntry] = {}
+    output_files: Outputs = {}
+    files: Files | Many[FileEntry] = {}
+    matrix: Matrix | None = None
+    preprocess: Step | None = None
+    postprocess: Step | None = None
+    platform_args: PlatformArgs | None = None
+    timeout: Limit | None = None
+    env: dict[Name, Scalar] = {}
+    log_output: Flag | None = None
+    tags: Many[Name] = ()
+    statistics: Many[Name] = ()
+    direction: dict[Name, Literal["lower", "higher"]] = {}
+    operators: bool = False
+    energy: bool = False
+    cpu_list: int | Name | None = Field(None, alias="cpu-list")
+    mkl_num_threads: int | None = Field(None, alias="MKL_NUM_THREADS")
+    omp_num_threads: int | None = Field(None, alias="OMP_NUM_THREADS")
+    profiler: JsonValue = None
+    monsoon: JsonValue = None
+    degrade: JsonValue = None
+    collection_time: JsonValue = None
+    voltage: JsonValue = None
+
+
+class Specification(Section):
+    """One model and its tests.
+
+    Attributes:
+        model: The model.
+        tests: Its tests.
+        schema_: The JSON Schema, for editors.
+        default_args: Defaults of command-line flags, in the file that -b names.
+    """
+
+    schema_: str | None = Field(None, alias="$schema")
+    model: ModelSection
+    tests: Annotated[tuple[Test, ...], Field(strict=False, min_length=1)]
+    default_args: dict[str, JsonValue] = {}
+
+
+class SpecificationList(Section):
+    """A list of specifications.
+
+    Attributes:
+        benchmarks: Files of specifications or of further lists, relative to this file.
+        meta: Defaults for every model; keys that no model knows are reported with the results.
+        schema_: The JSON Schema, for editors.
+        default_args: Defaults of command-line flags, in the file that -b names.
+    """
+
+    schema_: str | None = Field(None, alias="$schema")
+    benchmarks: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)]
+    meta: dict[str, JsonValue] = {}
+    default_args: dict[str, JsonValue] = {}
+
+
+def scalars_of(section: ModelSection | Test) -> Mapping[str, Scalar]:
+    """Every plain value that a section gives, under the key by which placeholders name it."""
+    fields = type(section).model_fields
+    given = {
+        (fields[name].alias or name): getattr(section, name) for name in fields if name in section.model_fields_set
+    }
+    return {
+        key: value
+        for key, value in {**given, **section.__pydantic_extra__}.items()
+        if isinstance(value, str | bool | int | float) and key not in _TEMPLATES
+    }
+
+
+_TEMPLATES = ("command", "arguments", "command_args")
+"""Command lines are what placeholders stand in, not what they stand for."""
