@@ -1,27 +1,29 @@
-"""Whether a document is a specification: its form, its keys, and what we cannot do yet."""
+"""Checks of a document: its structure, unknown keys, and features that are not supported.
+
+A specification with a wrong structure is checked as far as possible, so that one run reports everything: a wrong test
+is left out, and so is a wrong part of the model.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pydantic import JsonValue, ValidationError
 
 from harness.core.placeholders import find_placeholders, suggest
-from harness.specification.document import Document, join
+from harness.specification.document import Document, Findings, join
 from harness.specification.file_format import ModelSection, Specification, SpecificationList, Test
-from harness.specification.files import keyed
-from harness.specification.partial import Path, salvaged
-from harness.specification.problems import Findings
-from harness.specification.sections import PlatformArgs, Section, Step, keys_of
+from harness.specification.sections import PlatformArgs, Section, Step, keys_of, walk_entries
 
-_UNSUPPORTED: Mapping[type[Section], Mapping[str, str]] = {
+UNSUPPORTED: Mapping[type[Section], Mapping[str, str]] = {
     ModelSection: {},
     Test: {
         "profiler": "profilers are",
         "degrade": "degrading a device is",
-        "monsoon": "a power meter beside the device is",
+        "monsoon": "an external power meter is",
         "collection_time": "collecting for a given time is",
         "voltage": "choosing the voltage is",
     },
@@ -30,75 +32,80 @@ _UNSUPPORTED: Mapping[type[Section], Mapping[str, str]] = {
         "non_blocking": "a program that outlives its launch is",
         "power": "launching an app without waiting for it is",
         "shell": "running commands through a shell is",
-        "retry": "trying a failed program again is",
-        "retry_sleep": "trying a failed program again is",
-        "ignore_status": "taking a failure for success is",
+        "retry": "retrying a failed program is",
+        "retry_sleep": "retrying a failed program is",
+        "ignore_status": "treating a failure as success is",
         **dict.fromkeys(("silent", "patterns", "filter", "process_key"), "this is"),
     },
 }
-"""FAI-PEP's features that mean something to a measurement and that we do not have."""
+"""Features of FAI-PEP that affect a measurement and are not supported here."""
+
+_FILE_KEYS = ("files", "libraries")
+
+_Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """What of a specification has the right form.
+class ValidParts:
+    """Parts of a specification that are valid.
 
     Attributes:
-        model: The model.
-        tests: The tests by their index in the file.
-        lost: Names that would have been defined by what had to be left out.
+        model: The model without its invalid parts.
+        tests: The valid tests by their index in the file.
+        undefined: Names that the invalid parts would have defined.
     """
 
     model: ModelSection
     tests: Mapping[int, Test]
-    lost: frozenset[str] = frozenset()
+    undefined: frozenset[str] = frozenset()
 
 
-def checked(findings: Findings, used: Collection[str] = ()) -> Checked | None:
+def check_specification(findings: Findings, used: Collection[str] = ()) -> ValidParts | None:
     """Check a specification.
 
     Args:
-        findings: Its document; collects what is wrong.
-        used: Placeholders that text from outside the document uses.
+        findings: Its document; collects problems.
+        used: Placeholders in text from outside the document.
 
     Returns:
         What can be used for further checks, or None when there is nothing.
     """
-    unknown = set(_unknown_keys(findings, used))
+    unknown = set(_check_keys(findings, used))
     try:
-        found = Specification.model_validate(findings.document.value)
+        specification = Specification.model_validate(findings.document.value)
     except ValidationError as error:
-        parts = salvaged(findings.document.value, _explain(findings, unknown, error))
-        usable = Checked(parts.model, parts.tests, parts.lost) if parts is not None else None
+        parts = _valid_parts(findings.document.value, _explain(findings, unknown, error))
     else:
-        usable = Checked(found.model, dict(enumerate(found.tests)))
-    if usable is not None:
-        _check_supported(usable, findings)
-    return usable
+        parts = ValidParts(specification.model, dict(enumerate(specification.tests)))
+    if parts is not None:
+        _check_support(parts, findings)
+    return parts
 
 
-def checked_list(findings: Findings) -> SpecificationList | None:
-    """Check a list of specifications; None when its form is wrong."""
+def check_list(findings: Findings) -> SpecificationList | None:
+    """Check a list of specifications; return None when its structure is wrong."""
     try:
-        found = SpecificationList.model_validate(findings.document.value)
+        specifications = SpecificationList.model_validate(findings.document.value)
     except ValidationError as error:
         _explain(findings, set(), error)
         return None
     known = keys_of(ModelSection)
-    for key in found.meta:
-        near = difflib.get_close_matches(key, known, n=1, cutoff=0.8) if key not in known else None
-        if near:
-            findings.add(join("", "meta", key), f"`{key}` in meta is no key of a model", f"did you mean `{near[0]}`?")
-    return found
+    for key in specifications.meta:
+        similar = difflib.get_close_matches(key, known, n=1, cutoff=0.8) if key not in known else None
+        if similar:
+            findings.add(
+                join("", "meta", key), f"`{key}` in `meta` is not a key of a model", f"did you mean `{similar[0]}`?"
+            )
+    return specifications
 
 
 def is_list(document: Document) -> bool:
-    """Whether a document is a list of specifications."""
+    """Return whether a document is a list of specifications."""
     return isinstance(document.value, dict) and "benchmarks" in document.value
 
 
-def _explain(findings: Findings, known: Collection[str], error: ValidationError) -> Collection[Path]:
-    """Tell what pydantic refused; returns the paths to it."""
+def _explain(findings: Findings, known: Collection[str], error: ValidationError) -> Collection[_Path]:
+    """Explain what pydantic refused; return the paths to it."""
     # Only a refused document pays for jsonschema (0.1 s).
     from harness.specification.explain import explain  # noqa: PLC0415
 
@@ -110,15 +117,46 @@ def _explain(findings: Findings, known: Collection[str], error: ValidationError)
     return [detail["loc"] for detail in error.errors()]
 
 
-def _unknown_keys(findings: Findings, used: Collection[str]) -> Iterator[str]:
-    """Keys of model and tests that we do not know and that no placeholder uses: slips, most likely."""
+def _valid_parts(value: JsonValue, invalid: Iterable[_Path]) -> ValidParts | None:
+    """Keep what is certainly independent of the invalid places; None where nothing can be checked further."""
+    if not isinstance(value, dict) or not isinstance(value.get("model"), dict):
+        return None
+    members = dict(value["model"]) if isinstance(value["model"], dict) else {}
+    undefined: set[str] = set()
+    for path in invalid:
+        if len(path) > 1 and path[0] == "model":
+            undefined |= _drop(members, path[1:])
+    tests = value.get("tests")
+    valid: dict[int, Test] = {}
+    with contextlib.suppress(ValidationError):
+        model = ModelSection.model_validate(members)
+        for index, test in enumerate(tests if isinstance(tests, list) else ()):
+            with contextlib.suppress(ValidationError):
+                valid[index] = Test.model_validate(test)
+        return ValidParts(model, valid, frozenset(undefined))
+    return None
+
+
+def _drop(members: dict[str, JsonValue], path: _Path) -> set[str]:
+    """Drop the member that a path leads through, of files only the invalid one; return the names it defined."""
+    key = str(path[0])
+    inner = members.get(key)
+    if key in _FILE_KEYS and isinstance(inner, dict) and len(path) > 1:
+        members[key] = {name: entry for name, entry in inner.items() if name != path[1]}
+        return {f"{key}.{path[1]}"}
+    members.pop(key, None)
+    return {key, *(f"{key}.{name}" for name in (inner if isinstance(inner, dict) else ()))}
+
+
+def _check_keys(findings: Findings, used: Collection[str]) -> Iterator[str]:
+    """Report keys of model and tests that are neither known nor used by a placeholder; yield their pointers."""
     value = findings.document.value if isinstance(findings.document.value, dict) else {}
     tests = value.get("tests")
     sections: list[tuple[str, type[Section], JsonValue]] = [("/model", ModelSection, value.get("model"))]
     sections += [
         (join("/tests", index), Test, test) for index, test in enumerate(tests if isinstance(tests, list) else ())
     ]
-    used = {*used, *_used_names(value)}
+    used = {*used, *_placeholders_within(value)}
     for pointer, section, members in sections:
         known = keys_of(section)
         for key in members if isinstance(members, dict) else ():
@@ -128,20 +166,20 @@ def _unknown_keys(findings: Findings, used: Collection[str]) -> Iterator[str]:
                 yield join(pointer, key)
 
 
-def _used_names(value: JsonValue) -> Iterator[str]:
+def _placeholders_within(value: JsonValue) -> Iterator[str]:
     if isinstance(value, str):
         yield from find_placeholders(value)
     elif isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _used_names(item)
+            yield from _placeholders_within(item)
 
 
-def _check_supported(usable: Checked, findings: Findings) -> None:
-    _check_section(usable.model, "/model", findings)
-    for index, test in usable.tests.items():
+def _check_support(parts: ValidParts, findings: Findings) -> None:
+    _check_section(parts.model, "/model", findings)
+    for index, test in parts.tests.items():
         pointer = join("/tests", index)
         _check_section(test, pointer, findings)
-        for _, here, output in keyed(test.output_files, "", join(pointer, "output_files")):
+        for _, here, output in walk_entries(test.output_files, "", join(pointer, "output_files")):
             if output.upload:
                 findings.add(join(here, "upload"), "uploading is not supported yet", "remove `upload`")
             if output.md5:
@@ -163,14 +201,14 @@ def _check_step(step: Step, pointer: str, findings: Findings) -> None:
         message = f"`{name}` is not supported for commands on the host"
         findings.add(join(pointer, "platform_args", name), message, "only `timeout` is")
     if step.commands is not None and step.command is not None:
-        findings.add(join(pointer, "command"), "`command` beside `commands`", "keep one of them")
+        findings.add(join(pointer, "command"), "`commands` and `command` are both given", "keep one of them")
     if step.files and not step.commands and not step.command:
-        findings.add(join(pointer, "files"), "files without commands that use them", "add `commands`")
+        findings.add(join(pointer, "files"), "the step has files but no commands that use them", "add `commands`")
 
 
 def _refuse_unsupported(section: Section, pointer: str, findings: Findings) -> None:
-    for key, what in _UNSUPPORTED[type(section)].items():
+    for key, what in UNSUPPORTED[type(section)].items():
         value = getattr(section, key)
-        off = value in (None, False) or (isinstance(value, dict) and value.get("enabled") is False)
-        if not off:
+        is_off = value in (None, False) or (isinstance(value, dict) and value.get("enabled") is False)
+        if not is_off:
             findings.add(join(pointer, key), f"{what} not supported yet (`{key}`)", f"remove `{key}`")

@@ -1,31 +1,32 @@
-"""A file that was read: its value, and the place of every part of it, for messages and for `Origin`."""
+"""Documents that were read, with the place of every value, and the problems found in them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from harness.core.benchmark import Origin
+from harness.core.errors import Problem, SpecificationError
 
 
 def join(pointer: str, *segments: str | int) -> str:
-    """A JSON pointer (RFC 6901) one or more steps further down, always printable."""
+    """Append segments to a JSON pointer (RFC 6901); the result is always printable."""
     steps = (str(segment).encode("utf-8", "backslashreplace").decode() for segment in segments)
     return pointer + "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What one file says, and where.
+    """Content of one file, with the place of every value.
 
     Attributes:
-        file: The file, as messages shall name it.
+        file: The file, as messages name it.
         value: Its content.
-        places: Where each JSON pointer stands: for a member of an object, the line of its key.
-            A part that was filled in from another file has its place there.
+        places: The place of each JSON pointer: for a member of an object, the line of its key.
+            A value that was filled in from another file has its place there.
     """
 
     file: Path
@@ -33,18 +34,18 @@ class Document:
     places: Mapping[str, Origin]
 
     def place(self, pointer: str) -> Origin:
-        """Where a pointer stands; for what is not there, the nearest thing around it."""
+        """Return the place of a pointer, or of the nearest value around it."""
         while pointer and pointer not in self.places:
             pointer = pointer.rpartition("/")[0]
         return self.places.get(pointer) or Origin(file=self.file, line=1)
 
-    def only(self, keys: Collection[str]) -> Document:
-        """The members of an object that have one of these keys."""
+    def restrict(self, keys: Collection[str]) -> Document:
+        """Keep only the members of the object that have one of these keys."""
         members = self.value if isinstance(self.value, dict) else {}
         return Document(self.file, {key: value for key, value in members.items() if key in keys}, self.places)
 
-    def part(self, key: str) -> Document:
-        """One member of an object as a document of its own; an empty object where there is none."""
+    def member(self, key: str) -> Document:
+        """Return one member of the object as a document of its own; an empty object where there is none."""
         prefix = join("", key)
         value = self.value.get(key, {}) if isinstance(self.value, dict) else {}
         places = {
@@ -54,22 +55,62 @@ class Document:
         }
         return Document(self.file, value, places)
 
-    def over(self, defaults: Document) -> Document:
-        """This document, with whatever its object does not say itself taken from `defaults`."""
-        return Document(self.file, merged(self.value, defaults.value), {**defaults.places, **self.places})
+    def with_defaults(self, defaults: Document) -> Document:
+        """Fill in from `defaults` whatever the object does not define itself."""
+        return Document(self.file, _merge(self.value, defaults.value), {**defaults.places, **self.places})
 
-    def filled(self, key: str, defaults: Document) -> Document:
-        """The same for the object under one key, when there is one."""
+    def with_member_defaults(self, key: str, defaults: Document) -> Document:
+        """Fill in from `defaults` whatever the object under one key does not define, if there is one."""
         if not isinstance(self.value, dict) or not isinstance(self.value.get(key), dict):
             return self
-        value = {**self.value, key: merged(self.value[key], defaults.value)}
+        value = {**self.value, key: _merge(self.value[key], defaults.value)}
         moved = {join("", key) + pointer: place for pointer, place in defaults.places.items() if pointer}
         return Document(self.file, value, {**moved, **self.places})
 
 
-def merged(value: JsonValue, defaults: JsonValue) -> JsonValue:
-    """Objects merged at every depth. What `value` says wins; lists are not mixed."""
+class Problems:
+    """Problems of all files so far. Equal problems count once: expansion meets the same place many times."""
+
+    def __init__(self) -> None:
+        self._problems: dict[Problem, None] = {}
+
+    def add(self, place: Origin, message: str, hint: str | None = None) -> None:
+        """Note one problem at a place."""
+        self._problems[Problem(place.file, place.line, place.pointer, message, hint)] = None
+
+    def __len__(self) -> int:
+        return len(self._problems)
+
+    def sorted(self) -> Sequence[Problem]:
+        """List the problems: by file in the order of their first problem, then by line."""
+        order = {file: number for number, file in enumerate({problem.file: None for problem in self._problems})}
+        return sorted(self._problems, key=lambda problem: (order[problem.file], problem.line or 0))
+
+    def raise_if_any(self) -> None:
+        """End loading when there is a problem.
+
+        Raises:
+            SpecificationError: With every problem.
+        """
+        if self._problems:
+            raise SpecificationError(self.sorted())
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Problems of one document, noted by JSON pointer."""
+
+    document: Document
+    problems: Problems
+
+    def add(self, pointer: str, message: str, hint: str | None = None) -> None:
+        """Note one problem at the place where the pointer's value was written."""
+        self.problems.add(self.document.place(pointer), message, hint)
+
+
+def _merge(value: JsonValue, defaults: JsonValue) -> JsonValue:
+    """Merge objects at every depth; `value` wins, and lists are not mixed."""
     if not isinstance(value, dict) or not isinstance(defaults, dict):
         return value
-    both = {key: merged(item, defaults[key]) if key in defaults else item for key, item in value.items()}
+    both = {key: _merge(item, defaults[key]) if key in defaults else item for key, item in value.items()}
     return {**both, **{key: item for key, item in defaults.items() if key not in value}}

@@ -1,7 +1,9 @@
-"""A specification to its benchmarks: tests x matrix x shapes, in file order."""
+"""Expansion of a specification to its benchmarks: tests x matrix x shapes, in file order."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,49 +15,57 @@ from harness.core.command import App
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders
 from harness.core.values import format_scalar
-from harness.specification.check import Checked
-from harness.specification.digest import digest_of
-from harness.specification.document import join
+from harness.specification.check import ValidParts
+from harness.specification.document import Findings, join
 from harness.specification.file_format import AppEntry, ModelSection, Test
-from harness.specification.files import FileReader, anchored, check_filenames, check_made, dtype_of
-from harness.specification.launch_options import Launching
-from harness.specification.matrix import Combination, combinations, with_axes
-from harness.specification.names import file_names, identifier_of, launches_of, values_of
-from harness.specification.options import LoadOptions
-from harness.specification.problems import Findings
-from harness.specification.scope import BUILT_IN, Scope
+from harness.specification.files import (
+    FileReader,
+    check_filenames,
+    check_generated,
+    make_locations_absolute,
+    normalise_dtype,
+)
+from harness.specification.matrix import Combination, apply_axes, count_shapes, expand_matrix
+from harness.specification.options import LaunchOptions, LoadOptions
+from harness.specification.scope import BUILT_IN, Scope, file_names, identifier_template, known_values, launch_count
 from harness.specification.sections import Step
 
 _ANDROID = "android"
 
+_DESCRIPTIVE = frozenset(("ID", "category", "kind", "description", "group", "log_output", "timeout", "cooldown"))
+"""Variables that describe a benchmark without changing what is measured."""
+
+_ALSO_FIELDS = frozenset(("operators", "energy"))
+"""Variables that are fields of the benchmark too, so that the field alone counts."""
+
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """One specification and what is around it.
+class SpecificationContext:
+    """Specification with everything that its expansion depends on.
 
     Attributes:
-        checked: The specification.
-        meta: Free values of list files and command line.
-        options: What the caller decides.
-        findings: Collects what is wrong.
+        parts: The valid parts of the specification.
+        meta: Additional values of list files and command line.
+        options: Options of the caller.
+        findings: Collects problems.
     """
 
-    checked: Checked
+    parts: ValidParts
     meta: Mapping[str, JsonValue]
     options: LoadOptions
     findings: Findings
 
 
-def expand(subject: Subject) -> Iterator[Benchmark]:
-    """Every benchmark of a specification. They can be used only when nothing was found to be wrong."""
+def expand(context: SpecificationContext) -> Iterator[Benchmark]:
+    """Yield every benchmark of a specification. They are usable only when no problem was found."""
     number = 0
-    reserved = BUILT_IN | subject.options.programs | {"ID"}
-    for index, test in subject.checked.tests.items():
+    reserved = BUILT_IN | context.options.programs | {"ID"}
+    for index, test in context.parts.tests.items():
         pointer = join("/tests", index)
-        shapes = _shape_count(test, pointer, subject.findings)
-        for axes in combinations(test.matrix, pointer, reserved, subject.findings, _names_in_commands(test)):
+        shapes = count_shapes(test, pointer, context.findings)
+        for axes in expand_matrix(test.matrix, pointer, reserved, context.findings, _names_in_commands(test)):
             for shape in range(shapes):
-                yield _Expansion(subject, with_axes(test, axes), pointer, axes, shape, number).benchmark()
+                yield _Expansion(context, apply_axes(test, axes), pointer, axes, shape, number).benchmark()
                 number += 1
 
 
@@ -64,25 +74,11 @@ def _names_in_commands(test: Test) -> frozenset[str]:
     return frozenset(name for template in texts for name in find_placeholders(template))
 
 
-def _shape_count(test: Test, pointer: str, findings: Findings) -> int:
-    """How many shapes the inputs list; when they disagree one, so that the rest of the test is checked."""
-    for name, entry in test.inputs.items():
-        if (entry.shape is None) == (entry.shapes is None):
-            findings.add(join(pointer, "inputs", name), f"input `{name}` needs either `shape` or `shapes`")
-    counts = {name: len(entry.shapes) for name, entry in test.inputs.items() if entry.shapes is not None}
-    if len(set(counts.values())) > 1:
-        listed = ", ".join(f"`{name}` {count}" for name, count in counts.items())
-        message = f"the inputs list different numbers of shapes: {listed}"
-        findings.add(join(pointer, "inputs"), message, "benchmark i takes the i-th shape of every input")
-        return 1
-    return next(iter(counts.values()), 1)
-
-
 @dataclass(frozen=True)
 class _Expansion:
-    """One test with one matrix entry and one shape."""
+    """Expansion of one test with one matrix entry and one shape."""
 
-    subject: Subject
+    context: SpecificationContext
     test: Test
     pointer: str
     axes: Combination
@@ -90,16 +86,16 @@ class _Expansion:
     number: int
 
     def benchmark(self) -> Benchmark:
-        test, model, scope = self.test, self._section, self._scope
-        launching = Launching(model, test, self.pointer, self.subject.options, scope)
+        test, model, scope, files = self.test, self._section, self._scope, self._file_reader
+        launch = LaunchOptions(model, test, self.pointer, self.context.options, scope)
         commands, identifier = self._commands(), self._identifier()
-        metric = scope.settled(test.metric, join(self.pointer, "metric"))
-        written = Benchmark(
+        metric = scope.resolve(test.metric, join(self.pointer, "metric"))
+        benchmark = Benchmark(
             id=self.number,
             model=self._model(),
             identifier=identifier,
             metric=metric,
-            framework=self._framework(typed=not commands),
+            framework=self._framework(is_composed=not commands),
             axes=dict(self.axes),
             inputs=self._inputs,
             threads=test.threads,
@@ -107,17 +103,17 @@ class _Expansion:
             iterations=test.iter,
             min_iterations=test.min_iter,
             time_limit_s=test.time_limit_s,
-            launches=launches_of(model, test),
-            timeout_s=launching.timeout_s(),
-            cooldown_s=launching.cooldown_s(),
+            launches=launch_count(model, test),
+            timeout_s=launch.timeout_s(),
+            cooldown_s=launch.cooldown_s(),
             files=self._files(),
-            input_files=self._reader.files(test.input_files, "input_files", join(self.pointer, "input_files")),
-            output_files=self._reader.outputs(test.output_files, join(self.pointer, "output_files")),
+            input_files=files.read_files(test.input_files, "input_files", join(self.pointer, "input_files")),
+            output_files=files.read_outputs(test.output_files, join(self.pointer, "output_files")),
             commands=commands,
             arguments=self._arguments(len(commands)),
-            env=launching.env(),
-            cpus=launching.cpus(),
-            sleep_before_run_s=launching.sleep_before_run_s(),
+            env=launch.env(),
+            cpus=launch.cpus(),
+            sleep_before_run_s=launch.sleep_before_run_s(),
             model_before=self._step(model.preprocess, "preprocess", "/model"),
             model_after=self._step(model.postprocess, "postprocess", "/model"),
             before=self._step(test.preprocess, "preprocess", self.pointer),
@@ -125,40 +121,41 @@ class _Expansion:
             app=None if model.app is None else _app(model.app),
             tags=tuple(dict.fromkeys((*model.tags, *test.tags))),
             platform=_ANDROID if model.app is not None else model.platform,
-            statistics=launching.statistics(),
+            statistics=launch.statistics(),
             direction={name: Direction(better) for name, better in test.direction.items()},
             converter=model.converter.name if model.converter else None,
             converter_args=model.converter.args if model.converter else {},
-            log_output=launching.log_output(),
-            operators=test.operators or self.subject.options.operators,
+            log_output=launch.log_output(),
+            operators=test.operators or self.context.options.operators,
             energy=test.energy or metric == POWER,
             variables={**scope.values, "identifier": identifier},
-            meta=dict(self.subject.meta),
-            origin=self.subject.findings.document.place(self.pointer),
+            meta=dict(self.context.meta),
+            origin=self.context.findings.document.place(self.pointer),
             digest="",
         )
-        self._check_files(written)
-        digest = digest_of(written, given=frozenset(self.subject.options.string_map))
-        return _anchored(written.model_copy(update={"digest": digest}), self.subject)
+        self._check_files(benchmark)
+        digest = _compute_digest(benchmark, overrides=frozenset(self.context.options.string_map))
+        identified = benchmark.model_copy(update={"digest": digest})
+        return make_locations_absolute(identified, self.context.options.root_model_dir, self.context.findings)
 
     @property
     def _section(self) -> ModelSection:
-        return self.subject.checked.model
+        return self.context.parts.model
 
     @cached_property
     def _scope(self) -> Scope:
-        values = values_of(self._section, self.test, self.axes, self.shape, self.subject.meta)
-        values |= {name: format_scalar(value) for name, value in self.subject.options.string_map.items()}
+        values = known_values(self._section, self.test, self.axes, self.shape, self.context.meta)
+        values |= {name: format_scalar(value) for name, value in self.context.options.string_map.items()}
         values["ID"] = str(self.number)
-        for name in self.subject.checked.lost:
+        for name in self.context.parts.undefined:
             values.setdefault(name, name)
-        later = BUILT_IN | self.subject.options.programs | frozenset(file_names(self._section, self.test))
-        return Scope(values, later, self.subject.findings)
+        later = BUILT_IN | self.context.options.programs | frozenset(file_names(self._section, self.test))
+        return Scope(values, later, self.context.findings)
 
     @cached_property
     def _inputs(self) -> tuple[Input, ...]:
         def dtype(name: str, given: str) -> str:
-            return dtype_of(given, join(self.pointer, "inputs", name, "type"), self.subject.findings)
+            return normalise_dtype(given, join(self.pointer, "inputs", name, "type"), self.context.findings)
 
         return tuple(
             Input(name=name, shape=entry.dimensions(self.shape), dtype=dtype(name, entry.type))
@@ -166,113 +163,145 @@ class _Expansion:
         )
 
     @cached_property
-    def _reader(self) -> FileReader:
+    def _file_reader(self) -> FileReader:
         return FileReader(self._scope, self._inputs)
 
     def _model(self) -> Model:
         section = self._section
 
-        def settled(value: str | None, key: str) -> str | None:
-            return self._scope.settled(value, join("/model", key)) if value is not None else None
+        def resolve(value: str | None, key: str) -> str | None:
+            return self._scope.resolve(value, join("/model", key)) if value is not None else None
 
         return Model(
-            name=self._scope.settled(section.name, "/model/name"),
-            format=self._scope.settled(section.format, "/model/format"),
-            category=settled(section.category, "category"),
-            kind=settled(section.kind, "kind"),
+            name=self._scope.resolve(section.name, "/model/name"),
+            format=self._scope.resolve(section.format, "/model/format"),
+            category=resolve(section.category, "category"),
+            kind=resolve(section.kind, "kind"),
             description=section.description,
-            group=settled(section.group, "group"),
+            group=resolve(section.group, "group"),
         )
 
     def _identifier(self) -> str:
         if self.test.identifier is None and self.test.metric != "generic":
             hint = "name the test; {ID} stands for its number"
-            self.subject.findings.add(self.pointer, "`identifier` is missing", hint)
-        return self._scope.settled(identifier_of(self.test), join(self.pointer, "identifier"))
+            self.context.findings.add(self.pointer, "`identifier` is missing", hint)
+        return self._scope.resolve(identifier_template(self.test), join(self.pointer, "identifier"))
 
-    def _framework(self, *, typed: bool) -> str:
-        named, asked, findings = self._section.framework, self.subject.options.framework, self.subject.findings
-        if named is not None and asked is not None and named != asked:
-            message = f"the specification is for framework `{named}`, but `{asked}` was asked for"
+    def _framework(self, *, is_composed: bool) -> str:
+        """Return the framework; `is_composed` if it must compose the command, because the test has none."""
+        named, requested = self._section.framework, self.context.options.framework
+        findings = self.context.findings
+        if named is not None and requested is not None and named != requested:
+            message = f"the specification is for framework `{named}`, but `{requested}` was requested"
             findings.add("/model/framework", message, f"run it with --framework {named}")
-        framework = asked or named or ("" if typed else "generic")
+        framework = requested or named or ("" if is_composed else "generic")
         if not framework:
-            message = "the test has no commands, and no framework is named that could compose them"
+            message = "the test has no commands, and no framework is given that could compose them"
             findings.add(self.pointer, message, "name it in `model.framework` or with --framework")
-        elif typed and framework == "generic":
+        elif is_composed and framework == "generic":
             message = "the test has no commands, and framework `generic` cannot compose them"
             findings.add(self.pointer, message, "add `commands`, or name the framework of the model")
         return framework
 
     def _files(self) -> tuple[ModelFile, ...]:
-        """The model's files and libraries, and the test's, which win where names are equal."""
-        reader, section = self._reader, self._section
-        files = {file.key: file for file in reader.files(section.files, "files", "/model/files")}
-        files |= {file.key: file for file in reader.files(self.test.files, "files", join(self.pointer, "files"))}
-        return (*files.values(), *reader.files(section.libraries, "libraries", "/model/libraries"))
+        """Read the files and libraries of the model, and the files of the test, which win where names are equal."""
+        reader, section = self._file_reader, self._section
+        files = {file.key: file for file in reader.read_files(section.files, "files", "/model/files")}
+        files |= {file.key: file for file in reader.read_files(self.test.files, "files", join(self.pointer, "files"))}
+        return (*files.values(), *reader.read_files(section.libraries, "libraries", "/model/libraries"))
 
-    def _check_files(self, written: Benchmark) -> None:
-        findings = self.subject.findings
+    def _check_files(self, benchmark: Benchmark) -> None:
+        findings = self.context.findings
         for files in (
-            (*written.files, *written.input_files),
-            written.model_before.files,
-            written.model_after.files,
-            written.before.files,
-            written.after.files,
+            (*benchmark.files, *benchmark.input_files),
+            benchmark.model_before.files,
+            benchmark.model_after.files,
+            benchmark.before.files,
+            benchmark.after.files,
         ):
             check_filenames(files, findings)
-        check_made((*written.files, *written.input_files), findings)
-        theirs = {file.key: file for step in (written.model_before, written.model_after) for file in step.files}
-        for file in (*written.before.files, *written.after.files):
-            if file.key in theirs:
-                message = f"{{{file.key}}} is a file of the model's step and of the test's"
+        check_generated((*benchmark.files, *benchmark.input_files), findings)
+        model_keys = {file.key for step in (benchmark.model_before, benchmark.model_after) for file in step.files}
+        for file in (*benchmark.before.files, *benchmark.after.files):
+            if file.key in model_keys:
+                message = f"{{{file.key}}} is a file of both the model's step and the test's"
                 findings.problems.add(file.origin, message, "rename one of them")
 
     def _step(self, step: Step | None, key: str, pointer: str) -> HostStep:
-        return HostStep() if step is None else self._reader.step(step, key, join(pointer, key))
+        return HostStep() if step is None else self._file_reader.read_step(step, key, join(pointer, key))
 
     def _commands(self) -> tuple[str, ...]:
         test, scope = self.test, self._scope
         given = [key for key in ("commands", "command", "arguments") if getattr(test, key) is not None]
         for key in given[1:]:
-            self.subject.findings.add(join(self.pointer, key), f"`{key}` beside `{given[0]}`", "keep one of them")
+            message = f"`{given[0]}` and `{key}` are both given"
+            self.context.findings.add(join(self.pointer, key), message, "keep one of them")
         if test.command is not None:
-            return (scope.command(test.command, join(self.pointer, "command")),)
+            return (scope.check_command(test.command, join(self.pointer, "command")),)
         if test.arguments is not None:
-            return (scope.command(f"{{program}} {test.arguments}", join(self.pointer, "arguments")),)
+            return (scope.check_command(f"{{program}} {test.arguments}", join(self.pointer, "arguments")),)
+        commands = test.commands or ()
         here = join(self.pointer, "commands")
-        return tuple(scope.command(command, join(here, index)) for index, command in enumerate(test.commands or ()))
+        return tuple(scope.check_command(command, join(here, index)) for index, command in enumerate(commands))
 
     def _arguments(self, commands: int) -> str:
-        """The text behind each command that starts the program: the model's, the caller's, FAI-PEP's extra one."""
+        """Join the text behind each command that starts the program: the model's, the caller's, FAI-PEP's extra one."""
         extra = self._scope.values.get("pep_extra_args", "") if commands == 1 else ""
-        pieces = (self._section.command_args, self.subject.options.command_args, extra)
-        return self._scope.command(" ".join(piece for piece in pieces if piece), "/model/command_args")
+        pieces = (self._section.command_args, self.context.options.command_args, extra)
+        return self._scope.check_command(" ".join(piece for piece in pieces if piece), "/model/command_args")
 
 
 def _app(entry: AppEntry) -> App:
-    """The app; FAI-PEP's activities begin with the package."""
-    activity = entry.activity.removeprefix(f"{entry.package}/")
+    activity = entry.activity.removeprefix(f"{entry.package}/")  # FAI-PEP's activities begin with the package
     return App(package=entry.package, activity=activity, result=entry.result or "")
 
 
-def _anchored(benchmark: Benchmark, subject: Subject) -> Benchmark:
-    """The benchmark with absolute locations."""
-    folder, root = subject.findings.document.file.parent, subject.options.root_model_dir
+def _compute_digest(benchmark: Benchmark, overrides: frozenset[str]) -> str:
+    """Return a SHA-256 over everything that defines a benchmark.
 
-    def files(given: tuple[ModelFile, ...]) -> tuple[ModelFile, ...]:
-        return tuple(anchored(file, folder, root, subject.findings) for file in given)
+    Excluded is what may differ between two runs of the same benchmark: its number, its place in a file, descriptions,
+    directions of metrics, additional values, and time limits of the harness.
 
-    def step(given: HostStep) -> HostStep:
-        return given.model_copy(update={"files": files(given.files)})
-
-    return benchmark.model_copy(
-        update={
-            "files": files(benchmark.files),
-            "input_files": files(benchmark.input_files),
-            "model_before": step(benchmark.model_before),
-            "model_after": step(benchmark.model_after),
-            "before": step(benchmark.before),
-            "after": step(benchmark.after),
-        }
+    Args:
+        benchmark: The benchmark, with locations as they are written (absolute ones differ between hosts).
+        overrides: Variables from the command line; they count only when a template uses them.
+    """
+    excluded = {
+        *("id", "origin", "digest", "meta", "log_output", "statistics", "direction", "variables"),
+        *("timeout_s", "cooldown_s", "platform", "tags"),
+        # Series from before there were operators, energy and apps continue.
+        *(name for name in ("operators", "energy", "app") if not getattr(benchmark, name)),
+    }
+    content: JsonValue = benchmark.model_dump(
+        mode="json",
+        exclude={**dict.fromkeys(excluded, True), "model": {"category", "kind", "description", "group"}},
     )
+    canonical = json.dumps(_without_origins(content), sort_keys=True, separators=(",", ":"))
+    used = _used_variables(canonical, benchmark.variables)
+    variables = {
+        name: value
+        for name, value in benchmark.variables.items()
+        if name not in _DESCRIPTIVE | _ALSO_FIELDS and (name in used or name not in overrides)
+    }
+    canonical += json.dumps(variables, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _without_origins(value: JsonValue) -> JsonValue:
+    if isinstance(value, dict):
+        return {key: _without_origins(item) for key, item in value.items() if key != "origin"}
+    if isinstance(value, list):
+        return [_without_origins(item) for item in value]
+    return value
+
+
+def _used_variables(text: str, variables: dict[str, str]) -> set[str]:
+    """Return the variables that a text uses, directly or through other values."""
+    used: set[str] = set()
+    pending = list(find_placeholders(text))
+    while pending:
+        name = pending.pop()
+        if name in variables and name not in used:
+            used.add(name)
+            pending.extend(find_placeholders(variables[name]))
+    return used

@@ -1,4 +1,4 @@
-"""What is wrong with the form of a document, in sentences. Used when pydantic has refused it."""
+"""Explanations of structural errors, from the JSON Schema. Used when pydantic has refused a document."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from jsonschema import Draft202012Validator, ValidationError
 
 from harness.core.placeholders import suggest
-from harness.specification.document import join
-from harness.specification.problems import Findings
+from harness.specification.document import Findings, join
 from harness.specification.schema import specification_schema
 
 _KINDS = {
@@ -32,30 +31,30 @@ _SENTENCES: Mapping[str, Callable[[ValidationError], str]] = {
     "minProperties": lambda _: "must have at least one member",
     "minLength": lambda _: "must not be empty",
     "const": lambda error: f"must be {show(error.validator_value)}, got {show(error.instance)}",
-    "enum": lambda error: f"must be one of {_listing(error.validator_value)}, got {show(error.instance)}",
+    "enum": lambda error: f"must be one of {_list_values(error.validator_value)}, got {show(error.instance)}",
 }
 
 
 def explain(findings: Findings, known: Collection[str]) -> Sequence[tuple[str | int, ...]]:
-    """Note every way in which a document differs from the JSON Schema.
+    """Note every difference between a document and the JSON Schema.
 
     Args:
-        findings: A document that is not valid; collects what is wrong.
-        known: Pointers about which everything has been said.
+        findings: A document that is not valid; collects problems.
+        known: Pointers that have been reported already.
 
     Returns:
-        The path to everything that is wrong, also where it was known.
+        The path to every error, including those that were known.
     """
     validator = Draft202012Validator(specification_schema())
     errors = [precise for error in validator.iter_errors(findings.document.value) for precise in _precise(error)]
     for error in errors:
         if _pointer(error) not in known:
-            _tell(error, findings)
+            _report(error, findings)
     return [tuple(error.absolute_path) for error in errors]
 
 
 def show(value: object) -> str:
-    """A value in a sentence."""
+    """Format a value for a sentence."""
     if isinstance(value, list):
         return "a list"
     if isinstance(value, dict):
@@ -65,12 +64,12 @@ def show(value: object) -> str:
 
 
 def _precise(error: ValidationError) -> Iterator[ValidationError]:
-    """The errors behind "not valid under any of the given schemas": those of the branch that was probably meant."""
+    """Yield the errors behind "not valid under any of the given schemas", for the branch that was probably meant."""
     branches = _branches(error)
     if branches is None:
         yield error
         return
-    fitting = [branch for branch in branches if not any(_wrong_kind(each, error) for each in branch)]
+    fitting = [branch for branch in branches if not any(_is_wrong_kind(inner, error) for inner in branch)]
     if not fitting:
         yield error
         return
@@ -87,18 +86,18 @@ def _branches(error: ValidationError) -> Sequence[Sequence[ValidationError]] | N
     return list(branches.values())
 
 
-def _wrong_kind(error: ValidationError, of: ValidationError) -> bool:
-    """Whether an error says that the whole instance is of another kind than the branch is about."""
-    whole = len(error.absolute_path) == len(of.absolute_path)
-    return whole and (error.validator in ("type", "enum", "const") or error.validator == "anyOf")
+def _is_wrong_kind(error: ValidationError, outer: ValidationError) -> bool:
+    """Return whether an error of a branch says that the whole instance is of another kind."""
+    is_whole = len(error.absolute_path) == len(outer.absolute_path)
+    return is_whole and (error.validator in ("type", "enum", "const") or error.validator == "anyOf")
 
 
-def _tell(error: ValidationError, findings: Findings) -> None:
+def _report(error: ValidationError, findings: Findings) -> None:
     pointer = _pointer(error)
     if error.validator == "required":
-        _tell_missing(error, pointer, findings)
+        _report_missing(error, pointer, findings)
     elif error.validator == "additionalProperties":
-        _tell_unknown(error, pointer, findings)
+        _report_unknown(error, pointer, findings)
     elif error.validator in ("type", "anyOf"):
         expected = " or ".join(dict.fromkeys(_expected(error)))
         findings.add(pointer, f"expected {expected}, got {show(error.instance)}", _type_hint(error, pointer))
@@ -107,7 +106,7 @@ def _tell(error: ValidationError, findings: Findings) -> None:
         findings.add(pointer, sentence(error) if sentence else error.message)
 
 
-def _tell_missing(error: ValidationError, pointer: str, findings: Findings) -> None:
+def _report_missing(error: ValidationError, pointer: str, findings: Findings) -> None:
     missing = str(error.message).split("'")[1]
     hint = None
     if not pointer and missing in ("model", "tests"):
@@ -115,16 +114,18 @@ def _tell_missing(error: ValidationError, pointer: str, findings: Findings) -> N
     findings.add(pointer, f"`{missing}` is missing", hint)
 
 
-def _tell_unknown(error: ValidationError, pointer: str, findings: Findings) -> None:
+def _report_unknown(error: ValidationError, pointer: str, findings: Findings) -> None:
     instance, schema = error.instance, error.schema
     known = list(schema.get("properties", {})) if isinstance(schema, dict) else []
     for key in instance if isinstance(instance, dict) else ():
         if key not in known:
-            findings.add(join(pointer, key), f"unknown key `{key}`", suggest(key, known) or _keys(known))
+            findings.add(
+                join(pointer, key), f"unknown key `{key}`", suggest(key, known) or f"known keys: {', '.join(known)}"
+            )
 
 
 def _expected(error: ValidationError) -> Iterator[str]:
-    """The kinds that would have been right."""
+    """Yield the kinds of value that are allowed."""
     if error.validator == "type":
         yield _KINDS.get(str(error.validator_value), str(error.validator_value))
     elif error.validator in ("const", "enum"):
@@ -139,11 +140,11 @@ def _type_hint(error: ValidationError, pointer: str) -> str | None:
     value = error.instance
     expected = set(_expected(error))
     if value is None:
-        return "leave the key out instead: what is not there is absent"
+        return "remove the key instead of giving it no value"
     if isinstance(value, str):
         return _text_hint(value, expected, pointer)
     if isinstance(value, dict) and pointer.endswith("/commands"):
-        return "write a list of command lines: FAI-PEP's oldest form, options by framework, is not supported"
+        return "write a list of command lines; FAI-PEP's oldest form, options by framework, is not supported"
     if "a list" in expected:
         return f"write it in brackets: [{_as_item(value)}]"
     if isinstance(value, list):
@@ -152,7 +153,7 @@ def _type_hint(error: ValidationError, pointer: str) -> str | None:
 
 
 def _text_hint(text: str, expected: Collection[str], pointer: str) -> str | None:
-    """How to write what stands in quotes and is no text."""
+    """Suggest how to write a text that should be another kind of value."""
     if {"a whole number", "a number"} & set(expected) and text.strip("+-").isdigit():
         return f"write it without quotes: {text}"
     if pointer.endswith("/commands"):
@@ -161,7 +162,7 @@ def _text_hint(text: str, expected: Collection[str], pointer: str) -> str | None
 
 
 def _as_item(value: object) -> str:
-    """A value as it would stand in a list: an object shortened, `1,3,224` as the numbers that were probably meant."""
+    """Format a value as an item of a list: an object shortened, `1,3,224` as the numbers that were probably meant."""
     if isinstance(value, dict):
         return "{ ... }"
     if isinstance(value, str) and _NUMBERS.fullmatch(value):
@@ -170,7 +171,7 @@ def _as_item(value: object) -> str:
 
 
 def _takes_names(schema: object) -> bool:
-    """Whether an object of this schema has names of the user's own as keys."""
+    """Return whether the keys of an object of this schema are chosen by the user."""
     return isinstance(schema, dict) and isinstance(schema.get("additionalProperties"), dict)
 
 
@@ -178,9 +179,5 @@ def _pointer(error: ValidationError) -> str:
     return join("", *error.absolute_path)
 
 
-def _keys(known: Sequence[str]) -> str:
-    return "known keys: " + ", ".join(known)
-
-
-def _listing(values: object) -> str:
+def _list_values(values: object) -> str:
     return ", ".join(show(value) for value in values) if isinstance(values, list) else str(values)

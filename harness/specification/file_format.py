@@ -1,6 +1,6 @@
-"""The file format as classes: what a specification and a list of specifications may say.
+"""File format of specifications and of lists of them, as classes.
 
-It contains FAI-PEP's format, so that its specifications load as they are.
+It includes FAI-PEP's format, so that its specifications load unchanged.
 The committed JSON Schema is generated from these classes and those of `sections` (`harness.specification.schema`); the
 descriptions that an editor shows are their docstrings.
 """
@@ -32,12 +32,12 @@ from harness.specification.sections import (
 
 
 class AppEntry(Section):
-    """An Android app that is started in place of a program.
+    """Android app that is started instead of a program.
 
     Attributes:
         package: Its package.
         activity: Its activity, for example ".MainActivity" or "org.example.speed/.MainActivity".
-        result: File in its own folder that it writes at its end; without one it says BENCHMARK_DONE in the log.
+        result: File in its own folder that it writes at its end; without one it logs BENCHMARK_DONE.
     """
 
     package: Name
@@ -46,30 +46,30 @@ class AppEntry(Section):
 
 
 class ModelSection(Section):
-    """The model. Further keys with plain values are allowed when a placeholder uses them.
+    """Model. Further keys with plain values are allowed when a placeholder uses them.
 
     Attributes:
         name: Its name in results and in the cache.
         format: Its file format, for example "executorch".
         framework: The framework that runs it, for example "executorch" or "generic".
         files: Its files by name, as {files.NAME}.
-        libraries: Libraries beside it, as {libraries.0} or {libraries.NAME}.
+        libraries: Libraries that it needs, as {libraries.0} or {libraries.NAME}.
         category: Free text.
         kind: Free text.
         description: Free text.
         group: Reported with the result.
-        tags: Words by which its benchmarks can be chosen: --only tag:nightly.
+        tags: Words by which its benchmarks can be selected: --only tag:nightly.
         command_args: Text appended to every command that starts {program}.
         platform_args: Defaults for the tests' platform_args.
         timeout: Limit of every program, seconds.
         cooldown: Pause after each benchmark, seconds.
-        repeat: How often the program is started.
+        repeat: Number of times the program is started.
         preprocess: Runs on the host before the first launch.
         postprocess: Runs on the host after the last launch.
-        converter: What turns the program's output into metrics.
-        log_output: Keep what programs write in the log.
-        platform: The platform that its benchmarks need, for example "android".
-        app: An installed app that is started in place of a program.
+        converter: The converter that turns the program's output into metrics.
+        log_output: Keep the programs' output in the log.
+        platform: The platform that its benchmarks require, for example "android".
+        app: An installed app that is started instead of a program.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -99,7 +99,7 @@ class ModelSection(Section):
 
 
 class InputEntry(Section):
-    """A model input, in one shape or several. Each shape makes a benchmark.
+    """Model input, in one shape or several. Each shape makes a benchmark.
 
     Attributes:
         shape: Its dimensions.
@@ -112,17 +112,17 @@ class InputEntry(Section):
     type: Name = "float"
 
     def dimensions(self, shape: int) -> tuple[int, ...]:
-        """The dimensions in the benchmark with that 0-based number."""
+        """Return the dimensions in the benchmark with this 0-based number."""
         return self.shapes[shape] if self.shapes is not None else self.shape or ()
 
 
 class Matrix(Section):
-    """Axes: every combination of their values is a benchmark. Every key but exclude is an axis and a placeholder.
+    """Axes whose combinations are benchmarks. Every key except exclude is an axis and a placeholder.
 
     An axis with the name of a test field, for example threads, sets that field.
 
     Attributes:
-        exclude: Combinations to leave out, named by some of their values.
+        exclude: Combinations to leave out, given by some of their values.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -132,37 +132,37 @@ class Matrix(Section):
 
 
 class Test(Section):
-    """A test. Further keys with plain values are allowed when a placeholder uses them.
+    """Test. Further keys with plain values are allowed when a placeholder uses them.
 
     Attributes:
-        metric: What is measured: "delay", "accuracy", "generic", ...
+        metric: The kind of test: "delay", "accuracy", "generic", ...
         identifier: Its name within the model; {ID} is its number, and axes may be named.
-        commands: The command lines; absent means that the framework composes the command.
+        commands: The command lines; if absent, the framework composes the command.
         command: A single command line, instead of commands.
         arguments: The arguments of {program}, instead of commands.
         iter: Timed iterations of each launch; -1 leaves it to the program.
         warmup: Warm-up iterations of each launch; -1 leaves it to the program.
-        min_iter: With a time limit: iterate at least so often.
-        time_limit_s: Stop iterating when all launches together took so long, seconds.
-        repeat: How often the program is started; absent means the model's repeat.
-        threads: Threads that the program shall use.
-        method: The entry point of the program to measure, where the framework knows several.
+        min_iter: Minimum number of iterations under a time limit.
+        time_limit_s: Limit on the total time of all launches, after which iterating stops, seconds.
+        repeat: Number of times the program is started; absent means the model's repeat.
+        threads: Number of threads of the program.
+        method: The method of the model to measure, where it has several.
         inputs: The model's inputs by name, in the order of its arguments.
         input_files: Files copied to the device, as {input_files.NAME}.
         output_files: Files fetched from the device, as {output_files.NAME}.
         files: Further files, as {files.NAME}.
-        matrix: Axes whose combinations make this test several benchmarks.
+        matrix: Axes whose combinations turn this test into several benchmarks.
         preprocess: Runs on the host before each launch.
         postprocess: Runs on the host after each launch.
         platform_args: How the platform starts the program.
         timeout: Limit of the program, seconds.
         env: Variables of its environment.
-        log_output: Keep what the program writes in the log.
-        tags: Words by which it can be chosen, beside the model's.
+        log_output: Keep the program's output in the log.
+        tags: Words by which it can be selected, in addition to the model's.
         statistics: Further statistics: "mean", "stdev", "MAD", "cv", "min", "max", "n", "p99.9".
-        direction: "lower" or "higher", whichever is better, by metric: {"NET decode_rate": "higher"}.
+        direction: Which direction is better, "lower" or "higher", by metric: {"NET decode_rate": "higher"}.
         operators: Time each operator too. Costs up to 3 % of the latency.
-        energy: Measure the energy of each launch too, where the device can tell it. The metric "power" asks for it.
+        energy: Measure the energy of each launch too, where the device can. The metric "power" implies it.
         cpu_list: CPUs to pin to: a number, "0,2" or "4-7"; 0 or less as a number forbids pinning.
         MKL_NUM_THREADS: That variable; 0 or less leaves it unset.
         OMP_NUM_THREADS: That variable; 0 or less leaves it unset.
@@ -215,7 +215,7 @@ class Test(Section):
 
 
 class Specification(Section):
-    """One model and its tests.
+    """Model and its tests.
 
     Attributes:
         model: The model.
@@ -231,11 +231,11 @@ class Specification(Section):
 
 
 class SpecificationList(Section):
-    """A list of specifications.
+    """List of specifications.
 
     Attributes:
         benchmarks: Files of specifications or of further lists, relative to this file.
-        meta: Defaults for every model; keys that no model knows are reported with the results.
+        meta: Defaults for every model; other keys are reported with the results.
         schema_: The JSON Schema, for editors.
         default_args: Defaults of command-line flags, in the file that -b names.
     """
@@ -246,8 +246,8 @@ class SpecificationList(Section):
     default_args: dict[str, JsonValue] = {}
 
 
-def scalars_of(section: ModelSection | Test) -> Mapping[str, Scalar]:
-    """Every plain value that a section gives, under the key by which placeholders name it."""
+def scalar_members(section: ModelSection | Test) -> Mapping[str, Scalar]:
+    """Return every plain value of a section, by the name of its placeholder."""
     fields = type(section).model_fields
     given = {
         (fields[name].alias or name): getattr(section, name) for name in fields if name in section.model_fields_set
@@ -260,4 +260,4 @@ def scalars_of(section: ModelSection | Test) -> Mapping[str, Scalar]:
 
 
 _TEMPLATES = ("command", "arguments", "command_args")
-"""Command lines are what placeholders stand in, not what they stand for."""
+"""Command lines contain placeholders and are not the value of one."""

@@ -1,20 +1,18 @@
-"""File entries of a specification to the files of one benchmark."""
+"""Files of one benchmark, from the file entries of its specification."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 from urllib.parse import unquote
 
-from harness.core.benchmark import Export, HostStep, Input, ModelFile, OutputFile
+from harness.core.benchmark import Benchmark, Export, HostStep, Input, ModelFile, OutputFile
 from harness.core.placeholders import PlaceholderProblem, find_placeholders, substitute, suggest
 from harness.core.values import Scalar
-from harness.specification.document import join
-from harness.specification.problems import Findings
+from harness.specification.document import Findings, join
 from harness.specification.scope import Scope
 from harness.specification.sections import (
     ExportEntry,
@@ -24,8 +22,8 @@ from harness.specification.sections import (
     Many,
     OutputEntry,
     Outputs,
-    Section,
     Step,
+    walk_entries,
 )
 
 DTYPES = {
@@ -41,31 +39,14 @@ DTYPES = {
     "int32_t": "int",
     "int64_t": "int64",
 }
-"""Element types by the names in use: ours, FAI-PEP's (C++'s) and NumPy's."""
+"""Our name of each element type by the names in use: ours, FAI-PEP's (C++'s) and NumPy's."""
 
 _MD5 = re.compile(r"[0-9a-fA-F]{32}")
 
 
-Entry = TypeVar("Entry", bound=Section)
-Entries = Mapping[str, Entry | Sequence[Entry]] | Sequence[Entry]
-"""Entries by name, in lists by name, or in a list."""
-
-
-def keyed(files: Entries[Entry], prefix: str, pointer: str) -> Iterator[tuple[str, str, Entry]]:
-    """Every entry with its placeholder and its pointer: `files.NAME`, and `files.NAME.0` within lists."""
-    items: Iterator[tuple[str | int, Entry | Sequence[Entry]]]
-    items = iter(files.items() if isinstance(files, Mapping) else enumerate(files))
-    for name, entry in items:
-        key, here = f"{prefix}.{name}", join(pointer, name)
-        if isinstance(entry, Section):
-            yield key, here, entry
-        else:
-            yield from keyed(entry, key, here)
-
-
 @dataclass(frozen=True, slots=True)
 class FileReader:
-    """Makes the files of one benchmark. Locations stay as they are written; `anchored` makes them absolute.
+    """Reader of file entries. Locations stay as they are written; `make_locations_absolute` resolves them.
 
     Attributes:
         scope: The names that entries may use.
@@ -75,40 +56,42 @@ class FileReader:
     scope: Scope
     inputs: tuple[Input, ...]
 
-    def files(self, files: Files | Many[FileEntry], prefix: str, pointer: str) -> tuple[ModelFile, ...]:
-        """The files under one key of the specification."""
-        return tuple(self._file(key, here, entry) for key, here, entry in keyed(files, prefix, pointer))
+    def read_files(self, files: Files | Many[FileEntry], prefix: str, pointer: str) -> tuple[ModelFile, ...]:
+        """Read the files under one key of the specification."""
+        return tuple(self._file(key, here, entry) for key, here, entry in walk_entries(files, prefix, pointer))
 
-    def outputs(self, outputs: Outputs, pointer: str) -> tuple[OutputFile, ...]:
-        """The output files; all are fetched into one folder, so no two may share a name."""
-        found: dict[str, OutputFile] = {}
-        for key, here, entry in keyed(outputs, "output_files", pointer):
+    def read_outputs(self, outputs: Outputs, pointer: str) -> tuple[OutputFile, ...]:
+        """Read the output files; all are fetched into one folder, so no two may share a name."""
+        files: dict[str, OutputFile] = {}
+        for key, here, entry in walk_entries(outputs, "output_files", pointer):
             file = self._output(key, here, entry)
-            other = found.setdefault(file.filename, file)
-            if other is not file:
-                message = f"{key} and {other.key} have the same filename {file.filename!r}"
+            first = files.setdefault(file.filename, file)
+            if first is not file:
+                message = f"{key} and {first.key} have the same filename {file.filename!r}"
                 self.scope.findings.add(join(here, "filename"), message, "give them different filenames")
-        return tuple(found.values())
+        return tuple(files.values())
 
     def _output(self, key: str, pointer: str, entry: OutputEntry) -> OutputFile:
         return OutputFile(
             key=key,
             filename=self._filename(entry.filename, pointer),
-            location=self.scope.partly(entry.location, join(pointer, "location")),
+            location=self.scope.resolve_known(entry.location, join(pointer, "location")),
             converter=entry.converter.name if entry.converter else None,
             converter_args=entry.converter.args if entry.converter else {},
         )
 
-    def step(self, step: Step, prefix: str, pointer: str) -> HostStep:
-        """Commands that run on the host, and their files."""
+    def read_step(self, step: Step, prefix: str, pointer: str) -> HostStep:
+        """Read commands that run on the host, and their files."""
         commands = step.commands or ()
         if step.command is not None:
-            lines: tuple[str, ...] = (self.scope.command(step.command, join(pointer, "command")),)
+            lines: tuple[str, ...] = (self.scope.check_command(step.command, join(pointer, "command")),)
         else:
             here = join(pointer, "commands")
-            lines = tuple(self.scope.command(command, join(here, index)) for index, command in enumerate(commands))
+            lines = tuple(
+                self.scope.check_command(command, join(here, index)) for index, command in enumerate(commands)
+            )
         return HostStep(
-            files=self.files(step.files, f"{prefix}.files", join(pointer, "files")),
+            files=self.read_files(step.files, f"{prefix}.files", join(pointer, "files")),
             commands=lines,
             timeout_s=step.platform_args.timeout if step.platform_args else None,
         )
@@ -116,8 +99,8 @@ class FileReader:
     def _file(self, key: str, pointer: str, entry: FileEntry) -> ModelFile:
         findings = self.scope.findings
         if (entry.location is None) == (entry.export is None):
-            how = "neither a `location` nor an `export`" if entry.location is None else "a `location` and an `export`"
-            findings.add(pointer, f"the file has {how}", "say either where it is or how it is made")
+            what = "neither `location` nor `export`" if entry.location is None else "both `location` and `export`"
+            findings.add(pointer, f"the file has {what}", "give either where it is or how it is exported")
         return ModelFile(
             key=key,
             filename=self._filename(entry.filename, pointer),
@@ -130,15 +113,16 @@ class FileReader:
     def _location(self, template: str | None, pointer: str) -> str | None:
         if template is None:
             return None
-        text = self.scope.partly(template, pointer)
+        text = self.scope.resolve_known(template, pointer)
         if "TGTDIR" in find_placeholders(text):
-            message = "a file that is on the device already is not supported yet"
-            self.scope.findings.add(pointer, message, "let a step make it below {HOSTDIR}; it is brought to the device")
-        return text if find_placeholders(text) else self.scope.settled(text, pointer)
+            message = "a file that is already on the device is not supported yet"
+            hint = "let a step write it below {HOSTDIR}; it is copied to the device"
+            self.scope.findings.add(pointer, message, hint)
+        return text if find_placeholders(text) else self.scope.resolve(text, pointer)
 
     def _filename(self, template: str, pointer: str) -> str:
         here = join(pointer, "filename")
-        filename = self.scope.settled(template, here)
+        filename = self.scope.resolve(template, here)
         fault = filename_fault(filename)
         if fault is not None:
             hint = "give a plain name, or a relative path with forward slashes"
@@ -146,7 +130,7 @@ class FileReader:
         return filename
 
     def _md5(self, template: str | None, pointer: str) -> str | None:
-        md5 = self.scope.settled(template, pointer) if template else ""
+        md5 = self.scope.resolve(template, pointer) if template else ""
         if md5 and md5 != "directory" and not _MD5.fullmatch(md5):
             message = f"{md5!r} is not an MD5"
             self.scope.findings.add(pointer, message, "an MD5 has 32 hexadecimal digits; see `md5sum FILE`")
@@ -154,11 +138,11 @@ class FileReader:
 
     def _export(self, entry: ExportEntry, pointer: str) -> Export:
         def option(name: str, value: Scalar) -> Scalar:
-            return self.scope.settled(value, join(pointer, "options", name)) if isinstance(value, str) else value
+            return self.scope.resolve(value, join(pointer, "options", name)) if isinstance(value, str) else value
 
         return Export(
-            definition=self.scope.settled(entry.definition, join(pointer, "definition")),
-            recipe=self.scope.settled(entry.recipe, join(pointer, "recipe")),
+            definition=self.scope.resolve(entry.definition, join(pointer, "definition")),
+            recipe=self.scope.resolve(entry.recipe, join(pointer, "recipe")),
             inputs=self._export_inputs(entry, pointer) or self.inputs,
             seed=entry.seed,
             calibration=entry.calibration,
@@ -166,28 +150,28 @@ class FileReader:
         )
 
     def _export_inputs(self, entry: ExportEntry, pointer: str) -> tuple[Input, ...]:
-        def one(name: str, given: ExportInput) -> Input:
-            dtype = dtype_of(given.type, join(pointer, "inputs", name, "type"), self.scope.findings)
-            return Input(name=name, shape=given.shape, dtype=dtype)
+        def read_input(name: str, tensor: ExportInput) -> Input:
+            dtype = normalise_dtype(tensor.type, join(pointer, "inputs", name, "type"), self.scope.findings)
+            return Input(name=name, shape=tensor.shape, dtype=dtype)
 
-        return tuple(one(name, given) for name, given in entry.inputs.items())
+        return tuple(read_input(name, tensor) for name, tensor in entry.inputs.items())
 
 
 def filename_fault(filename: str) -> str | None:
-    """Why a name may not be used below a folder of ours, or None: nothing a specification says leaves that folder."""
+    """Describe why a file name is refused, or return None: no name in a specification may leave its folder."""
     if not filename:
         return "is empty"
     if "\0" in filename or "\\" in filename:
-        return "holds a NUL byte or a backslash"
+        return "contains a NUL byte or a backslash"
     if filename.startswith("/"):
         return "is absolute"
     if any(part in ("", ".", "..") for part in filename.split("/")):
-        return "leaves its folder, or has empty parts"
+        return "leaves its folder or has empty parts"
     return None
 
 
-def dtype_of(name: str, pointer: str, findings: Findings) -> str:
-    """An element type by its one name here."""
+def normalise_dtype(name: str, pointer: str, findings: Findings) -> str:
+    """Return our name of an element type."""
     if name not in DTYPES:
         hint = suggest(name, DTYPES) or "known: " + ", ".join(DTYPES)
         findings.add(pointer, f"unknown element type `{name}`", hint)
@@ -195,36 +179,53 @@ def dtype_of(name: str, pointer: str, findings: Findings) -> str:
 
 
 def check_filenames(files: Sequence[ModelFile], findings: Findings) -> None:
-    """Two files of one benchmark may share a name only when they are the same file."""
-    seen: dict[str, ModelFile] = {}
+    """Report different files of one benchmark with the same name."""
+    by_name: dict[str, ModelFile] = {}
     for file in files:
-        other = seen.setdefault(file.filename, file)
-        same = (other.location, other.md5, other.export) == (file.location, file.md5, file.export)
-        if not same:
-            message = f"{file.key} and {other.key} are different files with the same filename {file.filename!r}"
+        first = by_name.setdefault(file.filename, file)
+        is_same = (first.location, first.md5, first.export) == (file.location, file.md5, file.export)
+        if not is_same:
+            message = f"{file.key} and {first.key} are different files with the same filename {file.filename!r}"
             findings.problems.add(file.origin, message, "give them different filenames")
 
 
-def check_made(files: Sequence[ModelFile], findings: Findings) -> None:
-    """A file that a step makes may be named by the place of another one, but not in a circle."""
-    made = {file.key: file.location for file in files if file.location is not None and file.is_generated}
-    later = {name for location in made.values() for name in find_placeholders(location)}
+def check_generated(files: Sequence[ModelFile], findings: Findings) -> None:
+    """Report generated files whose locations refer to one another in a circle."""
+    generated = {file.key: file.location for file in files if file.location is not None and file.is_generated}
+    later = {name for location in generated.values() for name in find_placeholders(location)}
     for file in files:
         try:
-            substitute(made.get(file.key, ""), made, later)
+            substitute(generated.get(file.key, ""), generated, later)
         except PlaceholderProblem as problem:
-            findings.problems.add(file.origin, problem.message, "say where the file is, from {HOSTDIR} on")
+            findings.problems.add(file.origin, problem.message, "give the path of the file, beginning with {HOSTDIR}")
 
 
-def anchored(file: ModelFile, folder: Path, root: Path | None, findings: Findings) -> ModelFile:
-    """The file with an absolute location.
+def make_locations_absolute(benchmark: Benchmark, root: Path | None, findings: Findings) -> Benchmark:
+    """Resolve the locations of all files of a benchmark.
 
     Args:
-        file: A file whose location is as written.
-        folder: The folder of the specification, which relative locations start from.
-        root: What `//` locations are below.
-        findings: Collects what is wrong.
+        benchmark: The benchmark, with locations as they are written: relative ones start from its specification.
+        root: The folder that `//` locations are below.
+        findings: The problems of its specification.
     """
+    folder = findings.document.file.parent
+
+    def resolve(files: tuple[ModelFile, ...]) -> tuple[ModelFile, ...]:
+        return tuple(_make_absolute(file, folder, root, findings) for file in files)
+
+    return benchmark.model_copy(
+        update={
+            **{key: resolve(getattr(benchmark, key)) for key in ("files", "input_files")},
+            **{
+                key: step.model_copy(update={"files": resolve(step.files)})
+                for key in ("model_before", "model_after", "before", "after")
+                if isinstance(step := getattr(benchmark, key), HostStep)
+            },
+        }
+    )
+
+
+def _make_absolute(file: ModelFile, folder: Path, root: Path | None, findings: Findings) -> ModelFile:
     written = file.location
     if written is None or find_placeholders(written) or re.match(r"https?://", written):
         return file
@@ -235,15 +236,15 @@ def anchored(file: ModelFile, folder: Path, root: Path | None, findings: Finding
 
 
 def _local_path(written: str, folder: Path, root: Path | None) -> tuple[str | None, str | None, str | None]:
-    """The absolute path, or what is wrong and how to mend it."""
+    """Return the absolute path, or the fault and a hint."""
     if "\0" in written:
-        return None, "holds a NUL byte", "remove it"
+        return None, "contains a NUL byte", "remove it"
     if written.startswith("file:///"):
         return unquote(written.removeprefix("file://")), None, None
     if "://" in written:
-        return None, "is of a kind that is not supported", "use https://, file:///path or a path"
+        return None, "has an unsupported scheme", "use https://, file:///path or a path"
     if not written.startswith("//"):
         return os.path.normpath(Path(os.path.realpath(folder)) / written), None, None
     if root is None:
-        return None, "is relative to the model folder, which is not known", "say where it is with --root_model_dir"
+        return None, "is relative to the model folder, which is not set", "set it with --root_model_dir"
     return os.path.normpath(Path(os.path.realpath(root)) / written.lstrip("/")), None, None

@@ -1,4 +1,4 @@
-"""JSON text to a `Document`: lines of every part, duplicate keys, and syntax errors in words."""
+"""Reading of JSON: the line of every value, duplicate keys, and syntax errors in words."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from harness.core.benchmark import Origin
-from harness.specification.document import Document, join
-from harness.specification.problems import Problems
+from harness.specification.document import Document, Problems, join
 
 _LEXEME = re.compile(r'[ \t\r\n]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+)')
 
@@ -21,12 +20,12 @@ def read_json(file: Path, text: str, problems: Problems) -> Document | None:
     """Read one JSON document. Duplicate keys are problems, but the document is still returned.
 
     Args:
-        file: Where the text comes from.
+        file: The file of the text.
         text: The text.
-        problems: Collects what is wrong.
+        problems: Collects problems.
 
     Returns:
-        The document, or None where there is no value to go on with.
+        The document, or None where there is no usable value.
     """
     try:
         value: JsonValue = json.loads(text)
@@ -35,19 +34,19 @@ def read_json(file: Path, text: str, problems: Problems) -> Document | None:
         problems.add(place, _syntax_message(error), _syntax_hint(text, error))
         return None
     except RecursionError:
-        problems.add(Origin(file=file, line=1), "not readable: nested too deeply")
+        problems.add(Origin(file=file, line=1), "cannot be read: nested too deeply")
         return None
     except ValueError:
-        problems.add(Origin(file=file, line=1), "not readable: a number has too many digits")
+        problems.add(Origin(file=file, line=1), "cannot be read: a number has too many digits")
         return None
-    scan = _Scan(file, problems)
-    scan.run(text)
-    return None if scan.unusable else Document(file, value, scan.places)
+    scanner = _Scanner(file, problems)
+    scanner.scan(text)
+    return None if scanner.unusable else Document(file, value, scanner.places)
 
 
 @dataclass(slots=True)
 class _Container:
-    """An object or array whose end has not been reached."""
+    """Object or array whose end has not been reached."""
 
     pointer: str
     is_object: bool
@@ -56,8 +55,8 @@ class _Container:
     keys: dict[str, int] = field(default_factory=dict)
 
 
-class _Scan:
-    """One walk over the lexemes of a text that is known to be valid JSON."""
+class _Scanner:
+    """Scanner of a text that is known to be valid JSON; notes the place of every value."""
 
     def __init__(self, file: Path, problems: Problems) -> None:
         self.places: dict[str, Origin] = {}
@@ -67,12 +66,12 @@ class _Scan:
         self._open: list[_Container] = []
         self._line = 1
 
-    def run(self, text: str) -> None:
+    def scan(self, text: str) -> None:
         position = 0
-        while found := _LEXEME.match(text, position):
-            self._line += text.count("\n", position, found.start(1))
-            self._take(found.group(1))
-            position = found.end()
+        while match := _LEXEME.match(text, position):
+            self._line += text.count("\n", position, match.start(1))
+            self._take(match[1])
+            position = match.end()
 
     def _take(self, lexeme: str) -> None:
         inner = self._open[-1] if self._open else None
@@ -91,9 +90,7 @@ class _Scan:
         place = Origin(file=self._file, pointer=join(inner.pointer, inner.key), line=self._line)
         before = inner.keys.get(inner.key)
         if before is not None:
-            self._problems.add(
-                place, f"key `{inner.key}` is given twice (first on line {before})", "keep one of them; JSON knows one"
-            )
+            self._problems.add(place, f"key `{inner.key}` is given twice (first on line {before})", "keep one of them")
         inner.keys.setdefault(inner.key, self._line)
         self.places[place.pointer] = place
         self._check_text(lexeme, place)
@@ -108,21 +105,21 @@ class _Scan:
             self._check_text(lexeme, self.places[pointer])
         elif lexeme not in ("true", "false", "null") and not math.isfinite(float(lexeme)):
             self.unusable = True
-            self._problems.add(self.places[pointer], f"{lexeme} is not a number that JSON can hold")
+            self._problems.add(self.places[pointer], f"{lexeme} is not a finite number")
 
     def _check_text(self, lexeme: str, place: Origin) -> None:
         if "\\u" in lexeme and has_half_character(json.loads(lexeme)):
             self.unusable = True
-            self._problems.add(place, "text holds half of a surrogate pair", "write the character itself")
+            self._problems.add(place, "text contains half of a surrogate pair", "write the character itself")
 
 
 def has_half_character(text: str) -> bool:
-    """Whether a text cannot be written as UTF-8, because a surrogate in it lacks its other half."""
+    """Return whether a text has a surrogate without its other half, so that UTF-8 cannot represent it."""
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def excerpt(text: str, line: int, column: int) -> str:
-    """The line with a caret under the column (both 1-based), shortened around it."""
+    """Return the line with a caret under the column (both 1-based), shortened around it."""
     content = text.splitlines()[line - 1] if line <= len(text.splitlines()) else ""
     start = max(0, column - 41)
     shown = content[start : start + 80].replace("\t", " ")
@@ -130,9 +127,9 @@ def excerpt(text: str, line: int, column: int) -> str:
 
 
 def _syntax_message(error: json.JSONDecodeError) -> str:
-    said = error.msg[:1].lower() + error.msg[1:]
+    reason = error.msg[:1].lower() + error.msg[1:]
     return (
-        f"not valid JSON: {said} (line {error.lineno}, column {error.colno})"
+        f"not valid JSON: {reason} (line {error.lineno}, column {error.colno})"
         f"{excerpt(error.doc, error.lineno, error.colno)}"
     )
 
@@ -141,13 +138,13 @@ def _syntax_hint(text: str, error: json.JSONDecodeError) -> str | None:
     here, before = text[error.pos : error.pos + 5], text[: error.pos].rstrip()[-1:]
     hints = {
         "the file is empty": not text.strip(),
-        "JSON has no comments: put the text into a `description`, or write the specification in YAML": here.startswith(
+        "JSON has no comments: use a `description`, or write the specification in YAML": here.startswith(
             ("//", "/*", "#")
         ),
         "remove the comma after the last item": (before == "," and here.startswith(("}", "]")))
         or "trailing comma" in error.msg,
-        'JSON writes text in double quotes: "..."': here.startswith("'"),
-        "JSON writes true, false; a value that is not there is left out": here.startswith(("True", "False", "None")),
+        'write text in double quotes: "..."': here.startswith("'"),
+        "write true or false, and leave out keys without a value": here.startswith(("True", "False", "None")),
         "a comma or a closing bracket is missing before this place": "delimiter" in error.msg,
     }
     return next((hint for hint, applies in hints.items() if applies), None)

@@ -1,27 +1,33 @@
-"""From files to benchmarks: read, follow lists, check, expand. All problems of all files are told at once."""
+"""Loading of specifications: read the files, follow lists, check, expand.
+
+All problems of all files are reported at once.
+"""
 
 from __future__ import annotations
 
+import difflib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from harness.core.benchmark import Benchmark
+from harness.core.benchmark import Benchmark, Origin
 from harness.core.placeholders import find_placeholders
 from harness.core.values import format_scalar
-from harness.specification.check import checked
-from harness.specification.document import Document, join
-from harness.specification.expand import Subject, expand
+from harness.specification.check import check_list, check_specification, is_list
+from harness.specification.document import Document, Findings, Problems, join
+from harness.specification.expand import SpecificationContext, expand
+from harness.specification.file_format import ModelSection
+from harness.specification.json_syntax import read_json
 from harness.specification.options import LoadOptions
-from harness.specification.problems import Findings, Problems
-from harness.specification.sources import Source, read, specifications
+from harness.specification.sections import keys_of
 
-__all__ = ["LoadOptions", "Loaded", "default_args", "load"]
+__all__ = ["LoadOptions", "LoadedSpecifications", "default_args", "load"]
 
 
-_NO_DEFAULTS = frozenset(
+FLAGS_WITHOUT_DEFAULT = frozenset(
     {
         *("remote_reporter", "local_reporter", "simple_local_reporter", "reporter", "reporters"),
         *("program", "pre_built_binary", "custom_binary", "c", "info", "benchmark_file", "b"),
@@ -33,8 +39,8 @@ _NO_DEFAULTS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """What specification files say.
+class LoadedSpecifications:
+    """Benchmarks and defaults of specification files.
 
     Attributes:
         benchmarks: Every benchmark, in file order.
@@ -45,96 +51,195 @@ class Loaded:
     default_args: Mapping[str, JsonValue]
 
 
-def load(files: Sequence[Path], options: LoadOptions | None = None) -> Loaded:
+def load(files: Sequence[Path], options: LoadOptions | None = None) -> LoadedSpecifications:
     """Load specifications and lists of specifications.
 
     Args:
-        files: The files: JSON, or YAML when they end in `.yaml` or `.yml`.
-        options: What the caller decides.
+        files: The files: YAML when they end in `.yaml` or `.yml`, else JSON.
+        options: Options of the caller.
 
     Raises:
         SpecificationError: With every problem of every file.
     """
     options = options or LoadOptions()
     problems = Problems()
-    outer = Document(Path("--info"), dict(options.meta), {})
+    defaults = Document(Path("--info"), dict(options.meta), {})
     documents: list[Document] = []
     benchmarks: list[Benchmark] = []
     for file in files:
-        document = read(file, problems)
+        document = _read(file, problems)
         if document is not None:
             documents.append(document)
-            for source in specifications(document, outer, problems):
-                benchmarks += _expanded(source, options, problems)
+            for specification in _follow(document, defaults, problems):
+                benchmarks += _expand(specification, options, problems)
     _check_unique(benchmarks, problems)
-    defaults = _merged_defaults(documents, problems)
+    flags = _merge_default_args(documents, problems)
     problems.raise_if_any()
-    return Loaded(tuple(benchmarks), defaults)
+    return LoadedSpecifications(tuple(benchmarks), flags)
 
 
 def default_args(files: Sequence[Path]) -> Mapping[str, JsonValue]:
-    """Only the defaults of command-line flags: they must be known before `LoadOptions` can be made.
+    """Read only the defaults of command-line flags, which must be known before `LoadOptions` can be made.
 
-    What is wrong with the files otherwise is left to `load`.
+    Other problems of the files are left to `load`.
 
     Raises:
-        SpecificationError: Two files give one flag different defaults, or one that no specification may give.
+        SpecificationError: Two files give one flag different defaults, or a file sets a flag that none may set.
     """
-    elsewhere, problems = Problems(), Problems()
-    documents = [document for file in files if (document := read(file, elsewhere)) is not None]
-    defaults = _merged_defaults(documents, problems)
+    ignored, problems = Problems(), Problems()
+    documents = [document for file in files if (document := _read(file, ignored)) is not None]
+    flags = _merge_default_args(documents, problems)
     problems.raise_if_any()
-    return defaults
+    return flags
 
 
-def _expanded(source: Source, options: LoadOptions, problems: Problems) -> Iterator[Benchmark]:
-    findings = Findings(source.document, problems)
-    outside = (options.command_args, *(format_scalar(value) for value in options.string_map.values()))
-    usable = checked(findings, [name for template in outside for name in find_placeholders(template)])
-    if usable is not None:
-        yield from expand(Subject(usable, source.meta, options, findings))
+# --- files and lists ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _ListedSpecification:
+    """Specification whose model has the defaults of the lists around it.
+
+    Attributes:
+        document: The specification.
+        meta: Values of the lists that are no keys of a model; reported with the results.
+    """
+
+    document: Document
+    meta: Mapping[str, JsonValue]
+
+
+def _read(file: Path, problems: Problems, reference: Origin | None = None) -> Document | None:
+    """Read one file, which may be named at a place in another file; None when it cannot be read."""
+    place = reference or Origin(file=file)
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        hint = "give a specification in this folder" if file.is_dir() else _suggest_neighbour(file)
+        problems.add(place, f"cannot read {file}: {reason}", hint)
+        return None
+    except UnicodeDecodeError as error:
+        problems.add(Origin(file=file), f"not UTF-8 text (byte {error.start})", "save the file as UTF-8")
+        return None
+    except ValueError:  # a NUL byte in the name
+        problems.add(place, f"{str(file)!r} cannot be the name of a file")
+        return None
+    if file.suffix.lower() in (".yaml", ".yml"):
+        # Most specifications are JSON; they do not pay for the import.
+        from harness.specification.yaml_syntax import read_yaml  # noqa: PLC0415
+
+        return read_yaml(file, text, problems)
+    return read_json(file, text, problems)
+
+
+def _suggest_neighbour(file: Path) -> str | None:
+    try:
+        names = sorted(entry.name for entry in file.parent.iterdir())
+    except (OSError, ValueError):
+        return None
+    similar = difflib.get_close_matches(file.name, names, n=1)
+    return f"did you mean {file.parent / similar[0]}?" if similar else None
+
+
+def _follow(
+    document: Document, defaults: Document, problems: Problems, lists: tuple[str, ...] = ()
+) -> Iterator[_ListedSpecification]:
+    """Yield every specification that a document is or lists, at any depth.
+
+    Args:
+        document: A specification, or a list.
+        defaults: Defaults for every model, from outside the document.
+        problems: Collects problems.
+        lists: The lists that led here.
+    """
+    findings = Findings(document, problems)
+    if lists and isinstance(document.value, dict) and "default_args" in document.value:
+        message = "`default_args` is used only in the file that is given on the command line"
+        findings.add("/default_args", message, f"move it to {lists[0]}")
+    if not is_list(document):
+        known = keys_of(ModelSection)
+        values = defaults.value if isinstance(defaults.value, dict) else {}
+        meta = {key: value for key, value in values.items() if key not in known}
+        yield _ListedSpecification(document.with_member_defaults("model", defaults.restrict(known)), meta)
+        return
+    check_list(findings)
+    inner_defaults = document.member("meta").with_defaults(defaults)
+    entries = document.value.get("benchmarks") if isinstance(document.value, dict) else None
+    for index, name in enumerate(entries if isinstance(entries, list) else ()):
+        if isinstance(name, str) and name:
+            place = document.place(join("/benchmarks", index))
+            yield from _follow_entry(document.file, name, place, inner_defaults, (problems, lists))
+
+
+def _follow_entry(
+    list_file: Path, name: str, place: Origin, defaults: Document, state: tuple[Problems, tuple[str, ...]]
+) -> Iterator[_ListedSpecification]:
+    problems, lists = state
+    file = Path(os.path.normpath(list_file.parent / name))
+    chain = (*lists, str(list_file))
+    if str(file) in chain:
+        problems.add(place, "the list contains itself: " + " -> ".join((*chain, str(file))), "remove this entry")
+        return
+    document = _read(file, problems, place)
+    if document is not None:
+        yield from _follow(document, defaults, problems, chain)
+
+
+# --- benchmarks ---------------------------------------------------------------------------------------------------
+
+
+def _expand(specification: _ListedSpecification, options: LoadOptions, problems: Problems) -> Iterator[Benchmark]:
+    findings = Findings(specification.document, problems)
+    templates = (options.command_args, *(format_scalar(value) for value in options.string_map.values()))
+    parts = check_specification(findings, [name for template in templates for name in find_placeholders(template)])
+    if parts is not None:
+        yield from expand(SpecificationContext(parts, specification.meta, options, findings))
 
 
 def _check_unique(benchmarks: Sequence[Benchmark], problems: Problems) -> None:
-    """Results are told apart by model and identifier."""
-    seen: dict[tuple[str, str], Benchmark] = {}
+    """Report benchmarks with the same model and identifier, by which results are told apart."""
+    by_title: dict[tuple[str, str], Benchmark] = {}
     for benchmark in benchmarks:
-        first = seen.setdefault((benchmark.model.name, benchmark.identifier), benchmark)
-        unsettled = len(problems) > 0 and find_placeholders(benchmark.identifier)
-        if first is benchmark or unsettled:  # an unknown placeholder in both names is told already
+        first = by_title.setdefault((benchmark.model.name, benchmark.identifier), benchmark)
+        is_reported = len(problems) > 0 and find_placeholders(benchmark.identifier)  # an unknown placeholder in both
+        if first is benchmark or is_reported:
             continue
         place = benchmark.origin
         if first.id == benchmark.id and first.origin == place:
             problems.add(place, f"{place.file} is loaded twice", "name it once")
         elif first.origin == place:
-            problems.add(place, f"several benchmarks of this test are called `{benchmark.title}`", _remedy(benchmark))
+            message = f"several benchmarks of this test are called `{benchmark.title}`"
+            problems.add(place, message, _suggest_identifier(benchmark))
         else:
             message = f"two benchmarks are called `{benchmark.title}` (the other is at {first.origin})"
-            problems.add(place, message, _remedy(benchmark))
+            problems.add(place, message, _suggest_identifier(benchmark))
 
 
-def _remedy(benchmark: Benchmark) -> str:
+def _suggest_identifier(benchmark: Benchmark) -> str:
     axes = [f"{{{axis}}}" for axis in benchmark.axes]
-    shapes = [f"{{inputs.{one.name}.shape}}" for one in benchmark.inputs[:1]]
+    shapes = [f"{{inputs.{tensor.name}.shape}}" for tensor in benchmark.inputs[:1]]
     return "use " + " or ".join(("{ID}", *axes, *shapes)) + " in the identifier"
 
 
-def _refuse_default(flag: str, document: Document, problems: Problems) -> None:
-    """A file from somebody else says what to measure, and how; not where results go, nor what else runs."""
-    name = flag.lstrip("-").replace("-", "_")
-    if name in _NO_DEFAULTS:
-        message = f"`{flag}` decides where results go, which files are touched or what runs: no specification may"
-        hint = "remove it here, and give it on the command line or save it as a default of your own (`harness init`)"
-        problems.add(document.place(join("/default_args", flag)), message, hint)
+# --- default_args -------------------------------------------------------------------------------------------------
 
 
-def _merged_defaults(documents: Sequence[Document], problems: Problems) -> Mapping[str, JsonValue]:
+def _merge_default_args(documents: Sequence[Document], problems: Problems) -> Mapping[str, JsonValue]:
     defaults: dict[str, JsonValue] = {}
     for document in documents:
-        given = document.part("default_args").value
-        for flag, value in given.items() if isinstance(given, dict) else ():
-            _refuse_default(flag, document, problems)
+        flags = document.member("default_args").value
+        for flag, value in flags.items() if isinstance(flags, dict) else ():
+            place = document.place(join("/default_args", flag))
+            # A file from somebody else says what to measure, and how; not where results go, nor what else runs.
+            if flag.lstrip("-").replace("-", "_") in FLAGS_WITHOUT_DEFAULT:
+                message = (
+                    f"a specification may not set `{flag}`, which decides where results go, which files are touched "
+                    "or what is run"
+                )
+                hint = "remove it here, and give it on the command line or save it as your own default (`harness init`)"
+                problems.add(place, message, hint)
             if defaults.setdefault(flag, value) != value:
-                message = f"default_args gives `{flag}` another value than an earlier file"
-                problems.add(document.place(join("/default_args", flag)), message, "keep one of them")
+                message = f"`default_args` sets `{flag}` to another value than an earlier file"
+                problems.add(place, message, "keep one of them")
     return defaults

@@ -1,4 +1,7 @@
-"""The combinations of a test's axes, in the order in which they are written; the last axis varies fastest."""
+"""Variants of a test: the combinations of its axes, and its shapes.
+
+Combinations come in the order in which the axes are written; the last axis varies fastest.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,19 @@ from pydantic import ValidationError
 
 from harness.core.placeholders import suggest
 from harness.core.values import Scalar
-from harness.specification.document import join
+from harness.specification.document import Findings, join
 from harness.specification.file_format import Matrix, Test
-from harness.specification.problems import Findings
 from harness.specification.sections import keys_of
 
 MOST_COMBINATIONS = 10_000
-"""More is a slip of the pen: at a second each, three hours."""
+"""More are a mistake: at a second each, they take three hours."""
 
 Combination = Mapping[str, Scalar]
 
-_SINGLE = ("iter", "warmup", "min_iter", "time_limit_s", "repeat", "threads", "method", "timeout", "log_output")
-_ONE = "keep one of them"
+_SCALAR_FIELDS = ("iter", "warmup", "min_iter", "time_limit_s", "repeat", "threads", "method", "timeout", "log_output")
+_KEEP_ONE = "keep one of them"
 _FIELDS: Mapping[str, str] = {
-    **{name: name for name in (*_SINGLE, "metric", "command", "arguments")},
+    **{name: name for name in (*_SCALAR_FIELDS, "metric", "command", "arguments")},
     "cpu-list": "cpu_list",
     "MKL_NUM_THREADS": "mkl_num_threads",
     "OMP_NUM_THREADS": "omp_num_threads",
@@ -33,24 +35,24 @@ _FIELDS: Mapping[str, str] = {
 """Test fields that an axis can set, and their attributes."""
 
 
-def combinations(
+def expand_matrix(
     matrix: Matrix | None,
     pointer: str,
     reserved: frozenset[str],
     findings: Findings,
     used: frozenset[str] = frozenset(),
 ) -> Sequence[Combination]:
-    """Every combination of a matrix that is not excluded.
+    """Return every combination of a matrix that is not excluded.
 
     Args:
         matrix: The test's matrix; none makes one combination without axes.
-        pointer: Where the test stands.
+        pointer: JSON pointer of the test.
         reserved: Names that cannot be axes, because they get their value when the program is started.
-        findings: Collects what is wrong.
+        findings: Collects problems.
         used: Placeholders of the test's commands.
 
     Returns:
-        The combinations. When something is wrong: one that lets the rest of the test be checked, or none.
+        The combinations. When there is a problem, one that lets the rest of the test be checked, or none.
     """
     if matrix is None:
         return [{}]
@@ -58,9 +60,9 @@ def combinations(
     before = len(findings.problems)
     for name, values in axes.items():
         _check_axis(name, join(pointer, "matrix", name), reserved, findings)
-        _check_slip(name, join(pointer, "matrix", name), used, findings)
+        _check_spelling(name, join(pointer, "matrix", name), used, findings)
         if findings.document.places.get(join(pointer, name)):
-            findings.add(join(pointer, "matrix", name), f"`{name}` is an axis and also a key of the test", _ONE)
+            findings.add(join(pointer, "matrix", name), f"`{name}` is both an axis and a key of the test", _KEEP_ONE)
         _check_values(name, values, join(pointer, "matrix", name), findings)
     if len(findings.problems) > before:
         return []
@@ -72,25 +74,39 @@ def combinations(
         findings.add(join(pointer, "matrix"), message, "split the test, or name fewer values")
     if len(findings.problems) > before:
         return [{name: values[0] for name, values in axes.items()}]
-    every = (dict(zip(axes, entry, strict=True)) for entry in itertools.product(*axes.values()))
-    kept = [entry for entry in every if not any(_covers(partial, entry) for partial in matrix.exclude)]
+    candidates = (dict(zip(axes, entry, strict=True)) for entry in itertools.product(*axes.values()))
+    kept = [entry for entry in candidates if not any(_covers(partial, entry) for partial in matrix.exclude)]
     if not kept:
         findings.add(join(pointer, "matrix"), "the matrix excludes every combination", "remove an entry of `exclude`")
     return kept
 
 
-def with_axes(test: Test, combination: Combination) -> Test:
-    """The test with the fields set that its axes name."""
+def apply_axes(test: Test, combination: Combination) -> Test:
+    """Set the fields of the test that its axes name."""
     return test.model_copy(update={_FIELDS[axis]: value for axis, value in combination.items() if axis in _FIELDS})
 
 
+def count_shapes(test: Test, pointer: str, findings: Findings) -> int:
+    """Return how many shapes the inputs list; if they disagree 1, so that the rest of the test is checked."""
+    for name, entry in test.inputs.items():
+        if (entry.shape is None) == (entry.shapes is None):
+            findings.add(join(pointer, "inputs", name), f"input `{name}` needs either `shape` or `shapes`")
+    counts = {name: len(entry.shapes) for name, entry in test.inputs.items() if entry.shapes is not None}
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"`{name}` {count}" for name, count in counts.items())
+        message = f"the inputs list different numbers of shapes: {listed}"
+        findings.add(join(pointer, "inputs"), message, "benchmark i takes the i-th shape of every input")
+        return 1
+    return next(iter(counts.values()), 1)
+
+
 def _covers(partial: Combination, entry: Combination) -> bool:
-    return all(_same(entry[axis], value) for axis, value in partial.items())
+    return all(_is_same(entry[axis], value) for axis, value in partial.items())
 
 
-def _same(one: Scalar, other: Scalar) -> bool:
-    """Equal as JSON sees it: `true` is not 1."""
-    return one == other and isinstance(one, bool) == isinstance(other, bool)
+def _is_same(left: Scalar, right: Scalar) -> bool:
+    """Compare as JSON does: `true` is not 1."""
+    return left == right and isinstance(left, bool) == isinstance(right, bool)
 
 
 def _check_axis(name: str, pointer: str, reserved: frozenset[str], findings: Findings) -> None:
@@ -101,28 +117,30 @@ def _check_axis(name: str, pointer: str, reserved: frozenset[str], findings: Fin
         message = f"axis `{name}` has the name of a test field that an axis cannot set"
         findings.add(pointer, message, "rename the axis")
     elif name not in _FIELDS and not re.fullmatch(r"\w+", name):
-        findings.add(pointer, f"axis `{name}` cannot be a placeholder", "use letters, digits and underscores")
+        findings.add(
+            pointer, f"axis `{name}` cannot be the name of a placeholder", "use letters, digits and underscores"
+        )
 
 
-def _check_slip(name: str, pointer: str, used: frozenset[str], findings: Findings) -> None:
-    """An axis that nearly sets a field of the test, and that no command uses, measures the same again and again."""
-    near = difflib.get_close_matches(name, _FIELDS, n=1, cutoff=0.8)
-    if name not in _FIELDS and near and name not in used:
+def _check_spelling(name: str, pointer: str, used: frozenset[str], findings: Findings) -> None:
+    """Refuse an axis whose name is nearly a field of the test and that no command uses: it would change nothing."""
+    similar = difflib.get_close_matches(name, _FIELDS, n=1, cutoff=0.8)
+    if name not in _FIELDS and similar and name not in used:
         message = f"axis `{name}` sets nothing: no field of a test has that name, and no command uses it"
-        findings.add(pointer, message, f"did you mean `{near[0]}`?")
+        findings.add(pointer, message, f"did you mean `{similar[0]}`?")
 
 
 def _check_values(name: str, values: Sequence[Scalar], pointer: str, findings: Findings) -> None:
     for index, value in enumerate(values):
-        if any(_same(value, other) for other in values[:index]):
-            findings.add(join(pointer, index), f"axis `{name}` lists {value!r} twice", _ONE)
+        if any(_is_same(value, earlier) for earlier in values[:index]):
+            findings.add(join(pointer, index), f"axis `{name}` lists {value!r} twice", _KEEP_ONE)
         if name not in _FIELDS:
             continue
         try:
             Test.model_validate({"metric": "delay", name: value})
         except ValidationError as error:
-            said = error.errors()[0]["msg"]
-            message = f"axis `{name}` sets the test's `{name}`: {said[:1].lower()}{said[1:]}"
+            reason = error.errors()[0]["msg"]
+            message = f"axis `{name}` sets the test's `{name}`: {reason[:1].lower()}{reason[1:]}"
             findings.add(join(pointer, index), message)
 
 
@@ -132,8 +150,7 @@ def _check_exclusion(
     for name, value in entry.items():
         if name not in axes:
             hint = suggest(name, axes.keys()) or "axes: " + ", ".join(axes)
-            findings.add(join(pointer, name), f"exclude names `{name}`, which is no axis", hint)
-        elif not any(_same(value, other) for other in axes[name]):
-            listed = ", ".join(str(other) for other in axes[name])
-            message = f"exclude names {value!r}, which axis `{name}` does not have"
-            findings.add(join(pointer, name), message, f"it has: {listed}")
+            findings.add(join(pointer, name), f"`exclude` names `{name}`, which is not an axis", hint)
+        elif not any(_is_same(value, listed) for listed in axes[name]):
+            message = f"`exclude` names {value!r}, which is not a value of axis `{name}`"
+            findings.add(join(pointer, name), message, f"values: {', '.join(map(str, axes[name]))}")

@@ -1,7 +1,7 @@
-"""The JSON Schemas of what the harness reads and writes, generated from the classes.
+"""JSON Schemas of specifications and results, generated from the classes.
 
-`python -m harness.specification.schema` writes them to `specifications/schema`, `--check` only says whether they are
-current.
+`python -m harness.specification.schema` writes them to `specifications/schema`; with `--check` it only reports whether
+they are current.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ATTRIBUTE = re.compile(r"^    (\w+): ", re.MULTILINE)
 
 
 class _Described(GenerateJsonSchema):
-    """Descriptions come from docstrings; no titles that only repeat the key."""
+    """Generator that takes descriptions from docstrings and leaves out titles, which only repeat keys."""
 
     def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 - pydantic's signature
         return False
@@ -38,14 +38,14 @@ class _Described(GenerateJsonSchema):
         summary, attributes = _docstring(model)
         generated["description"] = summary
         for name, field in model.model_fields.items():
-            wanted = generated["properties"].get(field.alias or name)
-            if wanted is not None and name in attributes:
-                wanted["description"] = attributes[name]
+            property_schema = generated["properties"].get(field.alias or name)
+            if property_schema is not None and name in attributes:
+                property_schema["description"] = attributes[name]
         return generated
 
 
 class _WithoutNull(_Described):
-    """The same for a format in which absent is absent."""
+    """Generator for a format in which absent keys, not null, mean that there is no value."""
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         return self.generate_inner(schema["schema"])
@@ -58,7 +58,7 @@ class _WithoutNull(_Described):
 
 
 def specification_schema() -> dict[str, JsonValue]:
-    """The schema of specifications and of lists of them; which one a document is, its key `benchmarks` decides."""
+    """Generate the schema of specifications and of lists of them, which have the key `benchmarks`."""
     named, definitions = models_json_schema(
         [(Specification, "validation"), (SpecificationList, "validation")], schema_generator=_WithoutNull
     )
@@ -75,12 +75,12 @@ def specification_schema() -> dict[str, JsonValue]:
 
 
 def result_schema() -> dict[str, JsonValue]:
-    """The schema of the canonical result, as it is written."""
+    """Generate the schema of the canonical result, as it is written."""
     return {"$schema": DIALECT, **Result.model_json_schema(mode="serialization", schema_generator=_Described)}
 
 
 def current() -> dict[str, str]:
-    """The text of every committed schema, by file name."""
+    """Return the text of every committed schema, by file name."""
     schemas = {
         "specification.schema.json": specification_schema(),
         "result.schema.json": result_schema(),
@@ -89,12 +89,12 @@ def current() -> dict[str, str]:
 
 
 def folder() -> Path:
-    """Where the schemas are committed."""
+    """Return the folder of the committed schemas."""
     return Path(str(resources.files("specifications"))) / "schema"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Write the schemas, or with `--check` compare them.
+    """Write the schemas, or compare them with `--check`.
 
     Returns:
         0, or 1 when a committed schema is missing or differs.
@@ -118,12 +118,12 @@ def _read(file: Path) -> str | None:
 
 
 def _docstring(model: type[BaseModel]) -> tuple[str, dict[str, str]]:
-    """Summary and attributes of a Google-style class docstring."""
-    text, _, listed = inspect.cleandoc(model.__doc__ or "").partition("\n\nAttributes:\n")
+    """Split a Google-style class docstring into its summary and its attributes."""
+    summary, _, listed = inspect.cleandoc(model.__doc__ or "").partition("\n\nAttributes:\n")
     pieces = _ATTRIBUTE.split(listed)
-    attributes = {name: " ".join(said.split()) for name, said in zip(pieces[1::2], pieces[2::2], strict=True)}
+    attributes = {name: " ".join(text.split()) for name, text in zip(pieces[1::2], pieces[2::2], strict=True)}
     aliases = {field.alias.lower(): name for name, field in model.model_fields.items() if field.alias}
-    return " ".join(text.split()), {aliases.get(name.lower(), name): said for name, said in attributes.items()}
+    return " ".join(summary.split()), {aliases.get(name.lower(), name): text for name, text in attributes.items()}
 
 
 if __name__ == "__main__":

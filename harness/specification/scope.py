@@ -1,84 +1,162 @@
-"""The names that the templates of one benchmark may use."""
+"""Placeholders of one benchmark: the names that its templates may use, their values, and their substitution."""
 
 from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from pydantic import JsonValue
+
 from harness.core.placeholders import PlaceholderProblem, find_placeholders, substitute
-from harness.specification.problems import Findings
+from harness.core.values import Scalar, format_scalar
+from harness.specification.document import Findings
+from harness.specification.file_format import ModelSection, Test, scalar_members
+from harness.specification.sections import FileEntry, Files, Many, Outputs, walk_entries
 
 BUILT_IN = frozenset(
     ("TGTDIR", "HOSTDIR", "FAIPEPROOT", "DEVICEHASH", "BUILDDIR", "INDEX", "TEMPDIR", "MODEL_DIR", "program")
 )
 """Names that get their value when the program is started (FAI-PEP's, framework_base.py and benchmarks.py)."""
 
-_LONGEST = 1_000_000
+_LONGEST_TEXT = 1_000_000
 """Characters. Values that name each other can double thirty times within one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Values known now, names known later, and where to say what is wrong.
+    """Placeholders that are known now, and those that are known later.
 
     Attributes:
-        values: Value of each placeholder that is known at load; may contain placeholders.
+        values: Value of each placeholder that is known at load time; may contain placeholders.
         later: Names that get their value when the program is started.
-        findings: Collects what is wrong.
+        findings: Collects problems.
     """
 
     values: Mapping[str, str]
     later: frozenset[str]
     findings: Findings
 
-    def settled(self, template: str, pointer: str) -> str:
-        """The text of a place that must be known now; nothing is left to be replaced."""
-        return self._replaced(template, pointer, frozenset())
+    def resolve(self, template: str, pointer: str) -> str:
+        """Replace every placeholder of a text that must be known at load time."""
+        return self._substitute(template, pointer, frozenset())
 
-    def partly(self, template: str, pointer: str) -> str:
-        """The text with what is known now filled in; what is known later, and `{{word}}`, stay as they are."""
-        return self._replaced(template, pointer, self.later)
+    def resolve_known(self, template: str, pointer: str) -> str:
+        """Replace the placeholders that are known now; those known later, and `{{word}}`, stay unchanged."""
+        return self._substitute(template, pointer, self.later)
 
-    def command(self, template: str, pointer: str) -> str:
-        """A command line as it stands, after a look at its placeholders and quotes."""
-        self._replaced(template, pointer, self.later)
+    def check_command(self, template: str, pointer: str) -> str:
+        """Check placeholders and quotes of a command line, and return it unchanged."""
+        self._substitute(template, pointer, self.later)
         try:
             shlex.split(template)
         except ValueError as error:
             self.findings.add(pointer, f"the command line cannot be split into words: {str(error).lower()}")
         return template
 
-    def _replaced(self, template: str, pointer: str, later: frozenset[str]) -> str:
-        if self._length(template, {}) > _LONGEST:
-            self.findings.add(pointer, f"the text is longer than {_LONGEST} characters when placeholders are replaced")
+    def _substitute(self, template: str, pointer: str, later: frozenset[str]) -> str:
+        if self._length(template, {}) > _LONGEST_TEXT:
+            message = f"the text is longer than {_LONGEST_TEXT} characters when placeholders are replaced"
+            self.findings.add(pointer, message)
             return template
         try:
             return substitute(template, self.values, later)
         except PlaceholderProblem as problem:
-            self._tell(problem, pointer)
+            self._report(problem, pointer)
             return template
 
-    def _tell(self, problem: PlaceholderProblem, pointer: str) -> None:
+    def _report(self, problem: PlaceholderProblem, pointer: str) -> None:
         name = problem.name
         if name in self.values:
             self.findings.add(pointer, problem.message)
         elif name in self.later:
-            message = f"placeholder {{{name}}} gets its value when the program is started, too late for this place"
+            message = f"placeholder {{{name}}} gets its value when the program is started, which is too late here"
             self.findings.add(pointer, message)
         else:
-            near = difflib.get_close_matches(name, sorted({*self.values, *self.later}), n=1, cutoff=0.75)
+            similar = difflib.get_close_matches(name, sorted({*self.values, *self.later}), n=1, cutoff=0.75)
             remedy = f"define {{{name}}} as a key of the model or test, as an axis or with --string_map"
             program = f"; if it is a program, give it with --program {name}=PATH"
-            self.findings.add(pointer, problem.message, f"did you mean {{{near[0]}}}?" if near else remedy + program)
+            self.findings.add(
+                pointer, problem.message, f"did you mean {{{similar[0]}}}?" if similar else remedy + program
+            )
 
-    def _length(self, template: str, known: dict[str, int]) -> int:
-        """Length of the text with all values filled in; what refers to itself counts once."""
+    def _length(self, template: str, lengths: dict[str, int]) -> int:
+        """Compute the length of a text with all values filled in; what refers to itself counts once."""
         total = len(template)
         for name in find_placeholders(template):
-            if name in self.values and name not in known:
-                known[name] = 0
-                known[name] = self._length(self.values[name], known)
-            total += known.get(name, 0)
+            if name in self.values and name not in lengths:
+                lengths[name] = 0
+                lengths[name] = self._length(self.values[name], lengths)
+            total += lengths.get(name, 0)
         return total
+
+
+def known_values(
+    model: ModelSection, test: Test, axes: Mapping[str, Scalar], shape: int, meta: Mapping[str, JsonValue]
+) -> dict[str, str]:
+    """Return the placeholders that are known at load time. The later of meta, model, test and axes wins.
+
+    Args:
+        model: The model.
+        test: The test, with its axes applied.
+        axes: The matrix entry.
+        shape: Index of the shape.
+        meta: Additional values of lists and of the command line.
+    """
+    scalars: dict[str, Scalar] = {
+        **{key: value for key, value in meta.items() if isinstance(value, str | bool | int | float)},
+        **scalar_members(model),
+        **scalar_members(test),
+        "repeat": launch_count(model, test),
+        "iter": test.iter,
+        "warmup": test.warmup,
+        "identifier": identifier_template(test),
+        **axes,
+    }
+    values = {name: format_scalar(value) for name, value in scalars.items()}
+    for name, entry in test.inputs.items():
+        values[f"inputs.{name}.shape"] = ",".join(str(size) for size in entry.dimensions(shape))
+        values[f"inputs.{name}.type"] = entry.type
+    return values | _file_lists(model, test)
+
+
+def file_names(model: ModelSection, test: Test) -> Iterator[str]:
+    """Yield the placeholders of files, which get their paths when the program is started."""
+    yield from (key for key, _, _ in walk_entries(test.output_files, "output_files", ""))
+    for prefix, files in _file_sections(model, test):
+        yield from (key for key, _, _ in walk_entries(files, prefix, ""))
+
+
+def launch_count(model: ModelSection, test: Test) -> int:
+    """Return how many times the program is started."""
+    return test.repeat or model.repeat or 1
+
+
+def identifier_template(test: Test) -> str:
+    """Return the template of the identifier; only generic tests may leave it out."""
+    return test.identifier or "{ID}"
+
+
+def _file_lists(model: ModelSection, test: Test) -> dict[str, str]:
+    """Return the value of each list of files: all of them, as separate words, as FAI-PEP joins them."""
+    values: dict[str, str] = {}
+    sections: list[tuple[str, Files | Many[FileEntry] | Outputs]] = [("output_files", test.output_files)]
+    for prefix, files in (*sections, *_file_sections(model, test)):
+        for name, entry in files.items() if isinstance(files, dict) else ():
+            key = f"{prefix}.{name}"
+            values.pop(key, None)  # files of the test replace those of the model
+            if isinstance(entry, tuple):
+                values[key] = " ".join(f"{{{key}.{number}}}" for number in range(len(entry)))
+    return values
+
+
+def _file_sections(model: ModelSection, test: Test) -> Iterator[tuple[str, Files | Many[FileEntry]]]:
+    """Yield every place where files are named, with the prefix of their placeholders; the model before the test."""
+    yield "files", model.files
+    yield "files", test.files
+    yield "libraries", model.libraries
+    yield "input_files", test.input_files
+    for section in (model, test):
+        for step, prefix in ((section.preprocess, "preprocess"), (section.postprocess, "postprocess")):
+            yield f"{prefix}.files", step.files if step is not None else {}

@@ -1,20 +1,23 @@
-"""What the parts of a document are made of: files and how they are made, host steps, the start of a program.
+"""Parts of the file format: files and exports, steps on the host, and how a program is started.
 
-Absent is absent: `null` is never a value. Names in braces are placeholders, see `harness.core.placeholders`.
+An absent key means that there is no value; `null` is never a value. Names in braces are placeholders, see
+`harness.core.placeholders`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from harness.core.values import Scalar, Value
+from harness.specification.document import join
 
 Item = TypeVar("Item")
 Many = Annotated[tuple[Item, ...], Field(strict=False)]
-"""A JSON array. Only the container is lax (pydantic's strict mode would refuse a list for a tuple)."""
+"""JSON array. Only the container is lax: pydantic's strict mode would refuse a list for a tuple."""
 
 Name = Annotated[str, Field(min_length=1)]
 Seconds = Annotated[float, Field(ge=0)]
@@ -25,14 +28,14 @@ Flag = bool | Literal["true", "false"]
 
 
 class Section(Value):
-    """A part of a document: no coercion, no unknown keys, no null."""
+    """Part of a document: no coercion, no unknown keys, no null."""
 
     model_config = ConfigDict(strict=True)
 
     @model_validator(mode="before")
     @classmethod
     def _refuse_null(cls, members: object) -> object:
-        """In these classes None means that a key is absent; a document must not say it."""
+        """Refuse null: in these classes None means that a key is absent."""
         nulls = [key for key, value in members.items() if value is None] if isinstance(members, dict) else []
         if nulls:
             raise PydanticCustomError("null", "{keys}: null is not a value here", {"keys": ", ".join(nulls)})
@@ -40,7 +43,7 @@ class Section(Value):
 
 
 class ExportInput(Section):
-    """An example input of an export.
+    """Example input of an export.
 
     Attributes:
         shape: Its dimensions, for example [1, 3, 224, 224].
@@ -52,7 +55,7 @@ class ExportInput(Section):
 
 
 class ExportEntry(Section):
-    """How to make a model file, instead of where to find it.
+    """Export of a model file, instead of its location.
 
     Attributes:
         definition: Name of an installed model definition, or "package.module:function".
@@ -72,13 +75,13 @@ class ExportEntry(Section):
 
 
 class FileEntry(Section):
-    """A file that is fetched or made before the benchmark.
+    """File that is fetched or exported before the benchmark.
 
     Attributes:
         filename: Its name in the cache and on the device; a plain relative path.
         location: An http(s) URL, an absolute path, a path relative to this file, or //path below --root_model_dir.
         md5: Its MD5; the file is refused when it differs. "directory" marks a directory, which is not checked.
-        export: How to make it; instead of a location.
+        export: How to export it, instead of a location.
     """
 
     filename: str
@@ -88,7 +91,7 @@ class FileEntry(Section):
 
 
 class Converter(Section):
-    """What turns output into metrics.
+    """Converter of output into metrics.
 
     Attributes:
         name: The converter's name.
@@ -100,12 +103,12 @@ class Converter(Section):
 
 
 class OutputEntry(Section):
-    """A file that the program writes and that is fetched afterwards.
+    """File that the program writes and that is fetched afterwards.
 
     Attributes:
         filename: Its name on the host; a plain relative path.
         location: Its path on the device, usually "{TGTDIR}/...".
-        converter: What turns it into metrics.
+        converter: The converter that turns it into metrics.
         upload: Not supported yet.
         md5: Not supported yet.
     """
@@ -122,20 +125,20 @@ Outputs = dict[Name, OutputEntry | Many[OutputEntry]]
 
 
 class PlatformArgs(Section):
-    """How the platform starts the program.
+    """Start of the program by the platform.
 
     Attributes:
         taskset: CPUs to pin to, as a hexadecimal mask, for example "f0".
         sleep_before_run: Pause on the device before each launch, seconds.
         timeout: Limit of the program, seconds.
         env: Variables of its environment.
-        log_output: Keep what it writes in the log.
+        log_output: Keep its output in the log.
         non_blocking: Not supported yet.
         enable_profiling: Not supported yet.
         profiler_args: Not supported yet.
         power: Not supported yet.
         shell: Not supported.
-        retry: Not supported: a failure is reported, not tried again.
+        retry: Not supported: a failure is reported, not retried.
         retry_sleep: Not supported.
         ignore_status: Not supported: a failure is never reported as success.
         silent: Not supported.
@@ -167,10 +170,10 @@ class Step(Section):
     """Commands that run on the host before or after.
 
     Attributes:
-        files: Programs and data they use, as {preprocess.files.NAME}; programs are made executable.
+        files: Programs and data that they use, as {preprocess.files.NAME}; programs are made executable.
         commands: The command lines, in order.
         command: A single command line, instead of commands.
-        platform_args: Only timeout counts here.
+        platform_args: Only timeout is supported here.
     """
 
     files: Files = {}
@@ -180,5 +183,22 @@ class Step(Section):
 
 
 def keys_of(section: type[Section]) -> tuple[str, ...]:
-    """The keys a section knows, as files spell them."""
+    """List the keys of a section as files spell them."""
     return tuple(field.alias or name for name, field in section.model_fields.items())
+
+
+Entry = TypeVar("Entry", bound=Section)
+Entries = Mapping[str, Entry | Sequence[Entry]] | Sequence[Entry]
+"""Entries by name, in lists by name, or in a list."""
+
+
+def walk_entries(entries: Entries[Entry], prefix: str, pointer: str) -> Iterator[tuple[str, str, Entry]]:
+    """Yield every entry with its placeholder and its pointer: `files.NAME`, and `files.NAME.0` within lists."""
+    items: Iterator[tuple[str | int, Entry | Sequence[Entry]]]
+    items = iter(entries.items() if isinstance(entries, Mapping) else enumerate(entries))
+    for name, entry in items:
+        key, here = f"{prefix}.{name}", join(pointer, name)
+        if isinstance(entry, Section):
+            yield key, here, entry
+        else:
+            yield from walk_entries(entry, key, here)

@@ -1,6 +1,6 @@
-"""YAML text to a `Document`: the same values as JSON has, and nothing else.
+"""Reading of YAML: the values that JSON has, and nothing else.
 
-Plain words are read as YAML 1.2's core schema does (`no` and `on` are text, `1:30` is text); tags, merge keys and
+Plain words are read as in YAML 1.2's core schema (`no` and `on` are text, `1:30` is text); tags, merge keys and
 documents that refer to themselves are refused.
 """
 
@@ -14,9 +14,8 @@ import yaml
 from pydantic import JsonValue
 
 from harness.core.benchmark import Origin
-from harness.specification.document import Document, join
+from harness.specification.document import Document, Problems, join
 from harness.specification.json_syntax import excerpt
-from harness.specification.problems import Problems
 
 _MOST_VALUES = 100_000
 """An alias that doubles itself thirty times is a short text and an endless document."""
@@ -35,12 +34,12 @@ def read_yaml(file: Path, text: str, problems: Problems) -> Document | None:
     """Read one YAML document. Duplicate keys are problems, but the document is still returned.
 
     Args:
-        file: Where the text comes from.
+        file: The file of the text.
         text: The text.
-        problems: Collects what is wrong.
+        problems: Collects problems.
 
     Returns:
-        The document, or None where there is no value to go on with.
+        The document, or None where there is no usable value.
     """
     try:
         # BaseLoader constructs nothing and guesses no types: as safe as SafeLoader, without YAML 1.1's surprises.
@@ -48,26 +47,26 @@ def read_yaml(file: Path, text: str, problems: Problems) -> Document | None:
         if node is None:
             problems.add(Origin(file=file, line=1), "the file is empty")
             return None
-        walk = _Walk(file, problems)
-        value = walk.value(node, "", node, ())
+        converter = _NodeConverter(file, problems)
+        value = converter.convert(node, "", node, ())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        said = ", ".join(part for part in (error.context, error.problem) if part)
-        message = f"not valid YAML: {said} (line {line}, column {column})"
+        reason = ", ".join(part for part in (error.context, error.problem) if part)
+        message = f"not valid YAML: {reason} (line {line}, column {column})"
         problems.add(Origin(file=file, line=line), message + excerpt(text, line, column))
         return None
     except yaml.YAMLError as error:
         problems.add(Origin(file=file, line=1), f"not valid YAML: {str(error).splitlines()[0]}")
         return None
     except RecursionError:
-        problems.add(Origin(file=file, line=1), "not readable: nested too deeply")
+        problems.add(Origin(file=file, line=1), "cannot be read: nested too deeply")
         return None
-    return None if walk.unusable else Document(file, value, walk.places)
+    return None if converter.unusable else Document(file, value, converter.places)
 
 
-class _Walk:
-    """From nodes to values, noting every place."""
+class _NodeConverter:
+    """Converter of nodes to values; notes the place of every value."""
 
     def __init__(self, file: Path, problems: Problems) -> None:
         self.places: dict[str, Origin] = {}
@@ -75,62 +74,62 @@ class _Walk:
         self._file = file
         self._problems = problems
 
-    def value(self, node: yaml.Node, pointer: str, at: yaml.Node, around: tuple[int, ...]) -> JsonValue:
-        """The value of a node; `at` is the node whose line the place has (the key, for a member of an object)."""
-        self.places[pointer] = Origin(file=self._file, pointer=pointer, line=at.start_mark.line + 1)
-        if self.unusable or not self._accepts(node, pointer, around):
+    def convert(self, node: yaml.Node, pointer: str, line_node: yaml.Node, ancestors: tuple[int, ...]) -> JsonValue:
+        """Convert a node; `line_node` has the line to note (for a member of an object, its key)."""
+        self.places[pointer] = Origin(file=self._file, pointer=pointer, line=line_node.start_mark.line + 1)
+        if self.unusable or not self._accepts(node, pointer, ancestors):
             return None
         if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, pointer, (*around, id(node)))
+            return self._convert_mapping(node, pointer, (*ancestors, id(node)))
         if isinstance(node, yaml.SequenceNode):
             items = enumerate(node.value)
-            return [self.value(item, join(pointer, index), item, (*around, id(node))) for index, item in items]
-        plain = isinstance(node, yaml.ScalarNode) and node.style is None
-        return self._scalar(str(node.value), pointer, plain=plain)
+            return [self.convert(item, join(pointer, index), item, (*ancestors, id(node))) for index, item in items]
+        is_plain = isinstance(node, yaml.ScalarNode) and node.style is None
+        return self._convert_scalar(str(node.value), pointer, is_plain=is_plain)
 
-    def _accepts(self, node: yaml.Node, pointer: str, around: tuple[int, ...]) -> bool:
-        if id(node) in around:
+    def _accepts(self, node: yaml.Node, pointer: str, ancestors: tuple[int, ...]) -> bool:
+        if id(node) in ancestors:
             self._refuse(pointer, "an alias refers to something that contains it")
         elif len(self.places) > _MOST_VALUES:
             self._refuse("", f"aliases expand to more than {_MOST_VALUES} values")
         elif node.tag not in _PLAIN_TAGS:
-            self._refuse(pointer, f"YAML tag `{node.tag}` is not used here", "write the plain value")
+            self._refuse(pointer, f"YAML tag `{node.tag}` is not supported", "write the plain value")
         return not self.unusable
 
-    def _mapping(self, node: yaml.MappingNode, pointer: str, around: tuple[int, ...]) -> JsonValue:
+    def _convert_mapping(self, node: yaml.MappingNode, pointer: str, ancestors: tuple[int, ...]) -> JsonValue:
         members: dict[str, JsonValue] = {}
         lines: dict[str, int] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
                 self.places[join(pointer, "?")] = Origin(file=self._file, pointer=pointer, line=line)
-                return self._refuse(join(pointer, "?"), "a key must be a word")
+                return self._refuse(join(pointer, "?"), "a key must be plain text")
             key = str(self._text(key_node.value, pointer))
             place = Origin(file=self._file, pointer=join(pointer, key), line=line)
             if key == "<<":
                 self._problems.add(place, "merge keys (`<<`) are not supported", "use a list file's `meta`")
             if key in lines:
                 message = f"key `{key}` is given twice (first on line {lines[key]})"
-                self._problems.add(place, message, "keep one of them; JSON knows one")
+                self._problems.add(place, message, "keep one of them")
             lines.setdefault(key, line)
-            members[key] = self.value(value_node, place.pointer, key_node, around)
+            members[key] = self.convert(value_node, place.pointer, key_node, ancestors)
         return members
 
-    def _scalar(self, text: str, pointer: str, *, plain: bool) -> JsonValue:
-        if plain and text in _WORDS:
+    def _convert_scalar(self, text: str, pointer: str, *, is_plain: bool) -> JsonValue:
+        if is_plain and text in _WORDS:
             return _WORDS[text]
-        if plain and _INTEGER.fullmatch(text):
+        if is_plain and _INTEGER.fullmatch(text):
             return int(text)
-        if plain and _NUMBER.fullmatch(text):
+        if is_plain and _NUMBER.fullmatch(text):
             number = float(text)
             return number if math.isfinite(number) else self._refuse(pointer, f"{text} is too large for a number")
         return self._text(text, pointer)
 
     def _text(self, text: str, pointer: str) -> JsonValue:
-        try:  # YAML reads the two escapes of a character beyond U+FFFF, as JSON writes it, as two characters
+        try:  # YAML reads a character beyond U+FFFF that is written as two escapes, as in JSON, as two characters
             return text.encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError:
-            return self._refuse(pointer, "text holds half of a surrogate pair", "write the character itself")
+            return self._refuse(pointer, "text contains half of a surrogate pair", "write the character itself")
 
     def _refuse(self, pointer: str, message: str, hint: str | None = None) -> JsonValue:
         self.unusable = True

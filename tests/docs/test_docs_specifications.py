@@ -14,10 +14,11 @@ from frameworks.observations.observer import parse_lines
 from harness.core.benchmark import Benchmark
 from harness.core.errors import SpecificationError
 from harness.core.placeholders import find_placeholders
-from harness.specification import check, file_format, launch_options, scope, sections
+from harness.specification import check, file_format, scope, sections
 from harness.specification import load as load_module
 from harness.specification.files import DTYPES
 from harness.specification.load import LoadOptions, load
+from harness.specification.options import STATISTICS
 from harness.specification.sections import Section, keys_of
 from tests.docs.pages import ROOT, Block, blocks, codes, tables
 
@@ -26,7 +27,7 @@ OPTIONS = LoadOptions(root_model_dir=Path("/models"))
 KEYS = tables(PAGE, "keys")
 SECTIONS = {
     name: section
-    for name, section in {**vars(sections), **vars(document)}.items()
+    for name, section in {**vars(sections), **vars(file_format)}.items()
     if isinstance(section, type) and issubclass(section, Section) and section is not Section
 }
 """Every part of a document."""
@@ -82,7 +83,7 @@ def test_the_names_in_the_tree_of_numbers_are_those_that_the_page_tells() -> Non
 def test_the_flags_that_default_args_must_not_set_are_listed() -> None:
     text = (ROOT / "docs" / PAGE).read_text().partition("It may not say ")[2].partition("FAI-PEP")[0]
     hidden = {"reporters", "pre_built_binary", "custom_binary", "c", "b", "benchmark_file", "reset_options"}
-    assert {*codes(text)} == load_module._NO_DEFAULTS - hidden
+    assert {*codes(text)} == load_module.FLAGS_WITHOUT_DEFAULT - hidden
 
 
 def test_the_matrix_example_has_as_many_benchmarks_as_the_page_says(folder: Path) -> None:
@@ -120,10 +121,10 @@ def test_a_key_is_called_required_where_it_is(name: str) -> None:
     assert called == required
 
 
-@pytest.mark.parametrize("section", check._UNSUPPORTED, ids=lambda section: section.__name__)
+@pytest.mark.parametrize("section", check.UNSUPPORTED, ids=lambda section: section.__name__)
 def test_a_key_is_called_refused_where_it_is(section: type[Section]) -> None:
     refused = {key for row in KEYS[section.__name__] if row[2].startswith("refused") for key in codes(row[0])}
-    assert refused == set(check._UNSUPPORTED[section])
+    assert refused == set(check.UNSUPPORTED[section])
 
 
 def test_the_placeholders_that_the_harness_fills_in_are_listed() -> None:
@@ -142,7 +143,7 @@ def test_element_types_are_listed() -> None:
 def test_statistics_are_listed(folder: Path) -> None:
     (row,) = (row for row in KEYS["Test"] if codes(row[0]) == ["statistics"])
     listed = codes(row[2])
-    assert set(launch_options._STATISTICS) <= set(listed)
+    assert set(STATISTICS) <= set(listed)
     test = {"metric": "generic", "command": "true", "statistics": listed}
     assert loaded(Block("json", "test", json.dumps(test), 0), folder)
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from harness.core.benchmark import Benchmark
-from harness.specification.cpus import listed_cpus, masked_cpus
-from harness.specification.load import LoadOptions
+from harness.specification.options import LoadOptions, parse_cpu_list, parse_cpu_mask
 
 Expand = Callable[..., Sequence[Benchmark]]
 Members = dict[str, JsonValue]
@@ -96,13 +95,13 @@ def test_a_tests_cpu_list_wins_over_the_models_mask(expand: Expand) -> None:
 @given(st.sets(st.integers(0, 100), min_size=1))
 def test_a_mask_and_a_list_of_the_same_cpus_agree(cpus: set[int]) -> None:
     mask = sum(1 << cpu for cpu in cpus)
-    assert masked_cpus(f"{mask:x}") == tuple(sorted(cpus)) == listed_cpus(",".join(map(str, cpus)))
+    assert parse_cpu_mask(f"{mask:x}") == tuple(sorted(cpus)) == parse_cpu_list(",".join(map(str, cpus)))
 
 
 @given(st.text(alphabet="0123456789-, x", max_size=8))
 def test_any_text_is_a_list_of_cpus_or_an_error(given_text: str) -> None:
     try:
-        cpus = listed_cpus(given_text)
+        cpus = parse_cpu_list(given_text)
     except ValueError:
         return
     assert list(cpus) == sorted(set(cpus))

@@ -141,13 +141,13 @@ def test_two_files_must_not_disagree_about_default_args(write: Write) -> None:
         for number, name in enumerate("ab")
     ]
     for attempt in (load, default_args):
-        with pytest.raises(SpecificationError, match="gives `timeout` another value"):
+        with pytest.raises(SpecificationError, match="sets `timeout` to another value"):
             attempt(files)
 
 
 def test_default_args_of_a_listed_file_are_not_ignored_silently(write: Write) -> None:
     write({**specification("a"), "default_args": {"timeout": 1}}, "a.json")  # type: ignore[dict-item]
-    with pytest.raises(SpecificationError, match="counts only in the file that the command line names"):
+    with pytest.raises(SpecificationError, match="is used only in the file that is given on the command line"):
         load([write({"benchmarks": ["a.json"]}, "list.json")])
 
 

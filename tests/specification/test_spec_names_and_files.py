@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from harness.core.benchmark import Benchmark, Origin
 from harness.core.placeholders import find_placeholders, substitute
-from harness.specification.document import Document
+from harness.specification.document import Document, Findings, Problems
 from harness.specification.files import filename_fault
 from harness.specification.load import LoadOptions
-from harness.specification.problems import Findings, Problems
 from harness.specification.scope import Scope
 
 Expand = Callable[..., Sequence[Benchmark]]
@@ -176,7 +175,7 @@ def test_replacing_ends_with_nothing_unknown_left_or_a_problem(template: str, va
     problems = Problems()
     document = Document(Path("x.json"), {}, {"": Origin(file=Path("x.json"), line=1)})
     scope = Scope(values, frozenset({"TGTDIR"}), Findings(document, problems))
-    text = scope.partly(template, "")
+    text = scope.resolve_known(template, "")
     if not len(problems):
         assert set(find_placeholders(text)) <= {"TGTDIR"}
         assert "{" not in substitute(text, {"TGTDIR": ""}).replace("{a}", "").replace("{", "", text.count("{"))

@@ -28,18 +28,18 @@ MODEL_PROBLEMS: list[tuple[Members, str, str, str]] = [
     ({"cooldown": "3"}, "/model/cooldown", 'expected a number, got "3"', "without quotes: 3"),
     ({"name": ""}, "/model/name", "must not be empty", ""),
     ({"name": 5}, "/model/name", "expected text, got 5", 'in quotes: "5"'),
-    ({"name": None}, "/model/name", "expected text, got null", "leave the key out"),
+    ({"name": None}, "/model/name", "expected text, got null", "remove the key"),
     ({"log_output": "yes"}, "/model/log_output", 'expected true or false or "true" or "false", got "yes"', ""),
     ({"app": {"package": "p"}}, "/model/app", "`activity` is missing", ""),
     ({"platform": 3}, "/model/platform", "expected text, got 3", "in quotes"),
     ({"files": {"x": {"location": "m"}}}, "/model/files/x", "`filename` is missing", ""),
     ({"files": {"x": 5}}, "/model/files/x", "expected an object or a list, got 5", ""),
     ({"files": {"x": [FILE, {**FILE, "m": 1}]}}, "/model/files/x/1/m", "unknown key `m`", "known keys: filename"),
-    ({"files": {"x": {"filename": "m"}}}, "/model/files/x", "neither a `location` nor an `export`", "either"),
-    ({"files": {"x": {**FILE, "export": EXPORT}}}, "/model/files/x", "a `location` and an `export`", "either"),
+    ({"files": {"x": {"filename": "m"}}}, "/model/files/x", "neither `location` nor `export`", "either"),
+    ({"files": {"x": {**FILE, "export": EXPORT}}}, "/model/files/x", "both `location` and `export`", "either"),
     ({"files": {"x": {**FILE, "md5": "abc"}}}, "/model/files/x/md5", "'abc' is not an MD5", "md5sum"),
     ({"files": {"x": {**FILE, "location": "//m"}}}, "/model/files/x", "the model folder", "--root_model_dir"),
-    ({"files": {"x": {**FILE, "location": "s3://m"}}}, "/model/files/x", "not supported", "use https://"),
+    ({"files": {"x": {**FILE, "location": "s3://m"}}}, "/model/files/x", "unsupported scheme", "use https://"),
     ({"files": {"x": {**FILE, "location": "m\0"}}}, "/model/files/x", "NUL", ""),
     ({"files": {"x": {**FILE, "filename": "../m"}}}, "/model/files/x/filename", "leaves its folder", "plain name"),
     ({"files": {"x": {**FILE, "filename": "/m"}}}, "/model/files/x/filename", "is absolute", "plain name"),
@@ -70,17 +70,17 @@ MODEL_PROBLEMS: list[tuple[Members, str, str, str]] = [
         "unknown placeholder {x}",
         "--string_map",
     ),
-    ({"group": "{TGTDIR}"}, "/model/group", "too late for this place", ""),
+    ({"group": "{TGTDIR}"}, "/model/group", "too late here", ""),
     ({"platform_args": {"retry": 3}}, "/model/platform_args/retry", "not supported yet (`retry`)", "remove"),
     ({"preprocess": {"commands": ["{a}"]}}, "/model/preprocess/commands/0", "unknown placeholder {a}", ""),
-    ({"preprocess": {"command": "x", "commands": ["y"]}}, "/model/preprocess/command", "beside `commands`", ""),
+    ({"preprocess": {"command": "x", "commands": ["y"]}}, "/model/preprocess/command", "`commands` and `command` are both given", ""),
     (
         {"postprocess": {"command": "x", "platform_args": {"taskset": "f"}}},
         "/model/postprocess/platform_args/taskset",
         "`taskset` is not supported for commands on the host",
         "only `timeout` is",
     ),
-    ({"postprocess": {"files": {"x": FILE}}}, "/model/postprocess/files", "files without commands", "commands"),
+    ({"postprocess": {"files": {"x": FILE}}}, "/model/postprocess/files", "files but no commands", "commands"),
     ({"command_args": "--x 'y"}, "/model/command_args", "cannot be split into words: no closing quotation", ""),
 ]
 
@@ -91,20 +91,20 @@ TEST_PROBLEMS: list[tuple[Members, str, str, str]] = [
     ({"metric": None}, "/tests/0", "`metric` is missing", ""),
     ({"identifier": None}, "/tests/0", "`identifier` is missing", "{ID}"),
     ({"identifier": "{identifier}"}, "/tests/0/identifier", "refers to itself", ""),
-    ({"identifier": "{INDEX}"}, "/tests/0/identifier", "too late for this place", ""),
+    ({"identifier": "{INDEX}"}, "/tests/0/identifier", "too late here", ""),
     ({"iter": -2}, "/tests/0/iter", "must be at least -1, got -2", ""),
     ({"iter": True}, "/tests/0/iter", "expected a whole number, got true", ""),
     ({"commands": "x", "command": None}, "/tests/0/commands", "expected a list", "use `command`"),
     ({"commands": [], "command": None}, "/tests/0/commands", "must have at least one item", ""),
-    ({"commands": ["x"]}, "/tests/0/command", "`command` beside `commands`", "keep one of them"),
-    ({"arguments": "x"}, "/tests/0/arguments", "`arguments` beside `command`", "keep one of them"),
+    ({"commands": ["x"]}, "/tests/0/command", "`commands` and `command` are both given", "keep one of them"),
+    ({"arguments": "x"}, "/tests/0/arguments", "`command` and `arguments` are both given", "keep one of them"),
     ({"command": "{itr}"}, "/tests/0/command", "unknown placeholder {itr}", "did you mean {iter}?"),
     ({"command": "{files.x}"}, "/tests/0/command", "unknown placeholder {files.x}", ""),
     ({"command": "echo 'a"}, "/tests/0/command", "cannot be split into words", ""),
     ({"command": "{a}", "a": "{b}", "b": "{a}"}, "/tests/0/command", "refers to itself: {a} -> {b} -> {a}", ""),
     ({"command": None}, "/tests/0", "the test has no commands, and no framework", "--framework"),
     ({"profiler": {"enabled": True}}, "/tests/0/profiler", "profilers are not supported yet", "remove `profiler`"),
-    ({"monsoon": {"voltage": 4}}, "/tests/0/monsoon", "a power meter beside the device is not supported yet", ""),
+    ({"monsoon": {"voltage": 4}}, "/tests/0/monsoon", "an external power meter is not supported yet", ""),
     ({"collection_time": 5}, "/tests/0/collection_time", "collecting for a given time is not supported yet", ""),
     ({"voltage": 4.2}, "/tests/0/voltage", "choosing the voltage is not supported yet", ""),
     ({"degrade": {"cpu": {}}}, "/tests/0/degrade", "degrading a device is not supported yet", ""),
@@ -115,10 +115,10 @@ TEST_PROBLEMS: list[tuple[Members, str, str, str]] = [
     ({"cpu-list": "3-1"}, "/tests/0/cpu-list", "'3-1' is not a list of CPUs", ""),
     ({"cpu-list": "a"}, "/tests/0/cpu-list", "'a' is not a list of CPUs", ""),
     ({"cpu-list": 99999}, "/tests/0/cpu-list", "there is no CPU 99999", ""),
-    ({"cpu-list": 1, "platform_args": {"taskset": "f"}}, "/tests/0/cpu-list", "beside `platform_args.taskset`", ""),
+    ({"cpu-list": 1, "platform_args": {"taskset": "f"}}, "/tests/0/cpu-list", "and `platform_args.taskset` are both given", ""),
     ({"statistics": ["p101"]}, "/tests/0/statistics/0", "unknown statistic `p101`", "p0 to p100"),
     ({"statistics": ["mean", "stddev"]}, "/tests/0/statistics/1", "unknown statistic `stddev`", "`stdev`"),
-    ({"env": {"A=B": 1}}, "/tests/0/env/A=B", "'A=B' cannot name a variable", ""),
+    ({"env": {"A=B": 1}}, "/tests/0/env/A=B", "'A=B' is not a name of an environment variable", ""),
     ({"env": {"A": "{x}"}}, "/tests/0/env/A", "unknown placeholder {x}", ""),
     ({"env": {"A": [1]}}, "/tests/0/env/A", "got a list", ""),
     ({"threads": 0}, "/tests/0/threads", "must be at least 1", ""),
@@ -169,7 +169,7 @@ TEST_PROBLEMS: list[tuple[Members, str, str, str]] = [
     (
         {"input_files": {"i": {"filename": "i", "location": "{TGTDIR}/i"}}},
         "/tests/0/input_files/i/location",
-        "a file that is on the device already is not supported yet",
+        "a file that is already on the device is not supported yet",
         "{HOSTDIR}",
     ),
     (
@@ -194,14 +194,14 @@ TEST_PROBLEMS: list[tuple[Members, str, str, str]] = [
     ({"matrix": {"a": 1}}, "/tests/0/matrix/a", "expected a list, got 1", "in brackets: [1]"),
     ({"matrix": {"a": [[1]]}}, "/tests/0/matrix/a/0", "got a list", ""),
     ({"matrix": {"a": [1, 2, 1]}}, "/tests/0/matrix/a/2", "axis `a` lists 1 twice", ""),
-    ({"matrix": {"a b": [1]}}, "/tests/0/matrix/a b", "cannot be a placeholder", "underscores"),
+    ({"matrix": {"a b": [1]}}, "/tests/0/matrix/a b", "cannot be the name of a placeholder", "underscores"),
     ({"matrix": {"program": [1]}}, "/tests/0/matrix/program", "a placeholder that the harness fills in", "rename"),
     ({"matrix": {"ID": [1]}}, "/tests/0/matrix/ID", "a placeholder that the harness fills in", "rename"),
     ({"matrix": {"files": [1]}}, "/tests/0/matrix/files", "a test field that an axis cannot set", "rename"),
     ({"matrix": {"threads": [1, "2"]}}, "/tests/0/matrix/threads/1", "sets the test's `threads`", ""),
-    ({"matrix": {"iter": [1]}, "iter": 5}, "/tests/0/matrix/iter", "also a key of the test", "keep one"),
-    ({"matrix": {"a": [1], "exclude": [{"b": 1}]}}, "/tests/0/matrix/exclude/0/b", "`b`, which is no axis", "axes: a"),
-    ({"matrix": {"a": [1], "exclude": [{"a": 2}]}}, "/tests/0/matrix/exclude/0/a", "does not have", "it has: 1"),
+    ({"matrix": {"iter": [1]}, "iter": 5}, "/tests/0/matrix/iter", "both an axis and a key of the test", "keep one"),
+    ({"matrix": {"a": [1], "exclude": [{"b": 1}]}}, "/tests/0/matrix/exclude/0/b", "`b`, which is not an axis", "axes: a"),
+    ({"matrix": {"a": [1], "exclude": [{"a": 2}]}}, "/tests/0/matrix/exclude/0/a", "not a value of axis `a`", "values: 1"),
     ({"matrix": {"a": [1], "exclude": {"a": 1}}}, "/tests/0/matrix/exclude", "expected a list", "brackets: [{ ... }]"),
     ({"matrix": {"a": [1], "exclude": [{}]}}, "/tests/0/matrix/exclude/0", "must have at least one member", ""),
     ({"matrix": {"a": [1], "exclude": [{"a": 1}]}}, "/tests/0/matrix", "excludes every combination", ""),
@@ -314,7 +314,7 @@ def test_steps_of_model_and_test_cannot_share_the_name_of_a_file(complain: Compl
     step = {"command": "{preprocess.files.x}", "files": {"x": FILE}}
     (problem,) = complain({"preprocess": step}, {"preprocess": step})
     assert problem.pointer == "/tests/0/preprocess/files/x"
-    assert problem.message == "{preprocess.files.x} is a file of the model's step and of the test's"
+    assert problem.message == "{preprocess.files.x} is a file of both the model's step and the test's"
 
 
 def test_made_files_that_are_named_in_a_circle_are_problems(complain: Complain) -> None:
@@ -341,7 +341,7 @@ def test_a_file_that_is_missing_names_its_neighbours(write: Callable[..., Path])
 
 
 def test_a_folder_is_not_a_specification(tmp_path: Path) -> None:
-    with pytest.raises(SpecificationError, match=r"is a directory\n    hint: name a specification in it"):
+    with pytest.raises(SpecificationError, match=r"is a directory\n    hint: give a specification in this folder"):
         load([tmp_path])
 
 
