@@ -1,1 +1,1 @@
-"""Plug-ins for reporters: one file or folder each, found by entry point; they never see each other."""
+"""Reporters: one module or package each, found by entry point, which do not import one another (`pages` is shared)."""

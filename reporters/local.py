@@ -6,7 +6,7 @@
     <folder>/index.jsonl    one line per result: `harness.store.index`
 
 The hierarchy is FAI-PEP's. The date is the commit's (UTC), or that of the measurement where the build has no commit
-time. A numbered folder that exists is whole, and is never written again.
+time. A numbered folder that exists is complete, and is never written again.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Literal
 from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
-from harness.core.result import RawLog, Report, writable
+from harness.core.result import RawLog, Report, make_writable
 from harness.store.canonical_json import RESULT_FILE, to_pretty_json
 from harness.store.index import INDEX_FILE, append_entry, build_entry
 from harness.store.tree import encode_segment, publish_folder, result_folder
 
 
 class LocalReporter:
-    """Keeps results below one folder, which several processes may share."""
+    """Reporter that keeps results below one folder, which several processes may share."""
 
     name = "local"
     keeps_results: Literal[True] = True
@@ -35,14 +35,14 @@ class LocalReporter:
 
     def report(self, report: Report) -> str:
         """Keep one result with its logs; returns its folder."""
-        result = writable(report.result)
+        result = make_writable(report.result)
         files = {RESULT_FILE: to_pretty_json(result) + "\n", **_log_files(report.logs)}
         try:
             place = publish_folder(self._folder / result_folder(result), files)
         except OSError as error:
             raise ReporterFailed(
                 f"cannot keep the result in {self._folder}: {error.strerror or error}",
-                hint="make room or permission there, or name another folder with --local_reporter",
+                hint="free disk space or fix permissions there, or name another folder with --local-reporter",
             ) from error
         try:
             append_entry(self._folder, build_entry(result, place.relative_to(self._folder)))
@@ -50,25 +50,25 @@ class LocalReporter:
             raise ReporterFailed(
                 f"the result is kept in {place}, but {self._folder / INDEX_FILE} cannot be written: "
                 f"{error.strerror or error}",
-                hint=f"remove {INDEX_FILE} once it can be written: it is then made again from the results",
+                hint=f"remove {INDEX_FILE} once it can be written: it is then rebuilt from the results",
             ) from error
         return str(place)
 
     def close(self) -> None:
-        """Nothing is left to tell."""
+        """Do nothing: every result is on the disk."""
 
 
 def create(settings: Settings) -> Reporter:
-    """The reporter for `--local_reporter`, or for the user's data folder."""
+    """Create the reporter for `--local-reporter`, or for the user's data folder."""
     return LocalReporter(settings.local_reporter)
 
 
 def _log_files(logs: Iterable[RawLog]) -> dict[str, str]:
     files: dict[str, str] = {}
     for log in logs:
-        name, again = f"logs/{encode_segment(log.name)}.txt", 1
+        name, number = f"logs/{encode_segment(log.name)}.txt", 1
         while name in files:
-            again += 1
-            name = f"logs/{encode_segment(log.name)}%-{again}.txt"
+            number += 1
+            name = f"logs/{encode_segment(log.name)}%-{number}.txt"
         files[name] = log.text
     return files

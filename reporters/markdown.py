@@ -28,7 +28,7 @@ from harness.presentation.explanations import (
     select_measured_comparisons,
     tabulate_evidence,
 )
-from harness.presentation.markdown import escape, fenced, table
+from harness.presentation.markdown import escape, fence, format_table
 from harness.presentation.measurement_table import build_further_metrics, build_overview, format_legend, format_title
 from harness.presentation.numbers import format_change
 from harness.presentation.operators import (
@@ -90,11 +90,11 @@ def _details(result: Result, comparison: Comparison, compared: int, run: Reporte
     parts = [
         f"<details><summary>{html.escape(name)}</summary>",
         escape(explain_in_full(result, compared)),
-        fenced(draw_comparison(comparison)),
-        table(LAUNCH_HEADINGS, tabulate_launches(comparison), (False, True, True, True)),
+        fence(draw_comparison(comparison)),
+        format_table(LAUNCH_HEADINGS, tabulate_launches(comparison), (False, True, True, True)),
         escape(explain_launches(comparison)),
-        table(EVIDENCE_HEADINGS, tabulate_evidence(comparison), (False, True, True)),
-        fenced(format_reevaluate_command(run.place(result)), "sh"),
+        format_table(EVIDENCE_HEADINGS, tabulate_evidence(comparison), (False, True, True)),
+        fence(format_reevaluate_command(run.place(result)), "sh"),
         "</details>",
     ]
     return "\n\n".join(parts)
@@ -106,10 +106,10 @@ def _rules(results: Sequence[Result], run: ReportedRun) -> Iterator[str]:
     if rules:
         yield "## How verdicts were decided"
     for rows in rules:
-        yield table(("", "rule"), rows, (False, False))
+        yield format_table(("", "rule"), rows, (False, False))
     if commands:
         yield "## How to measure again"
-        yield fenced("\n".join(commands), "sh")
+        yield fence("\n".join(commands), "sh")
 
 
 def _measurements(results: Sequence[Result]) -> Iterator[str]:
@@ -134,7 +134,7 @@ def _section(heading: str, columns: Sequence[Column]) -> Iterator[str]:
 def _table(columns: Sequence[Column]) -> str:
     shown = select_informative(columns)
     rows = list(zip(*([cell.text for cell in column.cells] for column in shown), strict=True))
-    return table([column.name for column in shown], rows, [column.right for column in shown])
+    return format_table([column.name for column in shown], rows, [column.right for column in shown])
 
 
 def _list(texts: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed, UsageError
-from harness.core.result import Report, Result, without_samples, writable
+from harness.core.result import Report, Result, make_writable, without_samples
 from harness.files.atomic import write_atomically
 from harness.shell import is_stopping
 from harness.store.tree import result_folder
@@ -69,7 +69,7 @@ class PageReporter:
 
     def report(self, report: Report) -> str:
         """Write the page with one more result; returns its file."""
-        self._results.append(without_samples(writable(report.result)))
+        self._results.append(without_samples(make_writable(report.result)))
         if report.place is not None:
             self._places[report.result.uid] = Path(report.place)
         return self._write(finished=False)

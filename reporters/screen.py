@@ -8,7 +8,7 @@ from rich.console import Console
 
 from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
-from harness.core.result import Report, Result, without_samples, writable
+from harness.core.result import Report, Result, make_writable, without_samples
 from harness.display.results import show_results
 from harness.shell.streams import discard_output
 
@@ -24,7 +24,7 @@ class ScreenReporter:
 
     def report(self, report: Report) -> None:
         """Keep a result for the table, without samples, which no table shows."""
-        self._results.append(without_samples(writable(report.result)))
+        self._results.append(without_samples(make_writable(report.result)))
 
     def close(self) -> None:
         """Show all results."""

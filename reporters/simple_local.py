@@ -14,13 +14,13 @@ from pathlib import Path
 from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
-from harness.core.result import Report, writable
+from harness.core.result import Report, make_writable
 from harness.store.canonical_json import to_json_line
 from harness.store.tree import encode_segment, publish_folder
 
 
 class SimpleLocalReporter:
-    """Keeps canonical results, one line each, and no logs."""
+    """Reporter that keeps canonical results, one line each, and no logs."""
 
     name = "simple_local"
 
@@ -29,21 +29,21 @@ class SimpleLocalReporter:
 
     def report(self, report: Report) -> str:
         """Keep one result; returns its file."""
-        result = writable(report.result)
+        result = make_writable(report.result)
         parent = self._folder / encode_segment(result.benchmark.model) / encode_segment(result.benchmark.identifier)
         try:
             return str(publish_folder(parent, {"data.txt": to_json_line(result) + "\n"}) / "data.txt")
         except OSError as error:
             raise ReporterFailed(
                 f"cannot keep the result in {self._folder}: {error.strerror or error}",
-                hint="make room or permission there, or name another folder with --simple_local_reporter",
+                hint="free disk space or fix permissions there, or name another folder with --simple-local-reporter",
             ) from error
 
     def close(self) -> None:
-        """Nothing is left to tell."""
+        """Do nothing: every result is on the disk."""
 
 
 def create(settings: Settings) -> Reporter | None:
-    """The reporter for `--simple_local_reporter`, if given."""
+    """Create the reporter for `--simple-local-reporter`, if given."""
     folder = settings.simple_local_reporter
     return SimpleLocalReporter(folder) if folder is not None else None

@@ -1,8 +1,8 @@
-"""One line of JSON per result on standard output, and nothing else ever: for pipes and scripts.
+"""Write one line of JSON per result to standard output, and nothing else ever: for pipes and scripts.
 
 A line is the canonical result without what grows with the number of iterations: the `launches` and `control_launches`
 of the result, and the `samples` and `launches` of each metric, of its control too. It can still be read as a `Result`.
-The local reporter keeps the whole.
+The local reporter keeps everything.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic.main import IncEx
 from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
-from harness.core.result import Report, writable
+from harness.core.result import Report, make_writable
 from harness.shell.streams import discard_output
 from harness.store.canonical_json import to_json_line
 
@@ -34,7 +34,7 @@ _BULK: Final[Mapping[str, IncEx | bool]] = {
 
 
 class SimpleScreenReporter:
-    """Writes lines to a stream; after the first failure it stays silent and says so each time."""
+    """Reporter that writes lines to a stream; after its first failure it writes nothing, and each report fails."""
 
     name = "simple_screen"
 
@@ -44,17 +44,17 @@ class SimpleScreenReporter:
 
     def report(self, report: Report) -> None:
         """Write one line and flush it."""
-        line = to_json_line(writable(report.result), exclude=_BULK) + "\n"
+        line = to_json_line(make_writable(report.result), exclude=_BULK) + "\n"
         if self._failure is None:
             self._write(line)
         if self._failure is not None:
             raise ReporterFailed(
                 f"cannot write the result to standard output: {self._failure}",
-                hint="whoever reads it must stay until the end, and a file needs room; the local reporter has all",
+                hint="keep the reader open until the end, or free disk space; the local reporter has all results",
             )
 
     def close(self) -> None:
-        """Nothing is left to tell: each line was flushed."""
+        """Do nothing: each line was flushed."""
 
     def _write(self, line: str) -> None:
         try:
@@ -66,5 +66,5 @@ class SimpleScreenReporter:
 
 
 def create(settings: Settings) -> Reporter | None:
-    """The reporter for `--simple_screen_reporter`, if given."""
+    """Create the reporter for `--simple-screen-reporter`, if given."""
     return SimpleScreenReporter(sys.stdout) if settings.simple_screen_reporter else None

@@ -199,7 +199,7 @@ class Result(Value):
         return next((metric for metric in self.metrics if metric.name == name), None)
 
 
-def writable(result: Result) -> Result:
+def make_writable(result: Result) -> Result:
     """The result as it can be written: with U+FFFD for what is not Unicode, and then with a note `replaced_text`."""
     clean = replace_surrogates(result)
     return result if clean is result else clean.model_copy(update={"notes": (*clean.notes, _REPLACED)})

@@ -21,7 +21,7 @@ from harness.presentation.operators import (
 from harness.presentation.remarks import list_remarks
 from harness.presentation.speeds import describe_fastest
 from harness.presentation.tables import Column
-from harness.presentation.text import Line, Span, Tone, printable
+from harness.presentation.text import Line, Span, Tone, make_printable
 from harness.presentation.verdicts import separate_comparisons
 
 
@@ -45,7 +45,7 @@ def show_results(results: Sequence[Result], console: Console) -> None:
 def _show_comparisons(results: Sequence[Result], console: Console) -> None:
     print_line(format_title(results, with_runner=False), console)
     for name, text in describe_sides(results):
-        print_line(Line.of(Span(f"{name:<10}", Tone.STRONG), printable(text)), console)
+        print_line(Line.of(Span(f"{name:<10}", Tone.STRONG), make_printable(text)), console)
     console.print(fit_table(build_columns(results), console))
     for line in list_lines(results):
         print_line(line, console)

@@ -17,9 +17,9 @@ from harness.presentation.explanations import (
     select_measured_comparisons,
 )
 from harness.presentation.numbers import format_change, format_interval, format_quantity
-from harness.presentation.remarks import group_hints, label_results
+from harness.presentation.remarks import collect_hints, format_remark, group_hints, label_results
 from harness.presentation.tables import Column, make_cells
-from harness.presentation.text import Line, Span, Tone, printable
+from harness.presentation.text import Line, Span, Tone, make_printable
 from harness.presentation.trajectory import LaunchStatistic, compute_launch_statistics
 from harness.presentation.verdicts import VerdictCategory, categorise
 
@@ -123,7 +123,7 @@ def build_columns(results: Sequence[Result]) -> list[Column]:
         return [Span("")] * len(rows) if _shared(map(text_of, rows)) else texts(text_of)
 
     def toned(text_of: Callable[[ComparisonRow], str]) -> list[Span]:
-        return [Span(printable(text_of(row)), row.category.tone) for row in rows]
+        return [Span(make_printable(text_of(row)), row.category.tone) for row in rows]
 
     return [
         Column("", toned(lambda row: row.mark)),
@@ -159,20 +159,20 @@ def list_lines(results: Sequence[Result]) -> Iterator[Line]:
     if sentence := describe_false_discoveries(results):
         yield Line.of(Span(sentence, Tone.MUTED))
     labels = label_results(results)
-    own_hints, shared_hints = group_hints(list(zip(labels, map(_hints, results), strict=True)))
+    own_hints, shared_hints = group_hints(list(zip(labels, map(collect_hints, results), strict=True)))
     compared = len(select_measured_comparisons(results))
     for result, label, hints in zip(results, labels, own_hints, strict=True):
         category, comparison = categorise(result), result.comparison
         if category in _EXPLAINED or (comparison and comparison.identical):
             reason = f"{_verdict(result, category)}: {explain_verdict(result, compared)}"
-            yield _line(Span(category.mark, category.tone), label, reason)
+            yield format_remark(Span(category.mark, category.tone), label, reason)
         for mark, change in list_exact_changes(comparison) if comparison else ():
-            yield _line(Span(mark), label, change)
+            yield format_remark(Span(mark), label, change)
         notes = [note.message for note in (*result.notes, *(comparison.notes if comparison else ()))]
         notes += [discarded] if comparison and (discarded := describe_discarded_pairs(comparison)) else []
         if notes:
             mark = "!" if result.ok and not result.trusted else "·"
-            yield _line(Span(mark, Tone.MUTED), label, "; ".join(notes))
+            yield format_remark(Span(mark, Tone.MUTED), label, "; ".join(notes))
         yield from hints
     yield from shared_hints
 
@@ -201,16 +201,6 @@ def _describe_metric(result: Result) -> str:
     if comparison is None or not comparison.metric:
         return ""
     return f"{comparison.metric}, {'higher' if comparison.higher_is_better else 'lower'} is better"
-
-
-def _hints(result: Result) -> list[str]:
-    notes = (*result.notes, *(result.comparison.notes if result.comparison else ()))
-    hints = [result.hint if not result.ok else None, *(note.hint for note in notes)]
-    return [hint for hint in hints if hint]
-
-
-def _line(mark: Span, label: str, text: str) -> Line:
-    return Line.of(mark, " ", Span(printable(label), Tone.STRONG), f": {printable(text)}")
 
 
 def _shared(texts: Iterable[str]) -> str:

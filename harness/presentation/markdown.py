@@ -1,4 +1,4 @@
-"""Any text as Markdown that shows just that text (CommonMark 0.31 and GitHub's tables)."""
+"""Markdown that shows any text exactly as it is (CommonMark 0.31 and GitHub's tables)."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from harness.presentation.text import printable
+from harness.presentation.text import make_printable
 
 _SPECIAL: Final = re.compile(r"[\\`*_\[\]<>&|~$#]")
-_BEGINS_SOMETHING: Final = re.compile(r"^(\d{0,9})(?=[-+=](?:[\s=-]|$)|[.)](?:\s|$))")
-"""Where a list, a rule or an underlined heading would begin."""
+_BLOCK_START: Final = re.compile(r"^(\d{0,9})(?=[-+=](?:[\s=-]|$)|[.)](?:\s|$))")
+"""Beginning of a line that would start a list, a rule or an underlined heading."""
 
 
 def escape(text: str) -> str:
-    """One line that stands for exactly this text, in a paragraph, heading, list or table."""
-    line = _SPECIAL.sub(lambda found: f"\\{found[0]}", printable(text))
-    return _BEGINS_SOMETHING.sub(r"\1\\", line)
+    """Return one line that shows exactly this text, in a paragraph, heading, list or table."""
+    line = _SPECIAL.sub(lambda match: f"\\{match[0]}", make_printable(text))
+    return _BLOCK_START.sub(r"\1\\", line)
 
 
-def fenced(text: str, language: str = "") -> str:
-    """A block in which nothing means anything: the fence is longer than every run of backquotes in it."""
+def fence(text: str, language: str = "") -> str:
+    """Return a code block with this text; its fence is longer than every run of backquotes in it."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{text}\n{fence}"
+    marks = "`" * max(3, longest + 1)
+    return f"{marks}{language}\n{text}\n{marks}"
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
-    """A table of any texts.
+def format_table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    """Return a table of any texts.
 
     Args:
         headings: One for each column.
@@ -35,6 +35,5 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequenc
         right: For each column, whether it is aligned to the right.
     """
     rules = ["--:" if flag else "---" for flag in right]
-    cells = ([escape(cell) for cell in one] for one in (headings, *rows))
-    first, *others = (f"| {' | '.join(one)} |" for one in cells)
-    return "\n".join([first, f"| {' | '.join(rules)} |", *others])
+    lines = [f"| {' | '.join(map(escape, cells))} |" for cells in (headings, *rows)]
+    return "\n".join([lines[0], f"| {' | '.join(rules)} |", *lines[1:]])

@@ -11,7 +11,7 @@ from harness.presentation.numbers import format_factor, format_median, format_nu
 from harness.presentation.remarks import choose_mark
 from harness.presentation.speeds import compute_speeds, find_fastest
 from harness.presentation.tables import Column, make_cells
-from harness.presentation.text import Line, Span, Tone, printable
+from harness.presentation.text import Line, Span, Tone, make_printable
 
 _AT_MOST: Final = 20
 """Further metrics shown for one result; the rest is in its file."""
@@ -37,7 +37,7 @@ def format_title(results: Sequence[Result], *, with_runner: bool = True) -> Line
     for attribute, tone in attributes:
         texts = {attribute(result) for result in results}
         if len(texts) == 1 and (text := texts.pop()):
-            spans += [Span(" · "), Span(printable(text), tone)]
+            spans += [Span(" · "), Span(make_printable(text), tone)]
     return Line(tuple(spans[1:]))
 
 
@@ -57,7 +57,7 @@ def build_overview(results: Sequence[Result]) -> list[Column]:
     def of_main(text_of: Callable[[Metric], str]) -> list[Span]:
         return [Span(text_of(main) if main else "") for main in mains]
 
-    metrics = [printable(main.name) if main else LATENCY for main in mains]
+    metrics = [make_printable(main.name) if main else LATENCY for main in mains]
     medians = [_median(result, main, result.uid in fastest) for result, main in zip(results, mains, strict=True)]
     speeds = [
         Span(format_factor(ratios.get(result.uid)), Tone.GOOD if result.uid in fastest else Tone.NORMAL)
@@ -161,10 +161,10 @@ def _further_rows(result: Result) -> Iterator[tuple[str, ...]]:
     ]
     if result.benchmark.operators:  # they have a table of their own
         metrics = [metric for metric in metrics if not metric.is_of_operator]
-    title = printable(f"{result.benchmark.model}/{result.benchmark.identifier}")
+    title = make_printable(f"{result.benchmark.model}/{result.benchmark.identifier}")
     for metric in metrics[:_AT_MOST]:
         median, spread = format_median(metric), format_spread(metric)
-        yield title, printable(metric.name), median, spread, _format_p90(metric), _format_count(metric)
+        yield title, make_printable(metric.name), median, spread, _format_p90(metric), _format_count(metric)
         title = ""
     if len(metrics) > _AT_MOST:
         yield "", f"and {len(metrics) - _AT_MOST} more in its result.json", "", "", "", ""

@@ -12,7 +12,7 @@ from harness.core.metric import LATENCY, Metric, convert
 from harness.core.result import Result
 from harness.presentation.numbers import format_change, format_interval, format_quantity
 from harness.presentation.tables import Column
-from harness.presentation.text import Span, Tone, printable
+from harness.presentation.text import Span, Tone, make_printable
 from harness.presentation.verdicts import VerdictCategory
 
 SHORT: Final = 5
@@ -183,7 +183,7 @@ def _profile_rows(result: Result, at_most: int | None) -> Iterator[_Row]:
         return
     title = _title(result)
     for operator in profile.operators[:at_most]:
-        texts = (title, printable(operator.name), format_quantity(operator.median_us, "us"))
+        texts = (title, make_printable(operator.name), format_quantity(operator.median_us, "us"))
         yield (*map(Span, texts), Span(_format_share(operator.share)))
         title = ""
     if rest := profile.operators[len(profile.operators[:at_most]) :]:
@@ -195,7 +195,7 @@ def _profile_rows(result: Result, at_most: int | None) -> Iterator[_Row]:
 def _change_row(title: str, change: OperatorRow) -> _Row:
     figures = (change.control, change.treatment, change.difference, change.interval, format_change(change.contribution))
     tone = change.category.tone if change.category else Tone.NORMAL
-    return (Span(title), Span(change.change, tone), Span(printable(change.name)), *map(Span, figures))
+    return (Span(title), Span(change.change, tone), Span(make_printable(change.name)), *map(Span, figures))
 
 
 def _columns(names: Sequence[str], rows: Sequence[_Row], first_right: int) -> list[Column]:
@@ -205,7 +205,7 @@ def _columns(names: Sequence[str], rows: Sequence[_Row], first_right: int) -> li
 
 
 def _title(result: Result) -> str:
-    return printable(f"{result.benchmark.model}/{result.benchmark.identifier}")
+    return make_printable(f"{result.benchmark.model}/{result.benchmark.identifier}")
 
 
 def _format_share(share: float) -> str:

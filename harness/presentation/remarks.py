@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from harness.core.result import Outcome, Result
-from harness.presentation.text import Line, Span, Tone, printable
+from harness.presentation.text import Line, Span, Tone, make_printable
 
 _NAMED: Final = 3
 """At most so many results that share a hint are named."""
@@ -24,12 +24,24 @@ def choose_mark(result: Result) -> Span:
 def list_remarks(results: Sequence[Result]) -> list[Line]:
     """Return one line for each result that failed or has notes, with those against its numbers first, and each hint."""
     labels = label_results(results)
-    own_hints, shared_hints = group_hints(list(zip(labels, map(_hints, results), strict=True)))
+    own_hints, shared_hints = group_hints(list(zip(labels, map(collect_hints, results), strict=True)))
     lines: list[Line] = []
     for result, label, hints in zip(results, labels, own_hints, strict=True):
         if result.notes or not result.ok:
-            lines += [_remark(result, label), *hints]
+            lines += [_describe(result, label), *hints]
     return [*lines, *shared_hints]
+
+
+def format_remark(mark: Span, label: str, text: str) -> Line:
+    """Return the line `<mark> <label>: <text>`."""
+    return Line.of(mark, " ", Span(make_printable(label), Tone.STRONG), f": {make_printable(text)}")
+
+
+def collect_hints(result: Result) -> list[str]:
+    """Return the hints of a failure, and of all notes of a result and its comparison."""
+    notes = (*result.notes, *(result.comparison.notes if result.comparison else ()))
+    hints = [result.hint if not result.ok else None, *(note.hint for note in notes)]
+    return [hint for hint in hints if hint]
 
 
 def label_results(results: Sequence[Result]) -> list[str]:
@@ -67,24 +79,17 @@ def group_hints(hints: Sequence[tuple[str, Sequence[str]]]) -> tuple[list[list[L
 
 
 def _hint(hint: str, addressees: str = "") -> Line:
-    return Line.of(Span(f"  hint{addressees}: {printable(hint)}", Tone.MUTED))
+    return Line.of(Span(f"  hint{addressees}: {make_printable(hint)}", Tone.MUTED))
 
 
 def _listed(labels: Sequence[str]) -> str:
-    named = [printable(label) for label in labels[:_NAMED]]
+    named = [make_printable(label) for label in labels[:_NAMED]]
     more = [f"{len(labels) - _NAMED} more"] if len(labels) > _NAMED else []
     return f" for {', '.join([*named, *more])}"
 
 
-def _remark(result: Result, label: str) -> Line:
-    sign = choose_mark(result)
-    if not sign.text:
-        sign = Span("·", Tone.MUTED)
+def _describe(result: Result, label: str) -> Line:
+    mark = choose_mark(result)
     failure = [] if result.ok else [f"{result.outcome.value.replace('_', ' ')}: {result.reason}"]
     notes = [note.message for note in sorted(result.notes, key=lambda note: note.trust)]
-    return Line.of(sign, " ", Span(printable(label), Tone.STRONG), f": {printable('; '.join([*failure, *notes]))}")
-
-
-def _hints(result: Result) -> list[str]:
-    hints = [result.hint if not result.ok else None, *(note.hint for note in result.notes)]
-    return [hint for hint in hints if hint]
+    return format_remark(mark if mark.text else Span("·", Tone.MUTED), label, "; ".join([*failure, *notes]))

@@ -8,7 +8,7 @@ from typing import Final
 from harness.core.metric import Direction, Metric, convert, main_metric
 from harness.core.result import Result
 from harness.presentation.numbers import format_factor
-from harness.presentation.text import Line, Span, Tone, printable
+from harness.presentation.text import Line, Span, Tone, make_printable
 
 _CLOSE: Final = 1.05
 """Launches of one program may differ so much and still count as quiet (`harness.analysis.quality.BETWEEN_LIMIT`)."""
@@ -70,11 +70,11 @@ def _field_name(result: Result, results: Iterable[Result]) -> str:
     """Name the rivals: a model's results on one device."""
     devices = {other.device.identity for other in results if other.device is not None}
     place = f" on {result.device.name}" if result.device is not None and len(devices) > 1 else ""
-    return printable(result.benchmark.model + place)
+    return make_printable(result.benchmark.model + place)
 
 
 def _name(result: Result) -> Span:
-    return Span(printable(result.benchmark.identifier), Tone.STRONG)
+    return Span(make_printable(result.benchmark.identifier), Tone.STRONG)
 
 
 def _group_rivals(results: Iterable[Result]) -> list[list[Result]]:

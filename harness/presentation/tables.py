@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.presentation.text import Span, printable
+from harness.presentation.text import Span, make_printable
 
 KEEP: Final = 100
 """Weight of a column that is shown however narrow the screen is."""
@@ -39,7 +39,7 @@ class Column:
 
 def make_cells(texts: Iterable[str]) -> list[Span]:
     """Make a cell of each text, whatever characters it holds."""
-    return [Span(printable(text)) for text in texts]
+    return [Span(make_printable(text)) for text in texts]
 
 
 def select_informative(columns: Iterable[Column]) -> list[Column]:

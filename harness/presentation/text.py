@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """Return one line without characters that move the cursor or colour the screen; names come from anywhere."""
     line = " ".join(text.split())
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line)

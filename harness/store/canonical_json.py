@@ -16,14 +16,14 @@ RESULT_FILE: Final = "result.json"
 
 
 def to_pretty_json(value: Value) -> str:
-    """Return canonical JSON for people, over several lines. A result must have passed through `writable`."""
+    """Return canonical JSON for people, over several lines. A result must have passed through `make_writable`."""
     return value.model_dump_json(indent=2)
 
 
 def to_json_line(value: Value, *, exclude: IncEx | None = None) -> str:
     """Return canonical JSON on one line of ASCII, for any terminal and any reader of lines.
 
-    A result must have passed through `writable`.
+    A result must have passed through `make_writable`.
     """
     return value.model_dump_json(ensure_ascii=True, exclude=exclude)
 

@@ -67,7 +67,7 @@ ODD_NAMES: Final = (
 )
 
 HALF_A_PAIR: Final = "\ud800"
-"""What JSON's `"\\ud800"` becomes: no character, and nothing that UTF-8 could hold (see `writable`)."""
+"""What JSON's `"\\ud800"` becomes: no character, and nothing that UTF-8 could hold (see `make_writable`)."""
 
 
 def check_reporter(case: ReporterCase) -> None:

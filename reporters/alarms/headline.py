@@ -10,7 +10,7 @@ from harness.core.commit import Commit
 from harness.core.metric import LATENCY
 from harness.core.trend import ChangeKind
 from harness.presentation.numbers import format_change
-from harness.presentation.text import printable
+from harness.presentation.text import make_printable
 
 _SUBJECT: Final = 80
 """Characters of a commit's subject, which git's own conventions keep below 72."""
@@ -36,8 +36,8 @@ def _whole(report: AlarmReport) -> Effect:
 
 def named(commit: Commit) -> str:
     """A commit as a person speaks of it: `1a2b3c4d5e6f “Use a slower loop” by Ada`."""
-    subject = f" “{clipped(commit.subject, _SUBJECT)}”" if printable(commit.subject) else ""
-    author = f" by {clipped(commit.author)}" if printable(commit.author) else ""
+    subject = f" “{clipped(commit.subject, _SUBJECT)}”" if make_printable(commit.subject) else ""
+    author = f" by {clipped(commit.author)}" if make_printable(commit.author) else ""
     return f"{short(commit)}{subject}{author}"
 
 
@@ -53,7 +53,7 @@ def stretch(commits: Sequence[Commit]) -> str:
 
 def clipped(text: str, most: int = _NAME) -> str:
     """One printable line of so many characters at most."""
-    line = printable(text)
+    line = make_printable(text)
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 

@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 from harness.core.alarm import AlarmEvent, AlarmReport, Candidate, ChangedOperator, Culprit, Effect
 from harness.core.trend import ChangeKind
-from harness.presentation.markdown import escape, fenced, table
+from harness.presentation.markdown import escape, fence, format_table
 from harness.presentation.numbers import format_change, format_evidence, format_interval, format_quantity
-from harness.presentation.text import printable
+from harness.presentation.text import make_printable
 from harness.presentation.verdicts import VerdictCategory
 from reporters.alarms.headline import clipped, headline, short, stretch
 from reporters.alarms.plot import caption
@@ -57,7 +57,7 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequen
     every = range(len(headings))
     telling = [number for number in every if any(row[number] for row in rows)] or list(every)
     shown = [[row[number] for number in telling] for row in rows]
-    drawn = table([headings[number] for number in telling], shown, [right[number] for number in telling])
+    drawn = format_table([headings[number] for number in telling], shown, [right[number] for number in telling])
     return _LINKS.sub(r"\\\g<0>", drawn)
 
 
@@ -84,7 +84,7 @@ def _standing(report: AlarmReport) -> Iterator[str]:
 
 def _sentence(text: str) -> str:
     """With a full stop; it may begin with the name of a commit, and so begins as it does."""
-    line = printable(text)
+    line = make_printable(text)
     return _plain(f"{line}{'' if line.endswith(('.', '!', '?')) else '.'}")
 
 
@@ -196,7 +196,7 @@ def _again(report: AlarmReport) -> Iterator[str]:
         yield "## To measure it again"
         # Unlike `printable` this keeps spaces as they are: an argument may hold several.
         shown = "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in report.command)
-        yield fenced(shown, "sh")
+        yield fence(shown, "sh")
 
 
 def _about(report: AlarmReport) -> Iterator[str]:

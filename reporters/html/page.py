@@ -39,7 +39,7 @@ from harness.presentation.operators import (
 from harness.presentation.remarks import list_remarks
 from harness.presentation.speeds import describe_fastest
 from harness.presentation.tables import Column, select_informative
-from harness.presentation.text import printable
+from harness.presentation.text import make_printable
 from harness.presentation.verdicts import categorise, format_headline, separate_comparisons
 from reporters.html.picture import draw_comparison, draw_interval, interval_reach
 from reporters.html.style import STYLE
@@ -82,7 +82,7 @@ def render(run: ReportedRun) -> str:
 
 def escape(text: str) -> str:
     """Return one line of HTML that shows exactly this text, also in an attribute."""
-    return html.escape(printable(text))
+    return html.escape(make_printable(text))
 
 
 def figure_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -28,7 +28,7 @@ from harness.config.remote_target import RemoteTarget, find_token
 from harness.config.settings import Settings, default_config_dir
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import FlushOutcome, Progress
-from harness.core.result import Report, Result, writable
+from harness.core.result import Report, Result, make_writable
 from harness.core.values import Value
 from harness.store.canonical_json import to_json_line
 from reporters.remote.endpoint import Endpoint
@@ -67,7 +67,7 @@ class RemoteReporter:
 
     def report(self, report: Report) -> None:
         """Spool one result, then post it. A server that did not answer is left alone until the end of the run."""
-        result = writable(report.result)
+        result = make_writable(report.result)
         envelope = Envelope(category=self._endpoint.target.category, result=result)
         entry = self._spool.add(result.uid, to_json_line(envelope).encode())
         if self._unreachable is not None:

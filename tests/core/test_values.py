@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from harness.core.device import DeviceState
-from harness.core.result import Result, writable
+from harness.core.result import Result, make_writable
 from harness.core.values import Value, mask_secrets, replace_surrogates
 from harness.testing.results import ok_result
 
@@ -46,7 +46,7 @@ def test_tables_of_numbers_are_left_alone() -> None:
 
 def test_a_value_without_surrogates_is_left_alone() -> None:
     result = ok_result(meta={"list": [1, {"deep": "ü🐍\ufffd"}]})
-    assert writable(result) is result
+    assert make_writable(result) is result
 
 
 def test_keys_that_become_equal_stay_apart() -> None:
@@ -56,7 +56,7 @@ def test_keys_that_become_equal_stay_apart() -> None:
 
 def test_a_result_with_replaced_text_says_so_and_still_counts() -> None:
     launch = ok_result().launches[0].model_copy(update={"commands": (("runner", os.fsdecode(b"a\xff")),)})
-    clean = writable(ok_result(identifier="a\ud800b").model_copy(update={"launches": (launch,)}))
+    clean = make_writable(ok_result(identifier="a\ud800b").model_copy(update={"launches": (launch,)}))
     assert clean.benchmark.identifier == "a\ufffdb"
     assert clean.launches[0].commands == (("runner", "a\ufffd"),)
     assert [note.code for note in clean.notes] == ["replaced_text"]

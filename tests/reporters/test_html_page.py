@@ -15,7 +15,7 @@ from harness.config.settings import Settings
 from harness.core.comparison import Comparison
 from harness.core.errors import UsageError
 from harness.core.result import Result
-from harness.presentation.text import printable
+from harness.presentation.text import make_printable
 from harness.testing.results import failed_result, ok_result
 from reporters import html
 from reporters.html.page import escape, figure_table, render
@@ -83,8 +83,8 @@ def test_any_text_shows_just_itself(text: str) -> None:
     reader = Reader()
     reader.feed(f'<p title="{escape(text)}">{escape(text)}</p>')
     reader.close()
-    assert reader.attributes == [("title", printable(text))]
-    assert "".join(reader.texts) == (printable(text) if printable(text).strip() else "")
+    assert reader.attributes == [("title", make_printable(text))]
+    assert "".join(reader.texts) == (make_printable(text) if make_printable(text).strip() else "")
 
 
 @given(NASTY, NASTY)

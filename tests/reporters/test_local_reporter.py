@@ -114,7 +114,7 @@ def test_a_folder_that_cannot_be_made_is_reported_with_a_remedy(tmp_path: Path) 
     (tmp_path / "file").write_text("")
     with pytest.raises(ReporterFailed, match="Not a directory") as failure:
         LocalReporter(tmp_path / "file").report(report_of(ok_result()))
-    assert "--local_reporter" in (failure.value.hint or "")
+    assert "--local-reporter" in (failure.value.hint or "")
 
 
 def test_an_index_that_cannot_be_written_does_not_cost_the_result(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from markdown_it import MarkdownIt
 from harness.config.settings import Settings
 from harness.core.errors import UsageError
 from harness.core.result import Result
-from harness.presentation.markdown import escape, fenced, table
-from harness.presentation.text import printable
+from harness.presentation.markdown import escape, fence, format_table
+from harness.presentation.text import make_printable
 from harness.testing.results import failed_result, ok_result
 from reporters import markdown
 from reporters.markdown import draw_comparison, render
@@ -42,26 +42,26 @@ def _texts(text: str) -> list[str]:
 
 @given(NASTY)
 def test_any_text_in_a_paragraph_shows_just_itself(text: str) -> None:
-    shown = printable(text)
+    shown = make_printable(text)
     assert _texts(escape(text)) == ([shown] if shown else [])
 
 
 @given(NASTY)
 def test_any_text_in_a_heading_or_list_shows_just_itself(text: str) -> None:
-    shown = printable(text)
+    shown = make_printable(text)
     assert _texts(f"# {escape(text)}") == [shown]
     assert _texts(f"- {escape(text)}") == ([shown] if shown else [])
 
 
 @given(st.lists(st.tuples(NASTY, NASTY, NASTY), min_size=1, max_size=4))
 def test_any_texts_in_a_table_stay_in_their_cells(rows: list[tuple[str, str, str]]) -> None:
-    text = table(("a", "b", "c"), rows, (False, True, False))
-    assert _texts(text) == ["a", "b", "c", *(printable(cell) for row in rows for cell in row)]
+    text = format_table(("a", "b", "c"), rows, (False, True, False))
+    assert _texts(text) == ["a", "b", "c", *(make_printable(cell) for row in rows for cell in row)]
 
 
 @given(st.text(st.sampled_from("`~a \n"), max_size=40))
 def test_nothing_leaves_a_fence(text: str) -> None:
-    tokens = PARSER.parse(f"{fenced(text)}\nbehind")
+    tokens = PARSER.parse(f"{fence(text)}\nbehind")
     assert [token.type for token in tokens] == ["fence", "paragraph_open", "inline", "paragraph_close"]
     assert tokens[0].content == f"{text}\n"
 

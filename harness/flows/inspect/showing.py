@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.display.tables import widen
-from harness.presentation.text import printable
+from harness.presentation.text import make_printable
 from harness.shell.streams import discard_output
 
 
@@ -21,4 +21,4 @@ def show(shown: Table | Text, console: Console) -> None:
 
 def cell(text: str) -> Text:
     """Names come from anywhere: they colour nothing and move no cursor."""
-    return Text(printable(text))
+    return Text(make_printable(text))
