@@ -10,7 +10,7 @@ from pathlib import Path
 from reporters.html.page import render as html_page
 from reporters.markdown import render as markdown_page
 from reporters.pages import ReportedRun
-from tests.reporters.contests import every_kind
+from tests.presentation.comparison_samples import every_kind
 
 FOLDER = Path(__file__).parent / "golden"
 

@@ -20,7 +20,7 @@ from reporters import remote
 from reporters.local import LocalReporter
 from reporters.simple_local import SimpleLocalReporter
 from reporters.simple_screen import SimpleScreenReporter
-from tests.reporters.contests import compared, every_kind, made_pairs
+from tests.presentation.comparison_samples import compared, every_kind, made_pairs
 from tests.reporters.test_remote_reporter import Server
 
 

@@ -21,9 +21,9 @@ from reporters import html
 from reporters.html.page import escape, figure_table, render
 from reporters.html.picture import draw_comparison, draw_interval, interval_reach
 from reporters.pages import ReportedRun
-from tests.reporters.contests import compared, every_kind, identical, made_pairs
+from tests.display.screens import measured
+from tests.presentation.comparison_samples import compared, every_kind, identical, made_pairs
 from tests.reporters.golden_pages import FOLDER, current
-from tests.reporters.screens import measured
 
 NASTY = st.text(st.sampled_from("ab <>&\"'/=;#x\n\x1b\ud800é"), max_size=30) | st.text(max_size=30)
 VOID = {"meta"}

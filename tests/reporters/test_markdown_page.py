@@ -18,9 +18,9 @@ from harness.testing.results import failed_result, ok_result
 from reporters import markdown
 from reporters.markdown import draw_comparison, render
 from reporters.pages import ReportedRun
-from tests.reporters.contests import compared, every_kind, made_pairs
+from tests.display.screens import measured
+from tests.presentation.comparison_samples import compared, every_kind, made_pairs
 from tests.reporters.golden_pages import FOLDER, current
-from tests.reporters.screens import measured
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 NASTY = st.text(st.sampled_from("ab1 .)|<>[]()*_`~\\#&;!-+=:/$\n\t\x1b\ud800é"), max_size=30) | st.text(max_size=30)

@@ -16,7 +16,7 @@ from harness.analysis.compare.operators import compare_operators, heard, judged,
 from harness.analysis.compare.recompute import recompute
 from harness.core.comparison import Comparison, OperatorComparison, OperatorMedians, Parameters, Verdict
 from tests.analysis.compare.made_pairs import PARAMETERS, flat
-from tests.reporters.contests import CONTROL
+from tests.presentation.comparison_samples import CONTROL
 
 NOISE = (0.001, -0.004, 0.003, 0.0, -0.002, 0.005, -0.001, 0.002, -0.005, 0.004, -0.003)
 

@@ -16,7 +16,7 @@ from harness.analysis.compare.resolution import Resolution, exact
 from harness.analysis.compare.statistics import launch_statistics
 from harness.core.comparison import Comparison, OperatorMedians, Pair, Parameters, Verdict
 from tests.analysis.compare.test_decisions_under_noise import likely_at_most
-from tests.reporters.contests import CONTROL
+from tests.presentation.comparison_samples import CONTROL
 
 PARAMETERS = Parameters(seed=0)
 TEN_NS = 10.0

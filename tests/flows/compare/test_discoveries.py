@@ -13,7 +13,7 @@ from harness.analysis.compare.discovery import discoveries
 from harness.core.comparison import Comparison, Evidence, Verdict
 from harness.core.result import Report
 from harness.flows.compare.discoveries import Discoveries
-from tests.reporters.contests import compared, made_pairs
+from tests.presentation.comparison_samples import compared, made_pairs
 
 Q = 0.05
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.core.build import Build
 from harness.core.comparison import STATISTICS, OperatorMedians
 from harness.flows.compare.journal import Header, Journal, Losses
-from tests.reporters.contests import made_pairs
+from tests.presentation.comparison_samples import made_pairs
 
 CONTROL, TREATMENT = (Build(source="prebuilt", commit=name, digest=name) for name in ("old", "new"))
 HEADER = Header(seed=7, metric="NET latency", unit="us", statistics=STATISTICS)

@@ -16,7 +16,7 @@ from harness.core.measurement import Job
 from harness.flows.compare.comparison_run import ComparisonSubject
 from harness.flows.compare.journal import Header, Journal, Losses
 from tests.flows.instant import benchmark
-from tests.reporters.contests import made_pairs
+from tests.presentation.comparison_samples import made_pairs
 
 CONTROL, TREATMENT = (Build(source="prebuilt", commit=name, digest=name) for name in ("old", "new"))
 HEADER = Header(seed=7, metric="NET latency", unit="us", statistics=STATISTICS)

@@ -12,7 +12,7 @@ from harness.core.comparison import Parameters, Verdict
 from harness.core.result import Outcome
 from harness.flows.compare.comparison_run import ComparisonRun
 from harness.flows.compare.progress_rows import HEADER, SUSPECTED, progress_row
-from tests.reporters.contests import PARAMETERS, made_pairs
+from tests.presentation.comparison_samples import PARAMETERS, made_pairs
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from harness.core.device import Device
 from harness.core.result import Outcome, Report
 from harness.flows.compare import self_check
 from harness.flows.compare.self_check import Checked
-from tests.reporters.contests import compared, made_pairs
+from tests.presentation.comparison_samples import compared, made_pairs
 
 
 def checked(*changes: tuple[str, float], lost: tuple[str, ...] = ()) -> Checked:

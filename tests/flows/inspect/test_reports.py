@@ -17,7 +17,7 @@ from harness.testing.progress import RecordedProgress
 from harness.testing.results import failed_result, noisy_result, ok_result, report_of
 from reporters.local import LocalReporter
 from reporters.simple_local import SimpleLocalReporter
-from tests.reporters.contests import compared, identical, made_pairs
+from tests.presentation.comparison_samples import compared, identical, made_pairs
 
 
 def _keep(folder: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from harness.flows.measure.reporting import Reporting
 from harness.testing.progress import RecordedProgress
 from reporters.local import LocalReporter
 from tests.flows.runs import Kept
-from tests.reporters.contests import compared, made_pairs
+from tests.presentation.comparison_samples import compared, made_pairs
 
 RESULT = compared("a", made_pairs(0.05, 8))
 

@@ -1,6 +1,6 @@
 """The field tables of `docs/results.md`, made from the schema that is made from the classes.
 
-`python -m tests.reporters.results_page` writes them into the page, between their marks.
+`python -m tests.docs.results_page` writes them into the page, between their marks.
 """
 
 from __future__ import annotations

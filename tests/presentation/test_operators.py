@@ -15,8 +15,8 @@ from harness.testing.results import LATENCIES_MS, ok_result, timing
 from reporters.html.page import render as html_page
 from reporters.markdown import render as markdown_page
 from reporters.pages import ReportedRun
-from tests.reporters.contests import OPERATORS, compared, made_operators, made_pairs
-from tests.reporters.screens import piped
+from tests.display.screens import piped
+from tests.presentation.comparison_samples import OPERATORS, compared, made_operators, made_pairs
 
 TIMES_US = {
     "Convolution #1": 400.0,

@@ -16,7 +16,7 @@ from harness.core.note import Note
 from harness.core.result import Outcome
 from harness.testing.results import BUILD, DEVICE, failed_result, ok_result, report_of, timing
 from reporters.screen import ScreenReporter, create
-from tests.reporters.screens import DOUBT, ESCAPE, measured, on_terminal, piped, table, with_metrics
+from tests.display.screens import DOUBT, ESCAPE, measured, on_terminal, piped, table, with_metrics
 
 
 def test_a_row_has_median_speed_and_spread() -> None:

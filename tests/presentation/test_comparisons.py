@@ -34,7 +34,15 @@ from harness.presentation.verdicts import (
     sort_by_severity,
 )
 from harness.testing.results import BUILD, DEVICE, failed_result, noisy_result, ok_result
-from tests.reporters.contests import PARAMETERS, compared, every_kind, failed, identical, made_pairs, refused
+from tests.presentation.comparison_samples import (
+    PARAMETERS,
+    compared,
+    every_kind,
+    failed,
+    identical,
+    made_pairs,
+    refused,
+)
 
 SHARES = st.floats(min_value=-0.9999, max_value=1e6)
 

@@ -18,7 +18,7 @@ from harness.testing.reporters import CHECKS
 from harness.testing.results import failed_result, ok_result, report_of
 from reporters.remote.endpoint import Endpoint
 from reporters.remote.spool import SendStatus
-from tests.reporters.results_page import PAGE, current, described, objects
+from tests.docs.results_page import PAGE, current, described, objects
 
 TEXT = PAGE.read_text(encoding="utf-8")
 
@@ -38,7 +38,7 @@ def _example() -> dict[str, Any]:
 
 def test_every_field_of_a_result_is_told_as_the_classes_tell_it() -> None:
     assert described(TEXT) == objects()
-    assert current(TEXT) == TEXT, "run python -m tests.reporters.results_page"
+    assert current(TEXT) == TEXT, "run python -m tests.docs.results_page"
 
 
 def test_every_outcome_is_explained() -> None:

@@ -12,8 +12,8 @@ from rich.console import Console
 from harness.core.note import Note
 from harness.display.results import show_results
 from harness.testing.results import BUILD, DEVICE
-from tests.reporters.contests import compared, every_kind, identical, made_pairs
-from tests.reporters.screens import measured, on_terminal, piped
+from tests.display.screens import measured, on_terminal, piped
+from tests.presentation.comparison_samples import compared, every_kind, identical, made_pairs
 
 NOISY = Note(code="noisy", message="launches differ", hint="close other programs")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from harness.core.metric import convert
 from harness.presentation.numbers import format_factor, format_median, format_number, format_quantity, format_spread
-from tests.reporters.screens import measured
+from tests.display.screens import measured
 
 
 @given(st.floats(1, 9.9e11), st.sampled_from(["ns", "us", "µs", "ms", "s"]))

@@ -13,7 +13,7 @@ from harness.core.result import Report
 from harness.presentation.commands import format_rerun_command
 from harness.testing.results import ok_result, report_of
 from reporters.pages import PageReporter, ReportedRun
-from tests.reporters.contests import compared, made_pairs
+from tests.presentation.comparison_samples import compared, made_pairs
 
 
 def _render(run: ReportedRun) -> str:
