@@ -14,7 +14,7 @@ from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 import harness
 from harness.config import arguments
-from harness.config.options import CompareOptions, PlaceOptions, RunOptions, WatchOptions
+from harness.config.flags import CompareOptions, PlaceOptions, RunOptions, WatchOptions
 from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
 from harness.shell.streams import discard_output
 

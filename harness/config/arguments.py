@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from harness.config.options import FAI_PEP_ELSEWHERE, CompareOptions, PlaceOptions, RunOptions, WatchOptions
+from harness.config.flags import FAI_PEP_ELSEWHERE, CompareOptions, PlaceOptions, RunOptions, WatchOptions
 from harness.core.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from harness.cli import app
 from harness.config.arguments import spelled
-from harness.config.options import ANDROID, WHERE
+from harness.config.flags import ANDROID, WHERE
 from harness.config.settings import Settings
 from platforms.android.files.eviction import MOST_BYTES, SHARE, SPARE_BYTES
 from platforms.android.link.device_lock import LOCK

@@ -8,7 +8,7 @@ import pytest
 
 from harness.cli import app
 from harness.config.arguments import spelled
-from harness.config.options import FAI_PEP_ELSEWHERE
+from harness.config.flags import FAI_PEP_ELSEWHERE
 from tests.cli.project import Project
 from tests.docs.pages import ROOT, codes, tables
 

@@ -13,7 +13,7 @@ import yaml
 
 from harness.cli import app
 from harness.config.arguments import spelled
-from harness.config.options import WatchOptions
+from harness.config.flags import WatchOptions
 from harness.specification.load import load
 from harness.watch.commit_processor import MOST_TROUBLES
 from harness.watch.notify import command_channel, webhook_channel
