@@ -13,15 +13,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 import harness
-from harness.config import arguments
-from harness.config.flags import CompareOptions, PlaceOptions, RunOptions, WatchOptions
+from harness.config import arguments, flags
+from harness.config.flags import CompareFlags, WatchFlags
 from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
 from harness.shell.streams import discard_output
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from harness.config.flags import InspectFlags, RunFlags
     from harness.config.settings import Settings
+else:  # cyclopts reads them from the signatures below: with a field for each option that is declared
+    InspectFlags = flags.inspect_flags(arguments.installed_options())
+    RunFlags = flags.run_flags(arguments.installed_options())
 
 
 app = App(
@@ -34,19 +38,18 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 
-_UNSET = RunOptions()
-_NOTHING = CompareOptions()
-_ANYWHERE = PlaceOptions()
-_UNWATCHED = WatchOptions()
+_NO_RUN_FLAGS = RunFlags()
+_NO_COMPARE_FLAGS = CompareFlags()
+_NO_INSPECT_FLAGS = InspectFlags()
+_NO_WATCH_FLAGS = WatchFlags()
 
 
 @app.command(sort_key=0)
-def run(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING) -> int:
+def run(options: RunFlags = _NO_RUN_FLAGS, sides: CompareFlags = _NO_COMPARE_FLAGS) -> int:
     """Measure the benchmarks of one or more specifications, with the installed runner or that of one commit."""
-    one_commit = arguments.for_one_commit(sides)
-    if (sides != _NOTHING and not one_commit) or arguments.for_comparison(options):
+    if arguments.wants_comparison(options, sides):
         return compare(options=options, sides=sides)
-    settings = arguments.specified(arguments.settings(options))
+    settings = arguments.require_specification(arguments.resolve_settings(options))
     from harness import display, shell
     from harness.flows.compare import requests, source_fetcher
     from harness.flows.measure import run as flow
@@ -56,7 +59,7 @@ def run(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING) -> int:
         return _show_plan(settings)
     with shell.handle_signals(), display.display() as shown:
         plan = load_workload(settings).plan()
-        if not one_commit:
+        if not arguments.is_single_commit_run(sides):
             return flow.run(plan, settings, shown)
         treatments = requests.treatments_of(arguments.compare_request(options, sides), settings)
         fetcher = source_fetcher.SourceFetcher(shown)
@@ -68,19 +71,19 @@ def run(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING) -> int:
 def compare(
     *,
     from_: Annotated[Path | None, Parameter(name="--from")] = None,
-    options: RunOptions = _UNSET,
-    sides: CompareOptions = _NOTHING,
+    options: RunFlags = _NO_RUN_FLAGS,
+    sides: CompareFlags = _NO_COMPARE_FLAGS,
 ) -> int:
-    """Hold a treatment against a control: two commits, releases or programs. Exit code 1 is a regression.
+    """Compare a treatment with a control: two commits, releases or programs. Exit code 1 means a regression.
 
     Args:
-        from_: Compute the verdicts of stored results again, perhaps with another margin; measures nothing.
+        from_: Evaluate stored results again, perhaps with another margin; measures nothing.
         options: What to measure, where and how.
         sides: What to compare with what, and how to decide.
     """
     if from_ is not None:
-        arguments.refuse_beside_from(options, sides)
-    settings = arguments.settings(options)
+        arguments.reject_flags_with_from(options, sides)
+    settings = arguments.resolve_settings(options)
     request = arguments.compare_request(options, sides)
     from harness import display, shell
     from harness.flows.compare import each, reevaluate, requests
@@ -88,7 +91,7 @@ def compare(
 
     if from_ is not None:
         return reevaluate.reevaluate(from_, request.decide, _console())
-    arguments.specified(settings)
+    arguments.require_specification(settings)
     if settings.dry_run:
         return _show_plan(settings, requests.described(request))
     with shell.handle_signals(), display.display() as shown:
@@ -98,18 +101,20 @@ def compare(
 
 
 @app.command(sort_key=2)
-def watch(options: RunOptions = _UNSET, sides: CompareOptions = _NOTHING, watching: WatchOptions = _UNWATCHED) -> int:
-    """Compare new commits as they come; verify what became slower, find the commit, and tell.
+def watch(
+    options: RunFlags = _NO_RUN_FLAGS, sides: CompareFlags = _NO_COMPARE_FLAGS, watching: WatchFlags = _NO_WATCH_FLAGS
+) -> int:
+    """Compare new commits as they arrive; verify slow-downs, find the commits that caused them, and send alarms.
 
-    Each commit is held against --base_commit, or else against the first of its week.
+    Each commit is compared with --base-commit, or else with the first commit of its week.
     """
-    settings = arguments.specified(arguments.settings(options))
+    settings = arguments.require_specification(arguments.resolve_settings(options))
     request = arguments.compare_request(options, sides)
     from harness import display, shell
     from harness.flows.watch import watch as flow
 
     with shell.handle_signals(), display.display() as shown:
-        return flow.watch(request, settings, arguments.watching(watching, settings), shown)
+        return flow.watch(request, settings, arguments.watch_options(watching, settings), shown)
 
 
 @app.command(sort_key=3)
@@ -118,19 +123,19 @@ def bisect(
     good: str,
     bad: str,
     benchmark: str | None = None,
-    options: RunOptions = _UNSET,
-    sides: CompareOptions = _NOTHING,
+    options: RunFlags = _NO_RUN_FLAGS,
+    sides: CompareFlags = _NO_COMPARE_FLAGS,
 ) -> int:
-    """Find the commit that changed a number, between a good and a bad one.
+    """Find the commit that changed a metric, between a good and a bad one.
 
     Args:
         good: Commit without the change.
-        bad: Commit with it.
-        benchmark: Name of the benchmark that shows it, or a pattern.
+        bad: Commit with the change.
+        benchmark: Name of the benchmark that shows the change, or a pattern.
         options: What to measure, where and how.
         sides: Where commits come from, and how to decide.
     """
-    settings = arguments.specified(arguments.settings(options))
+    settings = arguments.require_specification(arguments.resolve_settings(options))
     request = arguments.compare_request(options, sides)
     from harness import display, shell
     from harness.flows.bisect import bisect as flow
@@ -145,22 +150,22 @@ def status(
     *,
     state: Path | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
-    options: PlaceOptions = _ANYWHERE,
+    options: InspectFlags = _NO_INSPECT_FLAGS,
 ) -> int:
-    """Show what a watcher is doing, its backlog, the last verdicts and the open alarms.
+    """Show the current activity of a watcher, its backlog, the latest verdicts and the open alarms.
 
     Args:
-        state: File of what it remembers; the default is `watch.db` beside the results.
-        json: Show the whole document.
+        state: State file of the watcher (default: `watch.db` beside the results).
+        json: Show the complete status as JSON.
         options: Where things are.
     """
     from harness.flows.inspect import status as flow
 
-    return flow.tell(arguments.state_file(state, arguments.settings(options)), _console(), as_json=json)
+    return flow.tell(arguments.state_file(state, arguments.resolve_settings(options)), _console(), as_json=json)
 
 
 @app.command
-def validate(*files: Path, options: PlaceOptions = _ANYWHERE) -> int:
+def validate(*files: Path, options: InspectFlags = _NO_INSPECT_FLAGS) -> int:
     """Check specifications without running anything, and list what they expand to.
 
     Args:
@@ -169,7 +174,7 @@ def validate(*files: Path, options: PlaceOptions = _ANYWHERE) -> int:
     """
     if not files:
         raise UsageError("no specification to check", hint="harness validate FILE...")
-    settings = dataclasses.replace(arguments.settings(options), benchmark_file=files)
+    settings = dataclasses.replace(arguments.resolve_settings(options), benchmark_file=files)
     from harness.flows.inspect import checks
     from harness.flows.measure.workload import load_benchmarks
 
@@ -178,11 +183,11 @@ def validate(*files: Path, options: PlaceOptions = _ANYWHERE) -> int:
 
 
 @app.command
-def devices(options: PlaceOptions = _ANYWHERE) -> int:
+def devices(options: InspectFlags = _NO_INSPECT_FLAGS) -> int:
     """List every device that can be reached."""
     from harness.flows.inspect import devices as flow
 
-    return flow.list_all(arguments.settings(options), _console())
+    return flow.list_all(arguments.resolve_settings(options), _console())
 
 
 @app.command
@@ -193,14 +198,14 @@ def export(
     output: Annotated[Path | None, Parameter(name=["-o", "--output"])] = None,
     seed: int = 0,
     calibration: int = 8,
-    options: PlaceOptions = _ANYWHERE,
+    options: InspectFlags = _NO_INSPECT_FLAGS,
 ) -> int:
     """Export a model and show what was lowered.
 
     Args:
         model: A specification file, an installed definition such as `mv2`, or `package.module:function`.
-        recipe: How to lower a definition: an installed recipe, or `package.module:function`.
-        output: Where to put the program; the default is `MODEL_RECIPE.pte` here. For a specification: a folder for all.
+        recipe: Recipe to lower a definition with: an installed one, or `package.module:function`.
+        output: File to write (default: `MODEL_RECIPE.pte` here); for a specification, a folder for all of its files.
         seed: Seed of weights and calibration data.
         calibration: Number of calibration batches, for recipes that quantise statically.
         options: Where things are.
@@ -208,8 +213,8 @@ def export(
     from harness import display, shell
     from harness.flows.inspect import exports
 
-    settings = arguments.settings(options)
-    _refuse_missing(model)
+    settings = arguments.resolve_settings(options)
+    _reject_missing_file(model)
     with shell.handle_signals(), display.display() as shown:
         if model.endswith((".json", ".yaml", ".yml")):
             return exports.export_files(dataclasses.replace(settings, benchmark_file=(Path(model),)), shown, output)
@@ -218,11 +223,11 @@ def export(
 
 
 @app.command
-def doctor(options: PlaceOptions = _ANYWHERE) -> int:
-    """Tell what is installed, what is missing, and the remedy."""
+def doctor(options: InspectFlags = _NO_INSPECT_FLAGS) -> int:
+    """Check what is installed and what is missing, and how to get it."""
     from harness.flows.inspect import doctor as flow
 
-    return flow.examine(arguments.settings(options), _console())
+    return flow.examine(arguments.resolve_settings(options), _console())
 
 
 @app.command
@@ -231,13 +236,13 @@ def report(
     /,
     *,
     flush: Annotated[bool, Parameter(negative="")] = False,
-    options: PlaceOptions = _ANYWHERE,
+    options: InspectFlags = _NO_INSPECT_FLAGS,
 ) -> int:
     """List the latest results, show stored ones again, or send what a remote reporter could not deliver.
 
     Args:
         path: A result, or a folder of results, to show again.
-        flush: Send everything that waits.
+        flush: Send every result that is waiting.
         options: Where things are.
     """
     from harness import display
@@ -245,7 +250,7 @@ def report(
 
     if path is not None and flush:
         raise UsageError(f"--flush sends everything that waits, and not {path}", hint="leave one of them out")
-    settings = arguments.settings(options)
+    settings = arguments.resolve_settings(options)
     if path is not None:
         return reports.show(path, settings, _console())
     if not flush:
@@ -263,15 +268,15 @@ def builds(
     keep_mib: float | None = None,
     unused_days: float | None = None,
     exec_dir: Path | None = None,
-    options: PlaceOptions = _ANYWHERE,
+    options: InspectFlags = _NO_INSPECT_FLAGS,
 ) -> int:
-    """List the runners that were built, or make room.
+    """List the runners that were built, or remove some to make room.
 
     Args:
-        action: What to do.
-        prune: The same as the action `prune`: remove builds that nothing uses now.
-        keep_mib: Keep the latest used up to so many MiB; the default keeps none.
-        unused_days: Remove only what was not used for so many days.
+        action: List the builds, or remove those that are not in use.
+        prune: The same as the action `prune`.
+        keep_mib: Keep the most recently used builds up to this size (default: keep none).
+        unused_days: Remove only builds that have not been used for this many days.
         exec_dir: Folder of the builds.
         options: Where things are.
     """
@@ -279,8 +284,8 @@ def builds(
     from harness.flows.inspect import builds as flow
 
     pruning = prune or action == "prune"
-    arguments.refuse_odd_limits(pruning, keep_mib=keep_mib, unused_days=unused_days)
-    cache = BuildCache(exec_dir or arguments.settings(options).cache_dir / "builds")
+    arguments.reject_invalid_limits(pruning, keep_mib=keep_mib, unused_days=unused_days)
+    cache = BuildCache(exec_dir or arguments.resolve_settings(options).cache_dir / "builds")
     if pruning:
         return flow.prune(cache, _console(), keep_mib=keep_mib, unused_days=unused_days)
     return flow.show(cache, _console())
@@ -296,14 +301,15 @@ def init(*, config_dir: Path | None = None) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Entry point of the console command: everything that ends a process ends it here."""
-    sys.exit(_guarded(arguments.with_command(arguments.spelled(sys.argv[1:] if argv is None else argv))))
+    """Run the console command, and end the process with its exit code."""
+    tokens = arguments.normalise_flags(sys.argv[1:] if argv is None else argv)
+    sys.exit(_guarded(arguments.insert_default_command(tokens)))
 
 
 def _guarded(tokens: Sequence[str]) -> int:
     try:
-        arguments.refuse_elsewhere(tokens)
-        arguments.refuse_bare_file(tokens)
+        arguments.reject_unsupported_flags(tokens)
+        arguments.reject_file_as_command(tokens)
         return int(app(tokens, exit_on_error=False, print_error=False, result_action="return_value") or 0)
     except BrokenPipeError:
         discard_output(sys.stdout)
@@ -311,13 +317,13 @@ def _guarded(tokens: Sequence[str]) -> int:
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost frame: nothing is above it
         if "--debug" in tokens:
             arguments.warn(traceback.format_exc())
-        text, code = _told(error, tokens)
+        text, code = _describe(error, tokens)
         arguments.warn(text)
         return code
 
 
-def _told(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tuple[str, ExitCode]:
-    """What ended the process, in words, and its exit code."""
+def _describe(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tuple[str, ExitCode]:
+    """Return the message for an error that ends the process, and its exit code."""
     match error:
         case HarnessError():
             return str(error), error.exit_code
@@ -327,15 +333,15 @@ def _told(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tuple[
         case CycloptsError():
             return str(error), ExitCode.USAGE
         case KeyboardInterrupt():
-            more = "; `--resume` goes on with it" if tokens[:1] in (["compare"], ["bisect"]) else ""
+            more = "; continue with `--resume`" if tokens[:1] in (["compare"], ["bisect"]) else ""
             signal = f" ({error})" if str(error) else ""  # one that came before signals were ours says nothing
-            return f"interrupted{signal}: what was measured before is kept{more}", ExitCode.INTERRUPTED
+            return f"interrupted{signal}: everything measured so far is kept{more}", ExitCode.INTERRUPTED
         case OSError():
             place = f"{error.filename}: " if error.filename else ""
-            hint = "make room or permission there, or name another place (`harness run --help`, files, configuration)"
+            hint = "free some space or fix the permissions, or name another folder (see `harness run --help`)"
             return f"{place}{error.strerror or error}\n  hint: {hint}", ExitCode.ENVIRONMENT
         case _:
-            hint = "a defect of the harness; --debug shows where"
+            hint = "a bug in the harness; --debug shows where"
             return f"{type(error).__name__}: {error}\n  hint: {hint}", ExitCode.ENVIRONMENT
 
 
@@ -354,15 +360,15 @@ def _show_plan(settings: Settings, sides: tuple[str, str] | None = None) -> Exit
 
 
 def _console() -> Console:
-    """Standard output; wide where no terminal says how wide."""
+    """Return standard output, which is wide where it is no terminal."""
     from rich.console import Console
 
     console = Console()
     return console if console.is_terminal else Console(width=150)
 
 
-def _refuse_missing(model: str) -> None:
-    """Say that a path leads nowhere, where a path is what was meant."""
+def _reject_missing_file(model: str) -> None:
+    """Reject a path of no file, where a path was meant."""
     path = model.endswith((".json", ".yaml", ".yml")) or (os.sep in model and ":" not in model)
     if path and not Path(model).is_file():
         raise UsageError(f"there is no file {model}", hint="name a specification, `mv2` or package.module:function")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TypeVar, cast
 
+from harness.config.options import OptionTable
 from harness.config.settings import Settings
 from harness.core.commit import Source, SourceFactory
 from harness.core.errors import EnvironmentProblem, UsageError
@@ -21,13 +22,31 @@ _GROUPS = {
     "reporter": "edge_harness.reporters",
     "source": "edge_harness.sources",
 }
+_OPTIONS = "edge_harness.options"
 
 _NONE = "none (reinstall the package edge-harness)"
 
 
 def names(kind: str) -> tuple[str, ...]:
-    """The plug-ins of a kind (`platform`, `framework`, `reporter`, `source`) that are installed."""
+    """Return the installed plug-ins of a kind (`platform`, `framework`, `reporter`, `source`)."""
     return tuple(sorted({entry.name for entry in entry_points(group=_GROUPS[kind])}))
+
+
+def load_options(report: Callable[[str], None]) -> OptionTable:
+    """Return the options of the harness and of every installed plug-in.
+
+    Imports the modules that declare them, and no plug-in.
+
+    Args:
+        report: Is given a sentence about each plug-in whose options cannot be used; the others can.
+    """
+    table = OptionTable(Settings)
+    for entry in sorted(set(entry_points(group=_OPTIONS)), key=lambda entry: (entry.name, entry.value)):
+        try:
+            table = OptionTable(*table.owners, cast("type", _load("options of", entry)))
+        except EnvironmentProblem as error:
+            report(f"{error.message}: its flags, keys and variables are unknown")
+    return table
 
 
 def framework(name: str, settings: Settings) -> Framework:
@@ -101,6 +120,10 @@ def _factory(kind: str, name: str) -> object:
     entry = next(iter(entry_points(group=_GROUPS[kind], name=name)), None)
     if entry is None:
         raise _unknown(kind, name)
+    return _load(kind, entry)
+
+
+def _load(kind: str, entry: EntryPoint) -> object:
     try:
         loaded: object = entry.load()
     except (ImportError, AttributeError) as error:

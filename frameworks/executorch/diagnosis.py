@@ -7,6 +7,7 @@ from pathlib import Path
 
 from frameworks.executorch.definitions import _torchvision_release
 from frameworks.executorch.exporting.catalogue import DEFINITIONS, RECIPES, Catalogue
+from frameworks.executorch.options import ExecuTorchOptions
 from frameworks.executorch.runners import native
 from frameworks.executorch.runners.cache import runners_folder
 from frameworks.executorch.runners.toolchain import Tool, find_cmake, find_compiler
@@ -31,7 +32,7 @@ def diagnose(settings: Settings) -> Sequence[Finding]:
     except BuildFailed as error:
         return (Finding("executorch", False, error.message, error.hint or ""), *exports)
     memory = runners_folder(settings.cache_dir)
-    otherwise = False if settings.runner == "native" else None
+    otherwise = False if settings.of(ExecuTorchOptions).runner == "native" else None
     parts = (
         _look("C++ compiler", otherwise, lambda: _told(find_compiler(memory))),
         _look("CMake", otherwise, lambda: _told(find_cmake(memory))),

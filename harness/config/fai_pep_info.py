@@ -7,23 +7,23 @@ from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
-from harness.config.parsing import first_mistake, json_object
+from harness.config.parsing import describe_first_mistake, parse_string_map
 from harness.core.errors import UsageError
 from harness.core.values import Scalar, Value, format_scalar
 
 
-class Program(Value, extra="ignore"):
+class InfoProgram(Value, extra="ignore"):
     """One program of a side."""
 
     location: Path
 
 
-class Side(Value, extra="ignore"):
+class InfoSide(Value, extra="ignore"):
     """One side of FAI-PEP's info JSON."""
 
     commit: str | None = None
     commit_time: int | None = None
-    programs: dict[str, Program]
+    programs: dict[str, InfoProgram]
     string_map: str | dict[str, JsonValue] = {}
 
     def paths(self) -> dict[str, Path]:
@@ -40,18 +40,18 @@ class Side(Value, extra="ignore"):
         Raises:
             UsageError: They are no JSON object.
         """
-        mapped = json_object(self.string_map)
+        mapped = parse_string_map(self.string_map)
         return mapped if isinstance(mapped, dict) else {}
 
 
-class Earlier(Value, extra="ignore"):
+class EarlierCommit(Value, extra="ignore"):
     """A commit that FAI-PEP would have looked for a regression in."""
 
     commit: str
     commit_time: int | None = None
 
 
-class Info(Value, extra="ignore"):
+class FaiPepInfo(Value, extra="ignore"):
     """FAI-PEP's info JSON.
 
     Attributes:
@@ -65,16 +65,16 @@ class Info(Value, extra="ignore"):
             is what a control is for.
     """
 
-    treatment: Side
-    control: Side | None = None
+    treatment: InfoSide
+    control: InfoSide | None = None
     meta: dict[str, JsonValue] = {}
     run_type: str | None = None
     user: str | None = None
     regressed_types: tuple[str, ...] | None = None
-    regression_commits: tuple[Earlier, ...] = ()
+    regression_commits: tuple[EarlierCommit, ...] = ()
 
 
-def read(given: str) -> Info:
+def read(given: str) -> FaiPepInfo:
     """An info JSON.
 
     Args:
@@ -85,14 +85,14 @@ def read(given: str) -> Info:
     """
     source = given if given.lstrip().startswith("{") else _read(Path(given))
     try:
-        return Info.model_validate_json(source)
+        return FaiPepInfo.model_validate_json(source)
     except ValidationError as error:
         raise UsageError(
-            f"--info: {first_mistake(error)}", hint='as in {"treatment": {"programs": {...}, ...}}'
+            f"--info: {describe_first_mistake(error)}", hint='as in {"treatment": {"programs": {...}, ...}}'
         ) from error
 
 
-def layer(info: Info) -> Mapping[str, object]:
+def layer(info: FaiPepInfo) -> Mapping[str, object]:
     """The settings that an info JSON stands for; with a control, what its sides do not share is left to them."""
     side = info.treatment
     found: dict[str, object] = {
@@ -109,7 +109,7 @@ def layer(info: Info) -> Mapping[str, object]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _earlier(info: Info) -> dict[str, object]:
+def _earlier(info: FaiPepInfo) -> dict[str, object]:
     commits = [one.model_dump(exclude_none=True) for one in info.regression_commits]
     return {"regression_commits": commits} if commits else {}
 

@@ -1,137 +1,241 @@
-"""One frozen `Settings`, made once from defaults, saved configuration, environment, specification and flags."""
+"""The settings of a run: declared once, and made once from defaults, saved defaults, environment, files and flags."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Final, TypeVar
 
 import platformdirs
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
+from harness.config import parsing
+from harness.config.options import Option
 from harness.core.device import DEFAULT_PLATFORM
 from harness.core.values import Scalar
 
 APP = "edge-harness"
 
+WHAT: Final = "What to measure"
+WHERE: Final = "Where to measure"
+HOW: Final = "How to measure"
+REPORT: Final = "Where results go"
+FILES: Final = "Files and configuration"
+
+OptionsT = TypeVar("OptionsT")
+
+Limit = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+"""Seconds, more than none."""
+Pause = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""Seconds, perhaps none."""
+
 
 def default_cache() -> Path:
-    """Where downloads, exports and runners are kept: everything there can be deleted and comes back."""
+    """Return the folder of downloads, exports and runners: everything there can be deleted and comes back."""
     return Path(platformdirs.user_cache_dir(APP))
 
 
 def default_results() -> Path:
-    """Where results are kept unless `--local_reporter` names a place."""
+    """Return the folder of results unless `--local-reporter` names another."""
     return Path(platformdirs.user_data_dir(APP)) / "results"
 
 
 def default_config_dir() -> Path:
-    """Where `harness init` saves answers."""
+    """Return the folder where `harness init` saves answers."""
     return Path(platformdirs.user_config_dir(APP))
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a run was asked to do. Field names are FAI-PEP's flag names where it has one.
+    """What a run was asked to do. Fields are called like FAI-PEP's flags where it has them.
 
-    Attributes:
-        benchmark_file: Specifications or lists of them.
-        framework: Overrides nothing: it must agree with a specification that names one.
-        platform: Platform plug-in.
-        devices: Identities or names to use; empty means the first (or only) device.
-        excluded_devices: Identities or names never to use.
-        program: Prebuilt programs by placeholder; `program` is the runner.
-        later: Placeholders that each side of a comparison defines for itself.
-        meta: Free values reported with every result.
-        commit: What to call the given programs, instead of their digest.
-        commit_time: Unix seconds of that commit.
-        model_cache: Where model files are kept.
-        cache_dir: Where runners and other rebuildable things are kept.
-        root_model_dir: What `//` locations are relative to.
-        local_reporter: Where the local reporter keeps results.
-        simple_local_reporter: Where the simple local reporter keeps them, if wanted.
-        screen_reporter: Whether the table is shown.
-        simple_screen_reporter: Whether one line of JSON per result goes to standard output.
-        remote_reporter: `URL|category` to post results to.
-        reporters: Further reporters by entry-point name, with their argument.
-        timeout: Default limit of a program, seconds; None leaves it to the specification.
-        cooldown: Pause between benchmarks, seconds; None leaves it to the specification.
-        env: Variables for every program.
-        string_map: Placeholders given by the caller.
-        command_args: Text appended to each command that starts the runner.
-        operators: Whether each operator is timed too.
-        cpus: CPUs to pin to; None lets the platform choose, `()` forbids pinning.
-        lock_timeout: How long to wait for a device that another job holds, seconds.
-        android_dir: Folder on Android devices under which ours is made.
-        reboot: Restart devices before they are measured on, where that can be done.
-        set_freq: Fix the clocks of rooted devices: `max`, `mid`, `min`, or a frequency in kHz.
-        wipe_cache: Drop the page cache of rooted devices before each launch.
-        airplane: Turn radios off while measuring, where the device is not reached through them.
-        screen: What the screen does while measuring: `keep`, `on` or `off`.
-        return_timeout: How long to wait for a device that went away, seconds.
-        cool_timeout: How long to wait for a device that is too warm, seconds.
-        adb_server: `HOST:PORT` of the adb server; None takes adb's own default.
-        spread: Measure each benchmark once, on whichever device is free, and not on every device.
-        same_host: Whether what is measured would notice a compiler on this machine, so that nothing is built meanwhile;
-            None: it does where this machine is measured.
-        runner: `auto`, `native` or `python`.
-        force_export: Export again even when the cache has the program.
-        only: Keep benchmarks whose title matches one of these patterns (fnmatch).
-        skip: Drop benchmarks whose title matches one of these patterns.
-        run_type: FAI-PEP's run type, reported.
-        regressed_types: Types or whole names of metrics that an earlier run called regressed; marked in the results.
-        user: Who ran it, reported.
-        user_identifier: FAI-PEP's free identifier, reported.
-        platform_sig: Name to report for this host instead of its own.
-        dry_run: Show the plan and stop.
-        debug: Show what programs write, keep temporary folders.
+    Every field but the last declares an option of the command line, the saved defaults, the environment and files.
     """
 
-    benchmark_file: tuple[Path, ...] = ()
-    framework: str | None = None
-    platform: str = DEFAULT_PLATFORM
-    devices: tuple[str, ...] = ()
-    excluded_devices: tuple[str, ...] = ()
-    program: dict[str, Path] = field(default_factory=dict)
-    later: tuple[str, ...] = ()
-    meta: dict[str, JsonValue] = field(default_factory=dict)
-    commit: str | None = None
-    commit_time: int | None = None
-    model_cache: Path = field(default_factory=lambda: default_cache() / "models")
-    cache_dir: Path = field(default_factory=default_cache)
-    root_model_dir: Path | None = None
-    local_reporter: Path = field(default_factory=default_results)
-    simple_local_reporter: Path | None = None
-    screen_reporter: bool = True
-    simple_screen_reporter: bool = False
-    remote_reporter: str | None = None
-    reporters: dict[str, str] = field(default_factory=dict)
-    timeout: float | None = None
-    cooldown: float | None = None
-    env: dict[str, str] = field(default_factory=dict)
-    string_map: dict[str, Scalar] = field(default_factory=dict)
-    command_args: str = ""
-    operators: bool = False
-    cpus: tuple[int, ...] | None = None
-    lock_timeout: float = 600.0
-    android_dir: str = "/data/local/tmp"
-    reboot: bool = False
-    set_freq: str | None = None
-    wipe_cache: bool = False
-    airplane: bool = False
-    screen: str = "keep"
-    return_timeout: float = 300.0
-    cool_timeout: float = 900.0
-    adb_server: str | None = None
-    spread: bool = False
-    same_host: bool | None = None
-    runner: str = "auto"
-    force_export: bool = False
-    only: tuple[str, ...] = ()
-    skip: tuple[str, ...] = ()
-    run_type: str = "benchmark"
-    regressed_types: tuple[str, ...] = ()
-    user: str | None = None
-    user_identifier: str | None = None
-    platform_sig: str | None = None
-    dry_run: bool = False
-    debug: bool = False
+    benchmark_file: Annotated[
+        tuple[Path, ...],
+        Option(
+            "Specifications, or lists of them (JSON or YAML).",
+            WHAT,
+            flags=("-b", "--benchmark-file"),
+            parse=parsing.parse_files,
+            saved=False,
+        ),
+    ] = ()
+    only: Annotated[
+        tuple[str, ...],
+        Option(
+            "Keep the benchmarks whose name (`model/identifier`) matches one of these patterns: `*q8*`, or "
+            "`tag:nightly`, `model:mv2`, and any axis of the matrix: `backend:xnnpack_*`.",
+            WHAT,
+        ),
+    ] = ()
+    skip: Annotated[
+        tuple[str, ...], Option("Leave out the benchmarks whose name matches one of these patterns.", WHAT)
+    ] = ()
+    framework: Annotated[
+        str | None, Option("Framework, where the specification names none.", WHAT, inspecting=True)
+    ] = None
+    program: Annotated[
+        dict[str, Path],
+        Option(
+            "Ready runner to start as `{program}`; `NAME=PATH` for further programs.",
+            WHAT,
+            flags=("--program", "--pre-built-binary", "--custom-binary", "-c"),
+            parse=parsing.parse_programs,
+            words=True,
+            inspecting=True,
+        ),
+    ] = field(default_factory=dict)
+    later: Annotated[
+        tuple[str, ...],
+        Option("Placeholders that each side of a comparison defines for itself.", flags=(), saved=False),
+    ] = ()
+    meta: Annotated[
+        dict[str, JsonValue],
+        Option("Free values, reported with every result.", flags=(), parse=parsing.parse_meta, saved=False),
+    ] = field(default_factory=dict)
+    commit: Annotated[
+        str | None, Option("Name of the given programs, instead of their digest.", flags=(), saved=False)
+    ] = None
+    commit_time: Annotated[int | None, Option("Unix seconds of that commit.", flags=(), saved=False)] = None
+    dry_run: Annotated[bool, Option("Show the plan and stop.", WHAT, saved=False)] = False
+
+    platform: Annotated[
+        str,
+        Option(
+            "Kind of device: `host` is this machine, `android` the phones that adb sees.",
+            WHERE,
+            flags=("-p", "--platform"),
+        ),
+    ] = DEFAULT_PLATFORM
+    devices: Annotated[
+        tuple[str, ...],
+        Option(
+            "Devices by identity or name, separated by commas, or `all`; one that is absent is an error.",
+            WHERE,
+            flags=("-d", "--devices", "--device"),
+            parse=parsing.split_words,
+            saved=False,
+        ),
+    ] = ()
+    excluded_devices: Annotated[tuple[str, ...], Option("Devices never to use.", WHERE, parse=parsing.split_words)] = ()
+    spread: Annotated[
+        bool, Option("Measure each benchmark once, on whichever device is free, and not on every device.", WHERE)
+    ] = False
+    platform_sig: Annotated[str | None, Option("Name to report for this machine.", WHERE)] = None
+    cpus: Annotated[
+        tuple[int, ...] | None,
+        Option(
+            "CPUs to choose from, for example `2,3` or `0-3`; `none` forbids pinning.",
+            WHERE,
+            parse=parsing.parse_cpus,
+            words=False,
+        ),
+    ] = None
+    lock_timeout: Annotated[Pause, Option("Seconds to wait while another job holds the device.", WHERE)] = 600.0
+    return_timeout: Annotated[Pause, Option("Seconds to wait for a device that went away.", WHERE)] = 300.0
+    cool_timeout: Annotated[Pause, Option("Seconds to wait for a device that is too warm.", WHERE)] = 900.0
+
+    same_host: Annotated[
+        bool | None,
+        Option("Do not build the next commit while measuring (default: on for host, off for phones).", HOW),
+    ] = None
+    timeout: Annotated[
+        Limit | None, Option("Seconds that a program may take, where the specification does not say.", HOW)
+    ] = None
+    cooldown: Annotated[
+        Pause | None, Option("Seconds between benchmarks, where the specification does not say.", HOW)
+    ] = None
+    env: Annotated[
+        dict[str, str],
+        Option("Variables for every program: `A=1 B=2`.", HOW, parse=parsing.parse_pairs, words=True),
+    ] = field(default_factory=dict)
+    string_map: Annotated[
+        dict[str, Scalar],
+        Option(
+            'Further placeholders as a JSON object: `{"size": 224}`.',
+            HOW,
+            parse=parsing.parse_string_map,
+            words=False,
+            inspecting=True,
+        ),
+    ] = field(default_factory=dict)
+    command_args: Annotated[
+        str, Option("Text appended to each command that starts the program.", HOW, leading_hyphen=True)
+    ] = ""
+    operators: Annotated[
+        bool, Option("Time each operator too, and show which of them changed. Costs up to 3 % of the latency.", HOW)
+    ] = False
+    backend: Annotated[
+        str | None, Option("FAI-PEP's: append `--backend NAME` to each command that starts the program.", HOW)
+    ] = None
+
+    local_reporter: Annotated[
+        Path, Option("Folder of the results: one JSON file each, an index, raw logs.", REPORT, inspecting=True)
+    ] = field(default_factory=default_results)
+    simple_local_reporter: Annotated[
+        Path | None, Option("Folder for one line of JSON per benchmark, without history.", REPORT)
+    ] = None
+    screen_reporter: Annotated[bool, Option("Show the table at the end.", REPORT)] = True
+    simple_screen_reporter: Annotated[
+        bool,
+        Option("One line of JSON per result on standard output; everything else goes to standard error.", REPORT),
+    ] = False
+    remote_reporter: Annotated[
+        str | None,
+        Option(
+            "`URL` or `URL|category` to post results to; the token comes from HARNESS_REMOTE_TOKEN.",
+            REPORT,
+            inspecting=True,
+        ),
+    ] = None
+    reporters: Annotated[
+        dict[str, str],
+        Option(
+            "Further reporters by name, `NAME` or `NAME=ARGUMENT`.",
+            REPORT,
+            flags=("--reporter",),
+            parse=parsing.parse_reporters,
+            words=True,
+        ),
+    ] = field(default_factory=dict)
+    user: Annotated[str | None, Option("User who ran it; reported.", REPORT, flags=("--user", "--user-string"))] = None
+    user_identifier: Annotated[str | None, Option("A number or word of your own; reported.", REPORT)] = None
+    run_type: Annotated[
+        str, Option("FAI-PEP's kind of run; reported.", REPORT, choices=("benchmark", "verify", "regress"))
+    ] = "benchmark"
+    regressed_types: Annotated[
+        tuple[str, ...],
+        Option(
+            "Metrics that an earlier run called regressed, by type (`NET`) or name: marked in the results. Also as "
+            "JSON.",
+            REPORT,
+            parse=parsing.parse_metric_names,
+            saved=False,
+        ),
+    ] = ()
+
+    model_cache: Annotated[Path, Option("Folder of downloaded and exported models.", FILES, inspecting=True)] = field(
+        default_factory=lambda: default_cache() / "models"
+    )
+    cache_dir: Annotated[Path, Option("Folder of everything that can be made again.", FILES, inspecting=True)] = field(
+        default_factory=default_cache
+    )
+    root_model_dir: Annotated[
+        Path | None, Option("Folder that `//` locations are relative to.", FILES, inspecting=True)
+    ] = None
+    force_export: Annotated[
+        bool, Option("Export again, even where the cache has the program.", FILES, inspecting=True)
+    ] = False
+    debug: Annotated[
+        bool,
+        Option("Show what programs write, keep temporary folders, show tracebacks.", FILES, inspecting=True),
+    ] = False
+
+    plug_ins: tuple[object, ...] = ()
+    """Options of plug-ins, at most one object of each class. Plug-ins read them with `of`."""
+
+    def of(self, options: type[OptionsT]) -> OptionsT:
+        """Return the options that a plug-in declared, with their defaults where nobody has set them."""
+        return next((given for given in self.plug_ins if isinstance(given, options)), None) or options()

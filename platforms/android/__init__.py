@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from platforms.android.options import AndroidOptions
+
 if TYPE_CHECKING:
     from harness.config.settings import Settings
     from platforms.android.platform import Android
@@ -32,4 +34,4 @@ def create(settings: Settings) -> Android:
     from platforms.android.link.adb import AdbServer  # noqa: PLC0415 - adbutils takes a tenth of a second
     from platforms.android.platform import Android  # noqa: PLC0415 - as above
 
-    return Android(settings, AdbServer(settings.adb_server))
+    return Android(settings, AdbServer(settings.of(AndroidOptions).adb_server))

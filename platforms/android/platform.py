@@ -23,6 +23,7 @@ from platforms.android.link.adb import AdbServer, over_network
 from platforms.android.link.device_lock import Hold, owner_of
 from platforms.android.link.phone import Phone
 from platforms.android.link.root import ALLOW, as_root
+from platforms.android.options import AndroidOptions
 from platforms.android.session import AndroidSession, Prepared
 from platforms.android.settings.journals import Journals
 from platforms.android.settings.preparation import Preparation, Wishes
@@ -51,8 +52,9 @@ class Android:
         self._settings = settings
         self._server = server
         self._locks = locks
-        self._own = own_folder(settings.android_dir)
-        self._wishes = Wishes.of(settings)
+        self._options = settings.of(AndroidOptions)
+        self._own = own_folder(self._options.android_dir)
+        self._wishes = Wishes.of(self._options)
 
     def devices(self) -> Sequence[Device]:
         """All phones that can be used, by identity. Those that cannot are told by `diagnose`."""
@@ -97,7 +99,7 @@ class Android:
             preparation.prepare()
             folder.close()
             entered = folder.enter_context(session_folder(phone, self._own))
-            wipe = _root(phone) if settings.wipe_cache else None
+            wipe = _root(phone) if self._options.wipe_cache else None
             return Prepared(entered, preparation.attributes, wipe)
 
         def again() -> Prepared:
@@ -110,7 +112,7 @@ class Android:
             except EnvironmentProblem as error:  # the phone is back, and not ours or not as it must be: as good as lost
                 raise DeviceLost(error.message, hint=error.hint) from error
 
-        if settings.reboot:
+        if self._options.reboot:
             reconnect.restart(phone, devices.serialno(device), settings.return_timeout, progress)
             hold.take()
         return AndroidSession(phone, device, begin(), again, gate, check_held=hold.check, cpus=settings.cpus)

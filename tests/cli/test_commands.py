@@ -34,7 +34,7 @@ def test_a_misspelt_flag_is_an_error_with_a_suggestion(project: Project) -> None
 def test_a_flag_of_fai_pep_that_means_nothing_here_is_refused_with_words(project: Project) -> None:
     done = project.harness("-b", "spec.json", "--monsoon_map", "x")
     assert done.code == 2
-    assert "--monsoon_map" in done.stderr
+    assert "--monsoon-map" in done.stderr
 
 
 def test_a_token_in_arguments_is_refused_and_not_shown(project: Project) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.cli import main
-from harness.config.arguments import spelled
+from harness.config.arguments import normalise_flags
 from tests.cli.project import Project
 
 MV2 = "specifications/models/mv2.json"
@@ -14,14 +14,14 @@ MV2 = "specifications/models/mv2.json"
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("compare", "--from", "results", "-b", "spec.json"), "--benchmark_file beside --from"),
+        (("compare", "--from", "results", "-b", "spec.json"), "--benchmark-file beside --from"),
         (("compare", "--from", "results", "--only", "a"), "--only beside --from"),
         (("compare", "--from", "results", "--metric", "x"), "--metric beside --from"),
-        (("compare", "--from", "results", "--self_check"), "--self_check beside --from"),
+        (("compare", "--from", "results", "--self_check"), "--self-check beside --from"),
         (("compare", "--from", "results", "--resume"), "--resume beside --from"),
         (("report", "results", "--flush"), "--flush sends everything"),
-        (("builds", "--keep_mib", "5"), "harness builds prune --keep_mib 5"),
-        (("builds", "--unused_days", "5"), "harness builds prune --unused_days 5"),
+        (("builds", "--keep_mib", "5"), "harness builds prune --keep-mib 5"),
+        (("builds", "--unused_days", "5"), "harness builds prune --unused-days 5"),
         (("builds", "prune", "--keep_mib", "-5"), "0 or more"),
         (("builds", "--prune", "--unused_days", "nan"), "0 or more"),
         (("builds", "forget"), "forget"),
@@ -46,10 +46,10 @@ def test_builds_are_listed_and_pruned(project: Project, words: tuple[str, ...]) 
 
 @pytest.mark.parametrize("flag", ["--commit", "--base_commit", "--control", "--treatment"])
 def test_a_lone_dash_is_standard_input_and_no_flag(flag: str) -> None:
-    assert spelled(["compare", flag, "-", "--pairs", "3"]) == [
+    assert normalise_flags(["compare", flag, "-", "--pairs", "3"]) == [
         *("compare", f"{flag.replace('_', '-')}=-", "--pairs", "3"),
     ]
 
 
 def test_a_lone_dash_elsewhere_stays_as_it_is() -> None:
-    assert spelled(["validate", "-"]) == ["validate", "-"]
+    assert normalise_flags(["validate", "-"]) == ["validate", "-"]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
 from harness.config import layers
-from harness.config.parsing import PATHS
+from harness.config.options import OptionTable, declared_options
 from harness.config.settings import Settings
 from harness.core.errors import UsageError
+
+TABLE = OptionTable(Settings)
+PATHS = [option.name for option in declared_options(Settings) if option.bare_type is Path]
 
 
 def resolved(
@@ -21,7 +25,11 @@ def resolved(
     default_args: Mapping[str, object] | None = None,
 ) -> Settings:
     return layers.resolve(
-        flags or {}, config=config or {}, environment=environment or {}, default_args=default_args or {}
+        flags or {},
+        table=TABLE,
+        config=config or {},
+        environment=environment or {},
+        default_args=default_args or {},
     )
 
 
@@ -41,8 +49,9 @@ def test_a_path_means_the_same_everywhere_from_whichever_layer(
 
 
 def test_every_path_of_the_settings_is_made_absolute() -> None:
-    paths = {name for name, field in Settings.__dataclass_fields__.items() if str(field.type).startswith("Path")}
+    paths = {name for name, hint in get_type_hints(Settings).items() if hint in (Path, Path | None)}
     assert paths == set(PATHS)
+    assert paths
 
 
 @pytest.mark.parametrize(
@@ -54,7 +63,7 @@ def test_every_path_of_the_settings_is_made_absolute() -> None:
 )
 def test_a_number_that_cannot_be_meant_is_an_error_that_names_the_flag(name: str, value: float) -> None:
     for found in ({"flags": {name: value}}, {"environment": {f"HARNESS_{name.upper()}": str(value)}}):
-        with pytest.raises(UsageError, match=f"--{name} "):
+        with pytest.raises(UsageError, match=f"--{name.replace('_', '-')} "):
             resolved(**found)
 
 
@@ -93,7 +102,7 @@ def test_a_variable_called_nearly_like_one_of_ours_is_an_error(name: str, meant:
 def test_other_variables_are_strangers_and_known_ones_are_not() -> None:
     environment = {"HARNESS_COLOUR_OF_HORSE": "1", "HARNESS_EMPTY_THING": "", "HARNESS_DEVICE": "a", "PATH": "/bin"}
     environment |= dict.fromkeys(layers._OTHER_VARIABLES, "1")
-    assert layers.strangers(environment) == ("HARNESS_COLOUR_OF_HORSE",)
+    assert layers.unknown_variables(environment, TABLE) == ("HARNESS_COLOUR_OF_HORSE",)
     assert resolved(environment=environment).devices == ("a",)
 
 

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from harness.cli import app
-from harness.config.arguments import refuse_bare_file, refuse_elsewhere, spelled, with_command
+from harness.config.arguments import (
+    insert_default_command,
+    normalise_flags,
+    reject_file_as_command,
+    reject_unsupported_flags,
+)
 from tests.docs.pages import DOCS, ROOT
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), *sorted((DOCS / "examples").iterdir())]
@@ -44,9 +49,9 @@ def words_of(line: str) -> list[str]:
 def test_every_command_line_of_a_page_is_taken(page: Path) -> None:
     for line in lines_of(page.read_text(encoding="utf-8")):
         words = words_of(line)
-        complete = with_command(spelled(words))
-        refuse_elsewhere(complete)
-        refuse_bare_file(complete)
+        complete = insert_default_command(normalise_flags(words))
+        reject_unsupported_flags(complete)
+        reject_file_as_command(complete)
         if not complete or complete[0].startswith("-"):
             continue  # the name alone, its help or its version
         assert complete[0] in COMMANDS, line

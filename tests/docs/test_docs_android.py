@@ -8,11 +8,11 @@ from dataclasses import fields
 import pytest
 
 from harness.cli import app
-from harness.config.arguments import spelled
-from harness.config.flags import ANDROID, WHERE
-from harness.config.settings import Settings
+from harness.config.arguments import installed_options, normalise_flags
+from harness.config.settings import WHERE, Settings
 from platforms.android.files.eviction import MOST_BYTES, SHARE, SPARE_BYTES
 from platforms.android.link.device_lock import LOCK
+from platforms.android.options import AndroidOptions
 from platforms.android.settings.journals import ON_PHONE
 from platforms.android.state.readiness import Limits
 from tests.docs.pages import DOCS, codes, tables
@@ -26,8 +26,8 @@ ELSEWHERE = {"--platform", "-p", "--platform_sig", "--cpus"}
 
 def of_groups() -> set[str]:
     """The long names of flags in the two groups, as a person types them."""
-    arguments = app["run"].assemble_argument_collection()
-    names = {name for one in arguments if one.parameter.group in ((ANDROID,), (WHERE,)) for name in one.names}
+    options = installed_options().options
+    names = {name for option in options if option.heading in {AndroidOptions.heading, WHERE} for name in option.flags}
     return {f"--{name[2:].replace('-', '_')}" for name in names if name.startswith("--")}
 
 
@@ -37,17 +37,18 @@ def test_every_flag_about_phones_is_on_the_page() -> None:
 
 @pytest.mark.parametrize("flag", NAMED)
 def test_a_flag_on_the_page_is_taken(flag: str) -> None:
-    (here,) = spelled([flag])
+    (here,) = normalise_flags([flag])
     assert here in {name for argument in app["run"].assemble_argument_collection() for name in argument.names}
 
 
 def test_defaults_on_the_page_are_those_in_force() -> None:
-    known = {each.name for each in fields(Settings)}
+    settings, options = Settings(), AndroidOptions()
+    known = {field.name: getattr(owner, field.name) for owner in (settings, options) for field in fields(owner)}
     for flag, row in NAMED.items():
         name = flag.removeprefix("--")
         if name not in known:
             continue
-        default = getattr(Settings(), name)
+        default = known[name]
         if not default:
             assert not codes(row[2]), f"{flag} is off unless given"
         else:

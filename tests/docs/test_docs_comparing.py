@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.config.arguments import spelled
+from harness.config.arguments import normalise_flags
 from harness.core.comparison import Parameters
 from harness.core.errors import ExitCode
 from harness.presentation.verdicts import VerdictCategory
@@ -28,7 +28,7 @@ def _table(heading: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("flag", sorted(set(re.findall(r"--[a-z][\w-]+", TEXT))))
 def test_every_flag_exists(flag: str, flags_of_compare: set[str]) -> None:
-    assert set(spelled([flag])) <= flags_of_compare
+    assert set(normalise_flags([flag])) <= flags_of_compare
 
 
 def test_the_first_command_is_one() -> None:

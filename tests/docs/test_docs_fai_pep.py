@@ -7,8 +7,8 @@ import json
 import pytest
 
 from harness.cli import app
-from harness.config.arguments import spelled
-from harness.config.flags import FAI_PEP_ELSEWHERE
+from harness.config.arguments import normalise_flags
+from harness.config.flags import UNSUPPORTED_FLAGS
 from tests.cli.project import Project
 from tests.docs.pages import ROOT, codes, tables
 
@@ -43,16 +43,16 @@ def test_every_flag_of_fai_pep_has_one_place_on_the_page(flag: str) -> None:
 
 @pytest.mark.parametrize("flag", SAME)
 def test_a_flag_that_is_called_the_same_is_taken(flag: str) -> None:
-    (here,) = spelled([flag])
+    (here,) = normalise_flags([flag])
     assert here in known_flags()
 
 
 def test_a_flag_that_is_called_refused_is_refused_for_the_reason_on_the_page() -> None:
-    assert {flag.removeprefix("--").replace("_", "-"): reason for flag, reason in REFUSED.items()} == FAI_PEP_ELSEWHERE
+    assert {flag.removeprefix("--").replace("_", "-"): reason for flag, reason in REFUSED.items()} == UNSUPPORTED_FLAGS
 
 
 def test_no_flag_of_a_run_is_refused_as_well() -> None:
-    assert not known_flags() & {f"--{flag}" for flag in FAI_PEP_ELSEWHERE}
+    assert not known_flags() & {f"--{flag}" for flag in UNSUPPORTED_FLAGS}
 
 
 @pytest.mark.parametrize("flag", ["--use_enkaku", "--quota_use_case", "--app_id"])

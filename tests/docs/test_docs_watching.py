@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from harness.cli import app
-from harness.config.arguments import spelled
-from harness.config.flags import WatchOptions
+from harness.config.arguments import normalise_flags
+from harness.config.flags import WatchFlags
 from harness.specification.load import load
 from harness.watch.commit_processor import MOST_TROUBLES
 from harness.watch.notify import command_channel, webhook_channel
@@ -35,7 +35,7 @@ def command_lines(text: str) -> Iterator[list[str]]:
 def test_the_table_of_flags_is_complete() -> None:
     (rows,) = tables(PAGE, "flags").values()
     listed = [flag.removeprefix("--") for row in rows for flag in codes(row[0])]
-    assert listed == [field.name for field in dataclasses.fields(WatchOptions)]
+    assert listed == [field.name for field in dataclasses.fields(WatchFlags)]
 
 
 @pytest.mark.parametrize("page", [DOCS / PAGE, *EXAMPLES], ids=lambda path: path.name)
@@ -43,7 +43,7 @@ def test_every_command_line_is_one_that_the_harness_takes(page: Path) -> None:
     lines = list(command_lines(page.read_text(encoding="utf-8")))
     assert lines
     for words in lines:
-        app.parse_args(spelled(words), exit_on_error=False, print_error=False)
+        app.parse_args(normalise_flags(words), exit_on_error=False, print_error=False)
 
 
 def test_every_example_is_on_the_page() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from frameworks import executorch, generic
+from frameworks.executorch.options import ExecuTorchOptions
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, Export, OutputFile
 from harness.core.build import Build
@@ -37,7 +38,9 @@ GENERIC = FrameworkCase(
     composes=False,
 )
 EXECUTORCH = FrameworkCase(
-    create=lambda: executorch.create(Settings(runner="python", cache_dir=Path(os.devnull) / "cache")),
+    create=lambda: executorch.create(
+        Settings(plug_ins=(ExecuTorchOptions(runner="python"),), cache_dir=Path(os.devnull) / "cache")
+    ),
     benchmark=benchmark_of("executorch", MODEL, threads=1, warmup=2, iterations=5),
     said=(RECORDED / "native.txt").read_text(),
     observed={"NET latency": 5, "NET cpu_time": 5, "RUN load_time": 1, "RUN peak_memory": 1},
@@ -69,7 +72,9 @@ def test_our_frameworks_keep_the_contract(check: Check, name: str) -> None:
 @pytest.mark.slow
 def test_the_runner_of_executorch_is_the_same_when_it_is_made_again(tmp_path: Path) -> None:
     case = replace(
-        EXECUTORCH, builds=True, create=lambda: executorch.create(Settings(runner="python", cache_dir=tmp_path))
+        EXECUTORCH,
+        builds=True,
+        create=lambda: executorch.create(Settings(plug_ins=(ExecuTorchOptions(runner="python"),), cache_dir=tmp_path)),
     )
     contract.starting.it_builds_the_same_runner_twice(case)
 

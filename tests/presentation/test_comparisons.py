@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.config.arguments import spelled
+from harness.config.arguments import normalise_flags
 from harness.core.build import BuildInfo
 from harness.core.comparison import Evidence, Parameters
 from harness.core.result import Outcome
@@ -299,7 +299,7 @@ def test_commands_use_flags_that_exist(flags_of_compare: set[str]) -> None:
     commands = [format_rerun_command(made), format_reevaluate_command(Path("a b"))]
     used = {word for command in commands for word in shlex.split(command) if word.startswith("-")}
     assert len(used) == 15
-    assert set(spelled(sorted(used))) <= flags_of_compare
+    assert set(normalise_flags(sorted(used))) <= flags_of_compare
 
 
 def test_a_folder_with_spaces_stays_one_word() -> None:

@@ -1,7 +1,7 @@
 """Stand-in Android phones: Debian's real adbd in namespaces of its own, behind a real adb server.
 
     with start_phones(2) as lab:
-        settings = Settings(adb_server=lab.server)
+        settings = Settings(plug_ins=(AndroidOptions(adb_server=lab.server),))
         lab.phones[0].set_battery(level=12)
         lab.phones[1].unplug()
 

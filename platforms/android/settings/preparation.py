@@ -10,10 +10,10 @@ from typing import Final, Self
 
 from pydantic import ValidationError
 
-from harness.config.settings import Settings
-from harness.core.errors import EnvironmentProblem, HarnessError, UsageError
+from harness.core.errors import EnvironmentProblem, HarnessError
 from harness.core.protocols import Progress
 from platforms.android.link.root import ALLOW
+from platforms.android.options import AndroidOptions
 from platforms.android.settings.clocks import Policy, checked_wish, fixing, policies, target_khz
 from platforms.android.settings.journals import JournalBroken, Journals, Written, journal_lines, parse_journal, run_of
 from platforms.android.settings.settings_log import (
@@ -65,16 +65,14 @@ class Wishes:
     screen: str = "keep"
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
+    def of(cls, options: AndroidOptions) -> Self:
         """Those of a run.
 
         Raises:
             UsageError: A value that cannot be meant.
         """
-        if settings.screen not in {"keep", "on", "off"}:
-            raise UsageError(f"no screen is {settings.screen!r}", hint="--screen takes keep, on or off")
-        set_freq = checked_wish(settings.set_freq) if settings.set_freq is not None else None
-        return cls(set_freq, settings.airplane, settings.screen)
+        set_freq = checked_wish(options.set_freq) if options.set_freq is not None else None
+        return cls(set_freq, options.airplane, options.screen)
 
 
 class Preparation:

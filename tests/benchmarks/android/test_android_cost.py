@@ -151,7 +151,7 @@ def test_files_are_pushed_as_fast_as_by_adb(two_phones: PhoneLab, tmp_path: Path
     server = AdbServer(two_phones.server)
     phone, platform = (
         Phone(server, ours.serial),
-        Android(Settings(adb_server=two_phones.server, cache_dir=tmp_path / "cache"), server, locks=tmp_path),
+        Android(Settings(cache_dir=tmp_path / "cache"), server, locks=tmp_path),
     )
     rates: dict[str, list[float]] = {"adb push": [], "sent": [], "staged and read back": []}
     file = tmp_path / "model.bin"

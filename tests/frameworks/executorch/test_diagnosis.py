@@ -7,11 +7,13 @@ import sys
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from frameworks.executorch import create
 from frameworks.executorch.definitions import _torchvision_release
+from frameworks.executorch.options import ExecuTorchOptions
 from frameworks.executorch.runners import toolchain, wheel
 from harness.config.settings import Settings
 from harness.core.build import Build
@@ -19,9 +21,14 @@ from harness.core.errors import BuildFailed
 from harness.core.protocols import Finding
 from tests.frameworks.executorch.scripts import script
 
+Kind = Literal["auto", "native", "python"]
 
-def diagnose(cache_dir: Path, runner: str = "auto") -> Mapping[str, Finding]:
-    return {finding.name: finding for finding in create(Settings(cache_dir=cache_dir, runner=runner)).diagnose()}
+
+def diagnose(cache_dir: Path, runner: Kind = "auto") -> Mapping[str, Finding]:
+    return {
+        finding.name: finding
+        for finding in create(Settings(cache_dir=cache_dir, plug_ins=(ExecuTorchOptions(runner=runner),))).diagnose()
+    }
 
 
 @pytest.fixture
@@ -52,7 +59,7 @@ def test_a_runner_that_is_there_is_shown(native: Build, runner_cache: Path) -> N
 @pytest.mark.usefixtures("tools")
 @pytest.mark.parametrize(("runner", "ok"), [("auto", None), ("python", None), ("native", False)])
 def test_without_a_compiler_the_python_runner_does_unless_native_is_insisted_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: str, ok: bool | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: Kind, ok: bool | None
 ) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
     found = diagnose(tmp_path, runner)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from frameworks.executorch import create
 from frameworks.executorch.framework import ExecuTorch
+from frameworks.executorch.options import ExecuTorchOptions
 from frameworks.executorch.python.arguments import parse_arguments
 from frameworks.executorch.runners import choice
 from harness.config.settings import Settings
@@ -223,7 +224,7 @@ def test_other_platforms_have_no_runner_yet(framework: ExecuTorch, progress: Pro
 
 def test_the_build_is_made_once(progress: Progress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     device = Device(platform="host", identity="x", name="x")
-    framework = create(Settings(runner="python", cache_dir=tmp_path))
+    framework = create(Settings(plug_ins=(ExecuTorchOptions(runner="python"),), cache_dir=tmp_path))
     first = framework.build(device, progress)
     monkeypatch.setattr(choice, "installed_build", None)
     assert framework.build(device, progress) is first

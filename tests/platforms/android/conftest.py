@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from harness.testing.phones.android.phone import StandInPhone
 from harness.testing.progress import RecordedProgress
 from platforms.android.link.adb import AdbServer
 from platforms.android.link.phone import Phone
+from platforms.android.options import AndroidOptions
 from platforms.android.platform import Android
 from platforms.android.session import AndroidSession
 
@@ -66,13 +67,21 @@ def phone(server: AdbServer, stand_in: StandInPhone) -> Phone:
     return Phone(server, stand_in.serial)
 
 
+def settings_with(settings: Settings, changed: Mapping[str, object]) -> Settings:
+    """The settings with some of their fields, or of the platform's options, changed."""
+    ours = {field.name for field in fields(AndroidOptions)}
+    options = AndroidOptions(**{name: value for name, value in changed.items() if name in ours})  # type: ignore[arg-type]
+    others = {name: value for name, value in changed.items() if name not in ours}
+    return replace(settings, plug_ins=(options,), **others)  # type: ignore[arg-type]
+
+
 @pytest.fixture
 def make_platform(tmp_path: Path) -> MakePlatform:
     """Makes the platform for a lab, with settings of its own."""
 
     def make(lab: PhoneLab, **changed: object) -> Android:
-        settings = Settings(adb_server=lab.server, cache_dir=tmp_path / "cache", return_timeout=60.0, lock_timeout=60.0)
-        return Android(replace(settings, **changed), AdbServer(lab.server), locks=tmp_path)  # type: ignore[arg-type]
+        settings = Settings(cache_dir=tmp_path / "cache", return_timeout=60.0, lock_timeout=60.0)
+        return Android(settings_with(settings, changed), AdbServer(lab.server), locks=tmp_path)
 
     return make
 

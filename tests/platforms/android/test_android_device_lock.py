@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,6 +25,7 @@ from platforms.android.link.device_lock import LOCK, Hold, owner_of
 from platforms.android.link.phone import Phone
 from platforms.android.link.stream import ShellStream
 from platforms.android.platform import Android
+from tests.platforms.android.conftest import settings_with
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.slow
@@ -51,10 +51,8 @@ def make_host(tmp_path: Path) -> MakeHost:
     def make(lab: PhoneLab, name: str, **changed: object) -> Android:
         locks = tmp_path / name / "locks"
         locks.mkdir(parents=True, exist_ok=True)
-        settings = Settings(
-            adb_server=lab.server, cache_dir=tmp_path / name / "cache", return_timeout=60.0, lock_timeout=0.5
-        )
-        return Android(replace(settings, **changed), AdbServer(lab.server), locks=locks)  # type: ignore[arg-type]
+        settings = Settings(cache_dir=tmp_path / name / "cache", return_timeout=60.0, lock_timeout=0.5)
+        return Android(settings_with(settings, changed), AdbServer(lab.server), locks=locks)
 
     return make
 

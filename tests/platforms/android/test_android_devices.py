@@ -23,6 +23,7 @@ from platforms.android.files.workdir import own_folder
 from platforms.android.link import reconnect
 from platforms.android.link.adb import AdbServer, Listed
 from platforms.android.link.phone import Phone
+from platforms.android.options import AndroidOptions
 from platforms.android.platform import distinct
 from tests.platforms.android.conftest import MakePlatform
 from tests.processes import wait_until
@@ -124,11 +125,11 @@ def test_what_is_no_folder_of_a_phone_is_refused(folder: str) -> None:
     with pytest.raises(UsageError, match="--android_dir"):
         own_folder(folder)
     with pytest.raises(UsageError, match="--android_dir"):
-        create(Settings(android_dir=folder, adb_server="127.0.0.1:5037"))
+        create(Settings(plug_ins=(AndroidOptions(android_dir=folder, adb_server="127.0.0.1:5037"),)))
 
 
 def test_without_a_server_nothing_is_there_and_the_checkup_says_so() -> None:
-    platform = create(Settings(adb_server="127.0.0.2:1"))
+    platform = create(Settings(plug_ins=(AndroidOptions(adb_server="127.0.0.2:1"),)))
     with pytest.raises(EnvironmentProblem, match="no adb server"):
         platform.devices()
     assert isinstance(platform, Diagnosable)

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from harness.config.layers import resolve
+from harness.config.options import OptionTable
 from harness.config.settings import Settings
 from harness.core.errors import DeviceLost, EnvironmentProblem, HarnessError, UsageError
 from harness.shell import Interrupted
 from harness.testing.progress import RecordedProgress
+from platforms.android.options import AndroidOptions
 from platforms.android.settings.journals import Journals
 from platforms.android.settings.preparation import Preparation, Wishes
 
@@ -412,11 +415,15 @@ def test_a_shell_that_says_nothing_is_a_problem_in_words(phone: PhoneHere, prepa
         prepared().__enter__()
 
 
-def test_wishes_come_from_settings_and_are_checked() -> None:
-    assert Wishes.of(Settings(set_freq="max", airplane=True, screen="off")) == Wishes(
+def test_wishes_come_from_options_and_are_checked() -> None:
+    assert Wishes.of(AndroidOptions(set_freq="max", airplane=True, screen="off")) == Wishes(
         "max", airplane=True, screen="off"
     )
-    with pytest.raises(UsageError, match="no screen"):
-        Wishes.of(Settings(screen="dim"))
     with pytest.raises(UsageError, match="no clock"):
-        Wishes.of(Settings(set_freq="faster"))
+        Wishes.of(AndroidOptions(set_freq="faster"))
+
+
+def test_a_state_of_the_screen_that_there_is_not_is_refused() -> None:
+    table = OptionTable(Settings, AndroidOptions)
+    with pytest.raises(UsageError, match="--screen dim: input should be 'keep', 'on' or 'off'"):
+        resolve({}, table=table, config={"screen": "dim"}, environment={}, default_args={})

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
+from frameworks.executorch.options import ExecuTorchOptions
 from frameworks.executorch.runners import choice
 from frameworks.executorch.runners.prebuilt import prebuilt_build
+from harness.config.layers import resolve
+from harness.config.options import OptionTable
 from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.errors import BuildFailed, UsageError
@@ -16,36 +20,38 @@ from harness.core.protocols import Progress
 from harness.testing.progress import RecordedProgress
 from tests.frameworks.executorch.scripts import script
 
+Kind = Literal["auto", "native", "python"]
+MakeSettings = Callable[[Kind], Settings]
+
 
 @pytest.fixture
-def without_native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Settings]:
+def without_native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeSettings:
     def fail(cache_dir: Path, progress: Progress) -> Build:
         raise BuildFailed("no c++ to compile the native runner with", hint="apt install g++")
 
     monkeypatch.setattr(choice, "native_build", fail)
-    return lambda runner: Settings(runner=runner, cache_dir=tmp_path)
+    return lambda runner: Settings(plug_ins=(ExecuTorchOptions(runner=runner),), cache_dir=tmp_path)
 
 
-def test_auto_falls_back_to_python_and_says_why(
-    without_native: Callable[[str], Settings], progress: RecordedProgress
-) -> None:
+def test_auto_falls_back_to_python_and_says_why(without_native: MakeSettings, progress: RecordedProgress) -> None:
     assert choice.installed_build(without_native("auto"), progress).recipe == "python"
     assert len(progress.lines) == 1
     assert "no c++ to compile" in progress.lines[0]
     assert "apt install g++" in progress.lines[0]
 
 
-def test_an_unknown_kind_of_runner_is_refused(progress: Progress) -> None:
-    with pytest.raises(UsageError, match="no runner `natve`"):
-        choice.installed_build(Settings(runner="natve"), progress)
+def test_an_unknown_kind_of_runner_is_refused() -> None:
+    table = OptionTable(Settings, ExecuTorchOptions)
+    with pytest.raises(UsageError, match="--runner natve: input should be 'auto', 'native' or 'python'"):
+        resolve({}, table=table, config={"runner": "natve"}, environment={}, default_args={})
 
 
-def test_native_does_not_fall_back(without_native: Callable[[str], Settings], progress: Progress) -> None:
+def test_native_does_not_fall_back(without_native: MakeSettings, progress: Progress) -> None:
     with pytest.raises(BuildFailed):
         choice.installed_build(without_native("native"), progress)
 
 
-def test_python_is_quiet_about_it(without_native: Callable[[str], Settings], progress: RecordedProgress) -> None:
+def test_python_is_quiet_about_it(without_native: MakeSettings, progress: RecordedProgress) -> None:
     assert choice.installed_build(without_native("python"), progress).recipe == "python"
     assert progress.tasks + progress.lines == []
 

@@ -1,0 +1,19 @@
+"""Options of the framework `executorch`. Imports nothing heavy: `harness --help` shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from harness.config.options import Option
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecuTorchOptions:
+    """How the runner of ExecuTorch is made."""
+
+    heading: ClassVar[str] = "With ExecuTorch"
+
+    runner: Annotated[
+        Literal["auto", "native", "python"], Option("Kind of runner; `auto` is native where a compiler is there.")
+    ] = "auto"

@@ -1,0 +1,193 @@
+"""Declarations of options: one each for `--help`, the command line, the saved defaults, the environment and files.
+
+A class declares options as annotated fields of a frozen dataclass:
+
+    timeout: Annotated[float | None, Option("Seconds that a program may take.")] = None
+
+The name of the field is the key in the saved defaults and in `default_args`, `HARNESS_TIMEOUT` is its variable, and
+`--timeout` its flag. `Settings` declares the options of the harness, a plug-in those of its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final, Protocol, Union, get_args, get_origin, get_type_hints
+
+from harness.config import parsing
+from harness.core.errors import EnvironmentProblem
+
+PREFIX: Final = "HARNESS_"
+"""Begins the name of each variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What is to be known of an option beside its name, type and default.
+
+    Attributes:
+        help: Text of `--help`.
+        heading: Heading of `--help` under which it stands; None takes that of its class.
+        flags: Names of its flag, where that is not the name of the field; long ones are keys and variables, too.
+            Empty for an option that is no flag.
+        parse: Turns a text, or several words, into a value; None does what fits the type.
+        words: Whether the command line takes several words, which `parse` turns into a value; None: if it is a tuple.
+        choices: Words that the command line takes; empty for any, and for a type that says so itself.
+        inspecting: Whether commands that measure nothing, such as `harness devices`, have the flag.
+        saved: Whether it can be a saved default.
+        leading_hyphen: Whether the value may begin with a hyphen.
+    """
+
+    help: str
+    heading: str | None = None
+    flags: tuple[str, ...] | None = None
+    parse: Callable[[object], object] | None = None
+    words: bool | None = None
+    choices: tuple[str, ...] = ()
+    inspecting: bool = False
+    saved: bool = True
+    leading_hyphen: bool = False
+
+
+class PlugInOptions(Protocol):
+    """Options of a plug-in: a frozen dataclass all of whose fields have a default and are annotated with `Option`.
+
+    The entry point in the group `edge_harness.options` names the class. Its module imports nothing heavy: it is loaded
+    for `harness --help`. `Settings.of` gives the plug-in its options.
+    """
+
+    heading: ClassVar[str]
+    """Heading of the options in `--help`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredOption:
+    """An option with everything that its declaration says.
+
+    Attributes:
+        name: Name of the field.
+        owner: Class that declares it.
+        type: Type of the value.
+        default: Default value; None where it depends on the machine.
+        option: The rest of the declaration.
+    """
+
+    name: str
+    owner: type
+    type: object
+    default: object
+    option: Option
+
+    @property
+    def heading(self) -> str:
+        """Heading of `--help`."""
+        return self.option.heading or str(getattr(self.owner, "heading", self.owner.__name__))
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Names of its flag, with dashes."""
+        return (f"--{self.name.replace('_', '-')}",) if self.option.flags is None else self.option.flags
+
+    @property
+    def flag(self) -> str:
+        """Name of the flag in messages; that of the field where there is no flag."""
+        return next((flag for flag in self.flags if flag.startswith("--")), self.name)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Names in files, and in lower case of the variables."""
+        long_flags = (flag[2:].replace("-", "_") for flag in self.flags if flag.startswith("--"))
+        return tuple(dict.fromkeys((self.name, *long_flags)))
+
+    @property
+    def bare_type(self) -> object:
+        """Type of the value where there is one: without None."""
+        if get_origin(self.type) not in {Union, types.UnionType}:
+            return self.type
+        rest = tuple(part for part in get_args(self.type) if part is not types.NoneType)
+        return rest[0] if len(rest) == 1 else Union[rest]  # noqa: UP007 - the parts are known at run time only
+
+    @property
+    def takes_words(self) -> bool:
+        """Whether the command line takes several words."""
+        return get_origin(self.bare_type) is tuple if self.option.words is None else self.option.words
+
+    def parse(self, value: object) -> object:
+        """Turn a text or words into a value; what is a value already stays as it is.
+
+        Raises:
+            UsageError: The text cannot be what was meant.
+        """
+        if self.option.parse is not None:
+            return self.option.parse(value)
+        if self.bare_type is Path:
+            return parsing.parse_path(value)
+        return parsing.split_shell_words(value) if self.takes_words else value
+
+
+class OptionTable:
+    """All options of a command: those of the harness and those of the installed plug-ins.
+
+    Args:
+        owners: Classes that declare options.
+
+    Raises:
+        EnvironmentProblem: Two of them declare the same option.
+    """
+
+    def __init__(self, *owners: type) -> None:
+        self.owners = owners
+        self.options = tuple(option for owner in owners for option in declared_options(owner))
+        self._by_key: dict[str, DeclaredOption] = {}
+        for option in self.options:
+            for key in option.keys:
+                other = self._by_key.setdefault(key, option)
+                if other is not option:
+                    both = f"{_full_name(option.owner)} and {_full_name(other.owner)}"
+                    raise EnvironmentProblem(f"{both} declare the same option `{key}`", hint="rename one of them")
+
+    def find(self, key: str) -> DeclaredOption | None:
+        """Return the option of a key as it stands in files, with dashes or underscores; None where there is none."""
+        return self._by_key.get(key.lstrip("-").replace("-", "_"))
+
+    @property
+    def keys(self) -> Collection[str]:
+        """Every name of every option, as in files."""
+        return self._by_key.keys()
+
+    @property
+    def variables(self) -> Mapping[str, DeclaredOption]:
+        """Every variable of the environment that sets an option."""
+        return {f"{PREFIX}{key.upper()}": option for key, option in self._by_key.items()}
+
+
+def declared_options(owner: type) -> tuple[DeclaredOption, ...]:
+    """Return the options that a dataclass declares, in their order.
+
+    Raises:
+        EnvironmentProblem: It is no dataclass, or an option of it has no default.
+    """
+    if not dataclasses.is_dataclass(owner):
+        raise EnvironmentProblem(f"{_full_name(owner)} declares no options: it is no dataclass")
+    hints = get_type_hints(owner, include_extras=True)
+    return tuple(
+        DeclaredOption(field.name, owner, get_args(hints[field.name])[0], _default(field, owner), option)
+        for field in dataclasses.fields(owner)
+        for option in getattr(hints[field.name], "__metadata__", ())
+        if isinstance(option, Option)
+    )
+
+
+def _default(field: dataclasses.Field[object], owner: type) -> object:
+    if field.default is not dataclasses.MISSING:
+        return field.default
+    if field.default_factory is dataclasses.MISSING:
+        raise EnvironmentProblem(f"the option `{field.name}` of {_full_name(owner)} has no default")
+    return None
+
+
+def _full_name(owner: type) -> str:
+    return f"{owner.__module__}.{owner.__qualname__}"

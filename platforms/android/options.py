@@ -1,0 +1,32 @@
+"""Options of the platform `android`. Imports nothing heavy: `harness --help` shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from harness.config.options import Option
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AndroidOptions:
+    """What is to be done with phones before and while they are measured."""
+
+    heading: ClassVar[str] = "On Android phones"
+
+    android_dir: Annotated[
+        str, Option("Folder on the phone under which ours is made; nothing beside it is touched.")
+    ] = "/data/local/tmp"
+    adb_server: Annotated[
+        str | None, Option("`HOST:PORT` of the adb server (default: that of adb itself).", inspecting=True)
+    ] = None
+    reboot: Annotated[bool, Option("Restart each phone before it is measured on.")] = False
+    set_freq: Annotated[
+        str | None,
+        Option("Fix the clocks of a rooted phone: `max`, `mid`, `min`, or a frequency in kHz; restored afterwards."),
+    ] = None
+    wipe_cache: Annotated[bool, Option("Drop the page cache of a rooted phone before each launch.")] = False
+    airplane: Annotated[
+        bool, Option("Turn radios off while measuring; never on a phone that is reached through them.")
+    ] = False
+    screen: Annotated[Literal["keep", "on", "off"], Option("State of the screen while measuring.")] = "keep"

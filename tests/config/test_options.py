@@ -1,0 +1,220 @@
+"""Options are declared once: by the harness, and in the same way by plug-ins."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+import pytest
+
+from harness.config import layers
+from harness.config.flags import run_flags
+from harness.config.options import Option, OptionTable
+from harness.config.settings import Settings
+from harness.core.errors import EnvironmentProblem, UsageError
+from tests.cli.project import Outcome, Project, generic, observe, one_test
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardOptions:
+    """Options of a platform of somebody else's."""
+
+    heading: ClassVar[str] = "On boards"
+
+    board_speed: Annotated[
+        Literal["slow", "fast"], Option("Speed of the board.", flags=("--board-speed", "--pace"))
+    ] = "slow"
+    board_lamps: Annotated[tuple[str, ...], Option("Lamps to switch on.")] = ()
+    board_folder: Annotated[Path | None, Option("Folder on the board.")] = None
+    board_reset: Annotated[bool, Option("Reset the board first.")] = False
+
+
+TABLE = OptionTable(Settings, BoardOptions)
+
+
+def resolved(**given: object) -> Settings:
+    """The settings with some layers."""
+    empty: dict[str, object] = {"flags": {}, "config": {}, "environment": {}, "default_args": {}}
+    return layers.resolve(**{**empty, **given}, table=TABLE)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"flags": {"board_speed": "fast"}},
+        {"config": {"board_speed": "fast"}},
+        {"config": {"board-speed": "fast"}},
+        {"config": {"pace": "fast"}},
+        {"environment": {"HARNESS_BOARD_SPEED": "fast"}},
+        {"environment": {"HARNESS_PACE": "fast"}},
+        {"default_args": {"--board_speed": "fast"}},
+        {"config": {"board_speed": "slow"}, "environment": {"HARNESS_BOARD_SPEED": "fast"}},
+    ],
+)
+def test_an_option_of_a_plug_in_can_be_set_in_every_layer(given: dict[str, object]) -> None:
+    assert resolved(**given).of(BoardOptions).board_speed == "fast"
+
+
+def test_an_option_that_nobody_sets_has_its_default() -> None:
+    assert resolved().of(BoardOptions) == BoardOptions() == Settings().of(BoardOptions)
+
+
+def test_texts_are_parsed_by_the_type_of_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    environment = {"BOARD_LAMPS": "red 'dark blue'", "BOARD_FOLDER": "here", "BOARD_RESET": "1"}
+    options = resolved(environment={f"HARNESS_{name}": value for name, value in environment.items()}).of(BoardOptions)
+    assert options.board_lamps == ("red", "dark blue")
+    assert options.board_folder == tmp_path / "here"
+    assert options.board_reset is True
+
+
+@pytest.mark.parametrize("given", [{"config": {"pace": "warp"}}, {"environment": {"HARNESS_BOARD_SPEED": "warp"}}])
+def test_a_wrong_value_names_the_flag_and_what_it_takes(given: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match="--board-speed warp: input should be 'slow' or 'fast'"):
+        resolved(**given)
+
+
+def test_a_misspelt_key_or_variable_is_told_what_it_resembles() -> None:
+    with pytest.raises(UsageError) as of_file:
+        resolved(config={"board_sped": "fast"})
+    assert of_file.value.hint == "did you mean `board_speed`?"
+    with pytest.raises(UsageError) as of_environment:
+        resolved(environment={"HARNESS_BOARD_SPED": "fast"})
+    assert of_environment.value.hint == "did you mean HARNESS_BOARD_SPEED?"
+
+
+def test_every_option_has_a_flag_below_the_heading_of_its_plug_in() -> None:
+    assert run_flags(TABLE)(board_speed="fast").given() == {"board_speed": "fast"}  # type: ignore[call-arg]
+    assert {option.heading for option in TABLE.options if option.owner is BoardOptions} == {"On boards"}
+
+
+def test_two_plug_ins_cannot_declare_the_same_option() -> None:
+    @dataclass(frozen=True)
+    class OtherOptions:
+        heading: ClassVar[str] = "Elsewhere"
+        pace: Annotated[str, Option("Pace.")] = ""
+
+    with pytest.raises(EnvironmentProblem, match=r"OtherOptions and .*BoardOptions declare the same option `pace`"):
+        OptionTable(Settings, BoardOptions, OtherOptions)
+
+
+def test_an_option_without_a_default_is_a_mistake_of_its_author() -> None:
+    @dataclass(frozen=True)
+    class Incomplete:
+        pace: Annotated[str, Option("Pace.")]
+
+    with pytest.raises(EnvironmentProblem, match=r"`pace` of .*Incomplete has no default"):
+        OptionTable(Settings, Incomplete)
+
+
+_OPTIONS = """
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from harness.config.options import Option
+
+
+@dataclass(frozen=True)
+class BenchOptions:
+    heading: ClassVar[str] = "On the work bench"
+    bench_niceness: Annotated[int, Option("Niceness of programs.", flags=("--bench-niceness", "--niceness"))] = 3
+"""
+_PLATFORM = """
+import dataclasses
+import torch  # as heavy as platforms get: not for --help
+
+from bench_options import BenchOptions
+from platforms.host.platform import Host
+
+
+class Bench(Host):
+    name = "bench"
+
+    def __init__(self, work, niceness):
+        super().__init__(work)
+        self._niceness = niceness
+
+    def devices(self):
+        named = f"bench, niceness {self._niceness}"
+        return [device.model_copy(update={"platform": "bench", "name": named}) for device in super().devices()]
+
+
+def create(settings):
+    return Bench(settings.cache_dir / "bench", settings.of(BenchOptions).bench_niceness)
+"""
+
+
+@pytest.fixture
+def third_party(tmp_path: Path) -> Path:
+    """A platform of somebody else's, installed as far as Python can tell."""
+    folder = tmp_path / "site"
+    information = folder / "bench-1.0.dist-info"
+    information.mkdir(parents=True)
+    (folder / "bench_options.py").write_text(_OPTIONS)
+    (folder / "bench_platform.py").write_text(_PLATFORM)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: bench\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(
+        "[edge_harness.platforms]\nbench = bench_platform:create\n"
+        "[edge_harness.options]\nbench = bench_options:BenchOptions\n"
+    )
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path, tmp_path / "cache")
+
+
+def test_the_help_shows_the_options_of_a_third_party_without_importing_its_plug_in(
+    project: Project, third_party: Path
+) -> None:
+    (third_party / "bench_platform.py").write_text("raise SystemExit('imported')")
+    done = project.harness("run", "--help", PYTHONPATH=str(third_party))
+    assert done.code == 0, done.stderr
+    heading = done.stdout.index("On the work bench")
+    assert heading < done.stdout.index("--bench-niceness") < done.stdout.index("Niceness of programs.")
+
+
+@pytest.mark.slow
+def test_a_third_party_s_option_is_set_by_file_environment_specification_and_flag(
+    project: Project, third_party: Path
+) -> None:
+    inner = generic(one_test("a", observe(1, 2, 3, 4, 5)))
+    spec = project.write("spec.json", inner)
+
+    def niceness(*flags: str, variable: str = "") -> str:
+        environment = {"PYTHONPATH": str(third_party), "HARNESS_BENCH_NICENESS": variable}
+        done: Outcome = project.harness("-b", spec, "-p", "bench", *flags, **environment)  # type: ignore[arg-type]
+        assert done.code == 0, done.stderr
+        name: str = done.read()[-1]["device"]["name"]
+        return name.removeprefix("bench, niceness ")
+
+    assert niceness() == "3"
+    project.write("config/config.json", {"bench_niceness": 4})
+    assert niceness() == "4"
+    assert niceness(variable="5") == "5"
+    spec.write_text(json.dumps({**inner, "default_args": {"--bench_niceness": 6}}))
+    assert niceness(variable="5") == "6"
+    assert niceness("--bench-niceness", "7") == "7"
+    assert niceness("--bench_niceness", "8") == "8"
+    assert niceness("--niceness", "9") == "9"
+
+
+def test_wrong_values_of_a_third_party_s_option_are_refused_in_words(project: Project, third_party: Path) -> None:
+    spec = project.write("spec.json", generic(one_test("a", observe(1, 2, 3, 4, 5))))
+    done = project.harness("validate", spec, PYTHONPATH=str(third_party), HARNESS_BENCH_NICENESS="high")
+    assert done.code == 2
+    assert "--bench-niceness high: input should be a valid integer" in done.stderr
+    done = project.harness("-b", spec, "--bench-nicenes", "3", PYTHONPATH=str(third_party))
+    assert done.code == 2
+    assert "did you mean --bench-niceness?" in done.stderr
+
+
+def test_options_that_cannot_be_loaded_are_told_and_stop_nothing(project: Project, third_party: Path) -> None:
+    (third_party / "bench_options.py").write_text("import nothing_of_this_name")
+    done = project.harness("--help", PYTHONPATH=str(third_party))
+    assert done.code == 0
+    assert "bench_options:BenchOptions" in done.stderr
+    assert "nothing_of_this_name" in done.stderr
