@@ -10,7 +10,16 @@ from pathlib import Path
 
 from harness.builders.sources.folders import filling, locked, mirror_folder
 from harness.builders.sources.git_program import without_credentials
-from harness.builders.sources.hg_program import NETWORK_S, Change, HgFailed, changes, hg, local_tags, named
+from harness.builders.sources.hg_program import (
+    NETWORK_S,
+    Change,
+    HgFailed,
+    changes,
+    hg,
+    is_changeset,
+    local_tags,
+    named,
+)
 from harness.builders.sources.names import Name, parse_name
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem, UsageError
@@ -153,8 +162,8 @@ class HgSource:
             nodes = [change.node for change in changes(".", at=self.place)]
         else:
             nodes = self._named(name.base) or (self._hashed(name.base.lower()) if name.is_hash else [])
-        ends = ("".join((_id(node), *name.steps)) for node in nodes if node.strip("0"))
-        return [change for end in ends for change in changes(end, at=self._mirror) if change.node.strip("0")]
+        ends = ("".join((_id(node), *name.steps)) for node in nodes if is_changeset(node))
+        return [change for end in ends for change in changes(end, at=self._mirror) if is_changeset(change.node)]
 
     def _named(self, base: str) -> list[str]:
         """By the user's bookmarks and local tags, then by what was pulled: tags in changesets, and branches."""
@@ -188,7 +197,7 @@ class HgSource:
             time=int(change.date[0]),
             author=change.user.partition("<")[0].strip() or change.user,
             subject=change.desc.partition("\n")[0],
-            merge=bool(change.p2node.strip("0")),
+            merge=is_changeset(change.p2node),
         )
 
     def _copy_once(self) -> None:

@@ -136,7 +136,12 @@ def local_tags(at: Path) -> dict[str, str]:
         raise HgFailed(f"the local tags of {at} cannot be read: {error.strerror}") from error
     lines = (line.partition(" ") for line in text.splitlines())
     tags = {name.strip(): node for node, _, name in lines}  # a later line replaces an earlier one
-    return {name: node for name, node in tags.items() if node.strip("0")}
+    return {name: node for name, node in tags.items() if is_changeset(node)}
+
+
+def is_changeset(node: str) -> bool:
+    """Return whether a hash is one: hg has all zeros for the parent of nothing, and all `f` for the working folder."""
+    return bool(node.strip("0")) and bool(node.strip("f"))
 
 
 def _listed(items: str) -> str:

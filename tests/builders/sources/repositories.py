@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from harness.builders.sources.git import GitSource
 from harness.core.commit import Commit
+
+PACKAGE = "harness-test-runner"
+"""A package that only the shelf of the tests has."""
+
+Shelf = Callable[..., None]
+"""Puts a release of `PACKAGE` on the shelf: its version, and further files by path."""
 
 FIRST_SECOND = 1_700_000_000
 """Time of the first commit; each further one is a minute later."""

@@ -4,8 +4,6 @@ import hashlib
 import os
 import subprocess
 import sys
-import zipfile
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -14,42 +12,9 @@ from harness import plugins
 from harness.builders.sources.releases import ReleasesSource
 from harness.core.commit import BranchingSource
 from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
-from tests.builders.sources.repositories import missing
-
-PACKAGE = "harness-test-runner"
-Shelf = Callable[..., None]
+from tests.builders.sources.repositories import PACKAGE, Shelf, missing
 
 pytestmark = pytest.mark.slow  # pip starts slowly
-
-
-@pytest.fixture
-def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
-    """Put wheels on a shelf that pip looks at instead of the network."""
-    shelf = tmp_path / "shelf"
-    shelf.mkdir()
-    for name in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(shelf))
-
-    def put(version: str, files: Mapping[str, str] | None = None) -> None:
-        stem = f"{PACKAGE.replace('-', '_')}-{version}"
-        info = f"{stem}.dist-info"
-        content = {
-            "runner/__init__.py": f"VERSION = '{version}'\n",
-            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {PACKAGE}\nVersion: {version}\n",
-            f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-            f"{info}/RECORD": "",
-            **(files or {}),
-        }
-        with zipfile.ZipFile(shelf / f"{stem}-py3-none-any.whl", "w") as wheel:
-            for name, text in content.items():
-                member = zipfile.ZipInfo(name)
-                member.external_attr = (0o100755 if name.startswith("bin/") else 0o100644) << 16
-                wheel.writestr(member, text)
-
-    return put
 
 
 @pytest.fixture
