@@ -30,7 +30,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from frameworks.observations.accumulator import BadObservation, Observed, is_statistic, number, quoted, statistics_of
+from frameworks.observations.collector import BadObservation, Observed, is_statistic, number, quoted, statistics_of
 from frameworks.observations.llm_statistics import FIELDS, llm_metrics
 
 _TOP = "NET"

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from frameworks.observations.accumulator import BadObservation, Observed
+from frameworks.observations.collector import BadObservation, Observed
 from frameworks.observations.forms import about, read_document, read_object
 from harness.core.metric import Observation
 from harness.core.note import Note
