@@ -1,1 +1,4 @@
-"""Plug-ins for frameworks: one file or folder each, found by entry point; they never see each other."""
+"""Plug-ins for frameworks: one package each, found by entry point and independent of one another.
+
+They share `frameworks.observations`.
+"""

@@ -8,8 +8,8 @@ from pathlib import Path
 from frameworks.executorch import command_line, diagnosis, executor_runner, minibench
 from frameworks.executorch.judgement import find, judge
 from frameworks.executorch.runners import choice
+from frameworks.observations.converters import parse_files
 from frameworks.observations.observer import parse_lines
-from frameworks.observations.output_files import parse_files
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, Export
 from harness.core.build import Build

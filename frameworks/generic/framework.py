@@ -1,4 +1,4 @@
-"""The framework for everything that is not a framework of ours: a program, its commands, its observer lines."""
+"""Framework of any program that prints observer lines, started by the commands of the specification."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from frameworks.observations.converters import Parsed, add_place, identifiers, parse_files
 from frameworks.observations.observer import IDENTIFIERS, parse_lines
-from frameworks.observations.output_files import Parsed, identifiers, located, parse_files
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.command import Command, Completed
@@ -20,7 +20,7 @@ from harness.files.digests import sha256_of_file
 
 
 class Generic:
-    """Runs the commands of a specification as they are, and reads observer lines.
+    """Framework that runs the commands of a specification and reads observer lines.
 
     Args:
         programs: Programs given by path, by placeholder; `program` is the runner.
@@ -32,10 +32,10 @@ class Generic:
         self._programs = dict(programs)
 
     def build(self, device: Device, progress: Progress) -> Build:  # noqa: ARG002 - a given program is for every device
-        """The programs that were given. Without any, a build that serves commands which name none.
+        """Return the given programs as a build. Without any, the build suits commands that use none.
 
         Raises:
-            BuildFailed: A program is not there, or may not be executed.
+            BuildFailed: A program is missing or not executable.
         """
         if not self._programs:
             return Build(source="none", commit="none")
@@ -51,26 +51,27 @@ class Generic:
         )
 
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:  # noqa: ARG002 - the seam's
-        """Refuse: how to start a program is not known here.
+        """Refuse: this framework cannot compose commands.
 
         Raises:
             BenchmarkUnsupported: Always.
         """
         raise BenchmarkUnsupported(
             f"{benchmark.title}: a generic benchmark needs `commands` ({benchmark.origin})",
-            hint='say how the program is started, for example "commands": ["{program} --model {files.model}"]',
+            hint='give the command line, for example "commands": ["{program} --model {files.model}"]',
         )
 
     def parse(self, completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
-        """What the programs wrote to their outputs, then what is in output files that have a converter."""
-        words, notes = identifiers("the output", benchmark.converter, benchmark.converter_args)
+        """Parse the outputs of the programs, then the output files that have a converter."""
+        words, unknown = identifiers("the output", benchmark.converter, benchmark.converter_args)
         observations: list[Observation] = []
-        for where, text in _outputs(completed):
-            found, problems = parse_lines(text, words if words is not None else IDENTIFIERS)
-            observations.extend(found)
-            notes += located(where, problems)
-        found, problems = parse_files(completed, benchmark)
-        return (*observations, *found), (*notes, *problems)
+        notes = list(unknown)
+        for place, text in _outputs(completed):
+            parsed, problems = parse_lines(text, words if words is not None else IDENTIFIERS)
+            observations.extend(parsed)
+            notes += add_place(place, problems)
+        parsed, problems = parse_files(completed, benchmark)
+        return (*observations, *parsed), (*notes, *problems)
 
 
 def _digest(name: str, path: Path) -> str:
@@ -86,7 +87,7 @@ def _digest(name: str, path: Path) -> str:
 
 
 def _outputs(completed: Sequence[Completed]) -> Iterator[tuple[str, str]]:
-    for number, one in enumerate(completed, 1):
+    for number, command in enumerate(completed, 1):
         which = f" of command {number}" if len(completed) > 1 else ""
-        yield f"standard output{which}", one.stdout
-        yield f"standard error{which}", one.stderr
+        yield f"standard output{which}", command.stdout
+        yield f"standard error{which}", command.stderr

@@ -1,1 +1,7 @@
-"""Parsing what runners print: observer lines, JSON documents, output files."""
+"""Observations in the output of runners, for every framework; plug-ins of other packages may use it too.
+
+observer     `parse_lines`: observations and notes from the text that a program wrote
+converters   `parse_files`: the same from output files, by the converters that a specification names
+forms        the JSON objects and documents that are understood
+collector    samples, summaries, texts and tables, gathered while they are read
+"""

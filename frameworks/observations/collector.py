@@ -1,4 +1,4 @@
-"""What a program's observations add up to, while they are being read."""
+"""Collection of a program's observations while they are read."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from harness.core.metric import Observation, convert
 from harness.core.note import Note
 
 _SUMMARY_LIST: Final = ("p0", "p10", "p50", "p90", "p100", "mean", "stdev", "MAD")
-"""Order of a summary that is a list, as FAI-PEP's `utils/observer.py` prints it."""
+"""Statistics of a summary that is a list, in the order of FAI-PEP's `utils/observer.py`."""
 
 _STATISTIC = re.compile(r"p\d{1,3}(\.\d+)?|mean|avg|median|stdev|std|MAD|cv|min|max|n|num_runs")
-_TELLING = re.compile(r"p\d{1,3}(\.\d+)?|mean|avg|median")
+_CENTRAL = re.compile(r"p\d{1,3}(\.\d+)?|mean|avg|median")
 """Statistics that make an object of numbers a summary; the others only accompany them."""
 
 _USUAL_NAMES: Final = {"avg": "mean", "median": "p50", "std": "stdev", "num_runs": "n"}
@@ -26,27 +26,27 @@ Key = tuple[str, str, str]
 
 
 class BadObservation(ValueError):
-    """Something that looks like an observation and cannot be one; the message says why.
+    """Object that looks like an observation and cannot be read; the message says why.
 
     Attributes:
-        about: Type and metric of each one whose numbers are lost by it, as far as they can be told.
+        metrics: Type and metric of everything that is lost with it, as far as they are known.
     """
 
-    def __init__(self, message: str, about: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(self, message: str, metrics: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(message)
-        self.about = tuple(about)
+        self.metrics = tuple(metrics)
 
 
 @dataclass(slots=True)
-class Observed:
-    """Gathers observations in order of first mention.
+class ObservationCollector:
+    """Observations in order of first mention.
 
     Attributes:
         samples: The samples of each key.
         summaries: Statistics that the program computed itself.
-        infos: Texts; each different one once.
+        infos: Texts, without duplicates.
         tables: Rows of each table, as JSON.
-        clashes: Units that do not convert to the first one of their metric.
+        clashes: Units that do not convert to the first unit of their metric.
     """
 
     samples: dict[Key, list[float]] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Observed:
     tables: dict[str, list[str]] = field(default_factory=dict)
     clashes: dict[str, None] = field(default_factory=dict)
     _units: dict[tuple[str, str], str] = field(default_factory=dict)
-    _append: dict[tuple[object, object, object], Callable[[float], None]] = field(default_factory=dict)
+    _appenders: dict[tuple[object, object, object], Callable[[float], None]] = field(default_factory=dict)
 
     def add_entry(self, type_: object, metric: object, entry: object) -> None:
         """Add one observation: an object with `value`, `values`, `summary`, statistics or `info_string`, and a `unit`.
@@ -64,7 +64,7 @@ class Observed:
             BadObservation: It has none of them, or one that cannot be read.
         """
         if not isinstance(entry, dict):
-            raise BadObservation(f"{quoted(entry)} is not an object with `value` and `unit`")
+            raise BadObservation(f"{quote(entry)} is not an object with `value` and `unit`")
         unit = entry.get("unit", "")
         if "value" in entry:
             self.add_sample(type_, metric, unit, entry["value"])
@@ -73,7 +73,7 @@ class Observed:
         elif "summary" in entry:
             summary = _summary(entry["summary"])
             if "num_runs" in entry:
-                summary["n"] = number(entry["num_runs"])
+                summary["n"] = parse_number(entry["num_runs"])
             self.summaries.append((_key(type_, metric, unit), summary))
         elif "info_string" in entry:
             self.add_info(type_, metric, unit, entry["info_string"])
@@ -83,32 +83,32 @@ class Observed:
             raise BadObservation("it has no `value`, `summary` or `info_string`")
 
     def has(self, type_: str, metric: str) -> bool:
-        """Whether anything was read about a metric."""
+        """Return whether anything was read about a metric."""
         keys = (*self.samples, *(key for key, _ in self.summaries), *(key for key, _ in self.infos))
         return (type_, metric) in {key[:2] for key in keys}
 
     def add_sample(self, type_: object, metric: object, unit: object, value: object) -> None:
-        """Add one sample. The many lines of a long run all pass here: equal keys are looked up once.
+        """Add one sample. Every line of a long run passes here, so each key is prepared only once.
 
         Raises:
             BadObservation: The value is not a finite number, or type or metric is no name.
         """
-        sample = number(value)
+        sample = parse_number(value)
         try:
-            append = self._append[type_, metric, unit]
+            append = self._appenders[type_, metric, unit]
         except (KeyError, TypeError):
-            append = self._open(type_, metric, unit)
+            append = self._prepare(type_, metric, unit)
         append(sample)
 
     def add_samples(self, type_: object, metric: object, unit: object, values: object) -> None:
-        """Add a list of samples; none of them when one is not a number.
+        """Add a list of samples, or none of them when one is not a number.
 
         Raises:
-            BadObservation: It is no list, or one of them is bad.
+            BadObservation: It is not a list, or one of them is bad.
         """
         if not isinstance(values, list) or not values:
-            raise BadObservation(f"{quoted(values)} is not a list of numbers")
-        for sample in [number(value) for value in values]:
+            raise BadObservation(f"{quote(values)} is not a list of numbers")
+        for sample in [parse_number(value) for value in values]:
             self.add_sample(type_, metric, unit, sample)
 
     def add_info(self, type_: object, metric: object, unit: object, info: object) -> None:
@@ -130,7 +130,7 @@ class Observed:
         self.tables.setdefault(key, []).extend(lines)
 
     def observations(self) -> tuple[Observation, ...]:
-        """What was gathered: samples, then summaries, texts and tables."""
+        """Return the observations: samples, then summaries, texts and tables."""
         return (
             *(_observation(key, samples=tuple(samples)) for key, samples in self.samples.items() if samples),
             *(_observation(key, summary=summary) for key, summary in self.summaries),
@@ -139,66 +139,66 @@ class Observed:
         )
 
     def notes(self) -> tuple[Note, ...]:
-        """What a reader of the observations must know."""
+        """Return the notes that qualify the observations."""
         if not self.clashes:
             return ()
         return (
             Note(
                 code="units",
-                message=f"one metric was printed in units that do not convert: {', '.join(self.clashes)}",
-                hint="print each metric in one unit; until then each unit is kept apart",
+                message=f"a metric was printed in units that do not convert: {', '.join(self.clashes)}",
+                hint="print each metric in one unit; until then each unit is a metric of its own",
             ),
         )
 
-    def _open(self, type_: object, metric: object, unit: object) -> Callable[[float], None]:
-        """Where the samples of a key go: to a list of their own, or converted to the first unit's list."""
+    def _prepare(self, type_: object, metric: object, unit: object) -> Callable[[float], None]:
+        """Return the function that adds samples of a key, converted to the first unit of their metric."""
         key = _key(type_, metric, unit)
-        name, printed = key[:2], key[2]
-        kept = self._units.setdefault(name, printed)
-        if convert(1.0, printed, kept) is None:
-            self.clashes[f"{' '.join(name)} in `{kept}` and in `{printed}`"] = None
-            kept = printed
-        append = self.samples.setdefault((*name, kept), []).append
-        if kept != printed:
-            append = _converting(append, printed, kept)
-        self._append[type_, metric, unit] = append
+        name, printed_unit = key[:2], key[2]
+        first_unit = self._units.setdefault(name, printed_unit)
+        if convert(1.0, printed_unit, first_unit) is None:
+            self.clashes[f"{' '.join(name)} in `{first_unit}` and in `{printed_unit}`"] = None
+            first_unit = printed_unit
+        append = self.samples.setdefault((*name, first_unit), []).append
+        if first_unit != printed_unit:
+            append = _converting(append, printed_unit, first_unit)
+        self._appenders[type_, metric, unit] = append
         return append
 
 
 def statistics_of(entry: Mapping[str, object]) -> dict[str, object]:
-    """The statistics that stand in an object by their names, such as `p50` and `mean`; none where it is no summary."""
-    found = {name: value for name, value in entry.items() if is_statistic(name, value)}
-    if not any(_TELLING.fullmatch(name) for name in found):
+    """Return the statistics among the members of an object, such as `p50` and `mean`; none where it is no summary."""
+    statistics = {name: value for name, value in entry.items() if is_statistic(name, value)}
+    if not any(_CENTRAL.fullmatch(name) for name in statistics):
         return {}
-    return {_USUAL_NAMES.get(name, name): value for name, value in found.items()}
+    return {_USUAL_NAMES.get(name, name): value for name, value in statistics.items()}
 
 
 def is_statistic(name: str, value: object) -> bool:
-    """Whether a member of an object is called as a statistic and can be one."""
+    """Return whether a member of an object has the name of a statistic and can be one."""
     return _STATISTIC.fullmatch(name) is not None and not isinstance(value, (dict, list))
 
 
-def number(value: object) -> float:
-    """A finite number, printed as one or as text.
+def parse_number(value: object) -> float:
+    """Parse a finite number, printed as number or as text.
 
     Raises:
         BadObservation: It is neither, or not finite.
     """
     if isinstance(value, bool) or not isinstance(value, (str, int, float)) or (isinstance(value, str) and "_" in value):
-        raise BadObservation(f"value {quoted(value)} is not a number")
+        raise BadObservation(f"value {quote(value)} is not a number")
     try:
         result = float(value)
     except ValueError as error:
-        raise BadObservation(f"value {quoted(value)} is not a number") from error
+        raise BadObservation(f"value {quote(value)} is not a number") from error
     except OverflowError as error:
         raise BadObservation("a value is too large for a double") from error
     if not math.isfinite(result):
-        raise BadObservation(f"value {quoted(value)} is not finite")
+        raise BadObservation(f"value {quote(value)} is not finite")
     return result
 
 
-def quoted(value: object) -> str:
-    """A JSON value as a message shows it, cut to a readable length."""
+def quote(value: object) -> str:
+    """Format a JSON value for a message, cut to a readable length."""
     text = _json(value, allow_nan=True)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -214,34 +214,34 @@ def _json(value: object, *, allow_nan: bool = False) -> str:
 
 def _converting(append: Callable[[float], None], unit: str, to: str) -> Callable[[float], None]:
     def converted(value: float) -> None:
-        append(number(convert(value, unit, to)))
+        append(parse_number(convert(value, unit, to)))
 
     return converted
 
 
 def _summary(summary: object) -> dict[str, float]:
     if isinstance(summary, dict):
-        statistics = {_printable(name): number(value) for name, value in summary.items() if value is not None}
+        statistics = {_printable(name): parse_number(value) for name, value in summary.items() if value is not None}
         if statistics:
             return statistics
     elif isinstance(summary, list) and len(summary) == len(_SUMMARY_LIST):
-        return {name: number(value) for name, value in zip(_SUMMARY_LIST, summary, strict=True)}
-    raise BadObservation(f"summary {quoted(summary)} is neither an object of numbers nor {', '.join(_SUMMARY_LIST)}")
+        return {name: parse_number(value) for name, value in zip(_SUMMARY_LIST, summary, strict=True)}
+    raise BadObservation(f"summary {quote(summary)} is neither an object of numbers nor {', '.join(_SUMMARY_LIST)}")
 
 
 def _key(type_: object, metric: object, unit: object) -> Key:
     names = []
     for role, name in (("type", type_), ("metric", metric)):
         if not isinstance(name, str) or not name.strip():
-            raise BadObservation(f"its `{role}` is {quoted(name)}, not a name")
+            raise BadObservation(f"its `{role}` is {quote(name)}, not a name")
         names.append(_printable(name.strip()))
     if not isinstance(unit, (str, type(None))):
-        raise BadObservation(f"its `unit` is {quoted(unit)}, not a text")
+        raise BadObservation(f"its `unit` is {quote(unit)}, not a text")
     return names[0], names[1], _printable((unit or "").strip())
 
 
 def _printable(text: str) -> str:
-    """The text without lone surrogates, which JSON can spell as an escape and no UTF-8 file can hold."""
+    """Replace lone surrogates, which JSON can express as an escape and UTF-8 cannot."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,38 +1,72 @@
-"""FAI-PEP's converters: how a specification says which words announce an observation."""
+"""FAI-PEP's converters: how a specification says where observations are, in the output or in output files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pydantic import JsonValue
 
-KNOWN: Final = ("json_converter", "json_with_identifier_converter")
+from frameworks.observations.observer import IDENTIFIERS, parse_lines
+from harness.core.benchmark import Benchmark
+from harness.core.command import Completed
+from harness.core.metric import Observation
+from harness.core.note import Note
+
+Parsed = tuple[tuple[Observation, ...], tuple[Note, ...]]
+
+_CONVERTERS: Final = ("json_converter", "json_with_identifier_converter")
 
 
-class UnknownConverter(ValueError):
-    """A converter, or an option of one, that there is not."""
+def parse_files(completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
+    """Parse the fetched output files that have a converter, with notes on what cannot be read."""
+    observations: list[Observation] = []
+    notes: list[Note] = []
+    fetched = {key: path for command in completed for key, path in command.files.items()}
+    for file in benchmark.output_files:
+        if file.converter is None or file.key not in fetched:  # a missing file is reported by the launch
+            continue
+        words, problems = identifiers(file.filename, file.converter, file.converter_args)
+        notes += problems
+        if words is None:
+            continue
+        try:
+            text = fetched[file.key].read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            notes.append(Note(code="output_file", message=f"{file.filename}: {error.strerror}", trust=False))
+            continue
+        parsed, problems = parse_lines(text, words)
+        observations.extend(parsed)
+        notes += add_place(file.filename, problems)
+    return tuple(observations), tuple(notes)
 
 
-def identifiers_of(converter: str, arguments: Mapping[str, JsonValue]) -> tuple[str, ...]:
-    """The words that announce an object.
+def identifiers(
+    place: str, converter: str | None, arguments: Mapping[str, JsonValue]
+) -> tuple[tuple[str, ...] | None, Sequence[Note]]:
+    """Return the words that announce an observation, for `parse_lines`; None and a note for an unknown converter.
 
     Args:
+        place: Where the converter is used, for the note.
         converter: `json_converter`: every line that begins with `{` is an observation, or the whole text is one JSON
-            document. `json_with_identifier_converter`: what stands behind the word `identifier` is one.
+            document. `json_with_identifier_converter`: what follows the word `identifier` is one. None: observer lines.
         arguments: `identifier`, for the second.
-
-    Returns:
-        The identifiers for `frameworks.observations.observer.parse_lines`.
-
-    Raises:
-        UnknownConverter: There is no such converter, or it has no identifier.
     """
-    if converter not in KNOWN:
-        raise UnknownConverter(f"there is no converter `{converter}`")
-    if converter == "json_converter":
-        return ()
     identifier = arguments.get("identifier")
-    if not isinstance(identifier, str) or not identifier.strip():
-        raise UnknownConverter(f"converter `{converter}` has no `identifier` in its `args`")
-    return (identifier.strip(),)
+    if converter is None:
+        return IDENTIFIERS, ()
+    if converter == "json_converter":
+        return (), ()
+    if converter not in _CONVERTERS:
+        problem = f"there is no converter `{converter}`"
+    elif not isinstance(identifier, str) or not identifier.strip():
+        problem = f"converter `{converter}` has no `identifier` in its `args`"
+    else:
+        return (identifier.strip(),), ()
+    hint = f"known converters: {', '.join(_CONVERTERS)}; the second needs `args`: {{'identifier': WORD}}"
+    return None, (Note(code="converter", message=f"{place}: {problem}", hint=hint, trust=False),)
+
+
+def add_place(place: str, notes: Sequence[Note]) -> Sequence[Note]:
+    """Put the place that notes are about in front of their messages."""
+    return [note.model_copy(update={"message": f"{place}: {note.message}"}) for note in notes]

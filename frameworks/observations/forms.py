@@ -1,4 +1,4 @@
-"""The forms of an observation, each one JSON object.
+"""Forms of observations: one JSON object each, or a whole JSON document.
 
     {"type": "NET", "metric": "latency", "unit": "us", "value": "123"}
     {"type": "NET", "metric": "latency", "unit": "us", "num_runs": 50, "summary": {"p50": 123, "mean": 125}}
@@ -8,8 +8,10 @@
     {"prompt_tokens": 7, "generated_tokens": 120, "inference_start_ms": 1000, "inference_end_ms": 2000}
 
 The first five are FAI-PEP's; a summary may also be the list `[p0, p10, p50, p90, p100, mean, stdev, MAD]`, and `values`
-may hold a list of samples. The last is what ExecuTorch's LLM runners print; it becomes metrics of type `LLM`
-(`frameworks.observations.llm_statistics`).
+may hold a list of samples. The last is what ExecuTorch's LLM runners print: counts of tokens and points in time in one
+flat object, from which metrics of type `LLM` are computed. Its fields are those of `extension/llm/runner/stats.h` in
+pytorch/executorch (`stats_to_json_string`, `print_report`): whole milliseconds since an arbitrary start, and 0 for a
+point that was never reached.
 
 A program's whole output may instead be one document:
 
@@ -18,108 +20,158 @@ A program's whole output may instead be one document:
     {"latency_ms": 1.2, "conv": {"latency_us": [7, 8], "memory": {"value": 9, "unit": "bytes"}}, "backend": "xnnpack"}
     {"NET latency": {"p50": 1.2, "mean": 1.3, "unit": "ms"}, "conv": {"latency": 0.4, "unit": "ms"}}
 
-In the last two, numbers and lists of numbers are samples, and texts and truth values are texts. A name may end in its
-unit (`_ns`, `_us`, `_ms`, `_s`, `_bytes`) and then has numbers only, perhaps as text; else the `unit` that stands
-beside the numbers is theirs. Numbers called as statistics are (`p50`, `mean`, `median`, ...) are one summary. The names
-around a metric, joined by dots, are its type; at the top it is `NET`, unless the name says it: `NET latency`.
+In the last two, numbers and lists of numbers are samples, and strings and booleans are texts. A name may end in its
+unit (`_ns`, `_us`, `_ms`, `_s`, `_bytes`) and then has numbers only, perhaps as text; otherwise a `unit` in the same object
+applies. Numbers with the names of statistics (`p50`, `mean`, `median`, ...) are one summary. The names around a metric,
+joined by dots, are its type; at the top level it is `NET`, unless the name includes it: `NET latency`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from frameworks.observations.collector import BadObservation, Observed, is_statistic, number, quoted, statistics_of
-from frameworks.observations.llm_statistics import FIELDS, llm_metrics
+from frameworks.observations.collector import (
+    BadObservation,
+    ObservationCollector,
+    is_statistic,
+    parse_number,
+    quote,
+    statistics_of,
+)
 
 _TOP = "NET"
-"""Type of what a document says without one."""
+"""Type of metrics that a document gives without one."""
 
-_NAMELESS = 'numbers of what? name them, as in {"NET latency": {"p50": 1.2, "unit": "ms"}}'
+_NAMELESS = 'the numbers have no name; name them, as in {"NET latency": {"p50": 1.2, "unit": "ms"}}'
 
 _ENTRY = frozenset({"value", "values", "summary", "info_string"})
 
 _WITH_UNIT = re.compile(r"(.+)_(ns|us|ms|s|bytes)")
 
+_LLM_DURATIONS: Final = {
+    "model_load_time": ("model_load_start_ms", "model_load_end_ms"),
+    "time_to_first_token": ("inference_start_ms", "first_token_ms"),
+    "prompt_eval_time": ("inference_start_ms", "prompt_eval_end_ms"),
+    "inference_time": ("inference_start_ms", "inference_end_ms"),
+}
+"""Start and end of each duration. The time to the first token excludes loading the model, as upstream's does."""
 
-def read_object(found: Mapping[str, object], observed: Observed) -> None:
-    """Add what one object says. What can be read of it is kept, also when the rest cannot.
+_LLM_RATES: Final = {
+    "prompt_tokens_per_second": ("prompt_tokens", "inference_start_ms", "prompt_eval_end_ms"),
+    "generate_tokens_per_second": ("generated_tokens", "prompt_eval_end_ms", "inference_end_ms"),
+}
+"""Tokens of each rate, with start and end of their time."""
+
+_LLM_FIELDS: Final = frozenset(
+    {"prompt_tokens", "generated_tokens", "aggregate_sampling_time_ms"}
+    | {moment for moments in _LLM_DURATIONS.values() for moment in moments}
+)
+"""Fields by which the object of an LLM runner is recognised."""
+
+
+def read_object(item: Mapping[str, object], collector: ObservationCollector) -> None:
+    """Add the observations of one object. What can be read of it is kept even if the rest cannot.
 
     Raises:
-        BadObservation: It, or a part of it, has none of the forms, or a value that is no finite number.
+        BadObservation: It, or a part of it, has none of the forms, or a value that is not a finite number.
     """
-    if "type" in found or "metric" in found:
-        observed.add_entry(found.get("type"), found.get("metric"), found)
-    elif "custom_output" in found:
-        observed.add_table(found.get("table_name"), found["custom_output"])
-    elif not FIELDS.isdisjoint(found):
-        _read_llm_statistics(found, observed)
+    if "type" in item or "metric" in item:
+        collector.add_entry(item.get("type"), item.get("metric"), item)
+    elif "custom_output" in item:
+        collector.add_table(item.get("table_name"), item["custom_output"])
+    elif not _LLM_FIELDS.isdisjoint(item):
+        _read_llm_statistics(item, collector)
     else:
-        _read_nested(found, observed)
+        _read_nested(item, collector)
 
 
-def read_document(document: Mapping[str, object] | list[object], observed: Observed) -> list[BadObservation]:
-    """Add what a document says.
+def read_document(
+    document: Mapping[str, object] | list[object], collector: ObservationCollector
+) -> list[BadObservation]:
+    """Add the observations of a document.
 
     Returns:
-        What is wrong with each part that cannot be read.
+        The problem of each part that cannot be read.
     """
     bad: list[BadObservation] = []
     metrics = document if isinstance(document, list) else document.get("metrics")
     if isinstance(metrics, list):
-        _read_list(metrics, observed, bad)
+        _read_list(metrics, collector, bad)
     elif not isinstance(document, list) and _is_observer_object(document):
         try:
-            read_object(document, observed)
+            read_object(document, collector)
         except BadObservation as error:
-            bad.append(BadObservation(str(error), about(document)))
+            bad.append(BadObservation(str(error), metrics_of(document)))
     elif not isinstance(document, list):
-        _read_tree(document, observed, bad)
+        _read_tree(document, collector, bad)
     return bad
 
 
-def about(found: object) -> tuple[tuple[str, str], ...]:
-    """Type and metric that an object names, for what is wrong with it."""
-    if not isinstance(found, Mapping):
+def metrics_of(item: object) -> tuple[tuple[str, str], ...]:
+    """Return type and metric that an object names, as far as it does."""
+    if not isinstance(item, Mapping):
         return ()
-    type_, metric = found.get("type"), found.get("metric")
+    type_, metric = item.get("type"), item.get("metric")
     if isinstance(type_, str) and isinstance(metric, str):
         return ((type_.strip(), metric.strip()),)
-    name = found.get("name")
-    if isinstance(name, str):
-        return (_listed_name(name),)
-    return ()
+    name = item.get("name")
+    return (_split_name(name),) if isinstance(name, str) else ()
 
 
-def _read_list(metrics: Sequence[object], observed: Observed, bad: list[BadObservation]) -> None:
+def _read_list(metrics: Sequence[object], collector: ObservationCollector, bad: list[BadObservation]) -> None:
     for index, metric in enumerate(metrics):
         try:
-            _read_listed(metric, observed)
+            _read_listed(metric, collector)
         except BadObservation as error:
-            bad.append(BadObservation(f"metrics[{index}]: {error}", about(metric)))
+            bad.append(BadObservation(f"metrics[{index}]: {error}", metrics_of(metric)))
 
 
-def _read_llm_statistics(found: Mapping[str, object], observed: Observed) -> None:
-    fields = {name: number(found[name]) for name in FIELDS if name in found}
-    for metric, unit, value in llm_metrics(fields):
-        observed.add_sample("LLM", metric, unit, value)
+def _read_llm_statistics(item: Mapping[str, object], collector: ObservationCollector) -> None:
+    fields = {name: parse_number(item[name]) for name in _LLM_FIELDS if name in item}
+    for metric, unit, value in _llm_metrics(fields):
+        collector.add_sample("LLM", metric, unit, value)
 
 
-def _read_nested(found: Mapping[str, object], observed: Observed) -> None:
+def _llm_metrics(fields: Mapping[str, float]) -> Iterator[tuple[str, str, float]]:
+    """Yield metric, unit and value of everything that the fields suffice for."""
+    for name in ("prompt_tokens", "generated_tokens"):
+        if name in fields:
+            yield name, "tokens", fields[name]
+    for name, (start, end) in _LLM_DURATIONS.items():
+        duration_ms = _duration_ms(fields, start, end)
+        if duration_ms is not None:
+            yield name, "ms", duration_ms
+    if "aggregate_sampling_time_ms" in fields:
+        yield "sampling_time", "ms", fields["aggregate_sampling_time_ms"]
+    for name, (tokens, start, end) in _LLM_RATES.items():
+        duration_ms = _duration_ms(fields, start, end)
+        if duration_ms and tokens in fields:  # within one tick of the clock there is no rate
+            yield name, "tokens/s", fields[tokens] * 1000 / duration_ms
+
+
+def _duration_ms(fields: Mapping[str, float], start: str, end: str) -> float | None:
+    if start not in fields or not fields.get(end) or fields[end] < fields[start]:
+        return None
+    return fields[end] - fields[start]
+
+
+def _read_nested(item: Mapping[str, object], collector: ObservationCollector) -> None:
     """Read Caffe2's old form: type, then metric, then an entry."""
     entries = [
         (type_, metric, entry)
-        for type_, metrics in found.items()
+        for type_, metrics in item.items()
         if isinstance(metrics, dict)
         for metric, entry in metrics.items()
     ]
-    if not entries or not all(isinstance(metrics, dict) for metrics in found.values()):
+    if not entries or not all(isinstance(metrics, dict) for metrics in item.values()):
         raise BadObservation("it has no `type` and `metric`")
     problems, lost = [], []
     for type_, metric, entry in entries:
         try:
-            observed.add_entry(type_, metric, entry)
+            collector.add_entry(type_, metric, entry)
         except BadObservation as error:
             problems.append(f"{type_} {metric}: {error}")
             lost.append((type_, metric))
@@ -127,36 +179,36 @@ def _read_nested(found: Mapping[str, object], observed: Observed) -> None:
         raise BadObservation(", ".join(problems), lost)
 
 
-def _read_listed(metric: object, observed: Observed) -> None:
+def _read_listed(metric: object, collector: ObservationCollector) -> None:
     if not isinstance(metric, dict):
-        raise BadObservation(f"{quoted(metric)} is not an object")
+        raise BadObservation(f"{quote(metric)} is not an object")
     name = metric.get("name")
     if "type" not in metric and isinstance(name, str):
-        observed.add_entry(*_listed_name(name), metric)
+        collector.add_entry(*_split_name(name), metric)
     else:
-        observed.add_entry(metric.get("type"), metric.get("metric"), metric)
+        collector.add_entry(metric.get("type"), metric.get("metric"), metric)
 
 
-def _listed_name(name: str) -> tuple[str, str]:
+def _split_name(name: str) -> tuple[str, str]:
     type_, _, metric = name.strip().rpartition(" ")
     return type_ or _TOP, metric
 
 
 def _is_observer_object(document: Mapping[str, object]) -> bool:
-    return {"type", "metric"} <= document.keys() or "custom_output" in document or not FIELDS.isdisjoint(document)
+    return {"type", "metric"} <= document.keys() or "custom_output" in document or not _LLM_FIELDS.isdisjoint(document)
 
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A place in a document. `unit` is the one that stands beside it, if any."""
+    """Value in a document with its path; `unit` is the one in the same object, if any."""
 
     path: tuple[str, ...]
     value: object
     unit: object = ""
 
 
-def _read_tree(document: Mapping[str, object], observed: Observed, bad: list[BadObservation]) -> None:
-    """Read names and numbers at any depth, in the order they are written."""
+def _read_tree(document: Mapping[str, object], collector: ObservationCollector, bad: list[BadObservation]) -> None:
+    """Read names and numbers at any depth, in the order in which they are written."""
     pending = [_Node((), document)]
     while pending:
         node = pending.pop()
@@ -166,55 +218,55 @@ def _read_tree(document: Mapping[str, object], observed: Observed, bad: list[Bad
         if not node.path:
             bad.append(BadObservation(_NAMELESS))
             continue
-        type_, name = _named(node.path)
+        type_, name = _name_metric(node.path)
         try:
-            _read_leaf(type_, name, node, observed)
+            _read_leaf(type_, name, node, collector)
         except BadObservation as error:
             bad.append(BadObservation(f"{'.'.join(node.path)}: {error}", [(type_, _split_unit(name)[0])]))
 
 
 def _branches(path: tuple[str, ...], members: Mapping[str, object]) -> list[_Node]:
-    """What the members say: the statistics among them as one, each other for itself."""
+    """Return the members as nodes, the statistics among them as one."""
     statistics = statistics_of(members)
-    given = {"unit": members["unit"]} if "unit" in members else {}
+    unit = {"unit": members["unit"]} if "unit" in members else {}
     if statistics:
-        others = {name: child for name, child in members.items() if name != "unit" and not is_statistic(name, child)}
-        return [_Node(path, {"summary": statistics, **given}), *(_Node((*path, name), others[name]) for name in others)]
-    numbers = [name for name, child in members.items() if _numeric(child)]
-    if given and len(numbers) == 1:
-        others = {name: child for name, child in members.items() if name != "unit"}
-        return [_Node((*path, name), others[name], given["unit"] if name in numbers else "") for name in others]
+        rest = {name: child for name, child in members.items() if name != "unit" and not is_statistic(name, child)}
+        return [_Node(path, {"summary": statistics, **unit}), *(_Node((*path, name), rest[name]) for name in rest)]
+    numbers = [name for name, child in members.items() if _is_numeric(child)]
+    if unit and len(numbers) == 1:
+        rest = {name: child for name, child in members.items() if name != "unit"}
+        return [_Node((*path, name), rest[name], unit["unit"] if name in numbers else "") for name in rest]
     return [_Node((*path, name), child) for name, child in members.items()]
 
 
-def _read_leaf(type_: str, name: str, node: _Node, observed: Observed) -> None:
+def _read_leaf(type_: str, name: str, node: _Node, collector: ObservationCollector) -> None:
     metric, unit = _split_unit(name)
     value = node.value
     if isinstance(value, dict):
         explicit = "unit" in value
-        observed.add_entry(type_, name if explicit else metric, value if explicit else {**value, "unit": unit})
+        collector.add_entry(type_, name if explicit else metric, value if explicit else {**value, "unit": unit})
     elif isinstance(value, (str, bool)) and not unit:
-        observed.add_info(type_, name, "", value)
+        collector.add_info(type_, name, "", value)
     elif isinstance(value, list):
-        observed.add_samples(type_, metric, unit or node.unit, value)
+        collector.add_samples(type_, metric, unit or node.unit, value)
     else:
-        observed.add_sample(type_, metric, unit or node.unit, value)
+        collector.add_sample(type_, metric, unit or node.unit, value)
 
 
-def _named(path: tuple[str, ...]) -> tuple[str, str]:
-    """Type and metric: the names around the last one and that; at the top the name itself may have both."""
-    *around, name = path
-    return (".".join(around), name) if around else _listed_name(name)
+def _name_metric(path: tuple[str, ...]) -> tuple[str, str]:
+    """Return type and metric: the path without its last name, and that name; a top-level name may contain both."""
+    *types, name = path
+    return (".".join(types), name) if types else _split_name(name)
 
 
-def _numeric(value: object) -> bool:
+def _is_numeric(value: object) -> bool:
     return isinstance(value, (int, float, list)) and not isinstance(value, bool)
 
 
 def _split_unit(name: str) -> tuple[str, str]:
-    """`latency_ms` is a latency in ms; `tokens_per_s` is a rate."""
-    found = _WITH_UNIT.fullmatch(name)
-    if found is None:
+    """Split `latency_ms` into metric and unit; `tokens_per_s` is a rate and keeps its name."""
+    match = _WITH_UNIT.fullmatch(name)
+    if match is None:
         return name, ""
-    metric, unit = found.groups()
+    metric, unit = match.groups()
     return (name, f"/{unit}") if metric.endswith("_per") else (metric, unit)

@@ -271,7 +271,7 @@ def test_bad_parts_of_a_document_are_reported_by_name() -> None:
 def test_json_that_is_no_document_is_told() -> None:
     observations, notes = parse_lines('{"latency_ms": 1}\n{"latency_ms": 2}')
     assert observations == ()
-    assert "not one JSON object" in only_note(notes, "bad_lines").message
+    assert "neither one JSON object" in only_note(notes, "bad_lines").message
 
 
 def test_a_document_does_not_hide_behind_observer_lines() -> None:
@@ -373,7 +373,7 @@ def test_what_stands_beside_statistics_is_read_for_itself() -> None:
 def test_statistics_without_a_name_are_refused() -> None:
     observations, notes = parse_lines('{"p50": 1, "mean": 2, "unit": "ms"}')
     assert observations == ()
-    assert "of what?" in only_note(notes, "bad_lines").message
+    assert "the numbers have no name" in only_note(notes, "bad_lines").message
 
 
 def test_a_unit_beside_one_number_is_its_unit_and_beside_several_a_text() -> None:
