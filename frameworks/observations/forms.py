@@ -21,9 +21,9 @@ A program's whole output may instead be one document:
     {"NET latency": {"p50": 1.2, "mean": 1.3, "unit": "ms"}, "conv": {"latency": 0.4, "unit": "ms"}}
 
 In the last two, numbers and lists of numbers are samples, and strings and booleans are texts. A name may end in its
-unit (`_ns`, `_us`, `_ms`, `_s`, `_bytes`) and then has numbers only, perhaps as text; otherwise a `unit` in the same object
-applies. Numbers with the names of statistics (`p50`, `mean`, `median`, ...) are one summary. The names around a metric,
-joined by dots, are its type; at the top level it is `NET`, unless the name includes it: `NET latency`.
+unit (`_ns`, `_us`, `_ms`, `_s`, `_bytes`) and then has numbers only, perhaps as text; otherwise a `unit` in the same
+object applies. Numbers with the names of statistics (`p50`, `mean`, `median`, ...) are one summary. The names around a
+metric, joined by dots, are its type; at the top level it is `NET`, unless the name includes it: `NET latency`.
 """
 
 from __future__ import annotations
