@@ -30,7 +30,7 @@ _SILENT_HINT = (
 )
 
 
-def conclude(
+def build_result(
     job: Job,
     device: Device,
     measurement: Measurement,

@@ -1,38 +1,137 @@
-"""What makes two sides unlike beside their builds, and so speaks against a comparison."""
+"""Doubts about a comparison that its pairs cannot show: launches that one side lost, and sides that are unlike."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from typing import Final
+
 from harness.core.note import Note
-from harness.core.result import Launch
+from harness.core.result import Launch, Outcome
 
-_MANY_MORE = 2
-"""Times as many samples: programs that run for a given time differ by as much as they differ in speed, and no more."""
+_HEAT: Final = "was slowed by heat"
+_SILENT: Final = "reported nothing that can be compared"
+_CAUSES: Final = {Outcome.TIMEOUT: "timed out", Outcome.CRASHED: "crashed"}
 
-UNEVEN = "unequal_samples"
-"""Code of the note that the launches of both sides told different numbers of samples."""
+LOST_LAUNCHES: Final = {f"{side}_lost_launches": side for side in ("control", "treatment")}
+"""Codes of the notes on both sides. One that is not trusted speaks against `no change`: what is left of the side is a
+selection of its launches."""
+
+UNEQUAL_SAMPLES: Final = "unequal_samples"
+"""Code of the note that the launches of both sides reported different numbers of samples."""
+
+_SIGNIFICANT: Final = 0.01
+_FLAKY_SHARE: Final = 0.05
+"""A program that fails in one of twenty launches is called flaky, be it the first failure that was seen."""
+
+_MANY_MORE: Final = 2
+"""Ratio of sample counts that is too large: programs that run for a given time differ by as much as they differ in
+speed, and no more."""
+
+_HINTS: Final = {
+    _HEAT: "it heats the device: give both pauses (`cooldown`), and compare what it does without them",
+    "failed": "its logs say why; fix that first",
+}
 
 
-def uneven(control: int, treatment: int) -> Note | None:
-    """That a launch of one side told many more samples than one of the other, if so.
+class DiscardedPairs:
+    """Record of the pairs that were discarded, and of the side whose launch did not count."""
 
-    A program that tells its best iterations only, or one figure for all, looks faster than it is.
+    def __init__(self) -> None:
+        self._causes: dict[str, Counter[str]] = {side: Counter() for side in LOST_LAUNCHES.values()}
+        self._cut_short = 0
+
+    @property
+    def count(self) -> int:
+        """Number of discarded pairs."""
+        return self._cut_short + sum(causes.total() for causes in self._causes.values())
+
+    def add(self, side: str, launch: Launch) -> None:
+        """Record a pair that was discarded because of one side's launch."""
+        self._causes[side][_cause_of(launch)] += 1
+
+    def add_cut_short(self) -> None:
+        """Record a pair during which the device was lost: neither side is to blame."""
+        self._cut_short += 1
+
+    def failures(self, side: str) -> int:
+        """Return the number of launches of a side that did not count for another reason than heat."""
+        return self._causes[side].total() - self._causes[side][_HEAT]
+
+    def notes(self, pairs: int) -> tuple[Note, ...]:
+        """Return a note on each side that lost launches.
+
+        Args:
+            pairs: Number of pairs that were tried.
+        """
+        return tuple(note for code in LOST_LAUNCHES if (note := self._note(code, pairs)) is not None)
+
+    def doubt(self, pairs: int) -> Note | None:
+        """Return the note that speaks against `no change`; None where nothing does."""
+        return next((note for note in self.notes(pairs) if not note.trust), None)
+
+    def _note(self, code: str, pairs: int) -> Note | None:
+        side = LOST_LAUNCHES[code]
+        counts = self._causes[side]
+        if not counts:
+            return None
+        causes = ", ".join(f"{cause} in {count}" for cause, count in counts.most_common())
+        message = f"the {side} {causes} of {pairs} pairs"
+        if not (self._loses_more(side) or self._is_flaky(side, pairs)):
+            return Note(code=code, message=message)
+        return Note(
+            code=code,
+            message=f"{message}, and only its other launches were compared",
+            hint=_HINTS[_HEAT] if counts.most_common(1)[0][0] == _HEAT else _HINTS["failed"],
+            trust=False,
+        )
+
+    def _loses_more(self, side: str) -> bool:
+        """Return whether a side lost more launches than chance allows. The coin makes the sign test exact."""
+        lost = self._causes[side].total()
+        return sign_test(lost, sum(causes.total() for causes in self._causes.values())) <= _SIGNIFICANT
+
+    def _is_flaky(self, side: str, pairs: int) -> bool:
+        failed = self.failures(side)
+        return failed > 0 and failed >= _FLAKY_SHARE * pairs
+
+
+def sign_test(successes: int, trials: int) -> float:
+    """Return the probability that a fair coin falls on either of its sides at least this often.
+
+    Exact and two-sided: 8 of 8 are the fewest below 1 %.
+    """
+    combinations = sum(math.comb(trials, count) for count in range(successes, trials + 1))
+    return min(1.0, 2 * math.ldexp(combinations, -trials))
+
+
+def unequal_samples(control: int, treatment: int) -> Note | None:
+    """Return a note where a launch of one side reported many more samples than one of the other.
+
+    A program that reports its best iterations only, or one figure for all, looks faster than it is.
     """
     if max(control, treatment) < _MANY_MORE * min(control, treatment):
         return None
-    message = f"a launch of the control told {control} samples, one of the treatment {treatment}"
-    hint = "figures of so different launches cannot be compared: let both tell every iteration"
-    return Note(code=UNEVEN, message=message, hint=hint, trust=False)
+    message = f"a launch of the control reported {control} samples, one of the treatment {treatment}"
+    hint = "figures of such different launches cannot be compared: let both report every iteration"
+    return Note(code=UNEQUAL_SAMPLES, message=message, hint=hint, trust=False)
 
 
-def unequal_paths(control: Launch, treatment: Launch) -> tuple[Note, ...]:
-    """That the command lines are not equally long, if so: that moves the stack.
+def unequal_paths(control: Launch, treatment: Launch) -> Note | None:
+    """Return a note where the command lines are not equally long, which moves the stack.
 
     That alone can change the speed of a program by some per cent (Mytkowicz et al., "Producing wrong data without doing
     anything obviously wrong!", ASPLOS 2009).
     """
-    ours, theirs = (sum(len(word) for words in one.commands for word in words) for one in (control, treatment))
-    if ours == theirs:
-        return ()
-    message = f"the command lines are not equally long ({ours} characters of the control, {theirs} of the treatment)"
+    lengths = [sum(len(word) for words in launch.commands for word in words) for launch in (control, treatment)]
+    if lengths[0] == lengths[1]:
+        return None
+    message = f"the command lines are {lengths[0]} (control) and {lengths[1]} characters (treatment) long"
     hint = "that alone can change the speed: put the programs into folders whose paths are equally long"
-    return (Note(code="unequal_paths", message=message, hint=hint),)
+    return Note(code="unequal_paths", message=message, hint=hint)
+
+
+def _cause_of(launch: Launch) -> str:
+    if launch.outcome is Outcome.OK:
+        return _HEAT if launch.throttled else _SILENT
+    return _CAUSES.get(launch.outcome, "failed")

@@ -1,7 +1,7 @@
-"""Launches that live at the same time and take turns: a few iterations of one, then as many of the other.
+"""Interleaved launches: programs that are alive at the same time, and iterate in batches one after the other.
 
-Both meet the same minutes of the machine, so that what disturbs one disturbs the other. The conversation with a runner
-is that of `harness.core.protocols.Interleavable`.
+Both meet the same minutes of the machine, so that what disturbs one disturbs the other. The protocol with a runner is
+that of `harness.core.protocols.Interleavable`.
 """
 
 from __future__ import annotations
@@ -18,44 +18,44 @@ from harness.core.result import Outcome
 from harness.run.launch import LaunchRecord, record_launch, wait_until_ready
 
 SMALLEST_BATCH = 5
-"""Iterations of a turn. After each change the caches hold the other program: with one iteration a turn a MobileNetV2
-was 20 % slower and differences shrank by a fifth, with five they did not."""
+"""Iterations. After each batch the caches hold the other program: with batches of one iteration a MobileNetV2 was 20 %
+slower and differences shrank by a fifth, with five they did not."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """How often which turn comes.
+    """Batches of each program.
 
     Attributes:
-        turns: Iterations of each turn.
+        batches: Iterations of each batch.
         least: Iterations to make in spite of the limit.
-        limit_s: Seconds of each program's turns; None is no limit.
+        limit_s: Seconds of each program's batches; None is no limit.
     """
 
-    turns: tuple[int, ...]
+    batches: tuple[int, ...]
     least: int = 1
     limit_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class InterleavedRun:
-    """What became of programs that took turns.
+    """Outcome of programs that were run interleaved.
 
     Attributes:
-        launched: The launch of each that was started, in the order of their starts.
-        ready: Whether each said that it can take turns.
+        records: The launch of each that was started, in the order of their starts.
+        ready: Whether each reported that it can be interleaved.
         iterations: Iterations that each of them made.
         seconds: From the start of the first to the end of the last.
     """
 
-    launched: tuple[LaunchRecord, ...]
+    records: tuple[LaunchRecord, ...]
     ready: bool
     iterations: int
     seconds: float
 
 
 def split_into_batches(iterations: int) -> tuple[int, ...]:
-    """So many iterations in turns of `SMALLEST_BATCH`; the last one takes the rest."""
+    """Split iterations into batches of `SMALLEST_BATCH`; the last one takes the rest."""
     count = max(1, iterations // SMALLEST_BATCH)
     return (*[SMALLEST_BATCH] * (count - 1), iterations - SMALLEST_BATCH * (count - 1))
 
@@ -63,13 +63,13 @@ def split_into_batches(iterations: int) -> tuple[int, ...]:
 def run_interleaved(
     starts: Sequence[tuple[int, Command]], plan: BatchPlan, session: Interactive, clock: Clock
 ) -> InterleavedRun:
-    """Start the programs one after the other, let them take turns in the same order, and end them.
+    """Start the programs one after the other, let them iterate in batches in the same order, and end them.
 
-    When one dies, fails or is not heard in time, the turns are over: its launch failed, the others are ended in order.
+    When one dies, fails or does not answer in time, no batch follows: its launch failed, the others end in order.
 
     Args:
         starts: Of each program the index of its launch, and its command.
-        plan: Their turns.
+        plan: Their batches.
         session: The held device.
         clock: Unix seconds.
 
@@ -80,20 +80,20 @@ def run_interleaved(
     wait_until_ready(session)
     before, began = session.state(), time.monotonic()
     with contextlib.ExitStack() as stack:
-        players: list[_Player] = []
+        programs: list[_Program] = []
         ready = True
         for index, command in starts:
-            players.append(_Player(index, clock(), stack.enter_context(session.start(command))))
-            ready = ready and players[-1].gets_ready()
+            programs.append(_Program(index, clock(), stack.enter_context(session.start(command))))
+            ready = ready and programs[-1].wait_until_ready()
             if not ready:
                 break
-        iterations = _play(players, plan) if ready else 0
-        completed = [player.process.finish() for player in players]
+        iterations = _run_batches(programs, plan) if ready else 0
+        completed = [program.process.finish() for program in programs]
     seconds, after = time.monotonic() - began, session.state()
     return InterleavedRun(
         tuple(
-            _recorded(player, own, [one for one in completed if one is not own], before, after)
-            for player, own in zip(players, completed, strict=True)
+            _record(program, own, [other for other in completed if other is not own], before, after)
+            for program, own in zip(programs, completed, strict=True)
         ),
         ready,
         iterations,
@@ -101,8 +101,8 @@ def run_interleaved(
     )
 
 
-class _Player:
-    """One program, and whether it answered so far."""
+class _Program:
+    """One program, and whether it has answered so far."""
 
     def __init__(self, index: int, started: float, process: InteractiveProcess) -> None:
         self.index = index
@@ -110,35 +110,35 @@ class _Player:
         self.process = process
         self.answered = True
 
-    def gets_ready(self) -> bool:
+    def wait_until_ready(self) -> bool:
         self.answered = self.process.wait_for_line("ready")
         return self.answered
 
-    def takes_turn(self, iterations: int) -> bool:
+    def run_batch(self, iterations: int) -> bool:
         self.process.write_line(f"run {iterations}")
         self.answered = self.process.wait_for_line(f"done {iterations}")
         return self.answered
 
 
-def _play(players: Sequence[_Player], plan: BatchPlan) -> int:
-    """Turn after turn, until all are made, somebody does not answer, or the time is over. Returns the iterations."""
+def _run_batches(programs: Sequence[_Program], plan: BatchPlan) -> int:
+    """Run batch after batch until all are made, one does not answer, or the time is over. Return the iterations."""
     made, began = 0, time.monotonic()
-    for iterations in plan.turns:
-        spent = (time.monotonic() - began) / len(players)
+    for iterations in plan.batches:
+        spent = (time.monotonic() - began) / len(programs)
         if made >= plan.least and plan.limit_s is not None and spent >= plan.limit_s:
             break
-        if not all(player.takes_turn(iterations) for player in players):
+        if not all(program.run_batch(iterations) for program in programs):
             break
         made += iterations
     return made
 
 
-def _recorded(
-    player: _Player, own: Completed, others: Sequence[Completed], before: DeviceState, after: DeviceState
+def _record(
+    program: _Program, own: Completed, others: Sequence[Completed], before: DeviceState, after: DeviceState
 ) -> LaunchRecord:
-    """The launch of one program; one that ended before its turns were over failed, whatever its exit status."""
-    made = record_launch(player.index, [own], started=player.started, before=before, after=after)
-    update: dict[str, object] = {"beside_cpu_s": sum(one.cpu_s or 0.0 for one in others)} if others else {}
-    if made.launch.outcome is Outcome.OK and not player.answered:
-        update |= {"outcome": Outcome.FAILED, "reason": "the program ended well, but before its turns were over"}
-    return replace(made, launch=made.launch.model_copy(update=update))
+    """Record the launch of one program; one that ended before its last batch failed, whatever its exit status."""
+    record = record_launch(program.index, [own], started=program.started, before=before, after=after)
+    update: dict[str, object] = {"beside_cpu_s": sum(other.cpu_s or 0.0 for other in others)} if others else {}
+    if record.launch.outcome is Outcome.OK and not program.answered:
+        update |= {"outcome": Outcome.FAILED, "reason": "the program ended well, but before its last batch"}
+    return replace(record, launch=record.launch.model_copy(update=update))

@@ -1,4 +1,4 @@
-"""The ways to measure a pair: one launch after the other, or both alive at once and taking turns."""
+"""Strategies to launch a pair: one program after the other, or both alive at once with interleaved batches."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from harness.core.result import Outcome
 from harness.run.interleaved import BatchPlan, InterleavedRun, run_interleaved, split_into_batches
 from harness.run.launcher import Launcher, ObservedLaunch
 
-_UNSAID = 50
+_DEFAULT_ITERATIONS: Final = 50
 """Iterations of a first launch whose benchmark leaves them to the framework."""
 
 
 class LaunchPair(NamedTuple):
-    """One pair.
+    """Both launches of one pair.
 
     Attributes:
-        seen: Both launches in the order of their starts. When one failed, the other may be missing.
+        launches: In the order of their starts. When one failed, the other may be missing.
         seconds: Device time of both together.
     """
 
-    seen: tuple[ObservedLaunch, ...]
+    launches: tuple[ObservedLaunch, ...]
     seconds: float
 
 
 class Interleaving(Protocol):
-    """How the launches of a pair are made. Failed launches are values; errors are those of `Launcher.launch`."""
+    """Strategy to launch the two sides of a pair. Failed launches are values; errors are those of `Launcher.launch`."""
 
     @property
     def interleave(self) -> Interleave:
-        """What takes turns, as far as is known now."""
+        """What is interleaved, as far as is known now."""
 
     @property
     def notes(self) -> Sequence[Note]:
         """What a reader of the comparison must know about it."""
 
-    def alone(self, launcher: Launcher, benchmark: Benchmark) -> ObservedLaunch:
-        """One launch of one side, before all pairs."""
+    def launch_alone(self, launcher: Launcher, benchmark: Benchmark) -> ObservedLaunch:
+        """Launch one side alone, before all pairs."""
 
-    def pair(self, first: Launcher, second: Launcher, benchmark: Benchmark) -> LaunchPair:
-        """A launch of each side; `first` has the first start, and the first of each two turns."""
+    def launch_pair(self, first: Launcher, second: Launcher, benchmark: Benchmark) -> LaunchPair:
+        """Launch each side once; `first` is started first, and has the first of each two batches."""
 
 
 class SequentialLaunches:
@@ -53,63 +53,63 @@ class SequentialLaunches:
     interleave: Final = Interleave.LAUNCH
     notes: Final = ()
 
-    def alone(self, launcher: Launcher, benchmark: Benchmark) -> ObservedLaunch:
-        """A launch."""
+    def launch_alone(self, launcher: Launcher, benchmark: Benchmark) -> ObservedLaunch:
+        """Launch one side."""
         return launcher.launch(benchmark)
 
-    def pair(self, first: Launcher, second: Launcher, benchmark: Benchmark) -> LaunchPair:
-        """Two launches; the second only after one that went well."""
-        seen = [first.launch(benchmark)]
-        if seen[0].counts:
-            seen.append(second.launch(benchmark))
-        return LaunchPair(tuple(seen), sum(one.launch.wall_s for one in seen))
+    def launch_pair(self, first: Launcher, second: Launcher, benchmark: Benchmark) -> LaunchPair:
+        """Launch both sides; the second only after a launch that counts."""
+        launches = [first.launch(benchmark)]
+        if launches[0].counts:
+            launches.append(second.launch(benchmark))
+        return LaunchPair(tuple(launches), sum(observed.launch.wall_s for observed in launches))
 
 
 class InterleavedProcesses:
-    """Both alive at once, a few iterations of each in turn; one launch after the other where that is not possible."""
+    """Both programs alive at once, with batches of iterations in turn; sequential launches where that is impossible."""
 
     def __init__(self) -> None:
-        self._players: dict[Launcher, _Player] = {}
+        self._sides: dict[Launcher, _Side] = {}
         self._obstacle: Note | None = None
 
     @property
     def interleave(self) -> Interleave:
-        """Launches, once it is known that there can be no turns."""
+        """Launches, once it is known that processes cannot be interleaved."""
         return Interleave.LAUNCH if self._obstacle else Interleave.PROCESS
 
     @property
     def notes(self) -> Sequence[Note]:
-        """Why there are no turns."""
+        """Why processes cannot be interleaved."""
         return (self._obstacle,) if self._obstacle else ()
 
-    def alone(self, launcher: Launcher, benchmark: Benchmark) -> ObservedLaunch:
-        """A launch that takes every turn, or, when it turns out that its runner cannot, a plain one.
+    def launch_alone(self, launcher: Launcher, benchmark: Benchmark) -> ObservedLaunch:
+        """Launch a side in batches, or, when its runner turns out to be unable to, plainly.
 
-        Only a runner that ends by itself says that it cannot. One that crashes or hangs has failed.
+        Only a runner that ends by itself is unable to. One that crashes or hangs has failed.
         """
-        player = _player(launcher)
-        if self._obstacle or isinstance(player, Note):
-            self._obstacle = self._obstacle or (player if isinstance(player, Note) else None)
+        side = _side(launcher)
+        if self._obstacle or isinstance(side, Note):
+            self._obstacle = self._obstacle or (side if isinstance(side, Note) else None)
             return launcher.launch(benchmark)
-        self._players[launcher] = player
-        took, (seen,) = _session([player], benchmark)
-        if took.ready or seen.launch.outcome not in (Outcome.OK, Outcome.FAILED):
-            return seen
-        launcher.discard("it showed that its runner cannot take turns")
-        reason = f"the runner of {launcher.job.build.commit} cannot take turns: {seen.launch.reason}"
-        self._obstacle = _instead(reason, "build it again: its sources are older than turns")
+        self._sides[launcher] = side
+        run, (observed,) = _launch_interleaved([side], benchmark)
+        if run.ready or observed.launch.outcome not in {Outcome.OK, Outcome.FAILED}:
+            return observed
+        launcher.discard("it showed that its runner cannot be interleaved")
+        reason = f"the runner of {launcher.job.build.commit} cannot be interleaved: {observed.launch.reason}"
+        self._obstacle = _launches_instead(reason, "build it again: its sources may be too old for interleaving")
         return launcher.launch(benchmark)
 
-    def pair(self, first: Launcher, second: Launcher, benchmark: Benchmark) -> LaunchPair:
-        """Two launches that live at the same time. When one of them fails, nothing that the other said counts."""
+    def launch_pair(self, first: Launcher, second: Launcher, benchmark: Benchmark) -> LaunchPair:
+        """Launch both sides at the same time. When one of them fails, the observations of neither count."""
         if self._obstacle:
-            return SequentialLaunches().pair(first, second, benchmark)
+            return SequentialLaunches().launch_pair(first, second, benchmark)
         launchers = (first, second)
-        took, seen = _session([self._players[launcher] for launcher in launchers], benchmark)
-        if any(one.launch.outcome is not Outcome.OK for one in seen):
-            for launcher in launchers[: len(seen)]:
+        run, launches = _launch_interleaved([self._sides[launcher] for launcher in launchers], benchmark)
+        if any(observed.launch.outcome is not Outcome.OK for observed in launches):
+            for launcher in launchers[: len(launches)]:
                 launcher.discard("the other launch of its pair failed")
-        return LaunchPair(seen, took.seconds)
+        return LaunchPair(launches, run.seconds)
 
 
 INTERLEAVINGS: Final[Mapping[Interleave, Callable[[], Interleaving]]] = {
@@ -118,57 +118,60 @@ INTERLEAVINGS: Final[Mapping[Interleave, Callable[[], Interleaving]]] = {
 }
 
 
-class _Player(NamedTuple):
-    """One side, with what taking turns needs of its session and its framework."""
+class _Side(NamedTuple):
+    """One side, with what interleaving needs of its session and its framework."""
 
     launcher: Launcher
     session: Interactive
     framework: Interleavable
 
 
-def _player(launcher: Launcher) -> _Player | Note:
-    """The side as one that takes turns; or why there can be none, as far as is known without a start."""
+def _side(launcher: Launcher) -> _Side | Note:
+    """Return the side as one that can be interleaved, or why it cannot, as far as is known without a start."""
     session, framework, benchmark = launcher.session, launcher.framework, launcher.job.benchmark
     if not isinstance(session, Interactive):
-        return _instead(f"{session.device.platform} devices hold one program at a time")
+        return _launches_instead(f"{session.device.platform} devices run one program at a time")
     if not isinstance(framework, Interleavable):
-        return _instead(f"the runners of {framework.name} cannot take turns")
+        return _launches_instead(f"the runners of {framework.name} cannot be interleaved")
     if benchmark.commands:
-        return _instead("the benchmark has `commands` of its own", "leave them out: the framework knows its runner")
+        return _launches_instead(
+            "the benchmark has `commands` of its own", "leave them out: the framework knows its runner"
+        )
     if benchmark.energy:
-        return _instead("the energy of programs that live at the same time cannot be told apart")
+        return _launches_instead("the energy of programs that run at the same time cannot be told apart")
     if benchmark.output_files:
-        return _instead("the outputs are fetched after each launch", "compare without `output_files`")
-    return _Player(launcher, session, framework)
+        return _launches_instead("the outputs are fetched after each launch", "compare without `output_files`")
+    return _Side(launcher, session, framework)
 
 
-def _instead(reason: str, hint: str | None = None) -> Note:
+def _launches_instead(reason: str, hint: str | None = None) -> Note:
     return Note(code="launches", message=f"measured launch by launch: {reason}", hint=hint)
 
 
-def _session(players: Sequence[_Player], benchmark: Benchmark) -> tuple[InterleavedRun, tuple[ObservedLaunch, ...]]:
-    """One launch of each, taking turns."""
-    wanted = benchmark.iterations if benchmark.iterations > 0 else _UNSAID
+def _launch_interleaved(
+    sides: Sequence[_Side], benchmark: Benchmark
+) -> tuple[InterleavedRun, tuple[ObservedLaunch, ...]]:
+    """Launch each side once, interleaved."""
+    wanted = benchmark.iterations if benchmark.iterations > 0 else _DEFAULT_ITERATIONS
     plan = BatchPlan(split_into_batches(wanted), benchmark.min_iterations, benchmark.time_limit_s)
-    prepared = [player.launcher.prepare(benchmark) for player in players]
+    prepared = [side.launcher.prepare(benchmark) for side in sides]
     starts = [
-        (one.index, player.framework.interleaved_command(one.commands[0]))
-        for player, one in zip(players, prepared, strict=True)
+        (start.index, side.framework.interleaved_command(start.commands[0]))
+        for side, start in zip(sides, prepared, strict=True)
     ]
-    took = run_interleaved(starts, plan, players[0].session, players[0].launcher.clock)
-    seen = tuple(
-        player.launcher.keep(one, launched)
-        for player, one, launched in zip(players, prepared, took.launched, strict=False)
+    run = run_interleaved(starts, plan, sides[0].session, sides[0].launcher.clock)
+    observed = tuple(
+        side.launcher.keep(start, record) for side, start, record in zip(sides, prepared, run.records, strict=False)
     )
-    if took.iterations < wanted and all(one.launch.outcome is Outcome.OK for one in seen):
-        for player in players:
-            player.launcher.note(_out_of_time(took.iterations, wanted))
-    return took, seen
+    if run.iterations < wanted and all(each.launch.outcome is Outcome.OK for each in observed):
+        for side in sides:
+            side.launcher.note(_out_of_time(run.iterations, wanted))
+    return run, observed
 
 
 def _out_of_time(made: int, wanted: int) -> Note:
     return Note(
         code="stopped_early",
-        message=f"the time limit ended the turns after {made} of {wanted} iterations",
+        message=f"the time limit ended the measurement after {made} of {wanted} iterations",
         hint="raise the time limit, or ask for fewer iterations",
     )

@@ -1,4 +1,4 @@
-"""One launch: the commands that start the runner once, and what became of them."""
+"""One launch: the commands that start the runner once, and the record of how they ended."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from harness.core.errors import BenchmarkFailed
 from harness.core.protocols import Clock, Framework, Gated, Session, Staged
 from harness.core.result import Launch, Outcome, RawLog
 from harness.core.values import mask_secrets
-from harness.run.placeholder_values import Names, fetched
+from harness.run.placeholder_values import Names, output_path
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchRecord:
-    """A launch and what it left behind."""
+    """One launch, with its completed commands and its logs."""
 
     launch: Launch
     completed: tuple[Completed, ...]
     logs: tuple[RawLog, ...]
 
 
-def commands_of(
+def compose_commands(
     benchmark: Benchmark, build: Build, framework: Framework, staged: Staged, names: Names
 ) -> tuple[Command, ...]:
-    """The command lines of the specification, or, for a typed test, the framework's.
+    """Compose the command lines of the specification, or, for a typed test, the framework's.
 
     Raises:
         BenchmarkUnsupported: The framework cannot run it.
@@ -39,13 +39,13 @@ def commands_of(
         lines = [_with_arguments(line, benchmark.arguments) for line in benchmark.commands]
         words = [names.words(line) for line in lines]
         if benchmark.app is not None:
-            words = [_extras(line, one) for line, one in zip(lines, words, strict=True)]
-        commands = [Command(one, threads=benchmark.threads, app=benchmark.app) for one in words]
+            words = [_app_arguments(line, split) for line, split in zip(lines, words, strict=True)]
+        commands = [Command(argv, threads=benchmark.threads, app=benchmark.app) for argv in words]
     else:
         outputs = {output.key: names.text(output.location) for output in benchmark.output_files}
         commands = [framework.command(benchmark, build, {**staged.files, **staged.programs, **outputs})]
     if not any(command.argv or command.app for command in commands):
-        raise BenchmarkFailed("every command of this benchmark is empty", hint="write the program into `commands`")
+        raise BenchmarkFailed("every command of this benchmark is empty", hint="name the program in `commands`")
     return tuple(
         replace(
             command,
@@ -63,7 +63,7 @@ def launch(index: int, commands: Sequence[Command], session: Session, clock: Clo
     """Run the commands in order until one fails, with the device's state before and after.
 
     Raises:
-        EnvironmentProblem: The device does not become fit to be measured on.
+        EnvironmentProblem: The device does not become ready.
         DeviceLost: It went away.
     """
     wait_until_ready(session)
@@ -91,7 +91,7 @@ def wait_until_ready(session: Session) -> None:
 def record_launch(
     index: int, completed: Sequence[Completed], *, started: float, before: DeviceState, after: DeviceState
 ) -> LaunchRecord:
-    """The record of a launch from what became of its commands.
+    """Record a launch from its completed commands.
 
     Args:
         index: Of the launch within its result.
@@ -101,46 +101,46 @@ def record_launch(
         after: The device's state after the last.
     """
     last = completed[-1]
-    outcome, reason = _judge(last)
-    record = Launch(
+    outcome, reason = _outcome_of(last)
+    launched = Launch(
         index=index,
         outcome=outcome,
         reason=reason,
-        commands=tuple(one.command.argv for one in completed),
+        commands=tuple(each.command.argv for each in completed),
         env=mask_secrets(last.command.env),
         cpus=last.cpus,
         started=started,
-        wall_s=sum(one.wall_s for one in completed),
-        cpu_s=sum(one.cpu_s or 0.0 for one in completed) if last.cpu_s is not None else None,
-        peak_memory_bytes=max((one.peak_memory_bytes or 0 for one in completed), default=0) or None,
+        wall_s=sum(each.wall_s for each in completed),
+        cpu_s=sum(each.cpu_s or 0.0 for each in completed) if last.cpu_s is not None else None,
+        peak_memory_bytes=max((each.peak_memory_bytes or 0 for each in completed), default=0) or None,
         before=before,
         after=after,
     )
-    return LaunchRecord(record, tuple(completed), tuple(_logs(index, completed)))
+    return LaunchRecord(launched, tuple(completed), tuple(_logs(index, completed)))
 
 
 def fetch_outputs(
-    made: LaunchRecord, benchmark: Benchmark, session: Session, names: Names, scratch: Path
+    record: LaunchRecord, benchmark: Benchmark, session: Session, names: Names, scratch: Path
 ) -> LaunchRecord:
-    """Bring the output files of a launch that went well to the host; a missing one makes it fail."""
-    if made.launch.outcome is not Outcome.OK or not benchmark.output_files:
-        return made
+    """Fetch the output files of a launch that succeeded to the host; a missing one makes it fail."""
+    if record.launch.outcome is not Outcome.OK or not benchmark.output_files:
+        return record
     files: dict[str, Path] = {}
     for output in benchmark.output_files:
         remote = names.text(output.location)
-        files[output.key] = fetched(scratch, output.filename)
+        files[output.key] = output_path(scratch, output.filename)
         try:
             session.pull(remote, files[output.key])
         except FileNotFoundError:
-            failed = made.launch.model_copy(
+            failed = record.launch.model_copy(
                 update={"outcome": Outcome.FAILED, "reason": f"the program ended well but did not write {remote}"}
             )
-            return replace(made, launch=failed)
-    return replace(made, completed=(*made.completed[:-1], replace(made.completed[-1], files=files)))
+            return replace(record, launch=failed)
+    return replace(record, completed=(*record.completed[:-1], replace(record.completed[-1], files=files)))
 
 
-def left_for(benchmark: Benchmark, spent_s: float, index: int) -> Benchmark:
-    """The benchmark with an equal share of the time that is left for this launch and those after it."""
+def with_remaining_time(benchmark: Benchmark, spent_s: float, index: int) -> Benchmark:
+    """Return the benchmark with an equal share of the time that is left for this launch and those after it."""
     if benchmark.time_limit_s is None:
         return benchmark
     share = max(0.001, (benchmark.time_limit_s - spent_s) / (benchmark.launches - index))
@@ -151,15 +151,15 @@ def _with_arguments(line: str, arguments: str) -> str:
     return f"{line} {arguments}" if arguments and "{program}" in line else line
 
 
-def _extras(line: str, words: tuple[str, ...]) -> tuple[str, ...]:
-    """What an app is given: `--name value` pairs, as FAI-PEP writes them, without the dashes."""
+def _app_arguments(line: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the arguments of an app: `--name value` pairs, as FAI-PEP writes them, without the dashes."""
     names = words[::2]
     if len(words) % 2 or not all(name.startswith("--") and len(name) > 2 for name in names):
-        raise BenchmarkFailed(f"`{line}` is no list of `--name value` pairs", hint="an app is given nothing else")
+        raise BenchmarkFailed(f"`{line}` is no list of `--name value` pairs", hint="an app accepts nothing else")
     return tuple(word.removeprefix("--") if place % 2 == 0 else word for place, word in enumerate(words))
 
 
-def _judge(last: Completed) -> tuple[Outcome, str | None]:
+def _outcome_of(last: Completed) -> tuple[Outcome, str | None]:
     if last.ok:
         return Outcome.OK, None
     reason = f"the program {last.describe()}"
@@ -170,9 +170,9 @@ def _judge(last: Completed) -> tuple[Outcome, str | None]:
 
 def _logs(index: int, completed: Sequence[Completed]) -> list[RawLog]:
     logs = []
-    for number, one in enumerate(completed):
+    for number, command in enumerate(completed):
         name = f"launch-{index}" if len(completed) == 1 else f"launch-{index}-command-{number}"
-        for stream, text in (("stdout", one.stdout), ("stderr", one.stderr)):
+        for stream, text in (("stdout", command.stdout), ("stderr", command.stderr)):
             if text:
                 logs.append(RawLog(name=f"{name}.{stream}", text=text))
     return logs

@@ -1,4 +1,4 @@
-"""One job on a held device, from its first launch to its last."""
+"""Measurement of one job on a held device, from its first launch to its last."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from harness.core.measurement import Job, Measurement
 from harness.core.note import Note
 from harness.core.protocols import Clock, Framework, Progress, Session, Task
 from harness.core.result import Outcome
-from harness.run.launch import left_for
+from harness.run.launch import with_remaining_time
 from harness.run.launcher import Launcher
+from harness.run.pairs import TooManyFailures
 from harness.run.retry import RetryPolicy, launch_with_retry
 
 
 def measure(
     job: Job, session: Session, framework: Framework, *, scratch: Path, clock: Clock, progress: Progress
 ) -> Measurement:
-    """Run every launch of a job. A failure of any kind becomes the measurement's outcome, with what was seen before it.
+    """Run every launch of a job. A failure of any kind becomes the measurement's outcome, beside what preceded it.
 
-    A failing program is never started again: what fails now and then is a finding, not an inconvenience. What heat or a
-    lost device spoilt is (`harness.run.retry`).
+    A failing program is never started again: what fails now and then is a finding, not an inconvenience. A launch that
+    heat or a lost device disturbed is (`harness.run.retry`).
 
     Args:
         job: What to measure.
@@ -29,22 +30,29 @@ def measure(
         framework: Starts and reads the runner.
         scratch: An empty folder on the host (`{HOSTDIR}`).
         clock: Unix seconds.
-        progress: Told about launches.
+        progress: Shows the launches.
     """
     launcher = Launcher(job, session, framework, scratch, clock)
     outcome, reason, hint = Outcome.OK, None, None
     try:
         with progress.task(f"measuring {job.benchmark.title} on {session.device.name}", job.benchmark.launches) as task:
             outcome, reason = _launch_all(launcher, task)
-    except BenchmarkUnsupported as error:
-        outcome, reason, hint = Outcome.UNSUPPORTED, error.message, error.hint
-    except BenchmarkFailed as error:
-        outcome, reason, hint = Outcome.FAILED, error.message, error.hint
-    except DeviceLost as error:
-        outcome, reason, hint = Outcome.DEVICE_LOST, error.message, error.hint
-    except EnvironmentProblem as error:
-        outcome, reason, hint = Outcome.FAILED, error.message, error.hint
+    except (BenchmarkFailed, EnvironmentProblem) as error:
+        outcome, reason, hint = outcome_of(error), error.message, error.hint
     return launcher.measurement(outcome, reason, hint)
+
+
+def outcome_of(error: BenchmarkFailed | EnvironmentProblem) -> Outcome:
+    """Return the outcome of a benchmark that an error ended."""
+    match error:
+        case TooManyFailures():
+            return error.outcome
+        case BenchmarkUnsupported():
+            return Outcome.UNSUPPORTED
+        case DeviceLost():
+            return Outcome.DEVICE_LOST
+        case _:
+            return Outcome.FAILED
 
 
 def _launch_all(launcher: Launcher, task: Task) -> tuple[Outcome, str | None]:
@@ -58,9 +66,9 @@ def _launch_all(launcher: Launcher, task: Task) -> tuple[Outcome, str | None]:
         if index and benchmark.time_limit_s is not None and spent >= benchmark.time_limit_s:
             launcher.note(_out_of_time(index, benchmark.launches, benchmark.time_limit_s))
             break
-        launched, _ = launch_with_retry(launcher, left_for(benchmark, spent, index), policy)
-        if launched.outcome is not Outcome.OK:
-            return launched.outcome, launched.reason
+        launch, _ = launch_with_retry(launcher, with_remaining_time(benchmark, spent, index), policy)
+        if launch.outcome is not Outcome.OK:
+            return launch.outcome, launch.reason
         task.update(completed=index + 1)
     launcher.end()
     return Outcome.OK, None

@@ -8,42 +8,73 @@ has a disturbance that beats it.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
 
+from harness.core.benchmark import Benchmark
 from harness.core.comparison import OperatorMedians, Pair
 from harness.core.errors import BenchmarkFailed, DeviceLost
 from harness.core.metric import LATENCY, Observation, convert
 from harness.core.note import Note
 from harness.core.result import Launch, Outcome
-from harness.run.attrition import DiscardedPairs
-from harness.run.comparability import unequal_paths, uneven
+from harness.run.comparability import DiscardedPairs, unequal_paths, unequal_samples
+from harness.run.compared_metric import ComparedMetric
+from harness.run.derived_metrics import operator_medians
 from harness.run.interleaving import Interleaving
 from harness.run.launcher import Launcher, ObservedLaunch
-from harness.run.operators import operator_medians
 from harness.run.retry import THROTTLED, RetryPolicy
-from harness.run.tuning import tuned_to
 
-_FEWEST_FAILURES = 3
-_FAILING_SHARE = 0.2
-"""A launch that fails now and then voids its pair; a side that fails in a fifth of its launches is the finding."""
-_HOT_IN_A_ROW = 20
-"""Heat is no fault of a build, and passes; a device that stays hot cannot be measured on."""
+_FEWEST_FAILURES: Final = 3
+_FAILING_SHARE: Final = 0.2
+"""A launch that fails now and then costs its pair; a side that fails in a fifth of its launches is the finding."""
 
-Statistics = Callable[[Sequence[float]], tuple[float, ...]]
+_MOST_THROTTLED: Final = 20
+"""Pairs in a row. Heat is no fault of a build, and passes; a device that stays hot cannot be measured on."""
+
+_WARMUP: Final = 10
+_SLOW_S: Final = 0.05
+_FEWEST, _FEWEST_SLOW, _MOST = 10, 3, 200
+"""Iterations of a launch. About 3 sqrt(cost of a launch / cost of an iteration) is where more of them stop paying
+(Kalibera and Jones, ISMM 2013, with the variances that launches of a MobileNetV2 runner showed). The optimum is flat.
+An iteration above 50 ms averages out by itself what ten short ones are needed for, and one of them warms up.
+"""
+
+
+class Statistics(Protocol):
+    """Function that computes the statistics of a launch (`harness.core.comparison.STATISTICS`) from its samples."""
+
+    def __call__(self, samples: Sequence[float], *, higher_is_better: bool) -> tuple[float, ...]:
+        """Return the statistics, in the unit of the samples."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPair:
+    """Outcome of one toss of the coin.
+
+    Attributes:
+        index: Number of the toss.
+        pair: The figures of both launches; None where one of them failed, so that the pair was discarded.
+        operators: The medians of their operators, where they are timed.
+    """
+
+    index: int
+    pair: Pair | None = None
+    operators: OperatorMedians | None = None
 
 
 class TooManyFailures(BenchmarkFailed):
     """Launches of one side fail too often: there is nothing to compare."""
 
-    def __init__(self, side: str, launch: Launch, unusable: str, *, failed: int, of: int) -> None:
+    def __init__(self, side: str, launch: Launch, unusable: str, *, failed: int, launches: int) -> None:
         reason = launch.reason or unusable
-        super().__init__(f"the {side} failed in {failed} of {of} launches: {reason}")
+        super().__init__(f"the {side} failed in {failed} of {launches} launches: {reason}")
         self.outcome = Outcome.FAILED if launch.outcome is Outcome.OK else launch.outcome
 
 
 def control_goes_first(seed: int, key: str, index: int) -> bool:
-    """The coin of one pair: the same for the same seed, benchmark and device, whoever asks and whenever.
+    """Toss the coin of one pair: the same for the same seed, benchmark and device, whoever asks and whenever.
 
     A resumed comparison tosses what an uninterrupted one would have tossed.
     """
@@ -51,17 +82,18 @@ def control_goes_first(seed: int, key: str, index: int) -> bool:
 
 
 class PairedLaunches:
-    """Control and treatment of one benchmark on one device, pair by pair.
+    """Source of the pairs of one benchmark on one device.
 
     Args:
-        control: The launcher of the control.
-        treatment: The launcher of the treatment; it differs in its build alone.
+        control: Launches the control.
+        treatment: Launches the treatment, which differs in its build alone.
         seed: Of the coin.
         key: Benchmark and device, so that each comparison has a coin of its own.
-        statistics: The figures of a launch (`harness.core.comparison.STATISTICS`) from its samples.
-        interleaving: How a pair is measured.
+        statistics: Computes the figures of a launch.
+        interleaving: Launches the two sides of a pair.
         metric: Name of the metric to compare; None takes the latency, else the first that has samples.
-        first: Index of the first pair, when earlier ones are known.
+        unit: The metric's unit, when earlier pairs are known.
+        first_index: Index of the first pair, when earlier ones are known.
     """
 
     def __init__(
@@ -74,190 +106,232 @@ class PairedLaunches:
         statistics: Statistics,
         interleaving: Interleaving,
         metric: str | None = None,
-        first: int = 0,
+        unit: str = "",
+        first_index: int = 0,
     ) -> None:
         self._launchers = {"control": control, "treatment": treatment}
         self._retry = RetryPolicy([control, treatment])
         self._seed = seed
         self._key = key
         self._statistics = statistics
-        self.interleaving = interleaving
-        self.next_index = first
-        self._first = first
-        self._failed: Counter[str] = Counter()
-        self._hot_in_a_row = 0
-        self._launch_as = control.job.benchmark
-        self.metric = metric
-        self.unit = ""
-        self.voided = 0
-        self._voids = DiscardedPairs()
-        self.lost_s = 0.0
-        """Device time of launches that are part of no pair: of warming up, and of voided pairs."""
-        self._unequal: tuple[Note, ...] = ()
-        self._uneven: Note | None = None
-        self.operators: OperatorMedians | None = None
-        """Of the last pair, where they are timed."""
+        self._interleaving = interleaving
+        self._metric = ComparedMetric(metric, unit, treatment.job.benchmark.direction)
+        self._benchmark = control.job.benchmark
+        self._first_index = self._next_index = first_index
+        self._discarded = DiscardedPairs()
+        self._throttled_in_a_row = 0
+        self._overhead_s = 0.0
+        self._unequal_paths: Note | None = None
+        self._unequal_samples: Note | None = None
+
+    @property
+    def metric(self) -> ComparedMetric:
+        """The metric that is compared, as far as it is known."""
+        return self._metric
+
+    @property
+    def interleaving(self) -> Interleaving:
+        """How the two sides of a pair are launched."""
+        return self._interleaving
+
+    @property
+    def discarded(self) -> int:
+        """Number of pairs that were discarded."""
+        return self._discarded.count
+
+    @property
+    def overhead_s(self) -> float:
+        """Device time of launches that are part of no pair: of warming up, and of discarded pairs."""
+        return self._overhead_s
+
+    @property
+    def doubt(self) -> Note | None:
+        """Why the pairs may not speak for all launches of a side; None where they do."""
+        return self._discarded.doubt(self._tried) or self._unequal_samples
+
+    @property
+    def _tried(self) -> int:
+        return self._next_index - self._first_index
 
     def begin(self) -> None:
-        """One launch of each side that does not count: it warms caches, and tells what a launch costs.
+        """Launch each side once without counting it: that warms caches, and shows what a launch costs.
 
         Raises:
             BenchmarkFailed: A side cannot be launched, or reports nothing to compare.
         """
+        tuned = self._benchmark
         for side, launcher in self._launchers.items():
             launcher.begin()
-            launch, observations = self._alone(launcher)
-            self.lost_s += launch.wall_s
+            launch, observations = self._warm_up(launcher)
+            self._overhead_s += launch.wall_s
             if launch.outcome is not Outcome.OK:
                 raise BenchmarkFailed(f"the {side} cannot be measured: {launch.reason}")
-            chosen = self._chosen(observations)
-            if chosen is None:
-                wanted = f"no samples of {self.metric}" if self.metric else "no samples of any metric"
+            observation = self._metric.find(observations)
+            if observation is None:
+                wanted = f"no samples of {self._metric.name}" if self._metric.name else "no samples of any metric"
                 raise BenchmarkFailed(f"the {side} reports {wanted}", hint="--metric names what to compare")
             launcher.discard("it warmed up")
-            self.metric = chosen.name
-            if launcher is self._launchers["control"]:
-                self.unit = self.unit or chosen.unit
-            if (other := self._other_unit(chosen)) is not None:
-                raise BenchmarkFailed(f"the {side} cannot be compared: {other}", hint="let both sides tell one unit")
-            tuned = tuned_to(launch, observations, chosen, launcher.job.benchmark)
-        self._launch_as = tuned
+            if side == "control":
+                self._metric = self._metric.chosen(observation)
+            if (mismatch := self._metric.explain_unit(observation)) is not None:
+                raise BenchmarkFailed(f"the {side} cannot be compared: {mismatch}", hint="let both report one unit")
+            tuned = tune(launch, observations, observation, launcher.job.benchmark)
+        self._benchmark = tuned
 
-    @property
-    def doubt(self) -> Note | None:
-        """Why the pairs may not speak for all that a side did; None where they do."""
-        return self._voids.doubt(self.next_index - self._first) or self._uneven
-
-    def _alone(self, launcher: Launcher) -> ObservedLaunch:
-        while True:
-            try:
-                return self.interleaving.alone(launcher, self._launch_as)
-            except DeviceLost as loss:
-                self._retry.after(loss)
-
-    def next_pair(self) -> Pair | None:
-        """The next pair, or None when one of its launches failed; the coin is tossed anew for the one after it.
+    def measure_pair(self) -> MeasuredPair:
+        """Launch both sides once more. A pair that is discarded uses up its index, so that the coin is tossed anew.
 
         Raises:
             TooManyFailures: One side keeps failing.
             DeviceLost: The device went away for good.
         """
-        index, self.next_index = self.next_index, self.next_index + 1
+        index, self._next_index = self._next_index, self._next_index + 1
         control_first = control_goes_first(self._seed, self._key, index)
         first, second = ("control", "treatment") if control_first else ("treatment", "control")
-        made = {side: launcher.launches for side, launcher in self._launchers.items()}
+        counts = {side: launcher.launches for side, launcher in self._launchers.items()}
         try:
-            measured = self.interleaving.pair(self._launchers[first], self._launchers[second], self._launch_as)
+            made = self._interleaving.launch_pair(self._launchers[first], self._launchers[second], self._benchmark)
         except DeviceLost as loss:
-            self._retry.after(loss)
-            self._forget_since(made)
-            return None
-        seen = dict(zip((first, second), measured.seen, strict=False))
-        figures: dict[str, tuple[float, ...]] = {}
-        for side, one in sorted(seen.items(), key=lambda item: item[1].launch.outcome is Outcome.OK):
-            found = self._figures(one.observations) if one.counts else None
-            if found is None:
-                for started in seen:
-                    self._launchers[started].discard(_why(one.launch, side))
-                self.lost_s += measured.seconds
-                self._void(side, one)
-                return None
-            figures[side] = found
-        self._hot_in_a_row = 0
-        self._unequal = unequal_paths(seen["control"].launch, seen["treatment"].launch)
-        counts = {side: len(self._samples(one.observations)) for side, one in seen.items()}
-        self._uneven = self._uneven or uneven(counts["control"], counts["treatment"])
-        if self._launch_as.operators:
-            medians = {side: operator_medians(one.observations) for side, one in seen.items()}
-            self.operators = OperatorMedians(pair=index, control=medians["control"], treatment=medians["treatment"])
-        return Pair(
+            self._retry.reconnect_after(loss)
+            self._discard_cut_short(counts)
+            return MeasuredPair(index)
+        launches = dict(zip((first, second), made.launches, strict=False))
+        figures = self._figures_or_discard(launches, made.seconds)
+        if figures is None:
+            return MeasuredPair(index)
+        self._throttled_in_a_row = 0
+        self._compare_launches(launches["control"], launches["treatment"])
+        pair = Pair(
             index=index,
             control_first=control_first,
             control=figures["control"],
             treatment=figures["treatment"],
-            control_launch=seen["control"].launch.index,
-            treatment_launch=seen["treatment"].launch.index,
-            seconds=measured.seconds,
+            control_launch=launches["control"].launch.index,
+            treatment_launch=launches["treatment"].launch.index,
+            seconds=made.seconds,
+        )
+        if not self._benchmark.operators:
+            return MeasuredPair(index, pair)
+        medians = {side: operator_medians(launch.observations) for side, launch in launches.items()}
+        return MeasuredPair(
+            index, pair, OperatorMedians(pair=index, control=medians["control"], treatment=medians["treatment"])
         )
 
     def end(self) -> None:
-        """The model's own steps after the last launch; and what a reader must know of those before.
+        """Run the model's own steps after the last launch, and note what a reader must know of those before.
 
         Raises:
-            BenchmarkFailed: One of them failed.
+            BenchmarkFailed: A step failed.
         """
-        uneven = (self._uneven,) if self._uneven else ()
-        for note in (*self._voids.notes(self.next_index - self._first), *self._unequal, *uneven):
-            self._launchers["treatment"].note(note)
+        for note in (*self._discarded.notes(self._tried), self._unequal_paths, self._unequal_samples):
+            if note is not None:
+                self._launchers["treatment"].note(note)
         for launcher in self._launchers.values():
             launcher.end()
 
-    def _forget_since(self, made: Mapping[str, int]) -> None:
-        """Void a pair that a lost device cut short."""
-        self.voided += 1
+    def _warm_up(self, launcher: Launcher) -> ObservedLaunch:
+        while True:
+            try:
+                return self._interleaving.launch_alone(launcher, self._benchmark)
+            except DeviceLost as loss:
+                self._retry.reconnect_after(loss)
+
+    def _figures_or_discard(
+        self, launches: Mapping[str, ObservedLaunch], seconds: float
+    ) -> Mapping[str, tuple[float, ...]] | None:
+        """Return the figures of each side; None, and the pair is discarded, where a launch does not count."""
+        figures: dict[str, tuple[float, ...]] = {}
+        for side, launch in sorted(launches.items(), key=lambda item: item[1].launch.outcome is Outcome.OK):
+            values = self._metric.values(launch.observations) if launch.counts else None
+            if values is None:
+                for started in launches:
+                    self._launchers[started].discard(_why_discarded(launch.launch, side))
+                self._overhead_s += seconds
+                self._discard(side, launch)
+                return None
+            figures[side] = self._statistics(values, higher_is_better=self._metric.higher_is_better)
+        return figures
+
+    def _compare_launches(self, control: ObservedLaunch, treatment: ObservedLaunch) -> None:
+        """Look for signs that the launches of a pair are unlike; unequal samples in any pair count."""
+        self._unequal_paths = unequal_paths(control.launch, treatment.launch)
+        if self._unequal_samples is None:
+            counts = [len(self._metric.values(launch.observations) or ()) for launch in (control, treatment)]
+            self._unequal_samples = unequal_samples(*counts)
+
+    def _discard_cut_short(self, counts: Mapping[str, int]) -> None:
+        """Discard a pair that a lost device cut short."""
+        self._discarded.add_cut_short()
         for side, launcher in self._launchers.items():
-            if launcher.launches > made[side]:
+            if launcher.launches > counts[side]:
                 launcher.discard("the device went away during its pair")
 
-    def _void(self, side: str, seen: ObservedLaunch) -> None:
-        launch = seen.launch
-        self.voided += 1
-        self._voids.add(side, launch)
+    def _discard(self, side: str, observed: ObservedLaunch) -> None:
+        launch = observed.launch
+        self._discarded.add(side, launch)
         if launch.outcome is Outcome.OK and launch.throttled:
-            self._hot_in_a_row += 1
-            if self._hot_in_a_row >= _HOT_IN_A_ROW:
+            self._throttled_in_a_row += 1
+            if self._throttled_in_a_row >= _MOST_THROTTLED:
                 raise BenchmarkFailed(
-                    f"the device lowered its clock because of heat in {_HOT_IN_A_ROW} pairs in a row",
+                    f"the device lowered its clock because of heat in {_MOST_THROTTLED} pairs in a row",
                     hint="let it cool down, and give it pauses with `cooldown`",
                 )
             return
-        self._failed[side] += 1
-        failed, launches = self._failed[side], self.next_index - self._first
-        if failed >= _FEWEST_FAILURES and failed > _FAILING_SHARE * launches:
-            raise TooManyFailures(side, launch, self._unusable(seen.observations), failed=failed, of=launches)
-
-    def _chosen(self, observations: Sequence[Observation]) -> Observation | None:
-        """The metric to compare, in what one launch said."""
-        sampled = [one for one in observations if values(one) and (self.metric is None or one.name == self.metric)]
-        return next((one for one in sampled if one.name == LATENCY), sampled[0] if sampled else None)
-
-    def _unusable(self, observations: Sequence[Observation]) -> str:
-        """Why nothing that a launch said can be compared."""
-        chosen = self._chosen(observations)
-        if chosen is None:
-            return f"it told no samples of {self.metric}"
-        return (
-            self._other_unit(chosen) or f"it told {min(values(chosen)):g} {chosen.unit}, and no ratio is taken of that"
-        )
-
-    def _other_unit(self, chosen: Observation) -> str | None:
-        """That a unit does not convert to that of the control; None where it does."""
-        if convert(1.0, chosen.unit, self.unit) is not None:
-            return None
-        told, wanted = (unit or "no unit" for unit in (chosen.unit, self.unit))
-        return f"it tells {chosen.name} in {told}, and the control in {wanted}"
-
-    def _samples(self, observations: Sequence[Observation]) -> tuple[float, ...]:
-        chosen = self._chosen(observations)
-        return values(chosen) if chosen is not None else ()
-
-    def _figures(self, observations: Sequence[Observation]) -> tuple[float, ...] | None:
-        """The statistics of one launch in the unit of the first; None where it said nothing that can be compared."""
-        chosen = self._chosen(observations)
-        if chosen is None:
-            return None
-        factor = convert(1.0, chosen.unit, self.unit)
-        if factor is None or min(values(chosen)) <= 0:
-            return None
-        return self._statistics([value * factor for value in values(chosen)])
+        failed = self._discarded.failures(side)
+        if failed >= _FEWEST_FAILURES and failed > _FAILING_SHARE * self._tried:
+            reason = self._metric.explain_missing(observed.observations)
+            raise TooManyFailures(side, launch, reason, failed=failed, launches=self._tried)
 
 
-def values(observation: Observation) -> tuple[float, ...]:
-    """What a launch says of a metric; of a runner that tells no samples, the figure that stands for them."""
-    summary = observation.summary or {}
-    stands = next((summary[name] for name in ("p50", "median", "mean") if name in summary), None)
-    return observation.samples or (() if stands is None else (stands,))
+def iterations_for(launch_cost_s: float, iteration_cost_s: float) -> int:
+    """Return the number of iterations that a launch is worth.
+
+    Args:
+        launch_cost_s: Seconds of a launch beside its iterations.
+        iteration_cost_s: Seconds of one iteration.
+    """
+    if iteration_cost_s <= 0:
+        return _MOST
+    fewest = _FEWEST_SLOW if iteration_cost_s > _SLOW_S else _FEWEST
+    return int(min(_MOST, max(fewest, round(3 * math.sqrt(max(0.0, launch_cost_s) / iteration_cost_s)))))
 
 
-def _why(launch: Launch, side: str) -> str:
-    return THROTTLED if launch.outcome is Outcome.OK and launch.throttled else f"the {side} of its pair has no numbers"
+def tune(launch: Launch, observations: Sequence[Observation], compared: Observation, benchmark: Benchmark) -> Benchmark:
+    """Return the benchmark with as many iterations as a launch is worth, where the framework composes the command.
+
+    The latency shows what an iteration costs, whatever is compared; where nothing does, their number stays.
+
+    Args:
+        launch: One of the benchmark, to tune the others to.
+        observations: What it reported.
+        compared: Which of that is compared.
+        benchmark: As it was launched.
+    """
+    if benchmark.commands or not compared.samples:
+        return benchmark
+    limit = benchmark.time_limit_s
+    shortened = benchmark.model_copy(
+        update={
+            "min_iterations": min(_FEWEST_SLOW, benchmark.min_iterations),
+            "time_limit_s": None if limit is None else limit / benchmark.launches,
+        }
+    )
+    timed = next((each for each in observations if each.name == LATENCY and each.samples), compared)
+    spent_s = convert(math.fsum(timed.samples), timed.unit, "s")
+    if spent_s is None:
+        return shortened
+    iteration_s = spent_s / len(timed.samples)
+    warmup = min(_WARMUP, benchmark.warmup) if benchmark.warmup >= 0 else _WARMUP
+    beside_s = launch.wall_s - spent_s - warmup * iteration_s
+    return shortened.model_copy(
+        update={
+            "iterations": iterations_for(beside_s, iteration_s),
+            "warmup": 1 if iteration_s > _SLOW_S else warmup,
+        }
+    )
+
+
+def _why_discarded(launch: Launch, side: str) -> str:
+    if launch.outcome is Outcome.OK and launch.throttled:
+        return THROTTLED
+    return f"the {side} of its pair has no numbers"

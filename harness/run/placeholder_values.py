@@ -21,64 +21,64 @@ _BRACED = re.compile(r"\{[\w.]+\}")
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The placeholders of one side of a launch: the device, or the host around it.
+    """Placeholders of one side of a launch: the device, or the host around it.
 
     Attributes:
-        texts: Values that a command line takes apart at spaces, as FAI-PEP does.
-        paths: Values that stay one word whatever is in them; see `literal`.
+        texts: Values that a command line splits at spaces, as FAI-PEP does.
+        paths: Values that stay one word whatever they contain; see `escape_paths`.
     """
 
     texts: Mapping[str, str]
     paths: Mapping[str, str]
 
     def words(self, template: str) -> tuple[str, ...]:
-        """A command line after substitution, split as a POSIX shell would and never given to one.
+        """Substitute in a command line, and split it as a POSIX shell would, without using one.
 
         Raises:
             BenchmarkFailed: A placeholder has no value here, or a quotation is not closed.
         """
-        with _told_as_failed(template):
+        with _map_errors(template):
             split = shlex.split(substitute(template, self.texts, later=self.paths))
             return tuple(substitute(word, self.paths) for word in split)
 
     def text(self, template: str) -> str:
-        """A text after substitution, as one piece.
+        """Substitute in a text, as one piece.
 
         Raises:
             BenchmarkFailed: A placeholder has no value here.
         """
-        with _told_as_failed(template):
+        with _map_errors(template):
             return substitute(template, {**self.texts, **self.paths})
 
 
 def on_device(job: Job, device: Device, staged: Staged, scratch: Path, index: int) -> Names:
-    """The placeholders of commands that run on the device; FAI-PEP's `{TGTDIR}` ends with a slash."""
+    """Return the placeholders of commands that run on the device; FAI-PEP's `{TGTDIR}` ends with a slash."""
     paths = {**_folders(job, scratch), "TGTDIR": staged.folder + "/", **staged.files, **staged.programs}
     outputs = {output.key: output.location for output in job.benchmark.output_files}
-    return Names({**_texts(job, device, index), **outputs}, literal(paths))
+    return Names({**_texts(job, device, index), **outputs}, escape_paths(paths))
 
 
 def on_host(job: Job, device: Device, scratch: Path, index: int) -> Names:
-    """The placeholders of commands that run on the host before and after; the device's folder is not one of them."""
+    """Return the placeholders of commands on the host, before and after; the device's folder is not one of them."""
     benchmark = job.benchmark
     files = {key: str(file.path) for key, file in job.files.items()}
     programs = {key: str(path) for key, path in job.build.programs.items()}
-    outputs = {output.key: str(fetched(scratch, output.filename)) for output in benchmark.output_files}
+    outputs = {output.key: str(output_path(scratch, output.filename)) for output in benchmark.output_files}
     made = {file.key: file.location or "" for file in (*benchmark.files, *benchmark.input_files) if file.is_generated}
-    texts, paths = _texts(job, device, index), literal({**_folders(job, scratch), **files, **programs, **outputs})
-    return Names(texts, {**paths, **_partly(made, texts, later={*paths, *made})})
+    texts, paths = _texts(job, device, index), escape_paths({**_folders(job, scratch), **files, **programs, **outputs})
+    return Names(texts, {**paths, **_places_of_made_files(made, texts, later={*paths, *made})})
 
 
-def literal(paths: Mapping[str, str]) -> dict[str, str]:
-    """The paths as templates that stand for them: a folder may be called `{x}`, and that is no placeholder."""
+def escape_paths(paths: Mapping[str, str]) -> dict[str, str]:
+    """Return templates that stand for the paths: a folder may be called `{x}`, and that is no placeholder."""
     return {key: _BRACED.sub(r"{\g<0>}", path) for key, path in paths.items()}
 
 
-def _partly(made: Mapping[str, str], texts: Mapping[str, str], later: Set[str]) -> dict[str, str]:
-    """Where steps put the files they make: what names a folder or a file stays, so that a path remains one word."""
+def _places_of_made_files(made: Mapping[str, str], texts: Mapping[str, str], later: Set[str]) -> dict[str, str]:
+    """Return where steps put the files they make; folders and files stay placeholders, so that a path is one word."""
     places: dict[str, str] = {}
     for key, location in made.items():
-        with _told_as_failed(location):
+        with _map_errors(location):
             places[key] = substitute(location, texts, later)
     return places
 
@@ -100,7 +100,7 @@ def _folders(job: Job, scratch: Path) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _told_as_failed(template: str) -> Iterator[None]:
+def _map_errors(template: str) -> Iterator[None]:
     try:
         yield
     except PlaceholderProblem as problem:
@@ -111,6 +111,6 @@ def _told_as_failed(template: str) -> Iterator[None]:
         raise BenchmarkFailed(f"in `{template}`: {error}", hint="close every quotation mark") from error
 
 
-def fetched(scratch: Path, filename: str) -> Path:
-    """Where an output file lies on the host."""
+def output_path(scratch: Path, filename: str) -> Path:
+    """Return the place of an output file on the host."""
     return scratch / "output" / filename

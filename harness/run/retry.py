@@ -1,4 +1,4 @@
-"""Launches that are made again, a bounded number of times: heat spoilt them, or the device went away.
+"""Launches that are repeated, a bounded number of times, because heat disturbed them or the device went away.
 
 Neither is a fault of what is measured. A program that fails is never started again: that is a finding.
 """
@@ -17,27 +17,27 @@ from harness.core.result import Outcome
 from harness.run.launcher import Launcher, ObservedLaunch
 
 THROTTLED: Final = "heat held the device back"
-"""Why a launch was discarded."""
+"""Reason of a discarded launch."""
 
-_MOST_RETURNS: Final = 5
+_MOST_RECONNECTS: Final = 5
 """A device that goes away more often during one benchmark has a loose cable."""
-_MOST_HOT: Final = 3
-"""A launch that is hot by itself stays so; then its numbers are kept, and told with a doubt."""
+_MOST_THROTTLED: Final = 3
+"""A launch that heats the device by itself stays hot; then its numbers are kept, and reported with a doubt."""
 
 
 class RetryPolicy:
-    """Goes on after a device was lost, when it comes back.
+    """Policy that goes on after a device was lost, when it comes back.
 
     Args:
-        launchers: All that have files on it.
+        launchers: All that have files on the device.
     """
 
     def __init__(self, launchers: Sequence[Launcher]) -> None:
         self._launchers = launchers
-        self._left = _MOST_RETURNS
+        self._left = _MOST_RECONNECTS
 
-    def after(self, loss: DeviceLost) -> None:
-        """Wait for the device.
+    def reconnect_after(self, loss: DeviceLost) -> None:
+        """Wait for the device, and stage everything again.
 
         Raises:
             DeviceLost: It does not come back, or went away too often.
@@ -54,30 +54,30 @@ class RetryPolicy:
         self._launchers[-1].note(
             Note(
                 code="returned",
-                message=f"{loss.message}; it came back after {away_s:.0f} s, and the launch was made again",
+                message=f"{loss.message}; it came back after {away_s:.0f} s, and the launch was repeated",
             )
         )
 
 
 def launch_with_retry(launcher: Launcher, benchmark: Benchmark, policy: RetryPolicy) -> ObservedLaunch:
-    """One launch that counts, or fails by itself.
+    """Launch until a launch counts, or fails by itself.
 
     Args:
-        launcher: What runs.
+        launcher: The side to launch.
         benchmark: The job's benchmark, perhaps with a shorter time limit.
         policy: Waits for a device that went away.
 
     Raises:
         DeviceLost: The device went away for good.
     """
-    hot = 0
+    throttled = 0
     while True:
         try:
-            seen = launcher.launch(benchmark)
+            observed = launcher.launch(benchmark)
         except DeviceLost as loss:
-            policy.after(loss)
+            policy.reconnect_after(loss)
             continue
-        if seen.launch.outcome is not Outcome.OK or not seen.launch.throttled or hot == _MOST_HOT:
-            return seen
+        if observed.launch.outcome is not Outcome.OK or not observed.launch.throttled or throttled == _MOST_THROTTLED:
+            return observed
         launcher.discard(THROTTLED)
-        hot += 1
+        throttled += 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from frameworks.observations.observer import parse_lines
-from harness.analysis.results import conclude
+from harness.analysis.results import build_result
 from harness.core.benchmark import Benchmark, Model, Origin
 from harness.core.build import Build
 from harness.core.device import Device
@@ -46,7 +46,7 @@ def concluded(
     )
     job = Job(benchmark, Build(source="none", commit="none"), {})
     device = Device(platform="host", identity="here", name="here")
-    return conclude(job, device, measurement, run_type="benchmark", meta={}, known=known)
+    return build_result(job, device, measurement, run_type="benchmark", meta={}, known=known)
 
 
 def test_a_latency_that_could_not_be_read_is_a_failure_whatever_else_was_said() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.analysis.results import conclude
+from harness.analysis.results import build_result
 from harness.core.benchmark import Benchmark, Model, Origin
 from harness.core.build import Build
 from harness.core.device import Device
@@ -38,7 +38,7 @@ def concluded(metric: str, *said: Observation, notes: tuple[Note, ...] = ()) -> 
         finished=1.0,
     )
     job = Job(benchmark, Build(source="none", commit="none"), {})
-    return conclude(
+    return build_result(
         job, Device(platform="host", identity="here", name="here"), measurement, run_type="benchmark", meta={}
     )
 

@@ -53,7 +53,7 @@ def test_a_treatment_that_tells_fewer_samples_is_not_called_unchanged(project: P
     (result,) = done.read()
     assert result["comparison"]["verdict"] != "no change"
     (note,) = [note for note in result["notes"] if note["code"] == "unequal_samples"]
-    assert "the control told 12 samples, one of the treatment 3" in note["message"]
+    assert "the control reported 12 samples, one of the treatment 3" in note["message"]
     assert not note["trust"]
     assert project.harness("compare", "--from", project.folder / "results").code == done.code == 5, done.stdout
 

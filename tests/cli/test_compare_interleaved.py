@@ -20,7 +20,7 @@ def test_what_takes_turns_is_stored_with_the_comparison(project: Project) -> Non
     assert without["parameters"]["interleave"] == asked_for["parameters"]["interleave"] == "launch"
     assert "launches" not in [note["code"] for note in without["notes"]]
     (why,) = [note["message"] for note in asked_for["notes"] if note["code"] == "launches"]
-    assert "runners of generic cannot take turns" in why
+    assert "runners of generic cannot be interleaved" in why
 
 
 def test_an_unknown_way_is_the_users_mistake(project: Project) -> None:

@@ -76,7 +76,7 @@ def test_builds_that_differ_from_row_to_row_stand_in_the_rows() -> None:
 def test_every_undecided_one_has_its_reason_and_regressions_need_none() -> None:
     lines = piped(*every_kind()).splitlines()
     told = [line for line in lines if line[:2] in {"? ", "▼ ", "✗ ", "- "} and "mv2/" in line]
-    spent = "the budget of 100 pairs is spent and shows neither a change nor that there is none of 1 % or more"
+    spent = "the budget of 100 pairs is spent, and neither shows a change nor rules out one of 1 % or more"
     many = (
         "its own pairs show a regression (evidence 1,700), but among 7 benchmarks stronger evidence is required, so "
         "that at most 5 % of the reported regressions are false"

@@ -8,7 +8,7 @@ from pathlib import Path
 from harness.config.settings import Settings
 from harness.core.comparison import Parameters, Verdict
 from harness.core.result import Report, Result
-from harness.flows.compare.compare import Request, _Comparison
+from harness.flows.compare.compare import ComparisonStages, ComparisonTask
 from harness.flows.compare.sides import installed
 from harness.flows.measure.plan import Plan
 from harness.flows.measure.reporting import Reporting
@@ -77,8 +77,8 @@ class Run:
         resume: bool = False,
         check: Callable[[], None] = lambda: None,
     ) -> list[tuple[str, str, Verdict]]:
-        request = Request(installed, installed, parameters, resume=resume, check=check)
-        flow = _Comparison(request, self.settings, made, files={}, reporting=self.reporting, display=self.display)
+        request = ComparisonTask(installed, installed, parameters, resume=resume, check=check)
+        flow = ComparisonStages(request, self.settings, made, files={}, reporting=self.reporting, display=self.display)
         flow.run(builds(made, "control"), builds(made, "treatment"))
         return self.kept.told()
 

@@ -58,9 +58,9 @@ def _pairs(session: Session, control: Telling, treatment: Telling, scratch: Path
 @pytest.mark.parametrize(
     ("control", "treatment", "said"),
     [
-        ("bytes", "us", "it tells NET latency in us, and the control in bytes"),
-        ("us", "", "it tells NET latency in no unit, and the control in us"),
-        ("", "us", "it tells NET latency in us, and the control in no unit"),
+        ("bytes", "us", "it reports NET latency in us, and the control in bytes"),
+        ("us", "", "it reports NET latency in no unit, and the control in us"),
+        ("", "us", "it reports NET latency in us, and the control in no unit"),
     ],
 )
 def test_units_that_do_not_convert_are_both_named_before_the_first_pair(
@@ -74,11 +74,11 @@ def test_units_that_do_not_convert_are_both_named_before_the_first_pair(
 def test_a_side_that_tells_zeros_is_told_with_its_zero(session: Session, tmp_path: Path, journal: Path) -> None:
     pairs = _pairs(session, Telling(journal, (5.0, "us")), Telling(journal, (5.0, "us"), (0.0, "us")), tmp_path)
     pairs.begin()
-    assert [pairs.next_pair(), pairs.next_pair()] == [None, None]
+    assert [pairs.measure_pair().pair, pairs.measure_pair().pair] == [None, None]
     with pytest.raises(
-        TooManyFailures, match="the treatment failed in 3 of 3 launches: it told 0 us, and no ratio is taken"
+        TooManyFailures, match="the treatment failed in 3 of 3 launches: it reported 0 us, of which there is no ratio"
     ):
-        pairs.next_pair()
+        pairs.measure_pair()
 
 
 def test_a_program_that_said_too_much_failed_and_did_not_crash() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from harness.core.command import Command, Completed
 from harness.core.metric import Direction, Observation, direction_of
-from harness.run.energy import energy_told
+from harness.run.derived_metrics import derive_energy
 
 
 def ended(wall_s: float = 1.0, reason: str | None = None, **energy_mj: float) -> Completed:
@@ -21,13 +21,13 @@ def latency(*samples: float, unit: str = "ms") -> Observation:
 
 
 def told(completed: Sequence[Completed], *said: Observation, warmup: int = 0) -> Mapping[str, float]:
-    observations, _ = energy_told(completed, said, warmup)
+    observations, _ = derive_energy(completed, said, warmup)
     assert all((one.unit, len(one.samples)) == ("mJ", 1) for one in observations)
     return {one.name: one.samples[0] for one in observations}
 
 
 def codes(completed: Sequence[Completed], *said: Observation, warmup: int = 0) -> list[str]:
-    return [note.code for note in energy_told(completed, said, warmup)[1]]
+    return [note.code for note in derive_energy(completed, said, warmup)[1]]
 
 
 def test_the_whole_is_the_sum_of_its_parts_and_of_all_commands() -> None:
@@ -39,12 +39,12 @@ def test_the_whole_is_the_sum_of_its_parts_and_of_all_commands() -> None:
 
 
 def test_less_energy_is_better() -> None:
-    (whole, *_), _ = energy_told([ended(battery=1.0)], (), 0)
+    (whole, *_), _ = derive_energy([ended(battery=1.0)], (), 0)
     assert direction_of(whole.name, whole.unit) is Direction.LOWER
 
 
 def test_what_is_not_known_is_a_note_and_no_zero() -> None:
-    observations, (note,) = energy_told([ended(battery=3.0), ended(reason="it is plugged in")], (), 0)
+    observations, (note,) = derive_energy([ended(battery=3.0), ended(reason="it is plugged in")], (), 0)
     assert observations == ()
     assert (note.code, note.trust) == ("energy_unavailable", True)
     assert note.message.endswith("it is plugged in")
@@ -75,7 +75,7 @@ def test_warm_up_draws_what_iterations_draw() -> None:
     ("count", "words"), [(40, "iterations took 76% of the launch, and less than 90%"), (100, "overlap")]
 )
 def test_the_energy_of_an_iteration_is_left_out_where_it_cannot_be_told(count: int, words: str) -> None:
-    observations, (note,) = energy_told([ended(battery=1000.0)], [latency(*[19.0] * count)], 0)
+    observations, (note,) = derive_energy([ended(battery=1000.0)], [latency(*[19.0] * count)], 0)
     assert [one.name for one in observations] == ["RUN energy", "battery energy"]
     assert note.code == "energy_per_iteration"
     assert words in note.message

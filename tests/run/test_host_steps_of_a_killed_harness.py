@@ -12,7 +12,7 @@ HARNESS = """
 import sys
 from pathlib import Path
 from harness.core.benchmark import HostStep
-from harness.run.host_steps import run_step
+from harness.run.staging import run_step
 from harness.run.placeholder_values import Names
 folder = Path(sys.argv[1])
 (folder / "step.sh").write_text("echo $$ > pid; sleep 60")

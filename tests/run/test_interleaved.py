@@ -59,7 +59,7 @@ def test_both_live_at_once_and_take_turns_in_the_order_of_their_starts(session: 
 
 def test_each_is_a_launch_with_everything_that_a_launch_has(session: Interactive, journal: Path) -> None:
     found = took(session, journal, "good", "good")
-    first, second = (one.launch for one in found.launched)
+    first, second = (one.launch for one in found.records)
     assert (first.index, second.index) == (3, 4)
     assert first.outcome is second.outcome is Outcome.OK
     assert first.commands[0][-1] == "--turns"
@@ -72,14 +72,14 @@ def test_each_is_a_launch_with_everything_that_a_launch_has(session: Interactive
     assert first.cpu_s is not None
     assert (first.beside_cpu_s, second.beside_cpu_s) == (second.cpu_s, first.cpu_s)
     assert max(first.wall_s, second.wall_s) <= found.seconds < first.wall_s + second.wall_s
-    assert [log.name for one in found.launched for log in one.logs] == ["launch-3.stdout", "launch-4.stdout"]
+    assert [log.name for one in found.records for log in one.logs] == ["launch-3.stdout", "launch-4.stdout"]
 
 
 @pytest.mark.parametrize(
     ("how", "timeout_s", "outcome", "words"),
     [
         ("dies", 60.0, Outcome.CRASHED, "SIGKILL"),
-        ("leaves", 60.0, Outcome.FAILED, "before its turns were over"),
+        ("leaves", 60.0, Outcome.FAILED, "before its last batch"),
         ("silent", 4.0, Outcome.TIMEOUT, "did not end within 4 s"),
     ],
 )
@@ -89,7 +89,7 @@ def test_one_that_fails_in_the_middle_ends_the_turns_and_alone_has_failed(
 ) -> None:
     players = (how, "good") if first else ("good", how)
     found = took(session, journal, *players, timeout_s=timeout_s)
-    launches = dict(zip(players, (one.launch for one in found.launched), strict=True))
+    launches = dict(zip(players, (one.launch for one in found.records), strict=True))
     assert launches[how].outcome is outcome
     assert words in (launches[how].reason or "")
     assert launches["good"].outcome is Outcome.OK
@@ -103,7 +103,7 @@ def test_after_one_that_never_gets_ready_nothing_else_is_started(
 ) -> None:
     found = took(session, journal, how, "good")
     assert not found.ready
-    assert [one.launch.outcome for one in found.launched] == [outcome]
+    assert [one.launch.outcome for one in found.records] == [outcome]
     assert {who for who, _, _ in told(journal)} == {how}
 
 
@@ -111,4 +111,4 @@ def test_turns_end_with_the_time_limit_but_not_before_the_least_iterations(sessi
     found = took(session, journal, "good", "good", plan=BatchPlan((5,) * 1000, least=12, limit_s=0.000001))
     assert found.iterations == 15
     assert [words for _, _, words in told(journal)].count("run 5") == 6
-    assert [one.launch.outcome for one in found.launched] == [Outcome.OK] * 2
+    assert [one.launch.outcome for one in found.records] == [Outcome.OK] * 2

@@ -78,7 +78,7 @@ def test_the_coin_says_who_is_started_first_and_has_the_first_turn(
     launchers = Launchers(tmp_path, session, InterleavablePlayers(journal), "good", "good ")
     launchers.pairs.begin()
     journal.unlink()
-    pairs = [launchers.pairs.next_pair() for _ in range(5)]
+    pairs = [launchers.pairs.measure_pair().pair for _ in range(5)]
     assert [pair.control_first if pair else None for pair in pairs] == [
         control_goes_first(1, "key", index) for index in range(5)
     ]
@@ -92,13 +92,13 @@ def test_the_samples_of_all_turns_give_the_statistics_of_a_pair(
 ) -> None:
     launchers = Launchers(tmp_path, session, InterleavablePlayers(journal), "good", "good")
     launchers.pairs.begin()
-    pair = launchers.pairs.next_pair()
+    pair = launchers.pairs.measure_pair().pair
     assert pair is not None
     (_, counted), _ = launchers.samples()
     expected = launch_statistics([0.1 + 0.001 * index for index in range(counted)])
     assert pair.control == pytest.approx(expected)
     assert pair.treatment == pytest.approx(expected)
-    assert launchers.pairs.unit == "ms"
+    assert launchers.pairs.metric.unit == "ms"
     walls = [
         launcher.measurement(Outcome.OK, None, None).launches[1].wall_s
         for launcher in (launchers.control, launchers.treatment)
@@ -113,8 +113,8 @@ def test_a_death_in_the_middle_voids_the_pair_and_what_the_other_said(
     test = benchmark(iterations=10)  # two turns are survived while the sides warm up
     launchers = Launchers(tmp_path, session, InterleavablePlayers(journal), *sides, test=test)
     launchers.pairs.begin()
-    assert launchers.pairs.next_pair() is None
-    assert launchers.pairs.voided == 1
+    assert launchers.pairs.measure_pair().pair is None
+    assert launchers.pairs.discarded == 1
     assert launchers.samples() == [[0, 0], [0, 0]]
     lost = dict(zip(sides, launchers.outcomes(), strict=True))
     assert lost == {"good": ["ok", "ok"], "dies": ["ok", "crashed"]}
@@ -125,9 +125,9 @@ def test_a_side_that_keeps_dying_is_the_finding(session: Session, journal: Path,
         tmp_path, session, InterleavablePlayers(journal), "good", "dies", test=benchmark(iterations=10)
     )
     launchers.pairs.begin()
-    assert launchers.pairs.next_pair() is launchers.pairs.next_pair() is None
+    assert launchers.pairs.measure_pair().pair is launchers.pairs.measure_pair().pair is None
     with pytest.raises(TooManyFailures, match=r"the treatment failed in 3 of 3 launches: .*SIGKILL") as caught:
-        launchers.pairs.next_pair()
+        launchers.pairs.measure_pair()
     assert caught.value.outcome is Outcome.CRASHED
 
 
@@ -152,7 +152,7 @@ def test_a_runner_that_cannot_take_turns_says_so_and_both_are_launched_instead(
     interleaving = InterleavedProcesses()
     launchers = Launchers(tmp_path, session, InterleavablePlayers(journal), *sides, interleaving=interleaving)
     launchers.pairs.begin()
-    assert launchers.pairs.next_pair() is not None
+    assert launchers.pairs.measure_pair().pair is not None
     assert interleaving.interleave is Interleave.LAUNCH
     (note,) = interleaving.notes
     assert words in note.message
@@ -177,8 +177,8 @@ def test_without_the_capabilities_it_is_launched_with_a_note(session: Session, j
     able, unable = InterleavablePlayers(journal), Players(journal)
     outputs = (OutputFile(key="output_files.a", filename="a", location="{TGTDIR}a"),)
     cases: dict[str, tuple[Session, Framework, Benchmark]] = {
-        "hold one program at a time": (OneAtATime(session), able, benchmark()),
-        "runners of players cannot take turns": (session, unable, benchmark()),
+        "run one program at a time": (OneAtATime(session), able, benchmark()),
+        "runners of players cannot be interleaved": (session, unable, benchmark()),
         "`commands` of its own": (session, able, benchmark(commands=("true",))),
         "outputs are fetched": (session, able, benchmark(output_files=outputs)),
     }
@@ -207,6 +207,6 @@ def test_launches_follow_each_other_and_a_failed_one_is_the_last(
         tmp_path, session, InterleavablePlayers(journal), "good", "good", interleaving=SequentialLaunches()
     )
     launchers.pairs.begin()
-    assert launchers.pairs.next_pair() is not None
+    assert launchers.pairs.measure_pair().pair is not None
     words = [words for _, _, words in told(journal)]
     assert words == ["starts", "ends"] * 4

@@ -31,7 +31,7 @@ def test_where_energy_is_wanted_pairs_are_measured_launch_by_launch(tmp_path: Pa
             metric="NET latency",
         )
         pairs.begin()
-        assert pairs.next_pair() is not None
+        assert pairs.measure_pair().pair is not None
     assert pairs.interleaving.interleave is Interleave.LAUNCH
     (note,) = pairs.interleaving.notes
     assert "energy" in note.message

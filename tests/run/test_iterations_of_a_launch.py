@@ -61,5 +61,5 @@ def test_iterations_are_those_that_their_cost_is_worth(
         *launchers, seed=1, key="k", statistics=launch_statistics, interleaving=SequentialLaunches(), metric=metric
     )
     pairs.begin()
-    assert pairs.next_pair() is not None
+    assert pairs.measure_pair().pair is not None
     assert framework.asked == [20, 20, asked, asked]

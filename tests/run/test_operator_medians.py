@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from harness.core.metric import Metric, Observation
-from harness.run.operators import operator_medians, per_iteration
+from harness.run.derived_metrics import operator_medians, sum_operators
 
 
 def observed(type_: str, *samples: float, metric: str = "latency", unit: str = "us") -> Observation:
@@ -44,7 +44,7 @@ def test_a_metric_is_of_an_operator_when_its_type_is_no_whole(type_: str, whole:
 
 def test_calls_of_one_name_in_one_iteration_are_added_up() -> None:
     said = [observed("NET", 180, 190), observed("conv", 100, 50, 110, 60), observed("relu", 10, 11)]
-    summed, notes = per_iteration(said)
+    summed, notes = sum_operators(said)
     assert operator_medians(summed) == {"conv": 160.0, "relu": 10.5}
     assert [one.samples for one in summed] == [(180, 190), (150, 170), (10, 11)]
     assert not notes
@@ -52,22 +52,22 @@ def test_calls_of_one_name_in_one_iteration_are_added_up() -> None:
 
 def test_calls_that_several_parts_of_the_output_tell_are_added_up() -> None:
     said = [observed("NET", 180), observed("NET", 190), observed("conv", 100, 50), observed("conv", 110, 60)]
-    assert [one.samples for one in per_iteration(said)[0][2:]] == [(150,), (170,)]
+    assert [one.samples for one in sum_operators(said)[0][2:]] == [(150,), (170,)]
 
 
 def test_calls_that_do_not_fit_the_iterations_stay_and_are_remarked() -> None:
     said = [observed("NET", 180, 190), observed("conv", 100, 50, 110)]
-    same, (note,) = per_iteration(said)
+    same, (note,) = sum_operators(said)
     assert same == tuple(said)
     assert note.code == "repeated_operator"
-    assert note.message.startswith("conv latency was told 3 times in 2 iterations")
+    assert note.message.startswith("conv latency was reported 3 times in 2 iterations")
 
 
 @pytest.mark.parametrize("said", [[observed("conv", 1, 2)], [observed("NET", 9, 9), observed("conv", 1)]])
 def test_where_nothing_was_repeated_everything_stays(said: list[Observation]) -> None:
-    assert per_iteration(said) == (tuple(said), ())
+    assert sum_operators(said) == (tuple(said), ())
 
 
 def test_other_metrics_of_many_samples_stay() -> None:
     said = [observed("NET", 180), observed("RUN", 1, 2), observed("conv", 1, 2, metric="memory", unit="bytes")]
-    assert per_iteration(said) == (tuple(said), ())
+    assert sum_operators(said) == (tuple(said), ())

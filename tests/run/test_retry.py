@@ -151,8 +151,8 @@ def test_a_pair_that_a_device_cut_short_is_voided_and_the_next_one_counts(sessio
     launchers = [Launcher(job(1), fickle, Generic({}), tmp_path / side, time.time) for side in ("control", "treatment")]
     pairs = PairedLaunches(*launchers, seed=1, key="k", statistics=launch_statistics, interleaving=SequentialLaunches())
     pairs.begin()
-    assert pairs.next_pair() is None
-    assert pairs.next_pair() is not None
-    assert pairs.voided == 1
+    assert pairs.measure_pair().pair is None
+    assert pairs.measure_pair().pair is not None
+    assert pairs.discarded == 1
     kept = [len(said) for launcher in launchers for said in launcher.measurement(Outcome.OK, None, None).observations]
     assert sum(kept) == 2  # what the lone launch of the voided pair said does not count

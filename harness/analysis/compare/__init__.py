@@ -1,1 +1,1 @@
-"""Control against treatment: what pairs of launches say about their difference, and when they have said enough."""
+"""Control against treatment: the sequential test of pairs of launches, and what is derived from it."""

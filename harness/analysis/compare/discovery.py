@@ -5,10 +5,10 @@ Of a hundred benchmarks that did not change, one is wrongly called slower at 1 %
 regressions below q, whatever the benchmarks have to do with each other and whenever each was stopped.
 
 Only benchmarks whose own pairs say regression bring evidence; that of all others counts as none, which leaves every
-e-value an e-value. So whatever is found is reported, and the share that is promised is that of the reported ones.
+e-value an e-value. So every discovery is reported, and the promised share is that of the reported ones.
 
 A discovery is settled as soon as it is one by final evidence alone. Evidence is final when no pair can follow, and what
-others bring later only adds to what is found.
+others bring later only adds discoveries.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from harness.core.comparison import Verdict
 Key = TypeVar("Key", bound=Hashable)
 
 
-def discoveries(evidence: Mapping[Key, float], total: int, q: float) -> frozenset[Key]:
-    """The benchmarks whose regression survives: the K with most evidence, the least of which has total / (q K).
+def select_discoveries(evidence: Mapping[Key, float], total: int, q: float) -> frozenset[Key]:
+    """Return the benchmarks whose regression survives: the K with most evidence, the least of which has total / (q K).
 
     Args:
         evidence: The evidence for a regression (`Evidence.regression`) of each benchmark that is one.
@@ -42,29 +42,29 @@ def discoveries(evidence: Mapping[Key, float], total: int, q: float) -> frozense
     return frozenset(ranked[: max(enough, default=0)])
 
 
-def regressions(tests: Mapping[Key, SequentialTest]) -> dict[Key, float]:
-    """The evidence of those that would leave as regressions now: they want pairs for nothing but to be discovered."""
+def regression_evidence(tests: Mapping[Key, SequentialTest]) -> dict[Key, float]:
+    """Return the evidence of those that are regressions now: more pairs would serve only to make them discoveries."""
     return {key: test.evidence().regression for key, test in tests.items() if test.verdict() is Verdict.REGRESSION}
 
 
-def wanting(tests: Mapping[Key, SequentialTest], found: Set[Key]) -> frozenset[Key]:
-    """The benchmarks that should get another pair.
+def select_unfinished(tests: Mapping[Key, SequentialTest], discovered: Set[Key]) -> frozenset[Key]:
+    """Return the benchmarks that should get another pair.
 
     A regression goes on being measured until it counts among the discoveries or its budget is spent: what convinces
     for a single benchmark is less than what many ask for.
 
     Args:
         tests: Of benchmarks that are being measured.
-        found: Those of them that are discoveries, if all `regressions` among them leave now.
+        discovered: Those of them that are discoveries, if all regressions among them leave now.
     """
-    return frozenset(key for key, test in tests.items() if _goes_on(test, key in found))
+    return frozenset(key for key, test in tests.items() if _is_unfinished(test, key in discovered))
 
 
-def _goes_on(test: SequentialTest, discovered: bool) -> bool:
+def _is_unfinished(test: SequentialTest, discovered: bool) -> bool:
     match test.verdict():
         case None:
             return True
         case Verdict.REGRESSION:
-            return not discovered and not test.spent
+            return not discovered and not test.is_budget_spent
         case _:
             return False

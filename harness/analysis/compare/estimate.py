@@ -1,4 +1,4 @@
-"""How large the difference is, and between which limits: both may be read after any pair."""
+"""Size of the difference, and the limits that it lies between: both may be read after any pair."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.analysis.compare.evidence import BETS, CLIP, Refutes
+from harness.core.effect import relative_change
 
 CONFIDENCE_ALPHA: Final = 0.05
 """Probability that the interval ever leaves out the true difference."""
 
 _RESOLUTION: Final = 1e-6
 """Limits are found to this log ratio: a ten-thousandth of a percent."""
-
-_LARGEST_LOG: Final = 700.0
-"""exp of more leaves the range of doubles."""
 
 Limits = tuple[float | None, float | None]
 """Lower and upper limit of log ratios; None where nothing is excluded on that side."""
@@ -27,15 +25,48 @@ Interval = tuple[float | None, float | None]
 """The same as relative differences."""
 
 
-def relative(log_ratio: float) -> float:
-    """The value of treatment / control - 1 from ln(treatment / control), at most about 1e304."""
-    return math.expm1(min(log_ratio, _LARGEST_LOG))
+class Estimate:
+    """Log ratios of one statistic, pair by pair, with the limits of their difference."""
+
+    def __init__(self) -> None:
+        self._log_ratios: list[float] = []
+        self._scales: list[float] = []
+        self._limits: Limits | None = None
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs that were added."""
+        return len(self._log_ratios)
+
+    @property
+    def log_ratios(self) -> Sequence[float]:
+        """The log ratio of each pair, in order."""
+        return self._log_ratios
+
+    def add(self, log_ratio: float, scale: float) -> None:
+        """Add one more pair, with the scale that was known before it."""
+        self._log_ratios.append(log_ratio)
+        self._scales.append(scale)
+        self._limits = None
+
+    def interval(self, log_step: float) -> Interval:
+        """Return the 95 % interval of the relative difference, at a resolution that depends on the pairs alone."""
+        return relative_interval(*self._current_limits(log_step))
+
+    def is_unsteady(self, log_step: float) -> bool:
+        """Return whether the pairs refute every single difference."""
+        return crossed(*self._current_limits(log_step))
+
+    def _current_limits(self, log_step: float) -> Limits:
+        if self._limits is None:  # a table shows every comparison after each pair of one of them
+            self._limits = limits(self._log_ratios, self._scales, CONFIDENCE_ALPHA, log_step=log_step)
+        return self._limits
 
 
 def limits(
     log_ratios: Sequence[float], scales: Sequence[float], alpha: float = CONFIDENCE_ALPHA, *, log_step: float = 0.0
 ) -> Limits:
-    """The ends of what no evidence so far refutes: valid whenever they are looked at, and ever nearer to each other.
+    """Return the ends of what no evidence so far refutes: valid whenever they are read, and ever nearer to each other.
 
     An effect m is between them while neither "at most m" nor "at least m" has ever been refuted at alpha / 2. Evidence
     against "at most m" falls as m grows, for every factor of it does and scales do not depend on m; so what is refuted
@@ -68,41 +99,41 @@ def limits(
 
 
 def crossed(low: float | None, high: float | None) -> bool:
-    """Whether no effect is left between two limits: it was not one and the same in all pairs."""
+    """Return whether no effect is left between two limits: it was not one and the same in all pairs."""
     return low is not None and high is not None and low > high
 
 
 def interval(
     log_ratios: Sequence[float], scales: Sequence[float], alpha: float = CONFIDENCE_ALPHA, *, log_step: float = 0.0
 ) -> Interval:
-    """What lies between the limits (`limits`, with the same arguments), as relative differences."""
-    return between(*limits(log_ratios, scales, alpha, log_step=log_step))
+    """Return what lies between the limits (`limits`, with the same arguments), as relative differences."""
+    return relative_interval(*limits(log_ratios, scales, alpha, log_step=log_step))
 
 
-def between(low: float | None, high: float | None) -> Interval:
-    """Two limits as relative differences; none where they have crossed, for then nothing lies between them."""
+def relative_interval(low: float | None, high: float | None) -> Interval:
+    """Convert two limits into relative differences; none where they have crossed, for nothing lies between them."""
     if crossed(low, high):
         return None, None
-    return (None if low is None else relative(low)), (None if high is None else relative(high))
+    return (None if low is None else relative_change(low)), (None if high is None else relative_change(high))
 
 
 def _largest_log(scores: NDArray[np.float64]) -> float:
-    """Logarithm of the largest evidence that one statistic ever had: what `EProcess` keeps, for all pairs at once."""
+    """Return the largest log evidence that one statistic ever had: what `EProcess` keeps, for all pairs at once."""
     clipped = np.minimum(CLIP, np.maximum(-CLIP, scores))
     logs = np.cumsum(np.log1p(np.tanh(np.multiply.outer(BETS, clipped))), axis=1)
     return float(np.logaddexp.reduce(logs, axis=0).max()) - math.log(len(BETS))
 
 
 def _last(holds: Callable[[float], bool], start: float, end: float) -> float | None:
-    """How far from `start` towards `end` a condition holds that fails from some point on; None where it never does."""
+    """Return how far from `start` towards `end` a condition holds that fails from some point on; None if nowhere."""
     if not holds(start):
         return None
     while abs(end - start) > _RESOLUTION:
-        between = 0.5 * (start + end)
-        if between in (start, end):
+        middle = 0.5 * (start + end)
+        if middle in (start, end):
             break
-        if holds(between):
-            start = between
+        if holds(middle):
+            start = middle
         else:
-            end = between
+            end = middle
     return start

@@ -24,14 +24,18 @@ from operator import add
 from typing import Final
 
 BETS: Final = (0.3, 0.8, 2.0)
-"""How boldly is bet: 0.3 gains from small differences in many pairs, 2 from large ones in few."""
+"""Sizes of the bets: 0.3 gains from small differences in many pairs, 2 from large ones in few."""
 
 CLIP: Final = 2.5
-"""What a single pair can say at most, in scales: a burst on one launch must not ruin a capital."""
+"""Largest score of a single pair, in scales: a burst on one launch must not ruin a capital."""
+
+
+_LARGEST_LOG: Final = 700.0
+"""Evidence beyond exp of this is stored as exp of this: it has to be a finite number."""
 
 
 class Refutes(IntEnum):
-    """What large capital speaks against."""
+    """Side of the hypothesis that large capital speaks against."""
 
     AT_MOST = 1
     AT_LEAST = -1
@@ -64,7 +68,7 @@ class EProcess:
 
     @property
     def log_strongest(self) -> float:
-        """Logarithm of what the statistic that says most says by itself, after the last pair."""
+        """Logarithm of the evidence of the strongest statistic by itself, after the last pair."""
         bets = len(BETS)
         alone = [self._logs[first : first + bets] for first in range(0, len(self._logs), bets)]
         return max(_log_mean(logs) for logs in alone)
@@ -78,8 +82,8 @@ class EProcess:
         """
         tanh, log1p = math.tanh, math.log1p
         scores = [
-            min(CLIP, max(-CLIP, self._refutes * (log_ratios[one] - self._effect) / scales[one]))
-            for one in self._statistics
+            min(CLIP, max(-CLIP, self._refutes * (log_ratios[index] - self._effect) / scales[index]))
+            for index in self._statistics
         ]
         gains = [log1p(tanh(bet * score)) for score in scores for bet in BETS]  # exp(x) / cosh(x) = 1 + tanh(x)
         self._logs = logs = list(map(add, self._logs, gains))
@@ -88,20 +92,30 @@ class EProcess:
 
 
 def _log_mean(logs: Sequence[float]) -> float:
-    """Logarithm of the mean of what these are the logarithms of."""
+    """Return the logarithm of the mean of the exponentials."""
     top = max(logs)
     return top + math.log(sum([math.exp(log - top) for log in logs]) / len(logs))
 
 
 def fewest_pairs(level: float) -> int:
-    """How many pairs at least it takes to refute anything at a level: 5 at 5 %, 8 at 1 %.
+    """Return the fewest pairs that can refute anything at a level: 5 at 5 %, 8 at 1 %.
 
     Args:
         level: Largest probability of refuting what is true, above 0 and below 1.
     """
-    clear = EProcess(Refutes.AT_MOST, 0.0, [0])
+    process = EProcess(Refutes.AT_MOST, 0.0, [0])
     pairs = 0
-    while clear.log_value < -math.log(level):
-        clear.add([CLIP], [1.0])
+    while not reaches(process.log_value, level):
+        process.add([CLIP], [1.0])
         pairs += 1
     return pairs
+
+
+def reaches(log_evidence: float, level: float) -> bool:
+    """Return whether evidence refutes at a level."""
+    return log_evidence >= -math.log(level)
+
+
+def finite_evidence(log_evidence: float) -> float:
+    """Return evidence as a finite number."""
+    return math.exp(min(log_evidence, _LARGEST_LOG))

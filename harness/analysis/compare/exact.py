@@ -1,4 +1,4 @@
-"""Figures that do not vary from launch to launch: compared as they are."""
+"""Exact comparison of figures that do not vary from launch to launch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FEWEST_LAUNCHES = 2
 
 
 def exact_difference(metric: str, unit: str, control: float, treatment: float, *, higher_is_better: bool) -> Difference:
-    """Two values of a deterministic figure; any difference counts."""
+    """Compare two values of a deterministic figure; any difference counts."""
     if treatment == control:
         verdict = Verdict.NO_CHANGE
     elif (treatment > control) == higher_is_better:
@@ -24,10 +24,10 @@ def exact_difference(metric: str, unit: str, control: float, treatment: float, *
 
 
 def exact_differences(control: Result, treatment: Result) -> tuple[Difference, ...]:
-    """Every deterministic figure that both results have.
+    """Compare every deterministic figure that both results have.
 
     Program sizes, operators that a delegate took and operators that none took; and metrics other than times, rates
-    and energy of which every launch, of two or more on each side, said the same.
+    and energy of which every launch, of two or more on each side, reported the same value.
     """
     return (*_programs(control, treatment), *_constant_metrics(control, treatment))
 
@@ -62,7 +62,7 @@ def _constant_metrics(control: Result, treatment: Result) -> Iterator[Difference
 
 
 def _constant(metric: Metric | None) -> Metric | None:
-    """The metric, if it is a figure that did not vary."""
+    """Return the metric if its value did not vary."""
     if metric is None or is_metered(metric.unit) or len(set(metric.launches)) < _FEWEST_LAUNCHES:
         return None
     return metric if len(set(metric.samples)) == 1 else None

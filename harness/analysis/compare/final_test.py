@@ -37,22 +37,22 @@ _FINEST: Final = 40_000
 
 
 def level_on_the_way(alpha: float) -> float:
-    """The level that is left for stopping early."""
+    """Return the level that is left for stopping early."""
     return (1 - RESERVE) * alpha
 
 
-def with_reserve(log_evidence: float, log_paid: float) -> float:
-    """Evidence with the reserve in it, as logarithms.
+def add_reserve(log_evidence: float, log_payoff: float) -> float:
+    """Return the logarithm of evidence including the reserve.
 
     Args:
         log_evidence: Of the capital that bets on the way.
-        log_paid: What the last bet paid; -inf if it was lost or not made.
+        log_payoff: Payoff of the final bet; -inf if it was lost or not made.
     """
-    return float(np.logaddexp(math.log1p(-RESERVE) + log_evidence, log_paid))
+    return float(np.logaddexp(math.log1p(-RESERVE) + log_evidence, log_payoff))
 
 
-def log_payment(log_ratios: Sequence[float], alpha: float) -> float:
-    """What the last bet pays, as a logarithm: 1 / alpha if the pairs refute "not above zero", else nothing.
+def log_final_payoff(log_ratios: Sequence[float], alpha: float) -> float:
+    """Return the logarithm of what the final bet pays: 1 / alpha if the pairs refute "not above zero", else nothing.
 
     Args:
         log_ratios: ln(treatment / control) of one statistic of every pair, larger is worse.
@@ -62,7 +62,7 @@ def log_payment(log_ratios: Sequence[float], alpha: float) -> float:
 
 
 def signed_rank_p(differences: Sequence[float]) -> float:
-    """The share of all choices of signs that have at least this sum of the ranks of what is above zero.
+    """Return the share of all choices of signs whose positive ranks have at least this sum.
 
     Wilcoxon 1945, from the exact distribution: the normal approximation is off where it matters. Zeros, and ties
     between the two signs, count against it. So every rank occurs once, the sum counts the pairs of differences whose
@@ -76,7 +76,7 @@ def signed_rank_p(differences: Sequence[float]) -> float:
 
 @lru_cache(maxsize=16)
 def _exact_distribution(count: int) -> tuple[Integers, Floats]:
-    """The scores of so many ranks, and for every sum of some of them the share of choices that reach it.
+    """Return the scores of this many ranks, and for every sum of some of them the share of choices that reach it.
 
     Any scores that grow with the rank make an exact test. It depends on the number of pairs alone, and a thousand
     benchmarks end with the same one.

@@ -1,104 +1,107 @@
-"""Which operators changed: each decided as a benchmark is, by the medians of its launches, and all of them together.
+"""Comparison of operators: each is decided by the medians of its launches, as a benchmark is, and all together.
 
 The coin that orders a pair is the coin of each of its operators, so the evidence is as exact. Among seventy operators
-some look changed by chance: of those that are told as slower, and of those told as faster, e-BH keeps the expected
-share of false ones below `fdr` (see `harness.analysis.compare.discovery`). The verdict of the benchmark asks nothing of
-them, and nobody waits for them.
+some look changed by chance: of those that are reported as slower, and of those reported as faster, e-BH keeps the
+expected share of false ones below `fdr` (see `harness.analysis.compare.discovery`). The verdict of the benchmark does
+not depend on them, and no pair is measured for them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from itertools import chain
 from typing import Final, NamedTuple
 
-from harness.analysis.compare.discovery import discoveries
-from harness.analysis.compare.estimate import interval, relative
-from harness.analysis.compare.evidence import EProcess, Refutes, fewest_pairs
+from harness.analysis.compare.discovery import select_discoveries
+from harness.analysis.compare.estimate import interval
+from harness.analysis.compare.evidence import EProcess, Refutes, fewest_pairs, finite_evidence, reaches
 from harness.analysis.compare.resolution import Resolution
 from harness.analysis.compare.scale import PredictableScale
 from harness.core.comparison import Evidence, OperatorComparison, OperatorMedians, Parameters, Verdict
+from harness.core.effect import relative_change
 from harness.core.note import Note
 
 _CHANGED: Final = frozenset({Verdict.REGRESSION, Verdict.IMPROVEMENT})
-_UNTOLD: Final = "operators_unavailable"
+_UNAVAILABLE: Final = "operators_unavailable"
 _UNPROVEN: Final = "operators_unproven"
 
-_LARGEST_LOG: Final = 700.0
-"""Evidence beyond exp of this is told as exp of this: it has to be a finite number."""
 
-
-def compare_operators(told: Sequence[OperatorMedians], parameters: Parameters) -> tuple[OperatorComparison, ...]:
-    """Every operator of either side; none where a side told of no operator at all.
+def compare_operators(pairs: Sequence[OperatorMedians], parameters: Parameters) -> tuple[OperatorComparison, ...]:
+    """Compare every operator of either side; none where a side reported no operator at all.
 
     Args:
-        told: What the pairs said, in measured order.
+        pairs: The medians of each pair, in measured order.
         parameters: How to decide; those of the benchmark.
     """
-    if not (any(one.control for one in told) and any(one.treatment for one in told)):
+    if not (any(pair.control for pair in pairs) and any(pair.treatment for pair in pairs)):
         return ()
-    names = dict.fromkeys(name for one in told for side in (one.treatment, one.control) for name in side)
-    return judged([_columns(name, told) for name in names], parameters)
+    names = dict.fromkeys(name for pair in pairs for side in (pair.treatment, pair.control) for name in side)
+    return decide_operators([_gather(name, pairs) for name in names], parameters)
 
 
-def judged(operators: Sequence[OperatorComparison], parameters: Parameters) -> tuple[OperatorComparison, ...]:
-    """The operators with what their medians say, whatever was said of them before."""
-    decided = [_judged(one, parameters) for one in operators]
-    shared = sum(one.is_shared for one in decided)
-    slower = _discovered(decided, Verdict.REGRESSION, lambda found: found.regression, shared, parameters.fdr)
-    faster = _discovered(decided, Verdict.IMPROVEMENT, lambda found: found.improvement, shared, parameters.fdr)
+def decide_operators(operators: Sequence[OperatorComparison], parameters: Parameters) -> tuple[OperatorComparison, ...]:
+    """Decide each operator by its medians, and which changes survive among all of them."""
+    decided = [_decide(operator, parameters) for operator in operators]
+    shared = sum(operator.is_shared for operator in decided)
+    slower = _discovered(decided, Verdict.REGRESSION, lambda evidence: evidence.regression, shared, parameters.fdr)
+    faster = _discovered(decided, Verdict.IMPROVEMENT, lambda evidence: evidence.improvement, shared, parameters.fdr)
     return tuple(
-        one.model_copy(update={"discovered": number in slower or number in faster})
-        for number, one in enumerate(decided)
+        operator.model_copy(update={"discovered": number in slower or number in faster})
+        for number, operator in enumerate(decided)
     )
 
 
-def heard(operators: Iterable[OperatorComparison], pairs: Set[int]) -> list[OperatorComparison]:
-    """The operators without what other pairs said."""
-    return [_cut(one, [place for place, pair in enumerate(one.pairs) if pair in pairs]) for one in operators]
+def restrict_to_pairs(operators: Iterable[OperatorComparison], pairs: Set[int]) -> list[OperatorComparison]:
+    """Return the operators without the medians of other pairs."""
+    return [
+        _cut(operator, [place for place, pair in enumerate(operator.pairs) if pair in pairs]) for operator in operators
+    ]
 
 
-def remark(
-    told: Sequence[OperatorMedians],
+def operator_notes(
+    pairs: Sequence[OperatorMedians],
     operators: Sequence[OperatorComparison],
     verdict: Verdict,
     parameters: Parameters,
 ) -> tuple[Note, ...]:
-    """What a reader must know who asked for operators: that a side has none, or that no change of one is proven."""
-    for side, medians in (("control", [one.control for one in told]), ("treatment", [one.treatment for one in told])):
-        if told and not any(medians):
-            return (Note(code=_UNTOLD, message=f"the {side} told of no operators: there is nothing to compare"),)
-    return unproven(operators, verdict, parameters)
+    """Return the notes for a reader who asked for operators: a side reported none, or no change of one is proven."""
+    sides = {"control": [pair.control for pair in pairs], "treatment": [pair.treatment for pair in pairs]}
+    for side, medians in sides.items():
+        if pairs and not any(medians):
+            return (Note(code=_UNAVAILABLE, message=f"the {side} reported no operators: there is nothing to compare"),)
+    return _unproven_note(operators, verdict, parameters)
 
 
-def unproven(operators: Sequence[OperatorComparison], verdict: Verdict, parameters: Parameters) -> tuple[Note, ...]:
-    """That a benchmark changed and no operator is proven to have made it."""
-    shared = [one for one in operators if one.is_shared]
-    if verdict not in _CHANGED or not shared or any(one.discovered for one in shared):
+def _unproven_note(
+    operators: Sequence[OperatorComparison], verdict: Verdict, parameters: Parameters
+) -> tuple[Note, ...]:
+    """Note that a benchmark changed and no operator is proven to be the cause."""
+    shared = [operator for operator in operators if operator.is_shared]
+    if verdict not in _CHANGED or not shared or any(operator.discovered for operator in shared):
         return ()
-    pairs = max(len(one.pairs) for one in shared)
+    pairs = max(len(operator.pairs) for operator in shared)
     fewest = fewest_pairs(parameters.fdr / len(shared))
-    few = f" (to show one among {len(shared)} takes {fewest} at least)" if pairs < fewest else ""
+    few = f" (showing one among {len(shared)} takes at least {fewest})" if pairs < fewest else ""
     return (
         Note(
             code=_UNPROVEN,
-            message=f"which operator made the difference is not proven by {pairs} pairs{few}",
-            hint="go on after the verdict with --precision 0.003, or smaller",
+            message=f"the operator that made the difference is not proven by {pairs} pairs{few}",
+            hint="keep measuring after the verdict with --precision 0.003, or smaller",
         ),
     )
 
 
-def restated(
+def update_operator_notes(
     notes: Iterable[Note], operators: Sequence[OperatorComparison], verdict: Verdict, parameters: Parameters
 ) -> tuple[Note, ...]:
-    """Notes of a comparison that was decided again."""
+    """Return the notes of a comparison whose operators were decided again."""
     others = tuple(note for note in notes if note.code != _UNPROVEN)
-    return (*others, *unproven(operators, verdict, parameters))
+    return (*others, *_unproven_note(operators, verdict, parameters))
 
 
-class _Gathered(NamedTuple):
-    """The evidence of one operator."""
+class _OperatorEvidence(NamedTuple):
+    """Evidence on one operator."""
 
     regression: EProcess
     improvement: EProcess
@@ -106,54 +109,50 @@ class _Gathered(NamedTuple):
     not_better: EProcess
 
 
-def _columns(name: str, told: Sequence[OperatorMedians]) -> OperatorComparison:
-    """One operator over the pairs: those in which both sides had it, else all in which one had."""
-    both = [one for one in told if name in one.control and name in one.treatment]
+def _gather(name: str, pairs: Sequence[OperatorMedians]) -> OperatorComparison:
+    """Gather one operator from the pairs in which both sides had it, else from all in which one had."""
+    both = [pair for pair in pairs if name in pair.control and name in pair.treatment]
     if both:
         return OperatorComparison(
             name=name,
-            pairs=tuple(one.pair for one in both),
-            control=tuple(one.control[name] for one in both),
-            treatment=tuple(one.treatment[name] for one in both),
+            pairs=tuple(pair.pair for pair in both),
+            control=tuple(pair.control[name] for pair in both),
+            treatment=tuple(pair.treatment[name] for pair in both),
         )
-    ours, theirs = _of(name, told, lambda one: one.control), _of(name, told, lambda one: one.treatment)
-    if ours and theirs:  # never in the same pair
+    control = {pair.pair: pair.control[name] for pair in pairs if name in pair.control}
+    treatment = {pair.pair: pair.treatment[name] for pair in pairs if name in pair.treatment}
+    if control and treatment:  # never in the same pair
         return OperatorComparison(name=name)
     return OperatorComparison(
         name=name,
-        pairs=tuple(ours or theirs),
-        control=tuple(ours.values()),
-        treatment=tuple(theirs.values()),
+        pairs=tuple(control or treatment),
+        control=tuple(control.values()),
+        treatment=tuple(treatment.values()),
     )
 
 
-def _of(
-    name: str, told: Sequence[OperatorMedians], side: Callable[[OperatorMedians], Mapping[str, float]]
-) -> dict[int, float]:
-    return {one.pair: side(one)[name] for one in told if name in side(one)}
-
-
-def _cut(one: OperatorComparison, places: Sequence[int]) -> OperatorComparison:
+def _cut(operator: OperatorComparison, places: Sequence[int]) -> OperatorComparison:
     def kept(column: Sequence[float]) -> tuple[float, ...]:
         return tuple(column[place] for place in places) if column else ()
 
-    pairs = tuple(one.pairs[place] for place in places)
-    return one.model_copy(update={"pairs": pairs, "control": kept(one.control), "treatment": kept(one.treatment)})
+    pairs = tuple(operator.pairs[place] for place in places)
+    update = {"pairs": pairs, "control": kept(operator.control), "treatment": kept(operator.treatment)}
+    return operator.model_copy(update=update)
 
 
-def _judged(one: OperatorComparison, parameters: Parameters) -> OperatorComparison:
-    """Decided after its last pair. Medians of zero, of operators below the clock's resolution, have no ratio.
+def _decide(operator: OperatorComparison, parameters: Parameters) -> OperatorComparison:
+    """Decide after the last pair. Medians of zero, of operators below the clock's resolution, have no ratio.
 
-    Delegates tell whole microseconds: what that rounds away is given away (see `harness.analysis.compare.resolution`).
+    Delegates report whole microseconds: evidence gives that much away (see `harness.analysis.compare.resolution`).
     """
-    medians = list(zip(one.control, one.treatment, strict=False))
+    medians = list(zip(operator.control, operator.treatment, strict=False))
     ratios = [math.log(treatment) - math.log(control) for control, treatment in medians if control > 0 < treatment]
     resolution = Resolution(parts=2)
     for median in chain.from_iterable(medians):
         if median > 0:
             resolution.add(median)
     room = math.log1p(parameters.margin) - resolution.log_step
-    found = _Gathered(
+    evidence = _OperatorEvidence(
         EProcess(Refutes.AT_MOST, 0.0, [0]),
         EProcess(Refutes.AT_LEAST, 0.0, [0]),
         EProcess(Refutes.AT_LEAST, room, [0]),
@@ -162,33 +161,32 @@ def _judged(one: OperatorComparison, parameters: Parameters) -> OperatorComparis
     scale, scales = PredictableScale(), []
     for ratio in ratios:
         scales.append(scale.next())
-        for process in found:
+        for process in evidence:
             process.add([ratio], scales[-1:])
         scale.add(ratio)
     middle, (low, high) = scale.median(), interval(ratios, scales, log_step=resolution.log_step)
-    return one.model_copy(
+    return operator.model_copy(
         update={
-            "difference": None if middle is None else relative(middle),
+            "difference": None if middle is None else relative_change(middle),
             "low": low,
             "high": high,
             "evidence": Evidence(
-                regression=_bounded(found.regression.log_value),
-                improvement=_bounded(found.improvement.log_value),
-                not_worse=_bounded(found.not_worse.log_largest),
-                not_better=_bounded(found.not_better.log_largest),
+                regression=finite_evidence(evidence.regression.log_value),
+                improvement=finite_evidence(evidence.improvement.log_value),
+                not_worse=finite_evidence(evidence.not_worse.log_largest),
+                not_better=finite_evidence(evidence.not_better.log_largest),
             ),
-            "verdict": _verdict(found, parameters),
+            "verdict": _verdict(evidence, parameters),
         }
     )
 
 
-def _verdict(found: _Gathered, parameters: Parameters) -> Verdict:
-    proof, rule_out = -math.log(parameters.alpha), -math.log(parameters.beta)
-    if found.regression.log_value >= proof:
+def _verdict(evidence: _OperatorEvidence, parameters: Parameters) -> Verdict:
+    if reaches(evidence.regression.log_value, parameters.alpha):
         return Verdict.REGRESSION
-    if found.improvement.log_value >= proof:
+    if reaches(evidence.improvement.log_value, parameters.alpha):
         return Verdict.IMPROVEMENT
-    if min(found.not_worse.log_largest, found.not_better.log_largest) >= rule_out:
+    if reaches(min(evidence.not_worse.log_largest, evidence.not_better.log_largest), parameters.beta):
         return Verdict.NO_CHANGE
     return Verdict.UNDECIDED
 
@@ -200,10 +198,8 @@ def _discovered(
     total: int,
     q: float,
 ) -> frozenset[int]:
-    """Places of the operators whose change in one direction survives among all that both sides have."""
-    found = {number: evidence(one.evidence) for number, one in enumerate(operators) if one.verdict is verdict}
-    return discoveries(found, total, q)
-
-
-def _bounded(log_evidence: float) -> float:
-    return math.exp(min(log_evidence, _LARGEST_LOG))
+    """Return the places of operators whose change in one direction survives among all that both sides have."""
+    evidence_of = {
+        number: evidence(operator.evidence) for number, operator in enumerate(operators) if operator.verdict is verdict
+    }
+    return select_discoveries(evidence_of, total, q)

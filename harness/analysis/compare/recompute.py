@@ -1,4 +1,4 @@
-"""A comparison's verdict again, from its stored pairs: to check it, or to ask what other parameters would have said."""
+"""Recomputation of a verdict from stored pairs, to check it or to decide by other parameters."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from harness.analysis.compare.decision import SequentialTest
-from harness.analysis.compare.operators import heard, judged, restated
-from harness.analysis.compare.reasons import UNSHOWN, UNSTEADY, unshown_note, unsteady_note
-from harness.analysis.compare.resolution import COARSE, coarse, exact
+from harness.analysis.compare.operators import decide_operators, restrict_to_pairs, update_operator_notes
+from harness.analysis.compare.reasons import HIDDEN_CHANGE, UNSTEADY, hidden_change_note, unsteady_note
+from harness.analysis.compare.resolution import COARSE, coarseness_note
 from harness.core.comparison import Comparison, Evidence, Pair, Parameters, Verdict
+from harness.core.metric import is_metered
 from harness.core.note import Note
 
-_CONCLUDED: Final = frozenset({COARSE, UNSHOWN, UNSTEADY})
+_CONCLUDED: Final = frozenset({COARSE, HIDDEN_CHANGE, UNSTEADY})
 """Codes of the notes that a conclusion brings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What a test has to say, as the fields of a `Comparison` with the same names; `notes` are some of its notes."""
+    """Outcome of a test, as the fields of a `Comparison` with the same names; `notes` are some of its notes."""
 
     verdict: Verdict
     reason: str
@@ -31,8 +32,8 @@ class Conclusion:
     notes: tuple[Note, ...] = ()
 
 
-def conclude(test: SequentialTest) -> Conclusion:
-    """What the pairs said, also when they ended early: without a verdict it is undecided."""
+def draw_conclusion(test: SequentialTest) -> Conclusion:
+    """Return what the pairs show, also when they ended early: without a verdict it is undecided."""
     low, high = test.interval()
     verdict = test.decided or Verdict.UNDECIDED
     return Conclusion(
@@ -43,29 +44,29 @@ def conclude(test: SequentialTest) -> Conclusion:
         high=high,
         evidence=test.evidence(),
         notes=(
-            *(coarse(test.log_step, verdict, test.parameters) if test.pairs else ()),
-            *unshown_note(test.unshown()),
-            *unsteady_note(test.unsteady),
+            *(coarseness_note(test.log_step, verdict, test.parameters) if test.pairs else ()),
+            *hidden_change_note(test.hidden_change()),
+            *unsteady_note(test.is_unsteady),
         ),
     )
 
 
-def doubted(found: Conclusion, doubt: str | None) -> Conclusion:
-    """The same without `no change`, where something speaks against that which the pairs cannot know.
+def withhold_no_change(conclusion: Conclusion, doubt: str | None) -> Conclusion:
+    """Return the conclusion as undecided where it is `no change` and something unknown to the pairs speaks against it.
 
     Args:
-        found: What the pairs say.
-        doubt: What speaks against it, in words; None where nothing does.
+        conclusion: What the pairs show.
+        doubt: Why they may not speak for all launches; None where they do.
     """
-    if doubt is None or found.verdict is not Verdict.NO_CHANGE:
-        return found
-    return replace(found, verdict=Verdict.UNDECIDED, reason=f"{doubt}; without that: {found.reason}")
+    if doubt is None or conclusion.verdict is not Verdict.NO_CHANGE:
+        return conclusion
+    return replace(conclusion, verdict=Verdict.UNDECIDED, reason=f"{doubt}; without that: {conclusion.reason}")
 
 
 def replay(
     pairs: Iterable[Pair], parameters: Parameters, higher_is_better: bool, *, exact: bool = False
 ) -> SequentialTest:
-    """A test that has heard the pairs, in order, as far as the budget goes.
+    """Return a test of the pairs, in order, as far as the budget goes.
 
     Pairs after a verdict count too: they were measured for precision, or because other benchmarks were still open, and
     they do not change the verdict.
@@ -76,14 +77,14 @@ def replay(
     """
     test = SequentialTest(parameters, higher_is_better, exact=exact)
     for pair in pairs:
-        if test.spent:
+        if test.is_budget_spent:
             break
         test.add(pair)
     return test
 
 
 def recompute(comparison: Comparison, parameters: Parameters | None = None, *, doubt: str | None = None) -> Comparison:
-    """The comparison with its verdict, difference, interval and evidence computed again, and the pairs they are of.
+    """Return the comparison with verdict, difference, interval and evidence computed again from its pairs.
 
     The verdict under other parameters is as good as the first one as long as they were not chosen to change it. With a
     stricter `alpha` the stored pairs may end before a verdict: then it is undecided, and the reason says so.
@@ -92,7 +93,7 @@ def recompute(comparison: Comparison, parameters: Parameters | None = None, *, d
     Args:
         comparison: As it was stored.
         parameters: To decide by instead of its own.
-        doubt: What speaks against `no change`, other than its pairs.
+        doubt: Why its pairs may not speak for all launches: then there is no `no change`.
 
     Raises:
         UsageError: A parameter means nothing.
@@ -101,22 +102,22 @@ def recompute(comparison: Comparison, parameters: Parameters | None = None, *, d
     if comparison.identical:
         return comparison
     chosen = parameters or comparison.parameters
-    test = replay(comparison.pairs, chosen, comparison.higher_is_better, exact=exact(comparison.unit))
+    test = replay(comparison.pairs, chosen, comparison.higher_is_better, exact=not is_metered(comparison.unit))
     test.update_overhead(max(0.0, comparison.seconds - math.fsum(pair.seconds for pair in comparison.pairs)))
-    found, pairs = doubted(conclude(test), doubt), comparison.pairs[: test.pairs]
-    operators = judged(heard(comparison.operators, {pair.index for pair in pairs}), chosen)
+    conclusion, pairs = withhold_no_change(draw_conclusion(test), doubt), comparison.pairs[: test.pairs]
+    operators = decide_operators(restrict_to_pairs(comparison.operators, {pair.index for pair in pairs}), chosen)
     others = [note for note in comparison.notes if note.code not in _CONCLUDED]
     return comparison.model_copy(
         update={
             "parameters": chosen,
             "pairs": pairs,
-            "verdict": found.verdict,
-            "reason": found.reason,
-            "difference": found.difference,
-            "low": found.low,
-            "high": found.high,
-            "evidence": found.evidence,
+            "verdict": conclusion.verdict,
+            "reason": conclusion.reason,
+            "difference": conclusion.difference,
+            "low": conclusion.low,
+            "high": conclusion.high,
+            "evidence": conclusion.evidence,
             "operators": operators,
-            "notes": (*restated(others, operators, found.verdict, chosen), *found.notes),
+            "notes": (*update_operator_notes(others, operators, conclusion.verdict, chosen), *conclusion.notes),
         }
     )

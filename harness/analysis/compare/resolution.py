@@ -1,7 +1,7 @@
-"""How finely figures are told: what a coarse clock rounds away, no pair can see.
+"""Resolution of the figures: no pair can see what a coarse clock rounds away.
 
 Where figures come in steps, most figures of two launches are equal, whatever lies between the steps: 90 ns of a clock
-that ticks every 10 ns may be 86 or 94. Such a tie says that the difference is less than a step, and not that it is 0.
+that ticks every 10 ns may be 86 or 94. Such a tie means that the difference is less than a step, and not that it is 0.
 Rounding moves each figure by half a step at most (by one, if it cuts off), always in order; so the log ratio of a pair
 is wrong by one step at most, relative to the smaller of the two. Evidence that gives this much away before each bet is
 no larger than that of the true figures, and keeps its guarantee.
@@ -16,11 +16,10 @@ import math
 from bisect import bisect_left
 
 from harness.core.comparison import Pair, Parameters, Verdict
-from harness.core.metric import is_metered
 from harness.core.note import Note
 
 COARSE = "coarse"
-"""Code of the note that there is no verdict because the figures are told too coarsely."""
+"""Code of the note that there is no verdict because the figures are too coarse."""
 
 _SAME = 1e-9
 """Figures that differ by less, relatively, differ by the rounding of a conversion."""
@@ -30,14 +29,14 @@ _NEAR = 0.5
 
 
 class Resolution:
-    """The step in which figures are told, as far as the figures themselves show it.
+    """Step between the figures of a metric, as far as the figures themselves show it.
 
     Distinct figures are at least a step apart, so the smallest gap between any two is never less than the step, and
     comes as near to it as the figures are many. Only what was measured may be given: an interpolated percentile lies
     between the steps.
 
     Args:
-        parts: How many parts of a step the figures are told in: 2 where they are medians, which may lie halfway.
+        parts: Number of parts of a step that figures may lie apart: 2 where they are medians, which may lie halfway.
         exact: Whether a figure that never varies is exact, and not hidden within one step.
     """
 
@@ -50,13 +49,13 @@ class Resolution:
         self._gaps = (math.inf, math.inf)
 
     def add(self, figure: float) -> None:
-        """Learn of one more figure, finite and above zero."""
+        """Add one more figure, finite and above zero."""
         place = bisect_left(self._ordered, figure)
-        for other in self._ordered[max(0, place - 1) : place + 1]:
-            if math.isclose(figure, other, rel_tol=_SAME):
+        for neighbour in self._ordered[max(0, place - 1) : place + 1]:
+            if math.isclose(figure, neighbour, rel_tol=_SAME):
                 return
-            # A rate is rounded as it is told, or is so much per time, which was.
-            gaps = (abs(figure - other), abs(1 / figure - 1 / other))
+            # A rate was rounded itself, or computed from a time that was.
+            gaps = (abs(figure - neighbour), abs(1 / figure - 1 / neighbour))
             self._gaps = (min(self._gaps[0], gaps[0]), min(self._gaps[1], gaps[1]))
         self._ordered.insert(place, figure)
 
@@ -71,18 +70,13 @@ class Resolution:
 
 
 def add_pair(resolution: Resolution, pair: Pair) -> None:
-    """Learn from the best iteration of each launch: the one figure of five that always is a sample."""
+    """Add the best iteration of each launch: the only one of five statistics that always is a sample."""
     resolution.add(pair.control[0])
     resolution.add(pair.treatment[0])
 
 
-def exact(unit: str) -> bool:
-    """Whether a metric with this unit is counted, and not read off a clock or a meter: no time, rate or energy."""
-    return not is_metered(unit)
-
-
-def too_coarse(log_step: float, parameters: Parameters) -> str | None:
-    """Why there cannot be, or hardly be, a verdict of no change, in words; None where the steps are fine enough."""
+def explain_coarseness(log_step: float, parameters: Parameters) -> str | None:
+    """Explain why there can hardly be a verdict of no change, or none at all; None where the steps are fine enough."""
     margin = math.log1p(parameters.margin)
     if log_step <= _NEAR * margin:
         return None
@@ -91,17 +85,17 @@ def too_coarse(log_step: float, parameters: Parameters) -> str | None:
     return f"the figures {steps}, so that they {cannot} rule out a change of {100 * parameters.margin:.3g} %"
 
 
-def coarse(log_step: float, verdict: Verdict, parameters: Parameters) -> tuple[Note, ...]:
-    """What a reader must know who asked for more than the clock can tell."""
-    why = too_coarse(log_step, parameters) if verdict is Verdict.UNDECIDED else None
-    if why is None:
+def coarseness_note(log_step: float, verdict: Verdict, parameters: Parameters) -> tuple[Note, ...]:
+    """Note for a reader who asked for more than the clock can resolve."""
+    reason = explain_coarseness(log_step, parameters) if verdict is Verdict.UNDECIDED else None
+    if reason is None:
         return ()
     wider = "" if math.isinf(log_step) else f", or ask for less: --margin {_above(2 * math.expm1(log_step)):g}"
-    hint = f"let each iteration run the model many times, or read a finer clock and tell all its digits{wider}"
-    return (Note(code=COARSE, message=why, hint=hint),)
+    hint = f"let each iteration run the model many times, or read a finer clock and print all its digits{wider}"
+    return (Note(code=COARSE, message=reason, hint=hint),)
 
 
 def _above(share: float) -> float:
-    """The share, rounded up to one digit."""
+    """Round a share up to one digit."""
     digit = 10.0 ** math.floor(math.log10(share))
     return math.ceil(share / digit) * digit

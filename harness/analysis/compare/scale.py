@@ -1,4 +1,4 @@
-"""How much the log ratios of pairs vary, as far as it is known before the next pair."""
+"""Scale of the log ratios of pairs, as far as it is known before the next pair."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ class PredictableScale:
         self._ordered: list[float] = []
 
     def next(self) -> float:
-        """The scale to measure the next log ratio with: always above zero."""
+        """Return the scale of the next log ratio: always above zero."""
         count = len(self._ordered)
         spread = 1.4826 * median_deviation(self._ordered) if count > 1 else 0.0
         return (PRIOR_WEIGHT * PRIOR_SCALE + count * spread) / (PRIOR_WEIGHT + count)
 
     def add(self, log_ratio: float) -> None:
-        """Learn of one more."""
+        """Add one more log ratio."""
         insort(self._ordered, log_ratio)
 
     def median(self) -> float | None:
-        """The median of the log ratios so far; None without any."""
+        """Return the median of the log ratios so far; None without any."""
         return middle(self._ordered) if self._ordered else None
 
 
 def middle(ordered: Sequence[float]) -> float:
-    """The median of values in ascending order, at least one."""
+    """Return the median of values in ascending order, at least one."""
     half = len(ordered) // 2
     return ordered[half] if len(ordered) % 2 else 0.5 * (ordered[half - 1] + ordered[half])
 
 
 def median_deviation(ordered: Sequence[float]) -> float:
-    """The median absolute deviation from the median, unscaled, of values in ascending order, at least one.
+    """Return the median absolute deviation from the median, unscaled, of values in ascending order, at least one.
 
-    In logarithmic time, for it is asked for after every pair of every benchmark.
+    In logarithmic time, because it is needed after every pair of every benchmark.
     """
     center, half = middle(ordered), len(ordered) // 2
     upper = _nearest(ordered, center, half + 1)
@@ -58,10 +58,10 @@ def median_deviation(ordered: Sequence[float]) -> float:
 
 
 def _nearest(ordered: Sequence[float], center: float, count: int) -> float:
-    """The distance from `center` within which `count` of the values lie.
+    """Return the distance from `center` within which `count` of the values lie.
 
     The nearest values are neighbours. Of all runs of `count` neighbours the left end comes nearer to the center while
-    the right end leaves it, so the best is where the one stops being the farther.
+    the right end leaves it, so the best run is where the left end stops being the farther.
     """
     runs = range(len(ordered) - count + 1)
     turn = bisect_left(runs, True, key=lambda start: ordered[start] + ordered[start + count - 1] >= 2 * center)

@@ -1,4 +1,4 @@
-"""What one launch, and one pair of launches, contributes to a comparison."""
+"""Statistics of one launch, and log ratios of one pair of launches."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ LaunchStatistics = tuple[float, float, float, float, float]
 
 
 def statistics_of(*, higher_is_better: bool) -> tuple[str, ...]:
-    """What the figures of a launch are called."""
+    """Return the names of the statistics of a launch."""
     return GAIN_STATISTICS if higher_is_better else STATISTICS
 
 
 def launch_statistics(samples: Sequence[float], *, higher_is_better: bool = False) -> LaunchStatistics:
-    """The five figures of a launch that evidence is gathered from.
+    """Return the five statistics of a launch that evidence is gathered from.
 
     Several, because each is blind to something: `min` and `p25` hardly move with the noise, but do not see one
     iteration in ten that takes longer; `mean` and `p90` see it, but move with the noise. What disturbs a machine makes
@@ -54,7 +54,7 @@ def launch_statistics(samples: Sequence[float], *, higher_is_better: bool = Fals
 
 
 def log_ratios(pair: Pair) -> LaunchStatistics:
-    """ln(treatment / control) of each statistic.
+    """Return ln(treatment / control) of each statistic.
 
     Raises:
         ValueError: The pair does not have five statistics on each side, or one is not a finite number above zero.
@@ -69,7 +69,7 @@ def log_ratios(pair: Pair) -> LaunchStatistics:
 
 
 def _log_ratio(treatment: float, control: float) -> float:
-    """Exactly 0 for equal values. The difference of logarithms stays finite where the quotient does not."""
+    """Return exactly 0 for equal values; the difference of logarithms stays finite where the quotient does not."""
     quotient = treatment / control
     if 0 < quotient < math.inf:
         return math.log(quotient)

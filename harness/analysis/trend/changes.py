@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.analysis.compare.estimate import relative
 from harness.analysis.trend.reader import Reader, Seen
 from harness.analysis.trend.steps import Sensitivity
+from harness.core.effect import relative_change
 from harness.core.trend import Change, ChangeKind, Series, Trend
 
 _SURE = 1.96
@@ -68,9 +68,9 @@ def _change(seen: Seen, kind: ChangeKind, recovers: tuple[str, ...]) -> Change:
         before_order=seen.before.order,
         after=seen.after.commit,
         after_order=seen.after.order,
-        size=relative(size),
-        low=relative(size - reach),
-        high=relative(size + reach),
+        size=relative_change(size),
+        low=relative_change(size - reach),
+        high=relative_change(size + reach),
         score=seen.score,
         seen=seen.seen,
         recovers=recovers,

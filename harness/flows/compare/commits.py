@@ -13,7 +13,7 @@ from harness.core.commit import Commit, Source
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
 from harness.core.protocols import BoardRow, Display, Task
 from harness.core.result import Outcome, Report, Result
-from harness.flows.compare.compare import ComparisonOutcome, Request, run_comparison
+from harness.flows.compare.compare import ComparisonOutcome, ComparisonTask, run_comparison
 from harness.flows.compare.requests import CompareRequest, cache_of, decided_by, source_of
 from harness.flows.compare.sides import Built, build_side
 from harness.flows.measure.plan import Builds, Failure
@@ -134,7 +134,7 @@ class CommitComparer:
         with self._cache:  # runners are kept while they are measured, and what was built ahead until then
             outcome = run_comparison(
                 workload.plan(),
-                Request(
+                ComparisonTask(
                     self._side(control),
                     self._side(treatment),
                     parameters,

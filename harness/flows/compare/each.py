@@ -11,7 +11,7 @@ from harness.builders.cache import BuildCache
 from harness.config.settings import Settings
 from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
 from harness.core.protocols import Display, LocalPlatform, Platform
-from harness.flows.compare.compare import Request, compare
+from harness.flows.compare.compare import ComparisonTask, compare
 from harness.flows.compare.requests import CompareRequest, SameCommit, cache_of, request_of
 from harness.flows.compare.sides import Built, build_side
 from harness.flows.compare.source_fetcher import SourceFetcher
@@ -24,7 +24,7 @@ class _Asked:
     """A request whose commits were found. Its builds are held until its cache is closed."""
 
     title: str
-    request: Request
+    request: ComparisonTask
     cache: BuildCache
 
 
@@ -96,7 +96,7 @@ def _compared(one: _Asked, plan: Plan, settings: Settings, display: Display, *, 
         return error.exit_code
 
 
-def _build(plan: Plan, request: Request, display: Display) -> None:
+def _build(plan: Plan, request: ComparisonTask, display: Display) -> None:
     """Bring its runners into the cache, as far as they can be had."""
     with contextlib.suppress(HarnessError):  # the comparison itself meets the same, and tells it
         for side in (request.control, request.treatment):

@@ -1,10 +1,10 @@
-"""Pairs on disk as they are measured, so that an interrupted comparison goes on where it was.
+"""Pairs on disk as they are measured, so that an interrupted comparison can be resumed.
 
-Going on is valid: evidence may be looked at after every pair, and the coin of a pair depends on seed, benchmark, device
-and index alone. A voided pair uses up its index, so that its coin is never tossed twice.
+Resuming is valid: evidence may be looked at after every pair, and the coin of a pair depends on seed, benchmark, device
+and index alone. A discarded pair uses up its index, so that its coin is never tossed twice.
 
-A journal outlives the telling of its comparison until the whole run has ended in order: what was told of one benchmark
-before an interruption counts among all, and is not measured again.
+A journal outlives the report of its comparison until the whole command has ended in order: what was reported of one
+benchmark before an interruption counts among all, and is not measured again.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from harness.core.values import Value
 
 
 class Header(Value):
-    """What all pairs of a journal have in common: its first line.
+    """First line of a journal: what all its pairs have in common.
 
     Attributes:
         seed: Of the coin.
-        metric: What is compared.
-        unit: Of the figures.
-        statistics: What the figures are.
-        interleave: What really takes turns.
-        notes: Why it is not what was asked for.
+        metric: Name of the metric.
+        unit: Unit of the figures.
+        statistics: Names of the figures.
+        interleave: What is really interleaved.
+        notes: Why that is not what was asked for.
     """
 
     seed: int
@@ -42,12 +42,12 @@ class Header(Value):
     notes: tuple[Note, ...] = ()
 
 
-class Losses(Value):
-    """What launches cost a comparison so far that are part of no pair, and what speaks against those that are.
+class LostLaunches(Value):
+    """Launches so far that are part of no pair: their cost, and the doubt that they cast on the pairs.
 
     Attributes:
         seconds: Device time of launches that are part of no pair.
-        doubt: Why the pairs may not speak for all that a side did; None where they do.
+        doubt: Why the pairs may not speak for all launches of a side; None where they do.
         code: Code of the note that says so.
     """
 
@@ -57,53 +57,54 @@ class Losses(Value):
 
 
 class _Line(Value):
-    """One line: the header (first), a pair with its operators, a voided index, or how the comparison was told.
+    """One line: the header (first), a pair with its operators, a discarded index, or how the comparison was reported.
 
     Attributes:
-        losses: Up to this pair, or this voided index.
-        told: Where its result is kept.
-        failed: That its result was a failure: its pairs alone do not say everything.
+        voided: Index of a discarded pair.
+        losses: Launches without a pair, up to this line.
+        told: Where its result is stored.
+        failed: Whether its result was a failure, which its pairs alone do not show.
     """
 
     header: Header | None = None
     pair: Pair | None = None
     operators: OperatorMedians | None = None
     voided: int | None = None
-    losses: Losses = Losses()
+    losses: LostLaunches = LostLaunches()
     told: str | None = None
     failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class JournalContents:
     """What an interrupted comparison left.
 
     Attributes:
         header: What its pairs have in common.
         pairs: Its valid pairs.
-        operators: What the launches of those pairs said about operators, where they were timed.
-        voided: How many were lost.
-        losses: What that cost.
+        operators: The operator medians of those pairs, where they were timed.
+        discarded: Number of discarded pairs.
+        lost: Launches that are part of no pair.
         next_index: Index of the pair that comes next.
-        failed: Whether it was told as a failure.
-        told: Where its result is kept, if it was told.
+        failed: Whether it was reported as a failure.
+        report_place: Where its result is stored, if it was reported.
     """
 
     header: Header
     pairs: tuple[Pair, ...]
     operators: tuple[OperatorMedians, ...]
-    voided: int
-    losses: Losses
+    discarded: int
+    lost: LostLaunches
     next_index: int
     failed: bool
-    told: str | None
+    report_place: str | None
 
 
 class Journal:
-    """The pairs of one comparison.
+    """File with the pairs of one comparison.
 
     Args:
-        folder: Where journals are.
+        folder: Folder of all journals.
         subject: Benchmark, files, device, metric: what must be equal for pairs to belong together.
         control: The control's build.
         treatment: The treatment's build.
@@ -113,27 +114,29 @@ class Journal:
         sides = [f"{side.digest}\n{side.commit}\n{sorted(side.variables.items())}" for side in (control, treatment)]
         text = "\n".join((subject, *sides))
         self._path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.jsonl"
-        self._begun = False
+        self._started = False
         self._problem: str | None = None
         self._damage: str | None = None
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What a reader of the comparison must know: that pairs were not kept, or could not be read."""
-        found = (
+        """Notes for a reader of the comparison: pairs could not be kept, or not be read."""
+        troubles = (
             ("journal", self._problem, "pairs could not be kept for --resume: {}"),
-            ("damaged_journal", self._damage, "what was kept for --resume is damaged, so this started anew: {}"),
+            ("damaged_journal", self._damage, "the journal for --resume is damaged, so this started anew: {}"),
         )
-        return tuple(Note(code=code, message=words.format(why)) for code, why, words in found if why is not None)
+        return tuple(
+            Note(code=code, message=message.format(reason)) for code, reason, message in troubles if reason is not None
+        )
 
-    def read(self) -> Remembered | None:
-        """What is there, to go on with it; None when there is nothing.
+    def read(self) -> JournalContents | None:
+        """Read the contents in order to resume; None when there are none.
 
-        A last line that was cut is taken out of the file. What else cannot be read is damage: the file is set aside.
-        The launches of the pairs belong to the interrupted run, so the pairs no longer say which they were.
+        A truncated last line is taken out of the file. Anything else that cannot be read is damage: the file is set
+        aside. The launches of the pairs belong to the interrupted run, so the pairs no longer name them.
         """
         try:
-            found, cut = self._found()
+            contents, cut = self._contents()
             if cut:
                 os.truncate(self._path, self._path.stat().st_size - cut)
         except (FileNotFoundError, NotADirectoryError):
@@ -142,47 +145,47 @@ class Journal:
             self._set_aside(error.strerror or str(error))
             return None
         except ValueError:
-            self._set_aside("it has lines that nobody wrote like that")
+            self._set_aside("it has lines that the harness did not write")
             return None
-        self._begun = found is not None
-        return found
+        self._started = contents is not None
+        return contents
 
-    def told(self) -> str | None:
-        """Where the result is kept that was told of this comparison; None where none was. Changes nothing."""
+    def report_place(self) -> str | None:
+        """Read where the result of this comparison is stored; None where none was reported. Changes nothing."""
         try:
-            found, _ = self._found()
+            contents, _ = self._contents()
         except (OSError, ValueError):
             return None
-        return found.told if found is not None else None
+        return contents.report_place if contents is not None else None
 
-    def begin(self, header: Header) -> None:
+    def start(self, header: Header) -> None:
         """Start anew."""
-        self._begun = True
+        self._started = True
         self._write("w", _Line(header=header))
 
-    def add(self, pair: Pair, operators: OperatorMedians | None, losses: Losses) -> None:
-        """Keep one more pair, with what its launches said about operators."""
-        self._write("a", _Line(pair=pair, operators=operators, losses=losses))
+    def append_pair(self, pair: Pair, operators: OperatorMedians | None, lost: LostLaunches) -> None:
+        """Append one more pair, with its operator medians."""
+        self._write("a", _Line(pair=pair, operators=operators, losses=lost))
 
-    def void(self, index: int, losses: Losses) -> None:
-        """Remember that the coin of this index was used up."""
-        self._write("a", _Line(voided=index, losses=losses))
+    def append_discarded(self, index: int, lost: LostLaunches) -> None:
+        """Append the index of a discarded pair: its coin is used up."""
+        self._write("a", _Line(voided=index, losses=lost))
 
-    def tell(self, place: str) -> None:
-        """Remember where the result is kept."""
+    def record_report(self, place: str) -> None:
+        """Append where the reported result is stored."""
         self._write("a", _Line(told=str(Path(place).absolute())))
 
-    def fail(self) -> None:
-        """Remember that the result was a failure."""
+    def record_failure(self) -> None:
+        """Append that the reported result was a failure."""
         self._write("a", _Line(failed=True))
 
-    def forget(self) -> None:
-        """The comparison has been told, and the run has ended in order."""
+    def delete(self) -> None:
+        """Delete the file: the comparison was reported, and the command has ended in order."""
         with contextlib.suppress(OSError):
             self._path.unlink(missing_ok=True)
 
-    def _found(self) -> tuple[Remembered | None, int]:
-        """What is there, and how many bytes of a last line that was cut.
+    def _contents(self) -> tuple[JournalContents | None, int]:
+        """Read the contents, and the number of bytes of a truncated last line.
 
         Raises:
             OSError: The file cannot be read.
@@ -191,20 +194,20 @@ class Journal:
         *whole, cut = self._path.read_bytes().split(b"\n")
         if cut and not cut.startswith(b"{"):
             raise ValueError("not the beginning of a line")
-        return _remembered([_Line.model_validate_json(one) for one in whole]), len(cut)
+        return _parse([_Line.model_validate_json(line) for line in whole]), len(cut)
 
-    def _set_aside(self, why: str) -> None:
+    def _set_aside(self, reason: str) -> None:
         aside = self._path.with_suffix(".damaged")
         try:
             self._path.replace(aside)
         except OSError as error:
-            self._problem = self._damage = f"{self._path}: {why}; {error.strerror or error}"
+            self._problem = self._damage = f"{self._path}: {reason}; {error.strerror or error}"
         else:
-            self._damage = f"{aside}: {why}"
+            self._damage = f"{aside}: {reason}"
 
     def _write(self, mode: str, line: _Line) -> None:
-        """A journal that cannot be written costs going on later, and never a result: it says so and stays silent."""
-        if self._problem is not None or not self._begun:
+        """Write a line. Where that fails it is noted, and writing stops: it costs resuming, and never a result."""
+        if self._problem is not None or not self._started:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -214,36 +217,37 @@ class Journal:
             self._problem = f"{self._path}: {error.strerror or error}"
 
 
-def _remembered(lines: Sequence[_Line]) -> Remembered | None:
-    """The lines put together; none are nothing.
+def _parse(lines: Sequence[_Line]) -> JournalContents | None:
+    """Put the lines together; None without any.
 
     Raises:
         ValueError: The first is no header, another one is, or a pair has figures that no launch has.
     """
     if not lines:
         return None
-    header, *others = lines
-    if header.header is None or any(line.header for line in others):
-        raise ValueError("the header is not where it belongs")
+    first, *others = lines
+    header = first.header
+    if header is None or any(line.header for line in others):
+        raise ValueError("the header is not the first line")
     unlaunched = {"control_launch": None, "treatment_launch": None}
     pairs = tuple(line.pair.model_copy(update=unlaunched) for line in others if line.pair is not None)
-    if not all(_sound(pair, header.header) for pair in pairs):
+    if not all(_is_sound(pair, header) for pair in pairs):
         raise ValueError("a pair without sound figures")
     voided = [line.voided for line in others if line.voided is not None]
     measured = [line for line in others if line.pair is not None or line.voided is not None]
     used = [pair.index for pair in pairs] + voided
-    return Remembered(
-        header=header.header,
+    return JournalContents(
+        header=header,
         pairs=pairs,
         operators=tuple(line.operators for line in others if line.operators is not None),
-        voided=len(voided),
-        losses=measured[-1].losses if measured else Losses(),
+        discarded=len(voided),
+        lost=measured[-1].losses if measured else LostLaunches(),
         next_index=max(used, default=-1) + 1,
         failed=any(line.failed for line in others),
-        told=next((line.told for line in reversed(others) if line.told is not None), None),
+        report_place=next((line.told for line in reversed(others) if line.told is not None), None),
     )
 
 
-def _sound(pair: Pair, header: Header) -> bool:
-    """Whether both sides have every figure, above zero."""
+def _is_sound(pair: Pair, header: Header) -> bool:
+    """Return whether both sides have every figure, above zero."""
     return all(len(side) == len(header.statistics) and min(side) > 0 for side in (pair.control, pair.treatment))

@@ -1,4 +1,4 @@
-"""How far comparisons are, in a row each: what a person watches while they run."""
+"""Rows of the table that a person watches while comparisons run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from harness.presentation.numbers import format_change, format_interval
 
 HEADER: Final = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verdict")
 SUSPECTED: Final = "worse?"
+"""Verdict column of a regression that may not survive."""
+
 _BAR: Final = 8
-"""Characters of the evidence bar: each is an eighth of the way, and what is behind it as well."""
+"""Characters of the evidence bar: each is an eighth of the way to a verdict."""
 _DIFFERENCE: Final = 8
 _INTERVAL: Final = 16
 """Characters of nearly every difference and interval, kept free from the beginning so that columns stay in place."""
@@ -26,11 +28,11 @@ def progress_row(run: ComparisonRun, *, discovered: bool) -> BoardRow:
     What its own pairs call a regression may not survive among many benchmarks: until it is known that it does, it is a
     suspicion and not decided.
 
-    The bar is drawn with a mark and blocks and has no letter or digit, so that a log can leave it out.
+    The bar consists of a mark and blocks and has no letter or digit, so that a log can leave it out.
     """
     test = run.test
     if run.failure is not None:
-        state = run.failure[0].value.replace("_", " ")
+        state = run.failure.outcome.value.replace("_", " ")
         return BoardRow((run.subject.title, str(run.pairs), "", "", "", state), failed=True)
     suspected = run.verdict is Verdict.REGRESSION and not discovered
     verdict, most = None if suspected else run.verdict, str(test.parameters.max_pairs)
@@ -46,13 +48,13 @@ def progress_row(run: ComparisonRun, *, discovered: bool) -> BoardRow:
 
 
 def _bar(run: ComparisonRun) -> str:
-    """How far the strongest evidence is on its way to a verdict, behind the mark of that verdict."""
+    """Draw how far the strongest evidence is on its way to a verdict, behind the mark of that verdict."""
     parameters, evidence = run.test.parameters, run.test.evidence()
-    alike = min(evidence.not_worse, evidence.tail, evidence.not_better if not parameters.gate else math.inf)
+    equivalence = min(evidence.not_worse, evidence.tail, evidence.not_better if not parameters.gate else math.inf)
     shares = {
         Verdict.REGRESSION: _share(evidence.regression, parameters.alpha),
         Verdict.IMPROVEMENT: 0.0 if parameters.gate else _share(evidence.improvement, parameters.alpha),
-        Verdict.NO_CHANGE: _share(alike, parameters.beta),
+        Verdict.NO_CHANGE: _share(equivalence, parameters.beta),
     }
     leading = max(shares, key=lambda verdict: shares[verdict])
     filled = int(_BAR * shares[leading])
@@ -60,5 +62,5 @@ def _bar(run: ComparisonRun) -> str:
 
 
 def _share(e_value: float, level: float) -> float:
-    """Evidence multiplies from pair to pair; its logarithm goes evenly."""
+    """Return the share of the way by the logarithm: evidence multiplies from pair to pair."""
     return min(1.0, max(0.0, math.log(max(e_value, 1.0)) / math.log(1 / level)))

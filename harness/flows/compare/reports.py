@@ -1,39 +1,43 @@
-"""From a comparison that ended to the report that is told of it."""
+"""Reports of comparisons: built from one that ended, or loaded where an interrupted command left them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from harness.analysis.compare.exact import exact_differences
 from harness.analysis.compare.fai_pep import control_summary, diff_summary
-from harness.analysis.results import conclude
+from harness.analysis.results import build_result
 from harness.analysis.summary import summarise
 from harness.config.settings import Settings
-from harness.core.comparison import Verdict
+from harness.core.comparison import Comparison, Parameters, Verdict
+from harness.core.errors import EnvironmentProblem
 from harness.core.metric import ControlSide, Metric, convert
 from harness.core.note import Note
 from harness.core.result import Report, Result
 from harness.flows.compare.comparison_run import ComparisonRun
+from harness.flows.compare.journal import Journal
 from harness.flows.measure.jobs import marked, meta_of
+from harness.store.canonical_json import load_result
 
 
 def build_report(run: ComparisonRun, settings: Settings) -> Report:
-    """What came of a comparison; whether its regression survives is not known yet."""
+    """Build the report of a comparison that ended; whether its regression survives is not known yet."""
     subject = run.subject
     control_side, treatment_side = run.measurements()
     meta = meta_of(settings)
     control, treatment = (
-        conclude(job, subject.device, side, run_type=settings.run_type, meta=meta, known=run.known)
+        build_result(job, subject.device, side, run_type=settings.run_type, meta=meta, known=run.known_metrics)
         for job, side in ((subject.control, control_side), (subject.treatment, treatment_side))
     )
     failure = _failure_of(control, treatment)
-    comparison = run.comparison(discovered=False)
+    comparison = run.comparison()
     if failure or not treatment.ok:
         reason = str(failure.get("reason", treatment.reason))
         comparison = comparison.model_copy(update={"verdict": Verdict.UNDECIDED, "reason": reason})
     result = treatment.model_copy(
         update={
-            "metrics": tuple(_beside(metric, control.metric(metric.name)) for metric in treatment.metrics),
+            "metrics": tuple(_with_control(metric, control.metric(metric.name)) for metric in treatment.metrics),
             "comparison": comparison.model_copy(update={"exact": exact_differences(control, treatment)}),
             "control_launches": control.launches,
             "notes": (*_for_comparison(treatment.notes), *_of_control(control.notes)),
@@ -47,8 +51,36 @@ def build_report(run: ComparisonRun, settings: Settings) -> Report:
     return Report(result=marked(result, settings), logs=logs)
 
 
-def _beside(metric: Metric, control: Metric | None) -> Metric:
-    """The metric with the control's half, where both have samples in units that convert."""
+def load_previous(journal: Journal, parameters: Parameters) -> Result | None:
+    """Load the final result of a comparison; None where it has to be measured, or reported, again.
+
+    That is so where it was decided by other parameters, where it is no longer stored, and where its regression had not
+    survived among those that had been measured: others may support it now.
+    """
+    place = journal.report_place()
+    if place is None:
+        return None
+    try:
+        result = load_result(Path(place))
+    except EnvironmentProblem:
+        return None
+    comparison = result.comparison
+    final = (
+        comparison is not None
+        and comparison.effective_verdict is comparison.verdict
+        and _same_parameters(comparison, parameters)
+    )
+    return result if result.ok and final else None
+
+
+def final_evidence_of(results: Iterable[Result]) -> tuple[float, ...]:
+    """Return the final evidence of the regressions among results."""
+    comparisons = (result.comparison for result in results if result.comparison is not None)
+    return tuple(each.evidence.regression for each in comparisons if each.verdict is Verdict.REGRESSION)
+
+
+def _with_control(metric: Metric, control: Metric | None) -> Metric:
+    """Return the metric with the control's half, where both have samples in units that convert."""
     factor = convert(1.0, control.unit, metric.unit) if control is not None and control.samples else None
     if control is None or factor is None:
         return metric
@@ -64,17 +96,17 @@ def _beside(metric: Metric, control: Metric | None) -> Metric:
 
 
 def _for_comparison(notes: Sequence[Note]) -> tuple[Note, ...]:
-    """Noise is what pairs and coin are for: it is told, speaks against no verdict, and needs no remedy.
+    """Return the treatment's notes. Pairs and coin model noise: it speaks against no verdict, and needs no remedy.
 
-    Launches are short on purpose, so that they ended early is no news.
+    Launches are short on purpose, so that it is not worth a note that they ended early.
     """
-    told = (note for note in notes if note.code != "stopped_early")
+    kept = (note for note in notes if note.code != "stopped_early")
     modelled = {"trust": True, "hint": None}
-    return tuple(note.model_copy(update=modelled) if note.code in _MODELLED else note for note in told)
+    return tuple(note.model_copy(update=modelled) if note.code in _MODELLED else note for note in kept)
 
 
 def _of_control(notes: Sequence[Note]) -> tuple[Note, ...]:
-    """What speaks against the control speaks against the comparison; noise is modelled, and told of the treatment."""
+    """Return the notes that speak against the control, and so the comparison; noise is noted of the treatment alone."""
     doubts = (note for note in notes if not note.trust and note.code not in _MODELLED)
     return tuple(
         note.model_copy(update={"code": f"control_{note.code}", "message": f"the control: {note.message}"})
@@ -83,10 +115,16 @@ def _of_control(notes: Sequence[Note]) -> tuple[Note, ...]:
 
 
 def _failure_of(control: Result, treatment: Result) -> dict[str, object]:
-    """A control without sound numbers leaves nothing to hold the treatment against."""
+    """Return the fields of a failed result where the control has no sound numbers to compare with."""
     if control.ok or not treatment.ok:
         return {}
     return {"outcome": control.outcome, "reason": f"the control: {control.reason}", "hint": control.hint}
+
+
+def _same_parameters(comparison: Comparison, parameters: Parameters) -> bool:
+    """Return whether it was decided by these parameters; seed and interleaving are part of the journal's name."""
+    stored = comparison.parameters
+    return stored == parameters.model_copy(update={"seed": stored.seed, "interleave": stored.interleave})
 
 
 _MODELLED = frozenset({"noisy", "busy", "disturbed", "few_samples"})

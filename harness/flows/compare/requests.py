@@ -18,7 +18,7 @@ from harness.core.commit import BranchingSource, Commit, Source
 from harness.core.comparison import Interleave, Parameters
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Progress
-from harness.flows.compare.compare import Request
+from harness.flows.compare.compare import ComparisonTask
 from harness.flows.compare.sides import Built, Given, Side, installed
 from harness.flows.compare.source_fetcher import SourceFetcher
 
@@ -130,7 +130,9 @@ def _is_commit(request: CompareRequest, settings: Settings) -> bool:
     return True
 
 
-def request_of(request: CompareRequest, settings: Settings, fetcher: SourceFetcher, cache: BuildCache) -> Request:
+def request_of(
+    request: CompareRequest, settings: Settings, fetcher: SourceFetcher, cache: BuildCache
+) -> ComparisonTask:
     """Find both sides.
 
     Args:
@@ -146,7 +148,7 @@ def request_of(request: CompareRequest, settings: Settings, fetcher: SourceFetch
     """
     parameters = decided_by({"seed": secrets.randbits(31), **request.decide, "interleave": request.interleave})
     control, treatment = _sides(request, settings, fetcher, cache)
-    return Request(control, treatment, parameters, request.metric, request.resume, request.self_check)
+    return ComparisonTask(control, treatment, parameters, request.metric, request.resume, request.self_check)
 
 
 def side_of(request: CompareRequest, settings: Settings, fetcher: SourceFetcher, progress: Progress) -> Side:

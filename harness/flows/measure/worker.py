@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 from typing import Final
 
-from harness.analysis.results import conclude
+from harness.analysis.results import build_result
 from harness.config.settings import Settings
 from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem, ExitCode
@@ -106,7 +106,7 @@ class Worker:
                     clock=time.time,
                     progress=self._progress,
                 )
-            result = conclude(
+            result = build_result(
                 job, session.device, measurement, run_type=self._settings.run_type, meta=meta_of(self._settings)
             )
             if self._settings.debug or job.benchmark.log_output:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.estimate import Limits, limits
 from harness.analysis.compare.final_test import RESERVE
-from harness.analysis.compare.recompute import conclude
+from harness.analysis.compare.recompute import draw_conclusion
 from harness.core.comparison import STATISTICS, Pair, Parameters, Verdict
 from harness.core.errors import UsageError
 from tests.analysis.compare.made_pairs import PARAMETERS, flat, heard, pair, swapped
@@ -128,7 +128,7 @@ def test_one_figure_that_changed_is_no_no_change_although_the_estimated_one_is_a
     assert until_verdict(changed).verdict() is Verdict.REGRESSION
     short = until_verdict(changed, Parameters(seed=1, max_pairs=7))
     assert short.verdict() is Verdict.UNDECIDED
-    assert "p25 alone would be no change" in short.reason()
+    assert "p25 alone shows no change" in short.reason()
 
 
 def test_a_gate_is_not_held_up_by_what_became_better() -> None:
@@ -149,14 +149,14 @@ def test_a_change_that_shows_while_precision_is_measured_for_replaces_no_change(
 def test_a_difference_that_changed_while_it_was_measured_has_no_interval_and_is_not_precise() -> None:
     moved = noisy(0.03, 20) + noisy(-0.03, 60)
     test = until_verdict(moved, Parameters(seed=1, precision=1e-9, max_pairs=80))
-    assert (test.pairs, test.unsteady, test.interval()) == (80, True, (None, None))
-    (note,) = [note for note in conclude(test).notes if note.code == "unsteady"]
+    assert (test.pairs, test.is_unsteady, test.interval()) == (80, True, (None, None))
+    (note,) = [note for note in draw_conclusion(test).notes if note.code == "unsteady"]
     assert not note.trust
-    assert not heard(noisy(0.03, 80)).unsteady
+    assert not heard(noisy(0.03, 80)).is_unsteady
 
 
 def test_without_pairs_the_clock_is_not_blamed() -> None:
-    assert conclude(SequentialTest(PARAMETERS, higher_is_better=False)).notes == ()
+    assert draw_conclusion(SequentialTest(PARAMETERS, higher_is_better=False)).notes == ()
 
 
 def test_a_change_as_large_as_the_margin_is_not_called_no_change() -> None:
@@ -174,7 +174,7 @@ def test_a_gate_passes_an_improvement_as_no_change() -> None:
 
 def test_a_spent_budget_of_pairs_is_undecided_and_says_why() -> None:
     test = until_verdict(noisy(0.007), Parameters(seed=1, max_pairs=9))
-    assert (test.verdict(), test.pairs, test.spent) == (Verdict.UNDECIDED, 9, True)
+    assert (test.verdict(), test.pairs, test.is_budget_spent) == (Verdict.UNDECIDED, 9, True)
     assert "budget of 9 pairs is spent" in test.reason()
 
 
@@ -361,10 +361,10 @@ def test_a_change_that_the_interval_does_not_show_is_told_in_words(
     assert low is not None
     assert high is not None
     assert low < 0 < high
-    words = f"the interval is that of {quartile} alone and holds 0"
+    words = f"the interval describes {quartile} alone and contains 0"
     assert words in test.reason()
     assert tail in test.reason()
-    (note,) = conclude(test).notes
+    (note,) = draw_conclusion(test).notes
     assert (note.code, note.trust) == ("interval", True)
     assert words in note.message
 
@@ -382,8 +382,8 @@ def test_an_interval_on_the_other_side_of_the_change_is_told_too() -> None:
 @pytest.mark.parametrize("effect", [-0.03, 0.0, 0.03])
 def test_an_interval_that_shows_what_is_told_needs_no_words(effect: float) -> None:
     test = until_verdict(noisy(effect))
-    assert test.unshown() is None
-    assert conclude(test).notes == ()
+    assert test.hidden_change() is None
+    assert draw_conclusion(test).notes == ()
 
 
 def test_the_interval_is_found_once_for_each_pair(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -393,10 +393,10 @@ def test_the_interval_is_found_once_for_each_pair(monkeypatch: pytest.MonkeyPatc
         found.append(len(log_ratios))
         return limits(log_ratios, scales, alpha, log_step=log_step)
 
-    monkeypatch.setattr("harness.analysis.compare.decision.limits", counted)
+    monkeypatch.setattr("harness.analysis.compare.estimate.limits", counted)
     test = heard(noisy(0.01, 10))
     before = test.interval()
-    assert (test.interval(), test.unsteady) == (before, False)
+    assert (test.interval(), test.is_unsteady) == (before, False)
     assert found == [10]
     test.add(noisy(0.01, 11)[-1])
     assert test.interval() != before

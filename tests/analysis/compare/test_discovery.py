@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.compare.decision import SequentialTest
-from harness.analysis.compare.discovery import discoveries, regressions, wanting
+from harness.analysis.compare.discovery import regression_evidence, select_discoveries, select_unfinished
 from harness.core.comparison import Parameters, Verdict
 from tests.analysis.compare.made_pairs import PARAMETERS, flat, heard
 
@@ -26,13 +26,13 @@ evidences = st.dictionaries(st.integers(), st.floats(min_value=0, max_value=1e6)
     ],
 )
 def test_the_least_of_k_has_total_over_q_k(evidence: dict[str, float], total: int, found: set[str]) -> None:
-    assert discoveries(evidence, total, 0.05) == found
+    assert select_discoveries(evidence, total, 0.05) == found
 
 
 @given(evidences, st.integers(0, 20), st.sampled_from([0.01, 0.05, 0.5]))
 def test_it_is_the_largest_set_that_supports_itself(evidence: dict[int, float], more: int, q: float) -> None:
     total = len(evidence) + more
-    found = discoveries(evidence, total, q)
+    found = select_discoveries(evidence, total, q)
     for size in range(len(evidence), 0, -1):
         best = sorted(evidence.values(), reverse=True)[:size]
         if best[-1] * q * size >= total:
@@ -45,24 +45,24 @@ def test_it_is_the_largest_set_that_supports_itself(evidence: dict[int, float], 
 
 def test_evidence_on_more_benchmarks_than_there_are_is_refused() -> None:
     with pytest.raises(ValueError, match="2 benchmarks, of 1"):
-        discoveries({"a": 1.0, "b": 1.0}, 1, 0.05)
+        select_discoveries({"a": 1.0, "b": 1.0}, 1, 0.05)
 
 
 @pytest.mark.parametrize("q", [0.0, 1.1])
 def test_a_share_that_is_none_is_refused(q: float) -> None:
     with pytest.raises(ValueError, match="share"):
-        discoveries({}, 0, q)
+        select_discoveries({}, 0, q)
 
 
 def test_a_regression_goes_on_until_it_counts_among_many() -> None:
     test = heard(flat([0.5] * 8))
     assert test.verdict() is Verdict.REGRESSION
     tests = {"a": test}
-    assert wanting(tests, discoveries(regressions(tests), 1, Q)) == frozenset()
-    assert wanting(tests, discoveries(regressions(tests), 100, Q)) == {"a"}
+    assert select_unfinished(tests, select_discoveries(regression_evidence(tests), 1, Q)) == frozenset()
+    assert select_unfinished(tests, select_discoveries(regression_evidence(tests), 100, Q)) == {"a"}
     for pair in flat([0.5] * 5):
         test.add(pair)
-    assert wanting(tests, discoveries(regressions(tests), 100, Q)) == frozenset()
+    assert select_unfinished(tests, select_discoveries(regression_evidence(tests), 100, Q)) == frozenset()
 
 
 def test_only_regressions_that_want_nothing_else_bring_evidence() -> None:
@@ -74,7 +74,7 @@ def test_only_regressions_that_want_nothing_else_bring_evidence() -> None:
         "equal": heard(flat([0.0] * 20)),
     }
     assert tests["spent short of a verdict"].evidence().regression > 50
-    assert regressions(tests) == {"worse": tests["worse"].evidence().regression}
+    assert regression_evidence(tests) == {"worse": tests["worse"].evidence().regression}
 
 
 def test_what_is_open_wants_pairs_and_what_is_decided_or_spent_does_not() -> None:
@@ -84,4 +84,4 @@ def test_what_is_open_wants_pairs_and_what_is_decided_or_spent_does_not() -> Non
         "faster": heard(flat([-0.5] * 8)),
         "spent": heard(flat([0.5] * 8), Parameters(seed=1, max_pairs=8)),
     }
-    assert wanting(tests, frozenset()) == {"new"}
+    assert select_unfinished(tests, frozenset()) == {"new"}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.analysis.compare.decision import SequentialTest
-from harness.analysis.compare.final_test import RESERVE, log_payment, signed_rank_p
+from harness.analysis.compare.final_test import RESERVE, log_final_payoff, signed_rank_p
 from harness.analysis.compare.recompute import replay
 from harness.core.comparison import Pair, Parameters, Verdict
 from tests.analysis.compare.made_pairs import flat, heard
@@ -71,7 +71,7 @@ def test_of_many_pairs_it_differs_from_wilcoxons_test_by_the_coarseness_of_the_r
 
 def test_what_is_always_equal_says_nothing() -> None:
     assert signed_rank_p([0.0] * 20) == 1.0
-    assert log_payment([0.0] * 20, ALPHA) == -math.inf
+    assert log_final_payoff([0.0] * 20, ALPHA) == -math.inf
 
 
 def test_with_the_last_bet_the_mean_evidence_over_all_tosses_stays_at_most_one() -> None:
@@ -114,7 +114,8 @@ def test_a_change_that_only_all_pairs_together_show_is_found_at_the_end(
     assert (test.verdict(), test.pairs) == (verdict, 100)
     told = test.evidence()
     assert max(told.regression, told.improvement) >= 100
-    assert "100 pairs refute at 1 %" in test.reason()
+    assert test.reason().startswith("100 pairs reject")
+    assert "at the 1 % level" in test.reason()
 
 
 def test_a_budget_of_time_ends_with_the_last_bet_too() -> None:

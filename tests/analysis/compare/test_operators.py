@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.analysis.compare.operators import compare_operators, heard, judged, remark
+from harness.analysis.compare.operators import compare_operators, decide_operators, operator_notes, restrict_to_pairs
 from harness.analysis.compare.recompute import recompute
 from harness.core.comparison import Comparison, OperatorComparison, OperatorMedians, Parameters, Verdict
 from tests.analysis.compare.made_pairs import PARAMETERS, flat
@@ -86,11 +86,11 @@ def test_evidence_for_one_among_few_is_not_enough_among_many() -> None:
 def test_without_proof_a_reader_learns_how_many_pairs_it_takes() -> None:
     pairs = told({"slow": 0.1, **quiet(70)}, 9)
     found = compare_operators(pairs, PARAMETERS)
-    (note,) = remark(pairs, found, Verdict.REGRESSION, PARAMETERS)
+    (note,) = operator_notes(pairs, found, Verdict.REGRESSION, PARAMETERS)
     assert note.code == "operators_unproven"
-    assert "9 pairs (to show one among 71 takes 12 at least)" in note.message
+    assert "9 pairs (showing one among 71 takes at least 12)" in note.message
     assert "--precision" in (note.hint or "")
-    assert remark(pairs, found, Verdict.NO_CHANGE, PARAMETERS) == ()
+    assert operator_notes(pairs, found, Verdict.NO_CHANGE, PARAMETERS) == ()
 
 
 def test_the_pairs_that_it_takes_do_show_it() -> None:
@@ -128,7 +128,7 @@ def test_an_operator_that_both_sides_never_had_in_one_pair_is_neither_new_nor_go
 def test_a_side_without_any_operator_is_told_and_nothing_is_compared() -> None:
     pairs = [OperatorMedians(pair=index, control={}, treatment={"a": 1.0}) for index in range(9)]
     assert compare_operators(pairs, PARAMETERS) == ()
-    (note,) = remark(pairs, (), Verdict.REGRESSION, PARAMETERS)
+    (note,) = operator_notes(pairs, (), Verdict.REGRESSION, PARAMETERS)
     assert note.code == "operators_unavailable"
     assert "control" in note.message
 
@@ -243,4 +243,4 @@ def test_a_smaller_budget_takes_the_later_pairs_of_the_operators_away_too() -> N
 
 def test_hearing_of_all_pairs_changes_nothing() -> None:
     found = compare_operators(told({"slow": 0.1, **quiet(5)}, 12), PARAMETERS)
-    assert judged(heard(found, set(range(12))), PARAMETERS) == found
+    assert decide_operators(restrict_to_pairs(found, set(range(12))), PARAMETERS) == found

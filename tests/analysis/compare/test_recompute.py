@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.analysis.compare.recompute import conclude, recompute, replay
+from harness.analysis.compare.recompute import draw_conclusion, recompute, replay
 from harness.core.build import BuildInfo
 from harness.core.comparison import GAIN_STATISTICS, STATISTICS, Comparison, Pair, Parameters, Verdict
 from tests.analysis.compare.made_pairs import PARAMETERS, flat, heard
@@ -54,7 +54,7 @@ def test_pairs_beyond_a_smaller_budget_are_not_heard() -> None:
 def test_a_verdict_that_waits_for_precision_is_concluded() -> None:
     test = heard(flat([0.5] * 9), Parameters(seed=1, precision=1e-6))
     assert test.verdict() is None
-    assert conclude(test).verdict is Verdict.REGRESSION
+    assert draw_conclusion(test).verdict is Verdict.REGRESSION
 
 
 @pytest.mark.parametrize("higher_is_better", [False, True])

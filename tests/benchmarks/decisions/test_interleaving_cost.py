@@ -83,11 +83,11 @@ def decide(subject: ComparisonSubject, session: Session, folder: Path, interleav
         resume=False,
     )
     run.begin()
-    while run.failure is None and run.test.decided is None and not run.test.spent:
-        run.step()
+    while run.failure is None and run.test.decided is None and not run.test.is_budget_spent:
+        run.measure_pair()
     run.end()
     assert run.failure is None, run.failure
-    return run.comparison(discovered=True)
+    return run.comparison()
 
 
 @pytest.fixture(params=LIMITS)

@@ -19,7 +19,7 @@ AWAY = Failure(Outcome.FAILED, "no network", environment=True, passing=True)
 def raised(control: Builds, treatment: Builds) -> HarnessError:
     with pytest.raises(HarnessError) as caught:
         raise_for_failure(
-            ComparisonOutcome(ExitCode.ENVIRONMENT, control, treatment, stored=True, said=()), [], CONTROL, TREATMENT
+            ComparisonOutcome(ExitCode.ENVIRONMENT, control, treatment, stored=True, summary=()), [], CONTROL, TREATMENT
         )
     return caught.value
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness.core.build import Build
 from harness.core.comparison import STATISTICS, OperatorMedians
-from harness.flows.compare.journal import Header, Journal, Losses
+from harness.flows.compare.journal import Header, Journal, LostLaunches
 from tests.presentation.comparison_samples import made_pairs
 
 CONTROL, TREATMENT = (Build(source="prebuilt", commit=name, digest=name) for name in ("old", "new"))
@@ -21,9 +21,9 @@ def journal(folder: Path) -> Journal:
 def test_operators_come_back_with_the_pairs_that_had_them(tmp_path: Path) -> None:
     first, second = made_pairs(0.0, 2)
     writing = journal(tmp_path)
-    writing.begin(HEADER)
-    writing.add(first, None, Losses())  # measured before anybody asked for operators
-    writing.add(second, MEDIANS, Losses())
+    writing.start(HEADER)
+    writing.append_pair(first, None, LostLaunches())  # measured before anybody asked for operators
+    writing.append_pair(second, MEDIANS, LostLaunches())
     found = journal(tmp_path).read()
     assert found is not None
     assert [pair.index for pair in found.pairs] == [0, 1]
@@ -33,9 +33,9 @@ def test_operators_come_back_with_the_pairs_that_had_them(tmp_path: Path) -> Non
 def test_a_line_that_was_cut_takes_its_operators_along(tmp_path: Path) -> None:
     first, second = made_pairs(0.0, 2)
     writing = journal(tmp_path)
-    writing.begin(HEADER)
-    writing.add(first, MEDIANS.model_copy(update={"pair": 0}), Losses())
-    writing.add(second, MEDIANS, Losses())
+    writing.start(HEADER)
+    writing.append_pair(first, MEDIANS.model_copy(update={"pair": 0}), LostLaunches())
+    writing.append_pair(second, MEDIANS, LostLaunches())
     (file,) = tmp_path.glob("*.jsonl")
     file.write_text(file.read_text()[:-20])
     found = journal(tmp_path).read()

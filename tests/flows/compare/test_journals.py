@@ -14,13 +14,13 @@ from harness.core.device import Device
 from harness.core.files import CachedFile
 from harness.core.measurement import Job
 from harness.flows.compare.comparison_run import ComparisonSubject
-from harness.flows.compare.journal import Header, Journal, Losses
+from harness.flows.compare.journal import Header, Journal, LostLaunches
 from tests.flows.instant import benchmark
 from tests.presentation.comparison_samples import made_pairs
 
 CONTROL, TREATMENT = (Build(source="prebuilt", commit=name, digest=name) for name in ("old", "new"))
 HEADER = Header(seed=7, metric="NET latency", unit="us", statistics=STATISTICS)
-LOSSES = Losses(seconds=2.5, doubt="the treatment crashed")
+LOST = LostLaunches(seconds=2.5, doubt="the treatment crashed")
 PAIRS = made_pairs(0.02, 4)
 
 
@@ -31,11 +31,11 @@ def journal(folder: Path) -> Journal:
 def written(folder: Path) -> Path:
     """The file of a journal with four pairs, a voided one and a telling."""
     writing = journal(folder)
-    writing.begin(HEADER)
+    writing.start(HEADER)
     for pair in PAIRS:
-        writing.add(pair, None, Losses())
-    writing.void(4, LOSSES)
-    writing.tell("/results/1")
+        writing.append_pair(pair, None, LostLaunches())
+    writing.append_discarded(4, LOST)
+    writing.record_report("/results/1")
     (file,) = folder.glob("*.jsonl")
     return file
 
@@ -50,28 +50,28 @@ def test_everything_comes_back(tmp_path: Path) -> None:
     assert found is not None
     assert found.header == HEADER
     assert found.pairs == unlaunched(PAIRS)
-    assert (found.voided, found.next_index, found.failed, found.told) == (1, 5, False, "/results/1")
-    assert found.losses == LOSSES
-    assert journal(tmp_path).told() == "/results/1"
+    assert (found.discarded, found.next_index, found.failed, found.report_place) == (1, 5, False, "/results/1")
+    assert found.lost == LOST
+    assert journal(tmp_path).report_place() == "/results/1"
 
 
 def test_where_nothing_was_kept_there_is_nothing(tmp_path: Path) -> None:
     assert journal(tmp_path).read() is None
-    assert journal(tmp_path).told() is None
+    assert journal(tmp_path).report_place() is None
 
 
 def test_a_failure_is_remembered(tmp_path: Path) -> None:
     written(tmp_path)
     again = journal(tmp_path)
     again.read()
-    again.fail()
+    again.record_failure()
     found = journal(tmp_path).read()
     assert found is not None
     assert found.failed
 
 
 def test_a_comparison_that_never_began_leaves_no_journal(tmp_path: Path) -> None:
-    journal(tmp_path).fail()
+    journal(tmp_path).record_failure()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -88,7 +88,7 @@ def test_a_journal_that_was_cut_has_the_pairs_before(tmp_path_factory: pytest.Te
     assert cutting.notes == ()
     assert (found.pairs if found else ()) == unlaunched(PAIRS[: max(0, lines - 1)])
     assert file.read_bytes() == kept[: kept.rfind(b"\n") + 1]
-    cutting.add(PAIRS[0], None, Losses())
+    cutting.append_pair(PAIRS[0], None, LostLaunches())
     again = journal(folder).read()
     assert (again is not None) == (lines > 0)
 
@@ -110,7 +110,7 @@ def test_a_damaged_journal_is_set_aside_and_told(tmp_path: Path, damage: object)
     assert callable(damage)
     broken = damage(file.read_bytes())
     file.write_bytes(broken)
-    assert journal(tmp_path).told() is None
+    assert journal(tmp_path).report_place() is None
     reading = journal(tmp_path)
     assert reading.read() is None
     (note,) = reading.notes
@@ -118,8 +118,8 @@ def test_a_damaged_journal_is_set_aside_and_told(tmp_path: Path, damage: object)
     aside = file.with_suffix(".damaged")
     assert str(aside) in note.message
     assert aside.read_bytes() == broken
-    reading.begin(HEADER)
-    reading.add(PAIRS[0], None, Losses())
+    reading.start(HEADER)
+    reading.append_pair(PAIRS[0], None, LostLaunches())
     found = journal(tmp_path).read()
     assert found is not None
     assert found.pairs == unlaunched(PAIRS[:1])
@@ -133,7 +133,7 @@ def test_a_journal_in_whose_place_is_something_else_costs_a_note(tmp_path: Path)
     file.with_suffix(".damaged").write_text("in the way")
     reading = journal(tmp_path)
     assert reading.read() is None
-    reading.begin(HEADER)
+    reading.start(HEADER)
     assert [note.code for note in reading.notes] == ["journal", "damaged_journal"]
 
 
@@ -145,8 +145,8 @@ def _subject(md5: str) -> ComparisonSubject:
 
 def test_pairs_of_another_model_file_do_not_count(tmp_path: Path) -> None:
     one = _subject("1").journal(tmp_path, Interleave.LAUNCH)
-    one.begin(HEADER)
-    one.add(PAIRS[0], None, Losses())
+    one.start(HEADER)
+    one.append_pair(PAIRS[0], None, LostLaunches())
     assert _subject("2").journal(tmp_path, Interleave.LAUNCH).read() is None
     assert _subject("1").journal(tmp_path, Interleave.PROCESS).read() is None
     assert _subject("1").journal(tmp_path, Interleave.LAUNCH).read() is not None

@@ -12,21 +12,22 @@ from harness.core.comparison import Parameters, Verdict
 from harness.core.result import Outcome
 from harness.flows.compare.comparison_run import ComparisonRun
 from harness.flows.compare.progress_rows import HEADER, SUSPECTED, progress_row
+from harness.flows.measure.plan import Failure
 from tests.presentation.comparison_samples import PARAMETERS, made_pairs
 
 
 @dataclass(frozen=True)
-class _Versus:
+class _Subject:
     title: str = "m/a"
 
 
 @dataclass(frozen=True)
-class _Contest:
+class _Run:
     """As much of a run as a row is made of."""
 
     test: SequentialTest
-    failure: tuple[Outcome, str, str | None] | None = None
-    subject: _Versus = _Versus()
+    failure: Failure | None = None
+    subject: _Subject = _Subject()
 
     @property
     def pairs(self) -> int:
@@ -48,8 +49,8 @@ def _row(
     test = SequentialTest(parameters, higher_is_better=False)
     for pair in made_pairs(change, count):
         test.add(pair)
-    failure = None if outcome is None else (outcome, "why", None)
-    row = progress_row(cast("ComparisonRun", _Contest(test, failure)), discovered=discovered)
+    failure = None if outcome is None else Failure(outcome, "why")
+    row = progress_row(cast("ComparisonRun", _Run(test, failure)), discovered=discovered)
     assert len(row.cells) == len(HEADER)
     assert row.is_decided is (row.cells[-1] not in {"", SUSPECTED})
     return [cell.strip() for cell in row.cells]

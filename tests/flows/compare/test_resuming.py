@@ -79,7 +79,7 @@ def test_what_was_told_is_neither_measured_nor_told_again(interrupted: Run, tmp_
     assert told.isdisjoint(before)
     assert len(told | before) == 10
     assert not any(again.launches_of(device, name) for name, device in before)
-    assert f"{len(before)} comparisons were told before: not measured again" in again.display.lines
+    assert f"{len(before)} comparisons were reported before the interruption: not measured again" in again.display.lines
 
 
 def test_what_was_told_counts_and_is_heard_by_those_who_go_on_with_it(interrupted: Run, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from frameworks.executorch import create
-from harness.analysis.results import conclude
+from harness.analysis.results import build_result
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, ModelFile, Origin
 from harness.core.build import Build
@@ -24,7 +24,7 @@ NONE = 'PyTorchObserver {"type": "RUN", "metric": "operators_unavailable", "info
 def concluded(benchmark: Benchmark, said: str) -> Result:
     observations, notes = create(Settings()).parse([Completed(Command(("runner",)), 0, stdout=said)], benchmark)
     measurement = Measurement(1.0, 2.0, Outcome.OK, observations=(tuple(observations),), notes=tuple(notes))
-    return conclude(Job(benchmark, NATIVE), DEVICE, measurement, run_type="benchmark", meta={})
+    return build_result(Job(benchmark, NATIVE), DEVICE, measurement, run_type="benchmark", meta={})
 
 
 def about_operators(result: Result) -> list[Note]:

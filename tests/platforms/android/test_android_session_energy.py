@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from frameworks.generic.framework import Generic
-from harness.analysis.results import conclude
+from harness.analysis.results import build_result
 from harness.core.benchmark import Benchmark, Model, Origin
 from harness.core.build import Build
 from harness.core.command import App, Command
@@ -153,7 +153,7 @@ def power_test(session: AndroidSession, folder: Path) -> Result:
     )
     job = Job(benchmark, Build(source="none", commit="none"), {})
     made = measure(job, session, Generic({}), scratch=folder, clock=time.time, progress=RecordedProgress())
-    return conclude(job, session.device, made, run_type="benchmark", meta={})
+    return build_result(job, session.device, made, run_type="benchmark", meta={})
 
 
 def test_a_test_of_power_measures_each_launch(meterless: AndroidSession, tmp_path: Path) -> None:

@@ -1,0 +1,67 @@
+"""Metric that a comparison is about: chosen from the first launch, then read from each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from harness.core.metric import LATENCY, Direction, Observation, convert, direction_of
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedMetric:
+    """Metric that both sides of a comparison report, as far as it is known.
+
+    Attributes:
+        name: Its whole name, for example `NET latency`; None takes the latency, else the first that has samples.
+        unit: The unit of the control's first launch, in which everything is compared; empty before it.
+        directions: Which way is better, where it is stated (see `harness.core.metric.direction_of`).
+    """
+
+    name: str | None = None
+    unit: str = ""
+    directions: Mapping[str, Direction] = field(default_factory=dict)
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether larger values are better."""
+        return direction_of(self.name or "", self.unit, self.directions) is Direction.HIGHER
+
+    def find(self, observations: Sequence[Observation]) -> Observation | None:
+        """Return the metric from the observations of one launch; None where it has no value."""
+        sampled = [each for each in observations if values_of(each) and self.name in {None, each.name}]
+        return next((each for each in sampled if each.name == LATENCY), sampled[0] if sampled else None)
+
+    def chosen(self, observation: Observation) -> ComparedMetric:
+        """Return the metric as it is known after the first launch of the control."""
+        return replace(self, name=observation.name, unit=self.unit or observation.unit)
+
+    def values(self, observations: Sequence[Observation]) -> tuple[float, ...] | None:
+        """Return what one launch reported, converted to `unit`; None where that cannot be compared as ratios."""
+        observation = self.find(observations)
+        factor = None if observation is None else convert(1.0, observation.unit, self.unit)
+        if observation is None or factor is None or min(values_of(observation)) <= 0:
+            return None
+        return tuple(value * factor for value in values_of(observation))
+
+    def explain_unit(self, observation: Observation) -> str | None:
+        """Explain that a unit does not convert to that of the control; None where it does."""
+        if convert(1.0, observation.unit, self.unit) is not None:
+            return None
+        reported, wanted = (unit or "no unit" for unit in (observation.unit, self.unit))
+        return f"it reports {observation.name} in {reported}, and the control in {wanted}"
+
+    def explain_missing(self, observations: Sequence[Observation]) -> str:
+        """Explain why nothing that one launch reported can be compared."""
+        observation = self.find(observations)
+        if observation is None:
+            return f"it reported no samples of {self.name}"
+        smallest = f"{min(values_of(observation)):g} {observation.unit}"
+        return self.explain_unit(observation) or f"it reported {smallest}, of which there is no ratio"
+
+
+def values_of(observation: Observation) -> tuple[float, ...]:
+    """Return the samples of an observation; the median or mean where the runner summarised them itself."""
+    summary = observation.summary or {}
+    center = next((summary[name] for name in ("p50", "median", "mean") if name in summary), None)
+    return observation.samples or (() if center is None else (center,))

@@ -1,0 +1,104 @@
+"""Regressions are told when it is known whether they survive among all, and what was told stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.analysis.compare.discovery import select_discoveries
+from harness.core.comparison import Comparison, Evidence, Verdict
+from harness.core.result import Report
+from harness.flows.compare.discovery_control import DiscoveryControl
+from tests.presentation.comparison_samples import compared, made_pairs
+
+Q = 0.05
+
+
+def regression(evidence: float) -> tuple[Comparison, Report]:
+    """A comparison that left with so much evidence."""
+    result = compared("a", made_pairs(0.05, 8), discovered=False)
+    assert result.comparison is not None
+    comparison = result.comparison.model_copy(update={"evidence": Evidence(regression=evidence)})
+    assert comparison.verdict is Verdict.REGRESSION
+    return comparison, Report(result=result.model_copy(update={"comparison": comparison}))
+
+
+class Reported:
+    """Control with a record of its reports, in order."""
+
+    def __init__(self, total: int, earlier: Sequence[float] = ()) -> None:
+        self.reports: list[tuple[int, bool]] = []
+        self.discoveries: DiscoveryControl[int] = DiscoveryControl(total, Q, self._record, earlier)
+
+    def end(self, key: int, evidence: float) -> None:
+        self.discoveries.add(key, *regression(evidence))
+
+    def _record(self, key: int, report: Report) -> None:
+        assert report.result.comparison is not None
+        self.reports.append((key, report.result.comparison.discovered))
+
+
+def test_a_regression_that_suffices_alone_is_told_at_once() -> None:
+    reported = Reported(total=10)
+    reported.end(1, 200.0)
+    assert reported.reports == [(1, True)]
+
+
+def test_a_regression_that_needs_others_waits_for_them() -> None:
+    reported = Reported(total=10)
+    reported.end(1, 100.0)
+    assert reported.reports == []
+    reported.end(2, 150.0)
+    assert reported.reports == [(1, True), (2, True)]
+
+
+def test_what_was_told_before_an_interruption_supports_and_is_not_told_again() -> None:
+    reported = Reported(total=10, earlier=[150.0])
+    assert reported.discoveries.final() == frozenset()
+    reported.end(0, 100.0)
+    reported.discoveries.close()
+    assert reported.reports == [(0, True)]
+
+
+def test_what_nobody_came_to_support_is_told_at_the_end_as_not_discovered() -> None:
+    reported = Reported(total=10)
+    reported.end(1, 199.0)
+    reported.discoveries.close()
+    reported.discoveries.close()
+    assert reported.reports == [(1, False)]
+
+
+def test_support_counts_only_when_it_is_final() -> None:
+    reported = Reported(total=10)
+    reported.end(1, 100.0)
+    assert reported.discoveries.final_with({2: 150.0}) == {1, 2}
+    assert reported.discoveries.final() == frozenset()
+    assert reported.reports == []
+
+
+@pytest.mark.slow
+@given(st.lists(st.sampled_from([20.0, 60.0, 70.0, 100.0, 150.0, 200.0, 1e4]), max_size=8), st.integers(0, 8))
+def test_what_is_told_is_the_set_over_all_final_evidence(evidence: list[float], others: int) -> None:
+    reported = Reported(total := len(evidence) + others)
+    for key, value in enumerate(evidence):
+        reported.end(key, value)
+        before = dict(reported.reports)
+        assert all(before.values())
+        assert before.keys() == reported.discoveries.final()
+    reported.discoveries.close()
+    assert sorted(key for key, _ in reported.reports) == list(range(len(evidence)))
+    final = select_discoveries(dict(enumerate(evidence)), total, Q)
+    assert {key for key, found in reported.reports if found} == final
+
+
+@pytest.mark.parametrize("devices", [2, 4])
+def test_devices_that_leave_at_the_same_time_tell_each_once(devices: int) -> None:
+    reported = Reported(total=40)
+    with ThreadPoolExecutor(devices) as pool:
+        list(pool.map(lambda key: reported.end(key, 30.0), range(40)))
+    reported.discoveries.close()
+    assert sorted(reported.reports) == [(key, True) for key in range(40)]
