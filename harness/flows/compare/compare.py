@@ -23,10 +23,11 @@ from harness.flows.compare.journal import Journal
 from harness.flows.compare.reports import build_report, final_evidence_of, load_previous
 from harness.flows.compare.scheduler import RoundRobinScheduler
 from harness.flows.compare.sides import Side, build_side, same_bytes
-from harness.flows.measure.jobs import job_of, not_run
+from harness.flows.measure.fetching import fetch
+from harness.flows.measure.jobs import make_job, report_failure
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, distribute
 from harness.flows.measure.reporting import Reporting
-from harness.flows.measure.run import environment_of, fetch
+from harness.flows.measure.run import builds_exit_code
 from harness.shell import Interrupted
 
 _JOURNALS: Final = "comparisons"
@@ -112,7 +113,7 @@ def run_comparison(
         if not reporting.failed:
             self_check.remember(settings, checked)
         summary.insert(0, self_check.sentence(checked))
-    code = reporting.exit_code(environment_of(control), environment_of(treatment))
+    code = reporting.exit_code(builds_exit_code(control), builds_exit_code(treatment))
     return ComparisonOutcome(code, control, treatment, stored=reporting.stored, summary=tuple(summary))
 
 
@@ -176,7 +177,7 @@ class ComparisonStages:
 
     def _subject(self, assignment: Assignment, control: Builds, treatment: Builds) -> ComparisonSubject | None:
         """Return what has to be measured; None, and a result, where nothing can or need be."""
-        control_job, treatment_job = (job_of(assignment, builds, self._files) for builds in (control, treatment))
+        control_job, treatment_job = (make_job(assignment, builds, self._files) for builds in (control, treatment))
         if isinstance(control_job, Failure):
             self._report(self._not_run(assignment, control_job))
             return None
@@ -274,7 +275,7 @@ class ComparisonStages:
         self._report(self._not_run(Assignment(subject.treatment.benchmark, subject.device), failure))
 
     def _not_run(self, assignment: Assignment, failure: Failure) -> Report:
-        return not_run(assignment.benchmark, assignment.device, failure, self._settings)
+        return report_failure(assignment.benchmark, assignment.device, failure, self._settings)
 
     def _identical(self, subject: ComparisonSubject) -> Report:
         """Report that runners of equal bytes cannot differ: nothing is measured."""

@@ -17,7 +17,7 @@ from harness.core.note import Note
 from harness.core.result import Report, Result
 from harness.flows.compare.comparison_run import ComparisonRun
 from harness.flows.compare.journal import Journal
-from harness.flows.measure.jobs import marked, meta_of
+from harness.flows.measure.jobs import mark_regressed, report_meta
 from harness.store.canonical_json import load_result
 
 
@@ -25,7 +25,7 @@ def build_report(run: ComparisonRun, settings: Settings) -> Report:
     """Build the report of a comparison that ended; whether its regression survives is not known yet."""
     subject = run.subject
     control_side, treatment_side = run.measurements()
-    meta = meta_of(settings)
+    meta = report_meta(settings)
     control, treatment = (
         build_result(job, subject.device, side, run_type=settings.run_type, meta=meta, known=run.known_metrics)
         for job, side in ((subject.control, control_side), (subject.treatment, treatment_side))
@@ -48,7 +48,7 @@ def build_report(run: ComparisonRun, settings: Settings) -> Report:
         *(log.model_copy(update={"name": f"control-{log.name}"}) for log in control_side.logs),
         *treatment_side.logs,
     )
-    return Report(result=marked(result, settings), logs=logs)
+    return Report(result=mark_regressed(result, settings), logs=logs)
 
 
 def load_previous(journal: Journal, parameters: Parameters) -> Result | None:

@@ -12,9 +12,8 @@ from harness.core.benchmark import Export, Model, ModelFile, Origin
 from harness.core.errors import ExitCode, ExportFailed, UsageError
 from harness.core.protocols import Exporter, Progress
 from harness.files.atomic import replacing
-from harness.flows.measure.lowering import describe
+from harness.flows.measure.fetching import describe_file, fetch
 from harness.flows.measure.plan import Failure
-from harness.flows.measure.run import fetch
 from harness.flows.measure.workload import load_workload
 from harness.models.cache import ModelCache
 
@@ -67,7 +66,7 @@ def export_model(wanted: Wanted, settings: Settings, progress: Progress) -> Exit
         progress=progress,
         force=settings.force_export,
     )
-    progress.say(describe(cached))
+    progress.say(describe_file(cached))
     _copy(cached.path, wanted.output)
     progress.say(f"{wanted.output}  md5 {cached.md5}")
     return ExitCode.OK

@@ -1,8 +1,9 @@
-"""From a planned pair to a job with everything it needs, or to the reason why there is none."""
+"""Jobs: planned pairs with everything that they need, or the results of those that cannot be measured."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -14,48 +15,73 @@ from harness.core.device import Device
 from harness.core.files import CachedFile
 from harness.core.measurement import Job
 from harness.core.result import Outcome, Report, Result
-from harness.flows.measure.plan import Assignment, Builds, Failure, Files, file_key
+from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, file_key
 
 
-def job_of(pair: Assignment, builds: Builds, files: Files) -> Job | Failure:
-    """The job, when its runner and all its files are there."""
+def make_jobs(
+    plan: Plan, builds: Builds, files: Files
+) -> tuple[Mapping[str, Mapping[int, Job]], Sequence[tuple[Assignment, Failure]]]:
+    """Make the jobs of a plan.
+
+    Returns:
+        The jobs by device and by number of the benchmark; and the pairs that cannot be measured. Of a benchmark that is
+        measured once, on whichever device is free, there is such a pair only if no device can.
+    """
+    jobs: dict[str, dict[int, Job]] = {device.identity: {} for device in plan.devices}
+    numbers = {id(benchmark): number for number, benchmark in enumerate(plan.benchmarks)}
+    impossible: list[tuple[Assignment, Failure]] = []
+    for pair in plan.assignments:
+        job = make_job(pair, builds, files)
+        if isinstance(job, Job):
+            jobs[pair.device.identity][numbers[id(pair.benchmark)]] = job
+        else:
+            impossible.append((pair, job))
+    if plan.spread:
+        possible = {number for by_number in jobs.values() for number in by_number}
+        last = {numbers[id(pair.benchmark)]: (pair, failure) for pair, failure in impossible}
+        impossible = [entry for number, entry in last.items() if number not in possible]
+    return jobs, impossible
+
+
+def make_job(pair: Assignment, builds: Builds, files: Files) -> Job | Failure:
+    """Make the job of one pair, or return why its runner or one of its files is missing."""
     if pair.obstacle is not None:
         return Failure(Outcome.SKIPPED, pair.obstacle)
-    made = build_of(pair, builds)
-    if isinstance(made, Failure):
-        return made
-    found: dict[str, CachedFile] = {}
+    build = _find_build(pair, builds)
+    if isinstance(build, Failure):
+        return build
+    needed: dict[str, CachedFile] = {}
     for file in pair.benchmark.required_files():
         cached = files[file_key(file, pair.benchmark)]
         if isinstance(cached, Failure):
             return cached
-        found[file.key] = cached.model_copy(update={"key": file.key})
-    return Job(pair.benchmark, made, found)
+        needed[file.key] = cached.model_copy(update={"key": file.key})
+    return Job(pair.benchmark, build, needed)
 
 
-def build_of(pair: Assignment, builds: Builds) -> Build | Failure:
-    """The runner; an app that nobody gave is on the device already."""
-    made = builds.get((pair.benchmark.framework, pair.device.identity))
-    if made is not None:
-        return made
+def _find_build(pair: Assignment, builds: Builds) -> Build | Failure:
+    """Return the runner; an app that was not built is installed on the device already."""
+    build = builds.get((pair.benchmark.framework, pair.device.identity))
+    if build is not None:
+        return build
     app = pair.benchmark.app
     return Build(source="app", commit="installed" if app is None else app.package)
 
 
-def meta_of(settings: Settings) -> dict[str, JsonValue]:
-    """Who ran it, as far as they said."""
-    given: dict[str, JsonValue] = {
+def report_meta(settings: Settings) -> dict[str, JsonValue]:
+    """Return the free values of every result, with the user and what an earlier run called regressed."""
+    values: dict[str, JsonValue] = {
         "user": settings.user,
         "user_identifier": settings.user_identifier,
         "regressed_types": list(settings.regressed_types) or None,
     }
-    return {**settings.meta, **{key: value for key, value in given.items() if value is not None}}
+    return {**settings.meta, **{key: value for key, value in values.items() if value is not None}}
 
 
-def marked(result: Result, settings: Settings) -> Result:
-    """The result with FAI-PEP's mark on what an earlier run called regressed.
+def mark_regressed(result: Result, settings: Settings) -> Result:
+    """Mark the metrics that an earlier run called regressed, as FAI-PEP does.
 
-    FAI-PEP held types such as `NET` against names such as `NET latency`, and never found one. Here both are found.
+    FAI-PEP compared types such as `NET` with names such as `NET latency`, and never found one. Here both are found.
     """
     names = frozenset(settings.regressed_types)
     if not names:
@@ -66,10 +92,10 @@ def marked(result: Result, settings: Settings) -> Result:
     return result.model_copy(update={"metrics": tuple(metrics)})
 
 
-def not_run(
+def report_failure(
     benchmark: Benchmark, device: Device, failure: Failure, settings: Settings, *, build: Build | None = None
 ) -> Report:
-    """The result of a benchmark that could not be measured."""
+    """Return the report of a benchmark that could not be measured."""
     result = without_numbers(
         benchmark,
         device,
@@ -79,6 +105,6 @@ def not_run(
         hint=failure.hint,
         now=time.time(),
         run_type=settings.run_type,
-        meta=meta_of(settings),
+        meta=report_meta(settings),
     )
     return Report(result=result)

@@ -1,4 +1,4 @@
-"""How the work of a run is shared among devices: each measures everything, or each piece goes to whoever is free."""
+"""Work queues of devices: each device measures everything, or each job goes to whichever device is free."""
 
 from __future__ import annotations
 
@@ -10,33 +10,34 @@ from typing import Final, Protocol
 from harness.core.measurement import Job
 from harness.shell import check_stopping
 
-_LOOK_S: Final = 0.2
+_POLL_S: Final = 0.2
 _MOST_LOSSES: Final = 2
-"""What was being measured when two devices were lost is not tried on a third."""
+"""A job during which two devices were lost is not tried on a third."""
 
 
-class Share(Protocol):
-    """What one device still has to do. Used by one thread."""
+class WorkQueue(Protocol):
+    """Jobs that one device still has to do. Used by one thread."""
 
     @property
-    def left(self) -> bool:
-        """Whether there is anything to take now."""
+    def has_work(self) -> bool:
+        """Whether a job is waiting now."""
 
-    def take(self) -> Job | None:
-        """The next job; None when there is none and none will come back from another device."""
+    def get(self) -> Job | None:
+        """Return the next job; None when there is none and none will come back from another device."""
 
-    def done(self) -> None:
-        """The job that was taken is told."""
+    def acknowledge(self) -> None:
+        """Mark the job that was got last as reported."""
 
-    def abandon(self) -> Sequence[Job]:
-        """The device does nothing more. Returns what nobody else will do; of that the job that was taken comes first.
+    def drain(self) -> Sequence[Job]:
+        """Give up everything: the device does no more. A second call returns nothing.
 
-        A second time there is nothing left to return.
+        Returns:
+            The jobs that no other device will do; of these the job that was got last comes first.
         """
 
 
-class Own:
-    """Everything that one device shall measure, whatever the others do.
+class DedicatedQueue:
+    """Queue of a device that measures everything, whatever the others do (`WorkQueue`).
 
     Args:
         jobs: In order.
@@ -44,113 +45,113 @@ class Own:
 
     def __init__(self, jobs: Iterable[Job]) -> None:
         self._jobs = deque(jobs)
-        self._taken: Job | None = None
+        self._current: Job | None = None
 
     @property
-    def left(self) -> bool:
-        """Whether there is anything to take."""
+    def has_work(self) -> bool:
+        """Whether a job is waiting."""
         return bool(self._jobs)
 
-    def take(self) -> Job | None:
-        """The next job."""
-        self._taken = self._jobs.popleft() if self._jobs else None
-        return self._taken
+    def get(self) -> Job | None:
+        """Return the next job."""
+        self._current = self._jobs.popleft() if self._jobs else None
+        return self._current
 
-    def done(self) -> None:
-        """The job that was taken is told."""
-        self._taken = None
+    def acknowledge(self) -> None:
+        """Mark the current job as reported."""
+        self._current = None
 
-    def abandon(self) -> Sequence[Job]:
-        """The job that was taken, and all that are left."""
-        rest = [*([self._taken] if self._taken else []), *self._jobs]
+    def drain(self) -> Sequence[Job]:
+        """Return the current job and all that wait."""
+        rest = [*([self._current] if self._current else []), *self._jobs]
         self._jobs.clear()
-        self._taken = None
+        self._current = None
         return rest
 
 
-class Pool:
-    """Jobs that any of several devices may do, each of them once.
+class SharedQueue:
+    """Queue of jobs that any of several devices may do, each job once.
 
-    A device that is lost gives back what it was doing, so that another does it.
+    A lost device gives back its current job, so that another device does it.
 
     Args:
-        jobs: By device, then by what is to be done: the job as that device would do it.
+        jobs: By device, then by number of the benchmark: the job as that device would do it.
     """
 
     def __init__(self, jobs: Mapping[str, Mapping[int, Job]]) -> None:
-        self._jobs = {device: dict(its) for device, its in jobs.items()}
-        self._waiting = sorted({number for its in self._jobs.values() for number in its})
-        self._taken: dict[str, int] = {}
+        self._jobs = {device: dict(by_number) for device, by_number in jobs.items()}
+        self._waiting = sorted({number for by_number in self._jobs.values() for number in by_number})
+        self._current: dict[str, int] = {}
         self._losses: Counter[int] = Counter()
         self._changed = threading.Condition()
 
-    def of(self, device: str) -> Share:
-        """The pool as one device sees it."""
-        return _Pooled(self, device)
+    def for_device(self, device: str) -> WorkQueue:
+        """Return the queue as one device uses it."""
+        return _DeviceQueue(self, device)
 
-    def can(self, device: str) -> bool:
-        """Whether something waits that the device can do."""
+    def has_work(self, device: str) -> bool:
+        """Return whether a job is waiting that the device can do."""
         with self._changed:
             return self._next(device) is not None
 
-    def take(self, device: str) -> Job | None:
-        """The first job that waits and that the device can do; waits while others do what may come back.
+    def get(self, device: str) -> Job | None:
+        """Return the first waiting job that the device can do; wait while other devices might give one back.
 
         Raises:
             Interrupted: The harness is being stopped.
         """
         with self._changed:
             while (number := self._next(device)) is None:
-                if not any(taken in self._jobs[device] for taken in self._taken.values()):
+                if not any(current in self._jobs[device] for current in self._current.values()):
                     return None
-                self._changed.wait(_LOOK_S)
+                self._changed.wait(_POLL_S)
                 check_stopping()
             self._waiting.remove(number)
-            self._taken[device] = number
+            self._current[device] = number
             return self._jobs[device][number]
 
-    def done(self, device: str) -> None:
-        """The device's job is told."""
+    def acknowledge(self, device: str) -> None:
+        """Mark the current job of the device as reported."""
         with self._changed:
-            self._taken.pop(device, None)
+            self._current.pop(device, None)
             self._changed.notify_all()
 
-    def abandon(self, device: str) -> Sequence[Job]:
-        """The device does nothing more: what it was doing waits for another; returns what no other can do."""
+    def drain(self, device: str) -> Sequence[Job]:
+        """Give up everything that only this device can do, and return it; its current job waits for another device."""
         with self._changed:
-            its, taken = self._jobs.pop(device, {}), self._taken.pop(device, None)
-            if taken is not None:
-                self._losses[taken] += 1
-                self._waiting.insert(0, taken)
-            hopeless = [number for number in self._waiting if self._hopeless(number)]
-            self._waiting = [number for number in self._waiting if number not in hopeless]
+            jobs, current = self._jobs.pop(device, {}), self._current.pop(device, None)
+            if current is not None:
+                self._losses[current] += 1
+                self._waiting.insert(0, current)
+            impossible = [number for number in self._waiting if self._is_impossible(number)]
+            self._waiting = [number for number in self._waiting if number not in impossible]
             self._changed.notify_all()
-            return [its[number] for number in hopeless if number in its]
+            return [jobs[number] for number in impossible if number in jobs]
 
     def _next(self, device: str) -> int | None:
-        its = self._jobs.get(device, {})
-        return next((number for number in self._waiting if number in its), None)
+        jobs = self._jobs.get(device, {})
+        return next((number for number in self._waiting if number in jobs), None)
 
-    def _hopeless(self, number: int) -> bool:
-        return self._losses[number] >= _MOST_LOSSES or not any(number in its for its in self._jobs.values())
+    def _is_impossible(self, number: int) -> bool:
+        return self._losses[number] >= _MOST_LOSSES or not any(number in jobs for jobs in self._jobs.values())
 
 
-class _Pooled:
-    """A pool as one device sees it (`Share`)."""
+class _DeviceQueue:
+    """Shared queue as one device uses it (`WorkQueue`)."""
 
-    def __init__(self, pool: Pool, device: str) -> None:
-        self._pool = pool
+    def __init__(self, queue: SharedQueue, device: str) -> None:
+        self._queue = queue
         self._device = device
 
     @property
-    def left(self) -> bool:
-        return self._pool.can(self._device)
+    def has_work(self) -> bool:
+        return self._queue.has_work(self._device)
 
-    def take(self) -> Job | None:
-        return self._pool.take(self._device)
+    def get(self) -> Job | None:
+        return self._queue.get(self._device)
 
-    def done(self) -> None:
-        self._pool.done(self._device)
+    def acknowledge(self) -> None:
+        self._queue.acknowledge(self._device)
 
-    def abandon(self) -> Sequence[Job]:
-        return self._pool.abandon(self._device)
+    def drain(self) -> Sequence[Job]:
+        return self._queue.drain(self._device)

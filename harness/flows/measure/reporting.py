@@ -1,4 +1,4 @@
-"""Telling results to every reporter, one at a time; a broken reporter is itself reported and loses nothing."""
+"""Reporting of one run: each result goes to every reporter; a broken reporter is itself reported and loses nothing."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _NOT_RUN = frozenset({Outcome.SKIPPED, Outcome.UNSUPPORTED})
 
 
 class Reporting:
-    """The reporters of one run, and what the results amount to.
+    """Reporters of one run, with the counts that make its summary and its exit code.
 
     Args:
-        reporters: In the order in which they are told; the one that stores comes first.
-        progress: Told when a reporter breaks.
-        listeners: Told last, and also what is recalled.
+        reporters: Reporters in their order; those that keep results (`ResultArchive`) come first.
+        progress: Shows when a reporter fails.
+        listeners: Reporters that come last, and that are given recalled results, too.
     """
 
     def __init__(self, reporters: Sequence[Reporter], progress: Progress, listeners: Sequence[Reporter] = ()) -> None:
@@ -36,71 +36,71 @@ class Reporting:
         self.verdicts: Counter[Verdict] = Counter()
         self._words: Counter[str] = Counter()
         self._untrusted = 0
-        self._untold: Counter[str] = Counter()
+        self._unreported: Counter[str] = Counter()
         self._stored = True
         self._broken = 0
         self.places: dict[str, str] = {}
 
     def report(self, report: Report) -> str | None:
-        """Tell one result to every reporter. May be called from any thread.
+        """Give one result to every reporter. May be called from any thread.
 
         Returns:
-            Where the reporter that stores keeps it; None where it does not.
+            The place where it is kept; None where it is not.
         """
         with self._lock:
             self._count(report.result)
             kept: str | None = None
             for reporter in self._reporters:
-                place = self._tell(reporter, report)
+                place = self._give(reporter, report)
                 if isinstance(reporter, ResultArchive):
                     kept = place
                     report = report.model_copy(update={"place": kept})
             return kept
 
     def recall(self, result: Result) -> None:
-        """Count a result that an interrupted run told; only listeners are told it again. From any thread."""
+        """Count a result that an interrupted run reported, and give it to listeners only. From any thread."""
         with self._lock:
             self._count(result)
             for listener in self._listeners:
-                self._tell(listener, Report(result=result))
+                self._give(listener, Report(result=result))
 
     def close(self) -> None:
-        """Let every reporter tell what is left."""
+        """Close every reporter."""
         for reporter in self._reporters:
             with self._isolated(reporter):
                 reporter.close()
 
     @property
     def failed(self) -> int:
-        """Results that have no numbers although they should."""
+        """Number of results that should have numbers and have none."""
         return sum(count for outcome, count in self._outcomes.items() if outcome not in {Outcome.OK, *_NOT_RUN})
 
     @property
     def stored(self) -> bool:
-        """Whether the reporter that stores was told everything."""
+        """Whether every result is kept."""
         return self._stored
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left that could be gone on with: all is stored, and no device was lost."""
+        """Whether there is nothing to resume: every result is kept, and no device was lost."""
         return self.stored and not self._outcomes[Outcome.DEVICE_LOST]
 
     def summary(self, place: Path | None = None) -> str:
-        """How many ended how, in a sentence, and where they are.
+        """Return the numbers of outcomes in a sentence, and where the results are.
 
         Args:
-            place: Where results are kept.
+            place: Folder of the results.
         """
-        parts = [f"{count} {word}{_ending(word, count)}" for word, count in self._words.items()]
+        parts = [f"{count} {word}{_plural_ending(word, count)}" for word, count in self._words.items()]
         if self._untrusted:
             parts.append(f"{self._untrusted} not to be trusted (see the notes)")
-        if self._untold:
-            parts += [f"{count} not told by `{name}`" for name, count in sorted(self._untold.items())]
+        if self._unreported:
+            parts += [f"{count} not reported by `{name}`" for name, count in sorted(self._unreported.items())]
         kept = "" if place is None or not self._stored else f"; results: {place}"
         return (", ".join(parts) or "nothing measured") + kept
 
     def exit_code(self, *others: ExitCode) -> ExitCode:
-        """What the run amounts to: the gravest of what the results say and of what others know.
+        """Return the gravest exit code of the results and of other parts of the run.
 
         Skipped benchmarks are no failure as long as something was measured, or was known without measuring.
         """
@@ -115,8 +115,8 @@ class Reporting:
             codes.add(ExitCode.BENCHMARK_FAILED)
         return gravest(codes)
 
-    def _tell(self, reporter: Reporter, report: Report) -> str | None:
-        """Where it can be found."""
+    def _give(self, reporter: Reporter, report: Report) -> str | None:
+        """Give a result to one reporter, and return the place that it names."""
         place: str | None = None
         with self._isolated(reporter):
             place = reporter.report(report)
@@ -142,18 +142,17 @@ class Reporting:
 
     def _record_failure(self, reporter: Reporter, message: str) -> None:
         self._broken += 1
-        self._untold[reporter.name] += 1
+        self._unreported[reporter.name] += 1
         self._stored = self._stored and not isinstance(reporter, ResultArchive)
         self._progress.say(message)
 
 
-def _ending(word: str, count: int) -> str:
-    """Of the plural, for what is counted by a noun."""
+def _plural_ending(word: str, count: int) -> str:
     return "s" if count > 1 and word in _NOUNS else ""
 
 
 def _word(result: Result) -> str:
-    """How a result is counted in the summary: by its verdict, where pairs or equal bytes gave one."""
+    """Return the word that counts a result in the summary: its verdict, where pairs or equal bytes gave one."""
     if result.comparison is not None and (result.ok or result.comparison.identical):
         return result.comparison.effective_verdict.value
     return result.outcome.value

@@ -1,30 +1,21 @@
-"""The main job as stages: load, plan, fetch, build, measure, report. Each takes values and returns values."""
+"""Measuring as stages: fetch, build, measure, report. Each takes values and returns values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from harness import plugins
 from harness.config.settings import Settings
-from harness.core.benchmark import Benchmark, ModelFile
 from harness.core.build import Build
-from harness.core.errors import BenchmarkFailed, EnvironmentProblem, ExitCode, gravest
-from harness.core.files import CachedFile
-from harness.core.measurement import Job
-from harness.core.protocols import Exporter, Progress
-from harness.core.result import Outcome
+from harness.core.errors import ExitCode, gravest
+from harness.core.protocols import Progress
 from harness.flows.compare.sides import Side, build_side, installed
-from harness.flows.measure.jobs import job_of, not_run
-from harness.flows.measure.lowering import describe
-from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, file_key
-from harness.flows.measure.queues import Own, Pool
+from harness.flows.measure.fetching import fetch
+from harness.flows.measure.jobs import make_jobs, report_failure
+from harness.flows.measure.plan import Builds, Failure, Files, Plan
+from harness.flows.measure.queues import DedicatedQueue, SharedQueue
 from harness.flows.measure.reporting import Reporting
 from harness.flows.measure.worker import Worker
-from harness.models.cache import ModelCache
-
-_FETCHES = 2
-"""Files that are fetched at once; an export needs a core and up to a gigabyte for itself."""
 
 
 def run(plan: Plan, settings: Settings, progress: Progress, side: Side = installed) -> ExitCode:
@@ -33,8 +24,8 @@ def run(plan: Plan, settings: Settings, progress: Progress, side: Side = install
     Args:
         plan: What to measure where.
         settings: How to measure, and which reporters to tell.
-        progress: Told what happens.
-        side: Where the runner comes from.
+        progress: Shows what happens.
+        side: Source of the runner.
     """
     reporting = Reporting(plugins.reporters(settings), progress)
     try:
@@ -46,40 +37,21 @@ def run(plan: Plan, settings: Settings, progress: Progress, side: Side = install
     finally:
         reporting.close()
     progress.say(reporting.summary(settings.local_reporter))
-    return reporting.exit_code(environment_of(builds), devices)
-
-
-def fetch(plan: Plan, settings: Settings, progress: Progress) -> Files:
-    """Bring every file into the cache, several at once; a missing file fails only the benchmarks that need it."""
-    cache = ModelCache(settings.model_cache)
-    possible = {id(pair.benchmark) for pair in plan.assignments if pair.obstacle is None}
-    needed: dict[str, tuple[ModelFile, Benchmark]] = {}
-    for benchmark in plan.benchmarks:
-        for file in benchmark.required_files() if id(benchmark) in possible else ():
-            needed.setdefault(file_key(file, benchmark), (file, benchmark))
-
-    def fetch_file(file: ModelFile, benchmark: Benchmark) -> CachedFile | Failure:
-        framework = plan.frameworks[benchmark.framework]
-        exporter = framework if isinstance(framework, Exporter) else None
-        try:
-            cached = cache.fetch(
-                file, model=benchmark.model, exporter=exporter, progress=progress, force=settings.force_export
-            )
-        except (BenchmarkFailed, EnvironmentProblem) as error:
-            progress.say(f"✗ {file.filename}: {error.message}")
-            return Failure(Outcome.FAILED, error.message, error.hint)
-        progress.say(describe(cached))
-        return cached
-
-    with ThreadPoolExecutor(_FETCHES) as pool:
-        return dict(zip(needed, pool.map(lambda pair: fetch_file(*pair), needed.values()), strict=True))
+    return reporting.exit_code(builds_exit_code(builds), devices)
 
 
 def build(plan: Plan, settings: Settings, progress: Progress, side: Side) -> Builds:
-    """Bring the runner of every framework for every device."""
+    """Get the runner of every framework for every device."""
     app_given = any(path.suffix == ".apk" for path in settings.program.values())
     builds = build_side(plan, side, progress, app_given=app_given)
-    return {key: made if isinstance(made, Failure) else _named(made, settings) for key, made in builds.items()}
+    return {key: result if isinstance(result, Failure) else _rename(result, settings) for key, result in builds.items()}
+
+
+def _rename(build: Build, settings: Settings) -> Build:
+    """Return the build under the commit that the user gave the program, if any."""
+    if settings.commit is None:
+        return build
+    return build.model_copy(update={"commit": settings.commit, "commit_time": settings.commit_time})
 
 
 def measure_all(
@@ -88,53 +60,29 @@ def measure_all(
     """Measure on every device at once, on each of them one benchmark after the other.
 
     Returns:
-        Whether something stays undone because a device could not be used.
+        `ENVIRONMENT` if a benchmark was not measured because its device could not be used.
     """
-    jobs, refused = _jobs(plan, files, builds)
-    for one, failure in refused:
-        reporting.report(not_run(one.benchmark, one.device, failure, settings))
-    shared = Pool(jobs) if plan.spread else None
-    devices = {one.device.identity: one.device for one in plan.assignments}
-    shares = {name: shared.of(name) if shared else Own(its.values()) for name, its in jobs.items()}
-    with ThreadPoolExecutor(len(devices)) as pool:
-        workers = [
-            pool.submit(
-                Worker(device, shares[name], plan, settings=settings, reporting=reporting, progress=progress).run
-            )
-            for name, device in devices.items()
-        ]
-        return gravest(worker.result() for worker in workers)
+    jobs, impossible = make_jobs(plan, builds, files)
+    for pair, failure in impossible:
+        reporting.report(report_failure(pair.benchmark, pair.device, failure, settings))
+    shared = SharedQueue(jobs) if plan.spread else None
+    workers = [
+        Worker(
+            device,
+            shared.for_device(device.identity) if shared else DedicatedQueue(jobs[device.identity].values()),
+            plan,
+            settings=settings,
+            reporting=reporting,
+            progress=progress,
+        )
+        for device in plan.devices
+    ]
+    with ThreadPoolExecutor(len(workers)) as pool:
+        codes = [pool.submit(worker.run) for worker in workers]
+        return gravest(code.result() for code in codes)
 
 
-def _jobs(
-    plan: Plan, files: Files, builds: Builds
-) -> tuple[dict[str, dict[int, Job]], Sequence[tuple[Assignment, Failure]]]:
-    """What each device can do, by benchmark; and what cannot be done, where each benchmark is done once: nowhere."""
-    jobs: dict[str, dict[int, Job]] = {one.device.identity: {} for one in plan.assignments}
-    number = {benchmark: place for place, benchmark in enumerate({id(one.benchmark): 0 for one in plan.assignments})}
-    refused: list[tuple[Assignment, Failure]] = []
-    for one in plan.assignments:
-        job = job_of(one, builds, files)
-        if isinstance(job, Job):
-            jobs[one.device.identity][number[id(one.benchmark)]] = job
-        else:
-            refused.append((one, job))
-    if plan.spread:
-        possible = {place for its in jobs.values() for place in its}
-        told = ((number[id(one.benchmark)], one, failure) for one, failure in refused)
-        hopeless = {place: (one, failure) for place, one, failure in told if place not in possible}
-        refused = list(hopeless.values())
-    return jobs, refused
-
-
-def _named(made: Build, settings: Settings) -> Build:
-    """The build under the commit that the caller gave its program."""
-    if settings.commit is None:
-        return made
-    return made.model_copy(update={"commit": settings.commit, "commit_time": settings.commit_time})
-
-
-def environment_of(builds: Builds) -> ExitCode:
-    """What the builds say about the environment."""
-    failed = any(isinstance(made, Failure) and made.environment for made in builds.values())
+def builds_exit_code(builds: Builds) -> ExitCode:
+    """Return `ENVIRONMENT` if a runner could not be had because of this machine."""
+    failed = any(isinstance(result, Failure) and result.environment for result in builds.values())
     return ExitCode.ENVIRONMENT if failed else ExitCode.OK

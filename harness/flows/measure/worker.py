@@ -1,4 +1,4 @@
-"""One device's share of a plan, measured one after the other."""
+"""Worker of one device: measures the jobs of its queue one after the other."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from harness.core.errors import DeviceLost, EnvironmentProblem, ExitCode
 from harness.core.measurement import Job
 from harness.core.protocols import Progress, Session
 from harness.core.result import Outcome, RawLog, Report
-from harness.flows.measure.jobs import marked, meta_of, not_run
+from harness.flows.measure.jobs import mark_regressed, report_failure, report_meta
 from harness.flows.measure.plan import Failure, Plan
-from harness.flows.measure.queues import Share
+from harness.flows.measure.queues import WorkQueue
 from harness.flows.measure.reporting import Reporting
 from harness.run.measure import measure
 from harness.shell import Interrupted, pause
@@ -26,21 +26,21 @@ _NOBODY_LEFT: Final = Failure(Outcome.DEVICE_LOST, "the devices that could measu
 
 
 class Worker:
-    """Measures on one device.
+    """Worker of one device.
 
     Args:
-        device: Where.
-        share: What.
-        plan: How to reach the device, and the frameworks.
-        settings: How.
-        reporting: Told each result as soon as it exists.
-        progress: Told what happens.
+        device: The device.
+        queue: Its jobs.
+        plan: The platform, to open the device with, and the frameworks.
+        settings: How to measure.
+        reporting: Is given each result as soon as it exists.
+        progress: Shows what happens.
     """
 
     def __init__(
         self,
         device: Device,
-        share: Share,
+        queue: WorkQueue,
         plan: Plan,
         *,
         settings: Settings,
@@ -48,32 +48,33 @@ class Worker:
         progress: Progress,
     ) -> None:
         self._device = device
-        self._share = share
+        self._queue = queue
         self._plan = plan
         self._settings = settings
         self._reporting = reporting
         self._progress = progress
 
     def run(self) -> ExitCode:
-        """Hold the device for all jobs of its share.
+        """Open the device, and do all jobs of its queue.
 
-        When it is lost, those that nobody else does end as lost; when it cannot be held at all, as failed.
+        When the device is lost, jobs that no other device does end as lost; when it cannot be opened at all, as failed.
 
         Returns:
-            Whether something stays undone because the device could not be used, or it could not be left as it was.
+            `ENVIRONMENT` if a job was not done because the device could not be used, or if the device could not be
+            restored.
         """
         measured = False
-        if not self._share.left:
-            return self._give_up(_NOBODY_LEFT)  # what another measures now does not come here when that is lost
+        if not self._queue.has_work:
+            return self._give_up(_NOBODY_LEFT)  # another device's current job would not come here, either
         try:
             with self._plan.platform.open(self._device, self._progress) as session:
-                while (job := self._share.take()) is not None:
-                    report = self._measured(job, session)
+                while (job := self._queue.get()) is not None:
+                    report = self._measure(job, session)
                     if report.result.outcome is Outcome.DEVICE_LOST:
                         raise _Lost(job, report)
                     self._reporting.report(report)
-                    self._share.done()
-                    if self._share.left:
+                    self._queue.acknowledge()
+                    if self._queue.has_work:
                         pause(job.benchmark.cooldown_s)
                 measured = True
         except EnvironmentProblem as error:
@@ -83,19 +84,19 @@ class Worker:
             undone = self._give_up(failure, error if isinstance(error, _Lost) else None)
             return ExitCode.ENVIRONMENT if measured else undone
         finally:
-            self._share.abandon()  # whatever ended it: other devices wait for the job that it took
+            self._queue.drain()  # whatever ended it: other devices wait for its current job
         return ExitCode.OK
 
     def _give_up(self, failure: Failure, loss: _Lost | None = None) -> ExitCode:
-        """Tell what nobody else will do."""
-        undone = self._share.abandon()
+        """Report the jobs that no other device will do."""
+        undone = self._queue.drain()
         for job in undone:
-            measured = loss.report if loss is not None and job is loss.job else None
-            self._reporting.report(measured or not_run(job.benchmark, self._device, failure, self._settings))
+            report = loss.report if loss is not None and job is loss.job else None
+            self._reporting.report(report or report_failure(job.benchmark, self._device, failure, self._settings))
         return ExitCode.ENVIRONMENT if undone else ExitCode.OK
 
-    def _measured(self, job: Job, session: Session) -> Report:
-        """One benchmark, isolated: whatever goes wrong in it, the others go on."""
+    def _measure(self, job: Job, session: Session) -> Report:
+        """Measure one benchmark in isolation: whatever goes wrong in it, the others go on."""
         try:
             with tempfile.TemporaryDirectory(prefix="edge-harness-") as scratch:
                 measurement = measure(
@@ -107,32 +108,32 @@ class Worker:
                     progress=self._progress,
                 )
             result = build_result(
-                job, session.device, measurement, run_type=self._settings.run_type, meta=meta_of(self._settings)
+                job, session.device, measurement, run_type=self._settings.run_type, meta=report_meta(self._settings)
             )
             if self._settings.debug or job.benchmark.log_output:
                 for log in measurement.logs:
                     self._progress.say(f"--- {job.benchmark.title} {log.name}\n{log.text.rstrip()}")
-            return Report(result=marked(result, self._settings), logs=measurement.logs)
+            return Report(result=mark_regressed(result, self._settings), logs=measurement.logs)
         except Interrupted:
             raise
         except Exception as error:  # noqa: BLE001 - isolation of one benchmark
             failure = Failure(
                 Outcome.FAILED,
                 f"the harness itself failed: {type(error).__name__}: {error}",
-                "a defect of the harness: please report it with the log beside this result",
+                "a bug in the harness: please report it with the log beside this result",
             )
             log = RawLog(name="traceback", text=traceback.format_exc())
-            return not_run(job.benchmark, self._device, failure, self._settings, build=job.build).model_copy(
+            return report_failure(job.benchmark, self._device, failure, self._settings, build=job.build).model_copy(
                 update={"logs": (log,)}
             )
 
 
 class _Lost(DeviceLost):
-    """The device went away for good while a job was measured.
+    """Loss of the device while it measured a job.
 
     Args:
-        job: That job.
-        report: What is known of it.
+        job: The job.
+        report: Report of what was measured of it.
     """
 
     def __init__(self, job: Job, report: Report) -> None:

@@ -1,0 +1,79 @@
+"""Fetching: the files that a plan needs, brought into the cache, and what a person is shown of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from harness.config.settings import Settings
+from harness.core.benchmark import Benchmark, ModelFile
+from harness.core.errors import BenchmarkFailed, EnvironmentProblem
+from harness.core.files import CachedFile, Delegation
+from harness.core.protocols import Exporter, Progress
+from harness.core.result import Outcome
+from harness.flows.measure.plan import Failure, Files, Plan, file_key
+from harness.models.cache import ModelCache
+
+_AT_ONCE: Final = 2
+"""Files that are fetched at once; an export needs a core and up to a gigabyte for itself."""
+_KINDS: Final = 6
+"""Kinds of operators that are named one by one; the rest is counted."""
+
+
+def fetch(plan: Plan, settings: Settings, progress: Progress) -> Files:
+    """Bring every file into the cache, several at once; a missing file fails only the benchmarks that need it."""
+    cache = ModelCache(settings.model_cache)
+    possible = {id(pair.benchmark) for pair in plan.assignments if pair.obstacle is None}
+    needed: dict[str, tuple[ModelFile, Benchmark]] = {}
+    for benchmark in plan.benchmarks:
+        for file in benchmark.required_files() if id(benchmark) in possible else ():
+            needed.setdefault(file_key(file, benchmark), (file, benchmark))
+
+    def fetch_file(file: ModelFile, benchmark: Benchmark) -> CachedFile | Failure:
+        framework = plan.frameworks[benchmark.framework]
+        exporter = framework if isinstance(framework, Exporter) else None
+        try:
+            cached = cache.fetch(
+                file, model=benchmark.model, exporter=exporter, progress=progress, force=settings.force_export
+            )
+        except (BenchmarkFailed, EnvironmentProblem) as error:
+            progress.say(f"✗ {file.filename}: {error.message}")
+            return Failure(Outcome.FAILED, error.message, error.hint)
+        progress.say(describe_file(cached))
+        return cached
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return dict(zip(needed, pool.map(lambda pair: fetch_file(*pair), needed.values()), strict=True))
+
+
+def describe_file(file: CachedFile) -> str:
+    """Return the size of a cached file and, for an exported program, what was lowered."""
+    report = file.report
+    if report is None:
+        return f"{'fetched' if file.fresh else 'cached '} {file.filename}: {_format_size(file.size_bytes)}"
+    seconds = sum(report.seconds.values())
+    origin = f"exported in {seconds:.0f} s" if file.fresh else "cached"
+    head = f"{file.filename}: {_format_size(report.size_bytes)}, {origin}"
+    return head if report.delegation is None else f"{head}\n{_describe_delegation(report.delegation)}"
+
+
+def _describe_delegation(delegation: Delegation) -> str:
+    graphs = f"{delegation.subgraphs} sub-graph{'' if delegation.subgraphs == 1 else 's'}"
+    return (
+        f"  {delegation.delegated_count} delegated in {graphs}{_list_kinds(delegation.delegated)}\n"
+        f"  {delegation.non_delegated_count} not delegated{_list_kinds(delegation.non_delegated)}"
+    )
+
+
+def _list_kinds(counts: Mapping[str, int]) -> str:
+    if not counts:
+        return ""
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    named = ", ".join(f"{count} {kind}" for kind, count in ranked[:_KINDS])
+    rest = sum(count for _, count in ranked[_KINDS:])
+    return f": {named}" + (f" and {rest} more" if rest else "")
+
+
+def _format_size(size_bytes: int) -> str:
+    return f"{size_bytes / 2**20:.1f} MiB" if size_bytes >= 2**20 else f"{size_bytes / 2**10:.1f} KiB"
