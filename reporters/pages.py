@@ -16,7 +16,7 @@ from harness.store.tree import result_folder
 
 @dataclass(frozen=True, slots=True)
 class ReportedRun:
-    """Everything that a page shows.
+    """Content of a page.
 
     Attributes:
         results: Results without samples, in the order in which they were reported.
@@ -40,7 +40,7 @@ class ReportedRun:
 
     @property
     def notice(self) -> tuple[str, str] | None:
-        """What a reader must know before anything else: a catchword, and a sentence."""
+        """Warning at the top of the page, if there is any: a catchword, and a sentence."""
         if not self.finished:
             return "Not finished.", "This page was written while the run was going on; more results may follow."
         if self.interrupted:

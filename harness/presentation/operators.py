@@ -29,7 +29,7 @@ _CATEGORIES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ProfiledOperator:
-    """One operator of a profile.
+    """Operator of a profile.
 
     Attributes:
         name: Name of the operator.
@@ -209,5 +209,5 @@ def _title(result: Result) -> str:
 
 
 def _format_share(share: float) -> str:
-    """One decimal in every row: these shares are added up by eye."""
+    """Format with one decimal in every row: these shares are added up by eye."""
     return f"{100 * share:.1f} %"

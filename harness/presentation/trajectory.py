@@ -20,7 +20,7 @@ _LARGEST_LOG: Final = 700.0
 
 @dataclass(frozen=True, slots=True)
 class PairPoint:
-    """One pair of launches.
+    """Pair of launches.
 
     Attributes:
         relative_change: Treatment / control - 1 of the better quartiles of its two launches.
@@ -35,7 +35,7 @@ class PairPoint:
 
 @dataclass(frozen=True, slots=True)
 class LaunchStatistic:
-    """One statistic of the launches.
+    """Statistic of the launches.
 
     Attributes:
         name: `min`, `p25`, `median`, `mean` or `p90`; where higher is better `max`, `p75`, `median`, `mean` or `p10`.

@@ -24,7 +24,7 @@ class VerdictCategory(Enum):
 
     @property
     def mark(self) -> str:
-        """One character that stands for it."""
+        """Character that stands for it."""
         return self.value[0]
 
     @property
@@ -39,7 +39,7 @@ class VerdictCategory(Enum):
 
     @property
     def slug(self) -> str:
-        """Its name as an identifier, for example `no-change`."""
+        """Name as an identifier, for example `no-change`."""
         return self.name.lower().replace("_", "-")
 
     def format_count(self, count: int) -> str:
@@ -68,7 +68,7 @@ def categorise(result: Result) -> VerdictCategory:
 
 
 def is_undiscovered(comparison: Comparison) -> bool:
-    """Whether its own pairs speak for a regression that does not survive among all benchmarks."""
+    """Return whether its own pairs show a regression that is not significant among all benchmarks."""
     return comparison.effective_verdict is not comparison.verdict
 
 

@@ -34,7 +34,7 @@ _RESULTS: Final = "/".join(["[!.]*"] * 10 + [RESULT_FILE])
 
 
 class IndexEntry(Value):
-    """One line of the index.
+    """Line of the index.
 
     Attributes:
         uid: Identifier of the result.

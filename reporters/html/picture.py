@@ -83,7 +83,7 @@ def draw_interval(comparison: Comparison, reach: float) -> str:
 def interval_reach(comparisons: Sequence[Comparison]) -> float:
     """Return the reach of `draw_interval` that suits all comparisons: the farthest end, with margins still visible."""
     margin = max((comparison.parameters.margin for comparison in comparisons), default=0.01)
-    changes = (change for one in comparisons for change in (one.low, one.high, one.difference))
+    changes = (change for each in comparisons for change in (each.low, each.high, each.difference))
     ends = [abs(change) for change in changes if change is not None]
     return min(max([1.5 * margin, *(1.05 * end for end in ends)]), 8 * margin)
 

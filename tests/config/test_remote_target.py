@@ -1,4 +1,4 @@
-"""Where results go and who sends them: addresses, tokens, and that no secret shows."""
+"""Address of the remote reporter and its token, and that no secret shows."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def test_credentials_of_the_url_show_nowhere() -> None:
 
 
 def test_a_spool_belongs_to_url_and_category_and_survives_a_new_password() -> None:
-    one = RemoteTarget.parse("https://user:one@host/p|x")
-    assert one.digest == RemoteTarget.parse("https://user:two@host/p|x").digest
-    assert one.digest != RemoteTarget.parse("https://host/p|y").digest
-    assert one.digest != RemoteTarget.parse("https://host/q|x").digest
+    target = RemoteTarget.parse("https://user:one@host/p|x")
+    assert target.digest == RemoteTarget.parse("https://user:two@host/p|x").digest
+    assert target.digest != RemoteTarget.parse("https://host/p|y").digest
+    assert target.digest != RemoteTarget.parse("https://host/q|x").digest
 
 
 def _token_file(folder: Path, text: str, mode: int = 0o600) -> Path:
@@ -118,7 +118,7 @@ def test_what_cannot_be_a_token_is_refused_unseen(tmp_path: Path, text: str) -> 
     assert "dden" not in str(failure.value)
 
 
-def test_it_is_silent_unless_asked_for() -> None:
+def test_it_is_not_created_unless_asked_for() -> None:
     assert create(Settings()) is None
 
 

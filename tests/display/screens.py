@@ -1,4 +1,4 @@
-"""Screens to show results on, and results to show."""
+"""Results, and what a terminal and a pipe show of them."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def piped(*results: Result) -> str:
-    """What lands in a file."""
+    """Return the text that a pipe receives."""
     stream = io.StringIO()
     show_results(results, Console(file=stream, width=80))
     return stream.getvalue()
 
 
 def on_terminal(*results: Result, width: int = 80) -> str:
-    """What stands on a screen, without its colours."""
+    """Return the text on a terminal, without its colours."""
     stream = io.StringIO()
     show_results(results, Console(file=stream, width=width, force_terminal=True))
     return ESCAPE.sub("", stream.getvalue())
 
 
 def table(text: str) -> tuple[list[str], list[list[str]]]:
-    """Headings and rows of the first table; columns are two spaces apart at least."""
+    """Return headings and rows of the first table; columns are two spaces apart at least."""
     lines = text.splitlines()
     rule = next(i for i, line in enumerate(lines) if set(line) == {"─"})
     end = next(
@@ -43,7 +43,7 @@ def table(text: str) -> tuple[list[str], list[list[str]]]:
 
 
 def measured(identifier: str, median_ms: float, *, model: str = "mv2", notes: Sequence[Note] = ()) -> Result:
-    """A result of one latency."""
+    """Make a result with a latency."""
     samples = [median_ms * (1 + i / 100) for i in (-2, -1, 0, 1, 2)]
     result = ok_result(model=model, identifier=identifier, notes=notes)
     return with_metrics(result, timing("NET", "latency", "ms", samples))

@@ -1,4 +1,4 @@
-"""What a person sees while comparisons run: a board on a terminal, lines in a log."""
+"""Progress of comparisons: a board on a terminal, lines in a log."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Screen:
 
 
 @pytest.mark.parametrize("width", [80, 100])
-def test_figures_are_never_cut_and_names_give_way(width: int) -> None:
+def test_names_are_cut_and_figures_are_not(width: int) -> None:
     name = "mobilenet_v2/mobilenet_v2-xnnpack_q8-batch-1-threads-4"
     lines = _Screen(width).show(_renamed(DONE, name))
     assert all(len(line) <= width for line in lines)
@@ -147,7 +147,7 @@ def test_a_log_has_one_line_for_each_that_is_decided() -> None:
     ]
 
 
-def test_benchmarks_of_one_name_are_told_apart() -> None:
+def test_benchmarks_of_one_name_have_a_line_each() -> None:
     stream = io.StringIO()
     PlainBoard(HEADER, stream, _Clock()).show([DONE, DONE])
     assert stream.getvalue().count("m/a: regression") == 2
@@ -171,7 +171,7 @@ def test_elsewhere_than_on_a_terminal_lines_are_written() -> None:
     assert "\x1b" not in stream.getvalue()
 
 
-def test_lines_of_boards_at_the_same_time_say_whose_they_are() -> None:
+def test_lines_of_simultaneous_boards_name_their_board() -> None:
     stream = io.StringIO()
     plain = PlainDisplay(stream)
     with plain.board("comparing on A", HEADER) as a:
@@ -182,7 +182,7 @@ def test_lines_of_boards_at_the_same_time_say_whose_they_are() -> None:
     assert [line.partition(": ")[0] for line in lines] == ["comparing on B", "comparing on A"]
 
 
-def test_lines_of_boards_one_after_the_other_have_no_need_of_that() -> None:
+def test_lines_of_successive_boards_do_not_name_their_board() -> None:
     stream = io.StringIO()
     plain = PlainDisplay(stream)
     for title in ("comparing on A", "comparing on B"):

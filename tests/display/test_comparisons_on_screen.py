@@ -1,4 +1,4 @@
-"""What a person sees of a comparison on a terminal and in a pipe."""
+"""Comparisons on a terminal and in a pipe."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def _headings(text: str) -> list[str]:
 def _rows(text: str) -> dict[str, list[str]]:
     """The cells of each row of the first table by benchmark; columns are two spaces apart."""
     lines = text.splitlines()
-    found = [re.split(r"\s{2,}", line.strip()) for line in lines[_rule(lines) + 1 :]]
-    return {cells[1]: cells for cells in takewhile(lambda cells: len(cells) > 2, found)}
+    cells_by_line = [re.split(r"\s{2,}", line.strip()) for line in lines[_rule(lines) + 1 :]]
+    return {cells[1]: cells for cells in takewhile(lambda cells: len(cells) > 2, cells_by_line)}
 
 
 def _rule(lines: list[str]) -> int:
@@ -42,7 +42,7 @@ def test_a_row_has_both_medians_the_difference_its_interval_pairs_time_and_verdi
     assert _headings(text)[:4] == ["benchmark", "control", "treatment", "difference"]
 
 
-def test_rows_are_sorted_by_gravity_and_marked() -> None:
+def test_rows_are_sorted_by_severity_and_marked() -> None:
     rows = _rows(piped(*every_kind()))
     assert [(cells[0], name) for name, cells in rows.items()] == [
         ("▼", "much-slower"),
@@ -57,7 +57,7 @@ def test_rows_are_sorted_by_gravity_and_marked() -> None:
     ]
 
 
-def test_it_says_which_build_is_which_and_what_was_compared() -> None:
+def test_builds_and_metric_are_named_above_the_table() -> None:
     lines = piped(*every_kind()).splitlines()
     assert lines[1].startswith("mv2 · Example CPU @ 2.10GHz (Example CPU, 4 CPUs) · 1 thread · harness")
     assert lines[2:5] == [
@@ -67,21 +67,21 @@ def test_it_says_which_build_is_which_and_what_was_compared() -> None:
     ]
 
 
-def test_builds_that_differ_from_row_to_row_stand_in_the_rows() -> None:
+def test_builds_that_differ_between_rows_have_a_column() -> None:
     text = piped(compared("a", made_pairs(0.0, 9)), compared("b", made_pairs(0.0, 9), treatment=BUILD))
     assert "treatment build" in _headings(text)
     assert "\ntreatment " not in text
 
 
-def test_every_undecided_one_has_its_reason_and_regressions_need_none() -> None:
+def test_undecided_benchmarks_have_a_reason_and_regressions_need_none() -> None:
     lines = piped(*every_kind()).splitlines()
-    told = [line for line in lines if line[:2] in {"? ", "▼ ", "✗ ", "- "} and "mv2/" in line]
+    reasons = [line for line in lines if line[:2] in {"? ", "▼ ", "✗ ", "- "} and "mv2/" in line]
     spent = "the budget of 100 pairs is spent, and neither shows a change nor rules out one of 1 % or more"
     many = (
         "its own pairs show a regression (evidence 1,700), but among 7 benchmarks stronger evidence is required, so "
         "that at most 5 % of the reported regressions are false"
     )
-    assert told == [
+    assert reasons == [
         "▼ mv2/slower: delegated operators: 120 → 118 (-1.67 %)",
         f"? mv2/loud: undecided: {spent}",
         f"? mv2/alone: undecided: {many}",
@@ -90,19 +90,19 @@ def test_every_undecided_one_has_its_reason_and_regressions_need_none() -> None:
     ]
 
 
-def test_the_same_bytes_are_said_in_words() -> None:
+def test_equal_runners_are_shown_as_same_bytes() -> None:
     text = piped(identical("x"))
     assert "= mv2/x: same bytes: there is nothing to measure" in text.splitlines()
     assert "chance" not in text
 
 
-def test_one_sentence_says_how_far_regressions_can_be_believed() -> None:
+def test_one_sentence_states_how_many_regressions_may_be_false() -> None:
     text = piped(*every_kind())
     assert text.count("Some of 7 benchmarks may look worse by chance") == 1
     assert "a probability of at most 1 %" in piped(compared("a", made_pairs(0.0, 9)))
 
 
-def test_notes_lost_pairs_and_hints_are_told() -> None:
+def test_notes_discarded_pairs_and_hints_are_shown() -> None:
     text = piped(
         compared("a", made_pairs(0.0, 9), voided=2, notes=[NOISY]), compared("b", made_pairs(0.0, 9), notes=[NOISY])
     )
@@ -119,7 +119,7 @@ def test_devices_are_named_where_there_are_several() -> None:
     assert "device" in _headings(text)
 
 
-def test_plain_results_keep_their_own_table() -> None:
+def test_measurements_keep_their_own_table() -> None:
     text = piped(measured("plain", 3.0), compared("pairs", made_pairs(0.0, 9)))
     first, second = text.split("\nmv2 · ")[1:]
     assert ("pairs" in first, "plain" in first) == (True, False)
@@ -140,8 +140,8 @@ def test_rows_fit_the_terminal_and_keep_difference_and_verdict(width: int) -> No
 )
 def test_verdicts_are_coloured(name: str, colour: str) -> None:
     stream = io.StringIO()
-    one = next(result for result in every_kind() if result.benchmark.identifier == name)
-    show_results([one], Console(file=stream, width=120, force_terminal=True, color_system="standard"))
+    result = next(result for result in every_kind() if result.benchmark.identifier == name)
+    show_results([result], Console(file=stream, width=120, force_terminal=True, color_system="standard"))
     row = next(line for line in stream.getvalue().splitlines() if name in line and "ms" in line)
     last = re.findall(r"\x1b\[([\d;]+)m", row.replace("\x1b[0m", ""))[-1]
     assert colour in last.split(";")

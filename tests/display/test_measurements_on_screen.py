@@ -1,4 +1,4 @@
-"""What a person sees at the end of a run, in a terminal and in a pipe."""
+"""Measurements on a terminal and in a pipe at the end of a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_row_has_median_speed_and_spread() -> None:
     assert rows[1] == ["mv2-q8", "4.00 ms", "2.50×", "1.0%", "4.06 ms", "40.0 MiB", "5"]
 
 
-def test_marks_tell_what_may_be_believed() -> None:
+def test_marks_show_what_can_be_trusted() -> None:
     results = (
         measured("a", 1.0),
         measured("b", 1.0, notes=[DOUBT]),
@@ -45,14 +45,14 @@ def test_marks_tell_what_may_be_believed() -> None:
     assert [row[-1] for row in rows[2:]] == ["crashed", "skipped", "device lost"]
 
 
-def test_the_title_says_where_and_with_what() -> None:
+def test_the_title_names_device_and_runner() -> None:
     title = piped(measured("a", 1.0)).splitlines()[1]
     assert title.startswith(
         "mv2 · Example CPU @ 2.10GHz (Example CPU, 4 CPUs) · executorch 1.5.1 native · 1 thread · harness "
     )
 
 
-def test_what_differs_stands_in_the_rows_and_not_in_the_title() -> None:
+def test_what_differs_is_in_the_rows_and_not_in_the_title() -> None:
     other = ok_result(
         model="mv3",
         device=DEVICE.model_copy(update={"identity": "x", "name": "Pixel 8"}),
@@ -72,7 +72,7 @@ def test_a_generic_program_has_no_empty_columns() -> None:
     assert "· executorch ·" in text
 
 
-def test_without_latency_the_main_metric_stands_in_the_table_under_its_name() -> None:
+def test_without_latency_the_table_shows_the_main_metric_by_name() -> None:
     rate = timing("LLM", "rate", "tokens/s", [40.0] * 5).model_copy(update={"direction": Direction.HIGHER})
     slower = rate.model_copy(update={"summary": {**rate.summary, "p50": 20.0}})
     names, rows = table(piped(with_metrics(ok_result(), slower), with_metrics(ok_result(), rate)))
@@ -107,7 +107,7 @@ def test_a_small_lead_is_no_lead() -> None:
     assert "fastest of mv2: a and b, too close to call\n" in piped(measured("b", 1.02), measured("a", 1.0))
 
 
-def test_what_is_not_to_be_believed_wins_nothing() -> None:
+def test_an_untrusted_result_is_never_the_fastest() -> None:
     doubtful = measured("q8", 1.0, notes=[DOUBT])
     text = piped(measured("fp32", 10.0), measured("fp16", 5.0), doubtful)
     assert "fastest of mv2: fp16, 2.00× as fast as fp32 (q8 looks faster, but cannot be trusted)\n" in text
@@ -135,12 +135,12 @@ def test_a_hint_for_all_names_none_and_a_hint_for_many_names_a_few() -> None:
     assert "  hint for mv2/a, mv2/b, mv2/c, 2 more: close other programs" in some
 
 
-def test_each_result_has_one_line_of_remarks_and_each_hint_stands_once() -> None:
-    told = Note(code="stopped_early", message="the time limit ended it", hint="raise the limit")
+def test_each_result_has_one_line_of_remarks_and_each_hint_is_shown_once() -> None:
+    time_limit = Note(code="stopped_early", message="the time limit ended it", hint="raise the limit")
     text = piped(
-        measured("a", 1.0, notes=[told, DOUBT]),
+        measured("a", 1.0, notes=[time_limit, DOUBT]),
         measured("b", 1.0, notes=[DOUBT]),
-        measured("c", 1.0, notes=[told]),
+        measured("c", 1.0, notes=[time_limit]),
         failed_result(identifier="d", reason="two\nlines"),
         measured("e", 1.0),
     )
@@ -169,7 +169,7 @@ def test_in_a_pipe_nothing_is_folded_or_cut() -> None:
     assert "\x1b" not in "".join(lines)
 
 
-def test_on_a_narrow_terminal_every_line_fits_and_the_answer_stays() -> None:
+def test_on_a_narrow_terminal_every_line_fits_and_keeps_its_verdict() -> None:
     results = [
         with_metrics(
             measured(f"mv2-xnnpack_{name}-t{n}", 10.0 / n),
@@ -238,7 +238,7 @@ def test_beside_lines_of_json_the_table_goes_to_standard_error(capsys: pytest.Ca
     assert "1.00 ms" in shown.err
 
 
-def test_it_can_be_switched_off_and_says_nothing_about_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_can_be_switched_off_and_shows_nothing_without_results(capsys: pytest.CaptureFixture[str]) -> None:
     assert create(Settings(screen_reporter=False)) is None
     ScreenReporter(Console(file=sys.stdout)).close()
     assert capsys.readouterr().out == ""
@@ -254,7 +254,7 @@ def test_a_reader_that_has_gone_is_a_failure_and_no_exit() -> None:
             screen.close()
 
 
-def test_a_stream_without_our_characters_is_a_failure_with_the_remedy() -> None:
+def test_a_stream_without_our_characters_is_a_failure_with_a_remedy() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     screen = ScreenReporter(Console(file=stream))
     screen.report(report_of(measured("a", 1.0)))

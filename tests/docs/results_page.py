@@ -21,12 +21,12 @@ def current(page: str) -> str:
     """The page with every table as the classes say."""
     schema: Schema = result_schema()
     classes: Schema = {"Result": schema, **schema["$defs"]}
-    return MARKED.sub(lambda found: f"{found[1]}\n{_table(classes[found[2]], classes)}\n{found[3]}", page)
+    return MARKED.sub(lambda match: f"{match[1]}\n{_table(classes[match[2]], classes)}\n{match[3]}", page)
 
 
 def described(page: str) -> set[str]:
     """The classes that have a table."""
-    return {found[2] for found in MARKED.finditer(page)}
+    return {match[2] for match in MARKED.finditer(page)}
 
 
 def objects() -> set[str]:

@@ -48,8 +48,8 @@ def test_defaults_are_those_of_the_code() -> None:
 
 def test_every_mark_is_explained() -> None:
     told = {row[0]: row[1] for row in _table("mark")}
-    assert list(told) == [standing.mark for standing in VerdictCategory]
-    assert all(told[standing.mark].startswith(standing.word) for standing in VerdictCategory)
+    assert list(told) == [category.mark for category in VerdictCategory]
+    assert all(told[category.mark].startswith(category.word) for category in VerdictCategory)
 
 
 def test_every_exit_code_is_explained() -> None:

@@ -22,7 +22,7 @@ from tests.docs.results_page import PAGE, current, described, objects
 
 TEXT = PAGE.read_text(encoding="utf-8")
 
-_FATES = {"received": SendStatus.SENT, "kept": SendStatus.KEPT, "refused for good": SendStatus.REFUSED}
+_STATUSES = {"received": SendStatus.SENT, "kept": SendStatus.KEPT, "refused for good": SendStatus.REFUSED}
 
 
 def _blocks(language: str) -> list[str]:
@@ -36,7 +36,7 @@ def _example() -> dict[str, Any]:
     return names
 
 
-def test_every_field_of_a_result_is_told_as_the_classes_tell_it() -> None:
+def test_every_field_of_a_result_is_described_as_in_the_classes() -> None:
     assert described(TEXT) == objects()
     assert current(TEXT) == TEXT, "run python -m tests.docs.results_page"
 
@@ -53,9 +53,9 @@ def test_every_verdict_is_explained() -> None:
 
 
 def test_statistics_of_a_launch_are_in_their_order() -> None:
-    told = re.search(r"five statistics of a launch are (.*?) of its iterations", TEXT)
-    assert told is not None
-    assert tuple(re.findall(r"`(\w+)`", told[1])) == STATISTICS
+    sentence = re.search(r"five statistics of a launch are (.*?) of its iterations", TEXT)
+    assert sentence is not None
+    assert tuple(re.findall(r"`(\w+)`", sentence[1])) == STATISTICS
     gains = re.search(r"where higher\nis better, these are (.*?)\. ", TEXT)
     assert gains is not None
     assert tuple(re.findall(r"`(\w+)`", gains[1])) == GAIN_STATISTICS
@@ -68,7 +68,7 @@ def test_the_answers_of_a_server_mean_what_the_table_says() -> None:
     endpoint = Endpoint(RemoteTarget("http://host"))
     for statuses, meaning in rows:
         for status in re.findall(r"\b\d{3}\b", statuses):
-            assert endpoint._classify(int(status), "").status is _FATES[meaning.strip()], status
+            assert endpoint._classify(int(status), "").status is _STATUSES[meaning.strip()], status
 
 
 def test_every_exit_code_of_a_run_is_explained() -> None:

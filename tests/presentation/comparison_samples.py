@@ -1,4 +1,4 @@
-"""Results of comparisons, decided by the judge that decides them in earnest."""
+"""Results of comparisons, decided by the rules of the product."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ CONTROL = BuildInfo(
 TREATMENT = BUILD.model_copy(update={"source": "git:/src/executorch", "commit": "2" * 40})
 PARAMETERS = Parameters(seed=7)
 NOISE = (0.1, -0.4, 0.3, 0.0, -0.2, 0.5, -0.1, 0.2, -0.5, 0.4, -0.3)
-"""In percent; its median is zero, and eleven is no multiple of the coin's period."""
+"""In percent; the median is zero, and eleven is no multiple of the period of the order within pairs."""
 
 
 def made_pairs(change: float, count: int, *, control_ms: float = 8.0, noise: float = 1.0) -> tuple[Pair, ...]:
-    """Pairs whose treatment takes so much longer, with a little noise; 0.03 is 3 %. The clock is a fine one."""
+    """Make pairs whose treatment takes so much longer, with a little noise; 0.03 is 3 %. All times differ."""
     ratios = [math.log1p(change) + noise * NOISE[index % len(NOISE)] / 100 for index in range(count)]
     shape = (0.97, 0.99, 1.0, 1.02, 1.06)
     return tuple(
@@ -42,7 +42,7 @@ def made_pairs(change: float, count: int, *, control_ms: float = 8.0, noise: flo
 
 
 def made_operators(changes: Mapping[str, float | None], count: int) -> tuple[OperatorComparison, ...]:
-    """Operators that take so much longer, each half as long as the one before it; None stands for a new one."""
+    """Make operators that take so much longer, each half as long as its predecessor; None makes a new one."""
     return tuple(
         OperatorComparison(
             name=name,
@@ -74,7 +74,7 @@ def compared(
     notes: Sequence[Note] = (),
     operators: Sequence[OperatorComparison] = (),
 ) -> Result:
-    """What `harness compare` reports of such pairs."""
+    """Make the result of `harness compare` with such pairs."""
     comparison = Comparison(
         control=CONTROL,
         metric="NET latency",
@@ -96,7 +96,7 @@ def compared(
 
 
 def failed(identifier: str, outcome: Outcome = Outcome.CRASHED, *, pairs: Sequence[Pair] = ()) -> Result:
-    """A comparison that a failure ended, with the pairs until then."""
+    """Make a comparison that a failure ended, with the pairs until then."""
     reason = "was ended by SIGSEGV and said nothing"
     result = failed_result(outcome, uid=identifier, identifier=identifier, reason=reason, build=TREATMENT)
     whole = compared(identifier, pairs).comparison
@@ -109,7 +109,7 @@ def failed(identifier: str, outcome: Outcome = Outcome.CRASHED, *, pairs: Sequen
 
 
 def identical(identifier: str) -> Result:
-    """Two runners of the same bytes."""
+    """Make a comparison of two runners of the same bytes."""
     reason = "both runners are the same bytes: there is nothing to measure"
     comparison = Comparison(
         control=CONTROL, metric="", parameters=PARAMETERS, verdict=Verdict.NO_CHANGE, reason=reason, identical=True
@@ -121,7 +121,7 @@ def identical(identifier: str) -> Result:
 
 
 def refused(identifier: str) -> Result:
-    """What could not even begin."""
+    """Make the result of a benchmark that could not be started."""
     result = failed_result(
         Outcome.UNSUPPORTED, uid=identifier, identifier=identifier, reason="no such backend here", hint=None, build=None
     )
@@ -139,7 +139,7 @@ OPERATORS = {"Convolution #1": 0.2, "Add #1": 0.0, "Softmax #1": -0.1, "Convolut
 
 
 def every_kind() -> list[Result]:
-    """One comparison of each kind, not in the order in which a reader wants them."""
+    """Make a comparison of each kind, not in the order in which a reader wants them."""
     return [
         compared("same", made_pairs(0.0, 24)),
         refused("not-here"),

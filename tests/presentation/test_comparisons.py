@@ -1,4 +1,4 @@
-"""How comparisons are ordered, counted and put into words, whatever shows them."""
+"""Order, counts and words of comparisons, whatever shows them."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ SHARES = st.floats(min_value=-0.9999, max_value=1e6)
 
 
 def test_regressions_come_first_and_the_largest_of_them() -> None:
-    names = [one.benchmark.identifier for one in sort_by_severity(every_kind())]
+    names = [result.benchmark.identifier for result in sort_by_severity(every_kind())]
     assert names == ["much-slower", "slower", "faster", "loud", "alone", "same", "untouched", "crashed", "not-here"]
     assert count_verdicts(every_kind()) == "2 regressions, 1 improvement, 2 undecided, 2 no change, 1 failed, 1 skipped"
 
 
-def test_a_regression_that_does_not_survive_among_many_is_undecided_with_the_reason() -> None:
+def test_a_regression_that_is_not_significant_among_many_is_undecided_with_the_reason() -> None:
     result = compared("alone", made_pairs(0.015, 12), discovered=False)
     assert categorise(result) is VerdictCategory.UNDECIDED
     assert build_row(result).verdict == "undecided"
@@ -64,7 +64,7 @@ def test_a_regression_that_does_not_survive_among_many_is_undecided_with_the_rea
 
 
 @pytest.mark.parametrize("outcome", [outcome for outcome in Outcome if outcome is not Outcome.OK])
-def test_what_failed_is_never_told_as_a_verdict(outcome: Outcome) -> None:
+def test_a_failure_is_never_shown_as_a_verdict(outcome: Outcome) -> None:
     result = failed("x", outcome, pairs=made_pairs(0.1, 20))
     not_run = outcome in {Outcome.SKIPPED, Outcome.UNSUPPORTED}
     assert categorise(result) is (VerdictCategory.SKIPPED if not_run else VerdictCategory.FAILED)
@@ -84,12 +84,12 @@ def test_failures_before_the_first_pair_belong_to_the_comparison_and_plain_resul
     assert separate_comparisons([plain, early]) == ([], [plain, early])
 
 
-def test_a_result_that_is_not_to_be_believed_is_marked() -> None:
+def test_an_untrusted_result_is_marked() -> None:
     doubtful = compared("a", made_pairs(0.0, 20)).model_copy(update={"notes": noisy_result().notes})
     assert build_row(doubtful).mark == "=!"
 
 
-def test_both_sides_are_told_apart_also_where_they_have_one_name() -> None:
+def test_sides_of_the_same_name_are_distinguished_by_their_digests() -> None:
     made = compared("a", made_pairs(0.0, 8))
     assert (build_row(made).control_build, build_row(made).treatment_build) == (
         "executorch 111111111111 native",
@@ -97,14 +97,14 @@ def test_both_sides_are_told_apart_also_where_they_have_one_name() -> None:
     )
     assert made.comparison is not None
     twin = made.comparison.control.model_copy(update={"digest": "d" * 64})
-    told = build_row(made.model_copy(update={"build": twin}))
-    assert (told.control_build, told.treatment_build) == (
+    row = build_row(made.model_copy(update={"build": twin}))
+    assert (row.control_build, row.treatment_build) == (
         "executorch 111111111111 native cccccccc",
         "executorch 111111111111 native dddddddd",
     )
 
 
-def test_versions_are_told_whole_however_long() -> None:
+def test_long_versions_are_not_cut() -> None:
     nightly = BUILD.model_copy(update={"commit": "1.6.0.dev20260101+cpu"})
     assert build_row(compared("a", made_pairs(0.0, 8), treatment=nightly)).treatment_build == (
         "executorch 1.6.0.dev20260101+cpu native"
@@ -121,8 +121,8 @@ def test_a_difference_shows_its_sign_and_rounds_rightly(share: float) -> None:
 
 
 @given(SHARES, SHARES)
-def test_an_interval_has_both_ends_in_order(one: float, other: float) -> None:
-    low, high = sorted((one, other))
+def test_an_interval_has_both_ends_in_order(first: float, second: float) -> None:
+    low, high = sorted((first, second))
     assert format_interval(low, high) == f"{format_change(low)[:-2]} … {format_change(high)}"
 
 
@@ -144,7 +144,7 @@ def test_the_trajectory_ends_at_the_difference_that_was_reported() -> None:
             points = list(trace_pairs(result.comparison.pairs))
             assert len(points) == len(result.comparison.pairs)
             assert points[-1].estimate == pytest.approx(result.comparison.difference)
-            assert [point.control_first for point in points] == [one.control_first for one in result.comparison.pairs]
+            assert [point.control_first for point in points] == [pair.control_first for pair in result.comparison.pairs]
 
 
 def test_figures_are_medians_over_the_launches() -> None:
@@ -157,7 +157,7 @@ def test_figures_are_medians_over_the_launches() -> None:
     assert figures["median"].relative_change == pytest.approx(0.02, abs=0.002)
 
 
-def test_figures_that_differ_the_other_way_than_the_pairs_are_marked() -> None:
+def test_figures_that_contradict_the_pairs_are_marked() -> None:
     sides = ((10.0, 25.0), (20.0, 19.0), (30.0, 29.0))
     pairs = [
         pair.model_copy(update={"control": (control,) * 5, "treatment": (treatment,) * 5})
@@ -172,17 +172,17 @@ def test_figures_that_differ_the_other_way_than_the_pairs_are_marked() -> None:
     assert not any("*" in cell for line in (*tabulate_launches(alike), explain_launches(alike)) for cell in line)
 
 
-def test_pairs_of_which_no_ratio_can_be_taken_are_left_out_and_spoil_nothing() -> None:
+def test_pairs_without_a_ratio_are_left_out() -> None:
     good, bad = made_pairs(0.02, 2)
     zero = bad.model_copy(update={"control": (0.0,) * 5})
     short = bad.model_copy(update={"treatment": (1.0,)})
     assert len(list(trace_pairs([zero, good, short]))) == 1
 
 
-def test_only_figures_that_differ_are_told() -> None:
-    comparisons = {one.benchmark.identifier: one.comparison for one in every_kind()}
-    told = [list_exact_changes(one) for name in ("slower", "faster", "same") if (one := comparisons[name])]
-    assert told == [
+def test_only_exact_metrics_that_differ_are_listed() -> None:
+    comparisons = {result.benchmark.identifier: result.comparison for result in every_kind()}
+    texts = [list_exact_changes(each) for name in ("slower", "faster", "same") if (each := comparisons[name])]
+    assert texts == [
         [("▼", "delegated operators: 120 → 118 (-1.67 %)")],
         [("▲", "program size: 1.00 MiB → 879 KiB (-14.2 %)")],
         [],
@@ -191,32 +191,32 @@ def test_only_figures_that_differ_are_told() -> None:
 
 def test_discarded_pairs_are_counted() -> None:
     comparisons = [compared("a", [], voided=voided).comparison for voided in (0, 1, 2)]
-    told = [describe_discarded_pairs(one) for one in comparisons if one is not None]
-    assert told == [
+    texts = [describe_discarded_pairs(each) for each in comparisons if each is not None]
+    assert texts == [
         "",
         "1 pair was discarded: a launch failed or was throttled",
         "2 pairs were discarded: a launch failed or was throttled",
     ]
 
 
-def test_what_may_be_believed_depends_on_how_many_were_measured() -> None:
-    one, two = compared("a", made_pairs(0.0, 8)), compared("b", made_pairs(0.0, 8))
-    assert "with a probability of at most 1 %" in describe_false_discoveries([one, identical("x"), refused("y")])
-    assert describe_false_discoveries([one, two]).startswith("Some of 2 benchmarks ")
-    assert "at most 5 % of the reported regressions are false" in describe_false_discoveries([one, two])
+def test_error_rates_depend_on_the_number_of_benchmarks() -> None:
+    first, second = compared("a", made_pairs(0.0, 8)), compared("b", made_pairs(0.0, 8))
+    assert "with a probability of at most 1 %" in describe_false_discoveries([first, identical("x"), refused("y")])
+    assert describe_false_discoveries([first, second]).startswith("Some of 2 benchmarks ")
+    assert "at most 5 % of the reported regressions are false" in describe_false_discoveries([first, second])
     assert describe_false_discoveries([identical("x")]) == ""
 
 
 def test_rules_name_every_limit() -> None:
-    told = dict(describe_rules(Parameters(seed=3, margin=0.02, max_seconds=60, precision=0.003, gate=True)))
-    assert told["improvement"] == "not tested (--gate)"
-    assert told["budget per benchmark"] == "100 pairs or 60 s of device time"
-    assert told["continues until the change is known to"] == "± 0.3 %"
-    assert "change below 2 %" in told["no change"]
-    assert told["random seed"] == "3"
+    rules = dict(describe_rules(Parameters(seed=3, margin=0.02, max_seconds=60, precision=0.003, gate=True)))
+    assert rules["improvement"] == "not tested (--gate)"
+    assert rules["budget per benchmark"] == "100 pairs or 60 s of device time"
+    assert rules["continues until the change is known to"] == "± 0.3 %"
+    assert "change below 2 %" in rules["no change"]
+    assert rules["random seed"] == "3"
 
 
-def test_evidence_stands_beside_what_would_refute() -> None:
+def test_evidence_is_shown_beside_what_would_reject() -> None:
     comparison = compared("a", made_pairs(0.0, 8)).comparison
     assert comparison is not None
     some = comparison.model_copy(update={"evidence": Evidence(regression=1e300, improvement=0.001, tail=20.4)})

@@ -1,4 +1,4 @@
-"""Energy stands among the further metrics, the whole of a launch included."""
+"""Table of further metrics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from harness.presentation.measurement_table import build_further_metrics
 from harness.testing.results import ok_result
 
 
-def energy(type_: str, energy_mj: float) -> Metric:
+def _energy(type_: str, energy_mj: float) -> Metric:
     return Metric(
         name=f"{type_} energy",
         type=type_,
@@ -19,10 +19,10 @@ def energy(type_: str, energy_mj: float) -> Metric:
     )
 
 
-def test_who_asked_for_energy_sees_it() -> None:
+def test_energy_is_among_the_further_metrics() -> None:
     result = ok_result()
-    told = (energy("RUN", 250.0), energy("NET", 19.5), energy("rail S2M_VDD_CPUCL2", 230.5))
-    columns = build_further_metrics([result.model_copy(update={"metrics": (*result.metrics, *told)})])
-    shown = [" ".join(str(column.cells[row]) for column in columns) for row in range(len(columns[0].cells))]
+    energies = (_energy("RUN", 250.0), _energy("NET", 19.5), _energy("rail S2M_VDD_CPUCL2", 230.5))
+    columns = build_further_metrics([result.model_copy(update={"metrics": (*result.metrics, *energies)})])
+    shown = [" ".join(column.cells[row].text for column in columns) for row in range(len(columns[0].cells))]
     for name, value in (("RUN energy", "250 mJ"), ("NET energy", "19.5 mJ"), ("rail S2M_VDD_CPUCL2", "230 mJ")):
         assert any(name in line and value in line for line in shown), shown

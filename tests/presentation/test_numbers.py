@@ -12,7 +12,7 @@ from tests.display.screens import measured
 
 
 @given(st.floats(1, 9.9e11), st.sampled_from(["ns", "us", "µs", "ms", "s"]))
-def test_a_duration_has_three_digits_in_the_unit_that_suits_it(nanoseconds: float, unit: str) -> None:
+def test_a_duration_has_three_digits_in_a_suitable_unit(nanoseconds: float, unit: str) -> None:
     value = convert(nanoseconds, "ns", unit)
     assert value is not None
     digits, shown_unit = format_quantity(value, unit).split(" ")
@@ -61,6 +61,6 @@ def test_the_spread_is_a_share_of_the_median() -> None:
     assert format_spread(measured("a", 10.0).metrics[0].model_copy(update={"summary": {"p50": 0.0, "MAD": 0.0}})) == ""
 
 
-def test_where_a_program_told_its_mean_only_that_is_shown_as_one() -> None:
+def test_a_mean_is_shown_where_there_is_no_median() -> None:
     metric = measured("a", 10.0).metrics[0].model_copy(update={"summary": {"mean": 2.0}})
     assert format_median(metric) == "mean 2.00 ms"

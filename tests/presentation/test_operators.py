@@ -1,4 +1,4 @@
-"""What a reader is shown of operators: where the time went, and which of them changed."""
+"""Tables of operators: where the time of a benchmark goes, and which of them changed."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ def profiled(*, asked: bool = True) -> Result:
     )
 
 
-def contest(*operators: OperatorComparison) -> Result:
+def comparison_result(*operators: OperatorComparison) -> Result:
     return compared("a", made_pairs(0.12, 12), operators=operators)
 
 
-def test_a_profile_is_the_longest_operator_first_with_its_share() -> None:
-    found = compute_profile(profiled())
-    assert found is not None
-    assert [part.name for part in found.operators[:3]] == ["Convolution #1", "Softmax #1", "Convolution #2"]
-    assert found.operators[0].share == 0.5
-    assert found.coverage is not None
-    assert found.coverage == pytest.approx(800 / statistics.fmean(1000 * one for one in LATENCIES_MS))
+def test_a_profile_lists_operators_by_their_share() -> None:
+    profile = compute_profile(profiled())
+    assert profile is not None
+    assert [operator.name for operator in profile.operators[:3]] == ["Convolution #1", "Softmax #1", "Convolution #2"]
+    assert profile.operators[0].share == 0.5
+    assert profile.coverage is not None
+    assert profile.coverage == pytest.approx(800 / statistics.fmean(1000 * latency_ms for latency_ms in LATENCIES_MS))
 
 
-def test_nobody_who_did_not_ask_is_shown_a_profile() -> None:
+def test_without_operators_there_is_no_profile() -> None:
     assert compute_profile(profiled(asked=False)) is None
     text = piped(profiled(asked=False))
     assert "Operators" not in text
@@ -81,8 +81,8 @@ def test_pages_show_every_operator() -> None:
     assert "more" not in markdown.partition("## Operators")[2].partition("\n\n")[2].partition("\n\n")[0]
 
 
-def test_what_changed_most_of_the_whole_comes_first() -> None:
-    comparison = contest(*made_operators(OPERATORS, 12)).comparison
+def test_the_operator_that_contributes_most_comes_first() -> None:
+    comparison = comparison_result(*made_operators(OPERATORS, 12)).comparison
     assert comparison is not None
     rows = find_changed_operators(comparison)
     assert [(row.change, row.name) for row in rows] == [
@@ -96,32 +96,34 @@ def test_what_changed_most_of_the_whole_comes_first() -> None:
     assert rows[1].control == rows[1].difference == ""
 
 
-def test_an_operator_whose_change_is_not_discovered_is_not_told() -> None:
-    result = contest(*made_operators({"Convolution #1": 0.2, **{f"Add #{n}": 0.0 for n in range(200)}}, 9))
+def test_an_operator_whose_change_is_not_discovered_is_not_listed() -> None:
+    result = comparison_result(*made_operators({"Convolution #1": 0.2, **{f"Add #{n}": 0.0 for n in range(200)}}, 9))
     assert result.comparison is not None
     assert result.comparison.operators[0].verdict == "regression"
     assert "Changed operators" not in piped(result)
     assert "the operator that made the difference is not proven" in piped(result)
 
 
-def test_an_operator_that_is_gone_takes_its_time_along() -> None:
+def test_a_removed_operator_contributes_its_whole_time() -> None:
     (gone,) = made_operators({"Copy #1": 0.0}, 12)
-    comparison = contest(gone.model_copy(update={"treatment": ()}), *made_operators({"Add #1": 0.0}, 12)).comparison
+    comparison = comparison_result(
+        gone.model_copy(update={"treatment": ()}), *made_operators({"Add #1": 0.0}, 12)
+    ).comparison
     assert comparison is not None
     (row,) = find_changed_operators(comparison)
     assert (row.change, row.name, row.treatment) == ("gone", "Copy #1", "")
     assert row.contribution == -0.5
 
 
-def test_the_screen_tells_the_largest_changes_and_what_the_others_add_up_to() -> None:
-    text = piped(contest(*made_operators({f"Conv #{n}": 0.2 for n in range(7)}, 24)))
+def test_the_screen_shows_the_largest_changes_and_sums_up_the_rest() -> None:
+    text = piped(comparison_result(*made_operators({f"Conv #{n}": 0.2 for n in range(7)}, 24)))
     _, _, table = text.partition("Changed operators")
     assert table.count("slower") == 5
     assert "and 2 more in its result.json" in table
 
 
 def test_the_command_that_measures_again_asks_for_operators_too() -> None:
-    result = contest(*made_operators(OPERATORS, 12))
+    result = comparison_result(*made_operators(OPERATORS, 12))
     asked = result.model_copy(update={"benchmark": result.benchmark.model_copy(update={"operators": True})})
     assert "--operators" not in format_rerun_command(result)
     assert "--operators" in format_rerun_command(asked)

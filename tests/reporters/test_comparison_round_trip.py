@@ -25,12 +25,12 @@ from tests.reporters.test_remote_reporter import Server
 
 
 def _whole(result: Result) -> Result:
-    """With the control's half of its metrics."""
+    """Add the control's half to the metrics of a result."""
     side = ControlSide(
         control_values=(1.0, 2.0), control_launches=(0, 1), control_summary={"p50": 1.5}, diff_summary={"p50": 0.1}
     )
     return result.model_copy(
-        update={"metrics": tuple(one.model_copy(update={"control": side}) for one in result.metrics)}
+        update={"metrics": tuple(metric.model_copy(update={"control": side}) for metric in result.metrics)}
     )
 
 
@@ -74,19 +74,19 @@ def test_a_line_on_the_screen_has_the_comparison() -> None:
     for result in RESULTS:
         SimpleScreenReporter(stream).report(Report(result=result))
     read = [Result.model_validate_json(line) for line in stream.getvalue().splitlines()]
-    assert [one.comparison for one in read] == [one.comparison for one in RESULTS]
+    assert [result.comparison for result in read] == [result.comparison for result in RESULTS]
 
 
 def test_a_line_on_the_screen_does_not_grow_with_the_iterations() -> None:
     stream = io.StringIO()
     SimpleScreenReporter(stream).report(Report(result=_whole(compared("a", made_pairs(0.0, 9)))))
-    told = json.loads(stream.getvalue())
-    assert "control_launches" not in told
-    assert not any({"control_values", "control_launches"} & set(metric["control"]) for metric in told["metrics"])
-    assert told["metrics"][0]["control"]["control_summary"] == {"p50": 1.5}
+    document = json.loads(stream.getvalue())
+    assert "control_launches" not in document
+    assert not any({"control_values", "control_launches"} & set(metric["control"]) for metric in document["metrics"])
+    assert document["metrics"][0]["control"]["control_summary"] == {"p50": 1.5}
 
 
-def test_the_command_that_pages_name_finds_the_result_and_its_verdict(tmp_path: Path) -> None:
+def test_the_command_on_pages_finds_the_result_and_its_verdict(tmp_path: Path) -> None:
     result = compared("slower", made_pairs(0.02, 20))
     LocalReporter(tmp_path).report(Report(result=result))
     stream = io.StringIO()

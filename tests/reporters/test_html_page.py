@@ -88,8 +88,8 @@ def test_any_text_shows_just_itself(text: str) -> None:
 
 
 @given(NASTY, NASTY)
-def test_any_texts_in_a_table_stay_in_their_cells(one: str, other: str) -> None:
-    assert _read(figure_table(("a", "b"), [(one, other)])).tags == {"table", "thead", "tbody", "tr", "th", "td"}
+def test_any_texts_in_a_table_stay_in_their_cells(first: str, second: str) -> None:
+    assert _read(figure_table(("a", "b"), [(first, second)])).tags == {"table", "thead", "tbody", "tr", "th", "td"}
 
 
 @pytest.mark.slow
@@ -102,12 +102,12 @@ def test_any_names_give_a_page_of_the_same_parts(model: str, identifier: str) ->
 PAIRS = made_pairs(0.0, 7)
 
 
-def test_the_page_is_as_it_was_kept() -> None:
+def test_the_page_equals_the_golden_file() -> None:
     kept = (FOLDER / "comparison.html").read_text(encoding="utf-8")
     assert current()["comparison.html"] == kept, "run python -m tests.reporters.golden_pages and look at the difference"
 
 
-def test_a_page_needs_nothing_from_elsewhere_and_runs_nothing() -> None:
+def test_a_page_loads_and_runs_nothing() -> None:
     text = _page(*every_kind(), measured("plain", 1.0))
     reader = _read(text)
     assert reader.tags <= KNOWN
@@ -119,7 +119,7 @@ def test_a_page_needs_nothing_from_elsewhere_and_runs_nothing() -> None:
     assert "default-src 'none'; style-src 'unsafe-inline'" in text
 
 
-def test_verdicts_are_sorted_and_lead_to_what_stands_behind_them() -> None:
+def test_verdicts_are_sorted_and_linked_to_their_details() -> None:
     text = _page(*every_kind())
     assert "<h1>2 regressions, 1 improvement, 2 undecided, 2 no change, 1 failed, 1 skipped</h1>" in text
     links = re.findall(r'<a href="#(b\d+)">([\w-]+)</a>', text)
@@ -127,7 +127,7 @@ def test_verdicts_are_sorted_and_lead_to_what_stands_behind_them() -> None:
     assert [place for place, _ in links] == re.findall(r'<article class="[\w-]+" id="(b\d+)">', text)
 
 
-def test_both_builds_parameters_seed_and_commands_are_told() -> None:
+def test_builds_parameters_seed_and_commands_are_shown() -> None:
     texts = _read(_page(*every_kind())).texts
     assert texts[texts.index("control") + 1] == "executorch 111111111111 native"
     assert texts[texts.index("random seed") + 1] == "7"
@@ -135,7 +135,7 @@ def test_both_builds_parameters_seed_and_commands_are_told() -> None:
     assert any(text.startswith("harness compare --from results/Example%20CPU") for text in texts)
 
 
-def test_plain_runs_have_the_table_of_the_screen() -> None:
+def test_runs_without_a_control_have_the_table_of_the_screen() -> None:
     texts = _read(_page(measured("fp32", 10.0), measured("q8", 4.0))).texts
     assert "2 measured" in texts
     row = texts.index("q8")
@@ -149,13 +149,13 @@ def test_an_unfinished_page_says_so() -> None:
     assert "<h1>Nothing was measured</h1>" in _page()
 
 
-def test_the_picture_has_a_dot_for_each_pair_that_tells_who_was_first() -> None:
+def test_the_picture_has_a_dot_for_each_pair_that_shows_which_side_was_first() -> None:
     pairs = made_pairs(0.02, 20)
     drawn = ET.fromstring(draw_comparison(_comparison(compared("a", pairs))))
-    circles = [one.get("class") for one in drawn.iter("circle")]
+    circles = [circle.get("class") for circle in drawn.iter("circle")]
     assert circles == ["first" if pair.control_first else "second" for pair in pairs]
     assert len((drawn.findall("polyline")[0].get("points") or "").split()) == 20
-    assert [one.get("class") for one in drawn.iter("path")].count("margin") == 2
+    assert [path.get("class") for path in drawn.iter("path")].count("margin") == 2
 
 
 @pytest.mark.parametrize(
@@ -164,39 +164,39 @@ def test_the_picture_has_a_dot_for_each_pair_that_tells_who_was_first() -> None:
 def test_everything_lies_within_the_picture(change: float, count: int, noise: float) -> None:
     comparison = _comparison(compared("a", made_pairs(change, count, noise=noise)))
     drawn = ET.fromstring(draw_comparison(comparison))
-    for one in drawn.iter("circle"):
-        assert 0 <= float(one.get("cx", "-1")) <= 760
-        assert 0 <= float(one.get("cy", "-1")) <= 210
+    for circle in drawn.iter("circle"):
+        assert 0 <= float(circle.get("cx", "-1")) <= 760
+        assert 0 <= float(circle.get("cy", "-1")) <= 210
     band = drawn.find("rect")
     assert band is not None
     assert 0 <= float(band.get("y", "-1")) <= float(band.get("y", "-1")) + float(band.get("height", "999")) <= 210
-    assert 2 <= len([one for one in drawn.iter("path") if one.get("class") == "grid"]) <= 8
+    assert 2 <= len([path for path in drawn.iter("path") if path.get("class") == "grid"]) <= 8
 
 
-def test_margins_are_seen_and_one_outlier_does_not_flatten_the_rest() -> None:
+def test_margins_are_visible_and_one_outlier_does_not_flatten_the_rest() -> None:
     pairs = made_pairs(0.0, 40)
     wild = pairs[5].model_copy(update={"treatment": tuple(50 * value for value in pairs[5].treatment)})
     drawn = ET.fromstring(draw_comparison(_comparison(compared("a", [*pairs[:5], wild, *pairs[6:]]))))
     places = [
-        float((one.get("d") or "").split()[1].partition("H")[0])
-        for one in drawn.iter("path")
-        if one.get("class") == "margin"
+        float((path.get("d") or "").split()[1].partition("H")[0])
+        for path in drawn.iter("path")
+        if path.get("class") == "margin"
     ]
     assert abs(places[0] - places[1]) > 60
-    assert [one.get("r") for one in drawn.iter("circle")].count("1.8") == 1
+    assert [circle.get("r") for circle in drawn.iter("circle")].count("1.8") == 1
 
 
-def test_a_span_is_drawn_on_a_scale_that_all_share() -> None:
+def test_intervals_are_drawn_on_a_common_scale() -> None:
     comparisons = [_comparison(compared("a", made_pairs(change, 20))) for change in (0.0, 0.02, 0.5)]
     limit = interval_reach(comparisons)
     assert limit == pytest.approx(0.08)
-    for one in comparisons:
-        ET.fromstring(draw_interval(one, limit))
+    for comparison in comparisons:
+        ET.fromstring(draw_interval(comparison, limit))
     assert draw_interval(_comparison(identical("x")), limit) == ""
     assert interval_reach([]) > 0
 
 
-def test_it_is_made_only_when_asked_for(tmp_path: Path) -> None:
+def test_it_is_created_only_on_request(tmp_path: Path) -> None:
     assert html.create(Settings()) is None
     reporter = html.create(Settings(reporters={"html": str(tmp_path / "x.html")}))
     assert reporter is not None

@@ -1,4 +1,4 @@
-"""The tree of results: where each lies, what its folder holds, and what does not lose it."""
+"""Tree of results: the folder of each, its files, and failures that do not lose it."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_an_index_that_cannot_be_written_does_not_cost_the_result(tmp_path: Path
     assert [load_result(path).uid for path in tmp_path.rglob("result.json")] == ["kept"]
 
 
-def test_loading_says_what_is_wrong(tmp_path: Path) -> None:
+def test_loading_names_the_problem(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match="No such file"):
         load_result(tmp_path / "0")
     (tmp_path / "result.json").write_text('{"schema_version": "9.0"}')

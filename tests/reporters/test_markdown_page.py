@@ -31,13 +31,13 @@ def _page(*results: Result, finished: bool = True) -> str:
 
 
 def _texts(text: str) -> list[str]:
-    """What each paragraph, heading or cell shows; fails where it shows anything but text."""
-    found = []
+    """Return what each paragraph, heading or cell shows; fails where it shows anything but text."""
+    texts = []
     for token in PARSER.parse(text):
         if token.type == "inline":
             assert {child.type for child in token.children or ()} <= {"text"}, token
-            found.append("".join(child.content for child in token.children or ()))
-    return found
+            texts.append("".join(child.content for child in token.children or ()))
+    return texts
 
 
 @given(NASTY)
@@ -66,12 +66,12 @@ def test_nothing_leaves_a_fence(text: str) -> None:
     assert tokens[0].content == f"{text}\n"
 
 
-def test_the_page_is_as_it_was_kept() -> None:
+def test_the_page_equals_the_golden_file() -> None:
     kept = (FOLDER / "comparison.md").read_text(encoding="utf-8")
     assert current()["comparison.md"] == kept, "run python -m tests.reporters.golden_pages and look at the difference"
 
 
-def test_each_verdict_stands_once_in_the_table_and_once_above_what_is_behind_it() -> None:
+def test_each_verdict_is_once_in_the_table_and_once_above_its_details() -> None:
     text = _page(*every_kind())
     assert text.startswith("# harness: 2 regressions, 1 improvement, 2 undecided, 2 no change, 1 failed, 1 skipped\n")
     assert text.count("<details><summary>") == text.count("</details>") == 7
@@ -87,7 +87,7 @@ def test_odd_names_break_nothing() -> None:
     assert "a|b &lt;img src=x&gt; [c](d)" in html
 
 
-def test_plain_runs_have_the_table_of_the_screen() -> None:
+def test_runs_without_a_control_have_the_table_of_the_screen() -> None:
     text = _page(measured("fp32", 10.0), measured("q8", 4.0), failed_result(identifier="x"))
     assert text.startswith("# harness: 3 measured\n")
     assert "| q8 | 4.00 ms | 2.50× |" in text
@@ -95,7 +95,7 @@ def test_plain_runs_have_the_table_of_the_screen() -> None:
     assert "crashed: was ended by SIGSEGV" in text
 
 
-def test_a_page_of_both_kinds_tells_both() -> None:
+def test_a_page_shows_comparisons_and_measurements() -> None:
     text = _page(measured("plain", 3.0), compared("pairs", made_pairs(0.0, 9)))
     assert text.startswith("# harness: 1 no change, 1 measured\n")
     assert text.index("| pairs |") < text.index("## Measured without a control") < text.index("| plain |")
@@ -132,7 +132,7 @@ def test_many_pairs_are_thinned_to_a_line() -> None:
     assert draw_comparison(comparison.model_copy(update={"pairs": ()})) == ""
 
 
-def test_it_is_made_only_when_asked_for(tmp_path: Path) -> None:
+def test_it_is_created_only_on_request(tmp_path: Path) -> None:
     assert markdown.create(Settings()) is None
     reporter = markdown.create(Settings(reporters={"markdown": str(tmp_path / "x.md")}))
     assert reporter is not None

@@ -1,4 +1,4 @@
-"""The file that a person reads about one run."""
+"""Reporter that writes one file about a run."""
 
 from __future__ import annotations
 
@@ -25,43 +25,43 @@ def _page(file: Path) -> PageReporter:
     return PageReporter("page", file, Path("tree"), _render)
 
 
-def test_it_is_whole_after_every_result_and_says_when_the_run_is_over(tmp_path: Path) -> None:
+def test_it_is_complete_after_every_result_and_states_when_the_run_is_over(tmp_path: Path) -> None:
     file = tmp_path / "a" / "b" / "run.txt"
     page = _page(file)
-    said = []
+    texts = []
     for name in ("x", "y"):
         assert page.report(report_of(ok_result(identifier=name))) == str(file)
-        said.append(file.read_text())
+        texts.append(file.read_text())
     page.close()
-    assert [*said, file.read_text()] == ["x tree running\n", "x,y tree running\n", "x,y tree finished\n"]
+    assert [*texts, file.read_text()] == ["x tree running\n", "x,y tree running\n", "x,y tree finished\n"]
     assert list(file.parent.iterdir()) == [file]
 
 
 def test_a_run_that_was_stopped_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[ReportedRun] = []
+    runs: list[ReportedRun] = []
 
     def render(run: ReportedRun) -> str:
-        seen.append(run)
+        runs.append(run)
         return ""
 
     page = PageReporter("page", tmp_path / "x", tmp_path, render)
     monkeypatch.setattr("reporters.pages.is_stopping", lambda: True)
     page.report(report_of(ok_result()))
     page.close()
-    assert [(run.notice or ("",))[0] for run in seen] == ["Not finished.", "Interrupted."]
+    assert [(run.notice or ("",))[0] for run in runs] == ["Not finished.", "Interrupted."]
 
 
 def test_commands_name_the_folder_of_the_result_itself_and_mean_the_same_anywhere(tmp_path: Path) -> None:
-    seen: list[ReportedRun] = []
+    runs: list[ReportedRun] = []
 
     def render(run: ReportedRun) -> str:
-        seen.append(run)
+        runs.append(run)
         return ""
 
     kept = compared("a", made_pairs(0.0, 9))
     page = PageReporter("page", tmp_path / "x", tmp_path / "tree", render)
     page.report(Report(result=kept, place=str(tmp_path / "tree" / "3")))
-    (run,) = seen
+    (run,) = runs
     assert run.place(kept) == tmp_path / "tree" / "3"
     assert run.place(compared("b", ())).is_relative_to(tmp_path / "tree")
     assert shlex.split(format_rerun_command(kept, run.working_folder))[3] == str(
@@ -76,14 +76,14 @@ def test_a_run_without_results_does_not_leave_the_page_of_an_earlier_one(tmp_pat
     assert file.read_text() == " tree finished\n"
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_a_symbolic_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "latest.txt").symlink_to(tmp_path / "run.txt")
     _page(tmp_path / "latest.txt").close()
     assert (tmp_path / "latest.txt").is_symlink()
     assert (tmp_path / "run.txt").read_text() == " tree finished\n"
 
 
-def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
+def test_only_regular_files_are_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path, tmp_path / "pipe"):
         with pytest.raises(ReporterFailed, match="not a regular file") as raised:
@@ -93,15 +93,15 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
 
 
 def test_samples_are_not_kept_in_memory(tmp_path: Path) -> None:
-    seen: list[ReportedRun] = []
+    runs: list[ReportedRun] = []
 
     def render(run: ReportedRun) -> str:
-        seen.append(run)
+        runs.append(run)
         return ""
 
     page = PageReporter("page", tmp_path / "x", tmp_path, render)
     result = compared("a", made_pairs(0.0, 9))
     page.report(Report(result=result))
-    (kept,) = seen[0].results
+    (kept,) = runs[0].results
     assert all(not metric.samples for metric in kept.metrics)
     assert kept.comparison == result.comparison

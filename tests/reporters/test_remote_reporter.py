@@ -212,7 +212,7 @@ def test_the_headers(tmp_path: Path, server: Server) -> None:
     assert TOKEN.encode() not in request.body
 
 
-def test_without_a_token_the_urls_login_serves_and_netrc_never(
+def test_without_a_token_the_login_of_the_url_is_used_and_netrc_never(
     tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     netrc = tmp_path / "netrc"
@@ -240,7 +240,7 @@ def test_any_2xx_means_received(tmp_path: Path, server: Server, status: int) -> 
 
 
 @pytest.mark.parametrize("status", [301, 303, 401, 403, 408, 429, 500, 507])
-def test_what_says_nothing_against_the_result_keeps_it(tmp_path: Path, server: Server, status: int) -> None:
+def test_temporary_refusals_keep_the_result(tmp_path: Path, server: Server, status: int) -> None:
     server.reply = answer(status, "because", Location="/elsewhere")
     reporter = _reporter(_settings(tmp_path, server.place))
     failure = _fail(reporter, ok_result(uid="kept"))
@@ -253,7 +253,7 @@ def test_what_says_nothing_against_the_result_keeps_it(tmp_path: Path, server: S
 
 
 @pytest.mark.parametrize("status", [400, 404, 409, 413, 422])
-def test_what_will_never_be_accepted_is_kept_apart_with_the_reason(tmp_path: Path, server: Server, status: int) -> None:
+def test_permanent_refusals_are_kept_apart_with_the_reason(tmp_path: Path, server: Server, status: int) -> None:
     server.reply = answer(status, '{"detail": "the unit is\nmissing"}')
     reporter = _reporter(_settings(tmp_path, server.place))
     failure = _fail(reporter, ok_result(uid="refused"))
@@ -271,7 +271,7 @@ def test_a_missing_token_is_named_as_the_cause(tmp_path: Path, server: Server, m
 
 
 @pytest.mark.parametrize("reply", [answer(502), answer(503), answer(504), cut])
-def test_a_short_hiccup_is_bridged(tmp_path: Path, server: Server, reply: Reply) -> None:
+def test_a_short_outage_is_retried(tmp_path: Path, server: Server, reply: Reply) -> None:
     server.replies = [reply, reply]
     _reporter(_settings(tmp_path, server.place)).report(report_of(ok_result(uid="0123")))
     assert [request.headers["Idempotency-Key"] for request in server.requests] == ["0123"] * 3
@@ -299,7 +299,7 @@ def test_an_answer_that_is_cut_after_its_status_counts(tmp_path: Path, server: S
     assert (len(server.requests), _spooled(tmp_path)) == (1, [])
 
 
-def test_a_refused_connection_is_told_and_the_run_does_not_try_again(
+def test_a_refused_connection_is_reported_and_not_retried_during_the_run(
     tmp_path: Path, nobody: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reporter = _reporter(_settings(tmp_path, nobody))
@@ -312,7 +312,7 @@ def test_a_refused_connection_is_told_and_the_run_does_not_try_again(
 
 
 @pytest.mark.slow
-def test_a_server_that_never_answers_holds_up_one_result_only(
+def test_a_server_that_never_answers_delays_one_result_only(
     tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "_RUN_S", 0.6)
@@ -327,7 +327,7 @@ def test_a_server_that_never_answers_holds_up_one_result_only(
         reporter.close()
 
 
-def test_the_end_of_the_run_tries_again_and_sends_what_waits_oldest_first(tmp_path: Path, server: Server) -> None:
+def test_the_end_of_the_run_retries_oldest_first(tmp_path: Path, server: Server) -> None:
     server.replies = [cut] * 3
     reporter = _reporter(_settings(tmp_path, server.place))
     _fail(reporter, ok_result(uid="b"))
@@ -339,7 +339,7 @@ def test_the_end_of_the_run_tries_again_and_sends_what_waits_oldest_first(tmp_pa
     assert _spooled(tmp_path) == []
 
 
-def test_the_end_of_the_run_tells_of_results_refused_then(tmp_path: Path, server: Server) -> None:
+def test_the_end_of_the_run_reports_results_refused_then(tmp_path: Path, server: Server) -> None:
     server.replies = [answer(500), answer(422, "no")]
     reporter = _reporter(_settings(tmp_path, server.place))
     _fail(reporter, ok_result(uid="x"))
@@ -366,7 +366,7 @@ def test_redirects_are_not_followed(tmp_path: Path, server: Server) -> None:
     assert len(server.requests) == 1
 
 
-def test_a_server_that_repeats_secrets_does_not_make_us_show_them(
+def test_secrets_that_a_server_repeats_are_not_shown(
     tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def echo(handler: BaseHTTPRequestHandler) -> None:

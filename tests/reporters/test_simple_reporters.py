@@ -1,4 +1,4 @@
-"""The two reporters for scripts: one file, or one line, of JSON per result."""
+"""Reporters for scripts: one file, or one line, of JSON per result."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ sys.exit(40 + failures)
 """
 
 
-def test_they_are_silent_unless_asked_for(tmp_path: Path) -> None:
+def test_they_are_not_created_unless_asked_for(tmp_path: Path) -> None:
     assert simple_local.create(Settings()) is None
     assert simple_screen.create(Settings()) is None
     assert simple_local.create(Settings(simple_local_reporter=tmp_path)) is not None
@@ -73,10 +73,10 @@ def test_a_line_is_the_result_without_its_bulk() -> None:
     result = ok_result(meta={"text": "two\nlines \u2028 and ü"})
     SimpleScreenReporter(stream).report(report_of(result))
     (line,) = stream.getvalue().splitlines()
-    told = json.loads(line)
-    assert "launches" not in told
-    assert all(not {"samples", "launches"} & set(metric) for metric in told["metrics"])
-    assert told["metrics"][0]["summary"]["n"] == len(LATENCIES_MS)
+    document = json.loads(line)
+    assert "launches" not in document
+    assert all(not {"samples", "launches"} & set(metric) for metric in document["metrics"])
+    assert document["metrics"][0]["summary"]["n"] == len(LATENCIES_MS)
     read = Result.model_validate_json(line)
     assert (read.uid, read.meta, read.benchmark) == (result.uid, result.meta, result.benchmark)
 
@@ -106,9 +106,9 @@ def test_when_the_reader_is_gone_every_result_says_so_and_the_exit_status_stays_
     assert process.stdout is not None
     process.stdout.close()
     assert process.stderr is not None
-    said = process.stderr.read()
+    error_text = process.stderr.read()
     process.stderr.close()
-    assert (process.wait(30), said) == (43, "")
+    assert (process.wait(30), error_text) == (43, "")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")

@@ -47,7 +47,7 @@ def _drain(spool: Spool, deliver: Callable[[str, bytes, float], SendResult], tot
     return spool.drain(deliver, each_s=60.0, total_s=total_s)
 
 
-def test_an_entry_is_there_whole_before_it_is_sent(spool: Spool) -> None:
+def test_an_entry_is_complete_on_disk_before_it_is_sent(spool: Spool) -> None:
     entry = spool.add("uid", b"body")
     assert (entry.stem, entry.read_bytes(), spool.waiting()) == ("uid", b"body", (entry,))
     assert [path.name for path in spool.folder.iterdir()] == ["uid.json"]
@@ -73,7 +73,7 @@ def test_entries_are_sent_oldest_first_and_removed(spool: Spool) -> None:
     assert spool.waiting() == ()
 
 
-def test_what_is_refused_goes_to_the_dead_with_the_reason_and_the_others_go_on(spool: Spool) -> None:
+def test_refused_entries_are_kept_apart_with_the_reason_and_others_are_sent(spool: Spool) -> None:
     _fill(spool, "a", "b", "c")
     assert _drain(spool, Destination({"b": NEVER})) == FlushOutcome(sent=2, refused=1, reasons=("never",))
     assert (spool.dead / "b.json").read_bytes() == b"b"
@@ -81,7 +81,7 @@ def test_what_is_refused_goes_to_the_dead_with_the_reason_and_the_others_go_on(s
     assert spool.waiting() == ()
 
 
-def test_what_is_kept_waits_and_the_others_go_on(spool: Spool) -> None:
+def test_kept_entries_wait_and_others_are_sent(spool: Spool) -> None:
     _fill(spool, "a", "b", "c")
     outcome = _drain(spool, Destination({"a": LATER, "b": LATER}))
     assert outcome == FlushOutcome(sent=1, waiting=2, reasons=("later",))
@@ -129,7 +129,7 @@ def test_while_another_process_sends_an_entry_waits(spool: Spool) -> None:
     assert spool.waiting() == (entry,)
 
 
-def test_two_at_once_send_each_entry_once(spool: Spool) -> None:
+def test_two_concurrent_senders_send_each_entry_once(spool: Spool) -> None:
     _fill(spool, *(str(n) for n in range(20)))
     destination = Destination()
     outcomes: list[FlushOutcome] = []
@@ -143,7 +143,7 @@ def test_two_at_once_send_each_entry_once(spool: Spool) -> None:
     assert all(outcome.is_complete for outcome in outcomes)
 
 
-def test_a_disk_that_refuses_is_a_reporter_that_failed(tmp_path: Path) -> None:
+def test_a_disk_error_is_a_failure_of_the_reporter(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ReporterFailed, match="cannot be used: File exists") as failure:
         Spool(tmp_path / "file").add("uid", b"")

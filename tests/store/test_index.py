@@ -22,12 +22,14 @@ def test_the_index_has_what_a_list_shows(tmp_path: Path) -> None:
     _keep(tmp_path, ok_result(uid="one"))
     _keep(tmp_path, failed_result(uid="two", device=None, build=None))
     _keep(tmp_path, noisy_result(uid="three"))
-    one, two, three = read_index(tmp_path)
-    assert (one.uid, one.model, one.device, one.commit, one.trusted) == ("one", "mv2", "machine-4f2a", "1.5.1", True)
-    assert (one.metric, one.median, one.unit) == ("NET latency", 0.81375, "ms")
-    assert (two.outcome, two.device, two.commit, two.median, two.trusted) == (Outcome.CRASHED, None, None, None, False)
-    assert (three.outcome, three.trusted) == (Outcome.OK, False)
-    assert load_result(tmp_path / one.path).uid == "one"
+    first, second, third = read_index(tmp_path)
+    assert (first.uid, first.model, first.device, first.commit) == ("one", "mv2", "machine-4f2a", "1.5.1")
+    assert first.trusted
+    assert (first.metric, first.median, first.unit) == ("NET latency", 0.81375, "ms")
+    assert (second.outcome, second.device, second.commit, second.median) == (Outcome.CRASHED, None, None, None)
+    assert not second.trusted
+    assert (third.outcome, third.trusted) == (Outcome.OK, False)
+    assert load_result(tmp_path / first.path).uid == "one"
 
 
 def test_without_latency_the_next_best_metric_stands_in_the_index(tmp_path: Path) -> None:
@@ -37,7 +39,7 @@ def test_without_latency_the_next_best_metric_stands_in_the_index(tmp_path: Path
     assert [entry.metric for entry in read_index(tmp_path)] == ["NET load_time", "NET top1", None]
 
 
-def test_a_lost_index_is_made_again(tmp_path: Path) -> None:
+def test_a_lost_index_is_rebuilt(tmp_path: Path) -> None:
     for i in range(3):
         _keep(tmp_path, ok_result(uid=str(i), started=1_760_000_000.0 + i))
     before = read_index(tmp_path)
@@ -46,7 +48,7 @@ def test_a_lost_index_is_made_again(tmp_path: Path) -> None:
     assert (tmp_path / "index.jsonl").exists()
 
 
-def test_a_cut_line_swallows_no_other_and_is_mended(tmp_path: Path) -> None:
+def test_a_truncated_line_swallows_no_other_and_is_repaired(tmp_path: Path) -> None:
     _keep(tmp_path, ok_result(uid="one"))
     index = tmp_path / "index.jsonl"
     index.write_bytes(index.read_bytes()[:-20])
@@ -55,7 +57,7 @@ def test_a_cut_line_swallows_no_other_and_is_mended(tmp_path: Path) -> None:
     assert {entry.uid for entry in read_index(tmp_path)} == {"one", "two"}
 
 
-def test_a_result_that_stands_in_the_index_twice_is_read_once(tmp_path: Path) -> None:
+def test_a_result_that_is_indexed_twice_is_read_once(tmp_path: Path) -> None:
     _keep(tmp_path, ok_result())
     index = tmp_path / "index.jsonl"
     index.write_bytes(index.read_bytes() * 2)
@@ -71,7 +73,7 @@ def test_rebuilding_names_the_results_that_cannot_be_read(tmp_path: Path) -> Non
     assert rebuilt.unreadable == (damaged,)
 
 
-def test_rebuilding_passes_over_drafts_of_a_process_that_died(tmp_path: Path) -> None:
+def test_rebuilding_ignores_drafts_of_a_process_that_died(tmp_path: Path) -> None:
     place = _keep(tmp_path, ok_result())
     place.rename(place.parent / ".0123")
     assert rebuild_index(tmp_path).entries == ()

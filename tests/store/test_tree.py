@@ -1,4 +1,4 @@
-"""How names become folders, and folders that are whole or absent."""
+"""Names of folders, and folders that are complete or absent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.store.tree import encode_segment, publish_folder
 
 
-def test_a_folder_is_published_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_folder_is_published_completely_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         publish_folder(tmp_path / "results", {"a": "written", "a/b": "cannot be: a is a file"})
     assert list((tmp_path / "results").iterdir()) == []
@@ -19,13 +19,13 @@ def test_a_folder_is_published_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 @given(st.text(st.characters()), st.text(st.characters()))
-def test_different_names_are_different_segments(one: str, other: str) -> None:
-    assert (encode_segment(one) == encode_segment(other)) == (one == other)
+def test_different_names_are_different_segments(first: str, second: str) -> None:
+    assert (encode_segment(first) == encode_segment(second)) == (first == second)
 
 
 @given(st.text(st.sampled_from("a%2E-./ü~"), max_size=400), st.text(st.sampled_from("a%2E-./ü~"), max_size=400))
-def test_names_made_of_our_own_escapes_stay_different(one: str, other: str) -> None:
-    assert (encode_segment(one) == encode_segment(other)) == (one == other)
+def test_names_made_of_our_own_escapes_stay_different(first: str, second: str) -> None:
+    assert (encode_segment(first) == encode_segment(second)) == (first == second)
 
 
 @given(st.text(st.characters()))
