@@ -86,7 +86,7 @@ def compare(
     settings = arguments.resolve_settings(options)
     request = arguments.compare_request(options, sides)
     from harness import display, shell
-    from harness.flows.compare import each, reevaluate, requests
+    from harness.flows.compare import batch, reevaluate, requests
     from harness.flows.measure.workload import load_workload
 
     if from_ is not None:
@@ -95,7 +95,7 @@ def compare(
     if settings.dry_run:
         return _show_plan(settings, requests.described(request))
     with shell.handle_signals(), display.display() as shown:
-        return each.compare_each(
+        return batch.compare_each(
             load_workload(settings).plan(), requests.treatments_of(request, settings), settings, shown
         )
 

@@ -10,8 +10,8 @@ import pytest
 
 from harness.config.settings import Settings
 from harness.core.errors import ExitCode
+from harness.flows.compare.batch import compare_each
 from harness.flows.compare.commits import CommitComparer
-from harness.flows.compare.each import compare_each
 from harness.flows.compare.requests import CompareRequest, Programs
 from harness.flows.measure.workload import load_workload
 from harness.testing.progress import RecordedProgress

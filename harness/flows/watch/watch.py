@@ -12,8 +12,8 @@ from harness.config.settings import Settings
 from harness.core.commit import BranchingSource, Source
 from harness.core.errors import ExitCode, UsageError, gravest
 from harness.core.protocols import Display, Platform
+from harness.flows.compare.batch import builds_ahead
 from harness.flows.compare.commits import CommitComparer
-from harness.flows.compare.each import builds_ahead
 from harness.flows.compare.requests import CompareRequest, Programs
 from harness.flows.measure.workload import Workload, load_benchmarks, load_workload
 from harness.flows.watch.alarm_reports import AlarmReports
