@@ -61,9 +61,9 @@ def run(options: RunFlags = _NO_RUN_FLAGS, sides: CompareFlags = _NO_COMPARE_FLA
         plan = load_workload(settings).plan()
         if not arguments.is_single_commit_run(sides):
             return flow.run(plan, settings, shown)
-        treatments = requests.treatments_of(arguments.compare_request(options, sides), settings)
+        treatments = requests.split_treatments(arguments.compare_request(options, sides), settings)
         fetcher = source_fetcher.SourceFetcher(shown)
-        found = (requests.side_of(request, settings, fetcher, shown) for request in treatments)
+        found = (requests.resolve_side(request, settings, fetcher, shown) for request in treatments)
         return gravest([flow.run(plan, settings, shown, side) for side in found])
 
 
@@ -93,10 +93,10 @@ def compare(
         return reevaluate.reevaluate(from_, request.decide, _console())
     arguments.require_specification(settings)
     if settings.dry_run:
-        return _show_plan(settings, requests.described(request))
+        return _show_plan(settings, requests.describe_sides(request))
     with shell.handle_signals(), display.display() as shown:
-        return batch.compare_each(
-            load_workload(settings).plan(), requests.treatments_of(request, settings), settings, shown
+        return batch.compare_batch(
+            load_workload(settings).plan(), requests.split_treatments(request, settings), settings, shown
         )
 
 

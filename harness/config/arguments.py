@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from cyclopts import UnknownOptionError
 
     from harness.config.settings import Settings
-    from harness.flows.compare.requests import CompareRequest, Programs
+    from harness.flows.compare.requests import CompareRequest
+    from harness.flows.compare.sides import Programs
     from harness.flows.watch.watch import Watching
 
 _OTHER_FLAGS = ("base-commit", "commit")
@@ -235,7 +236,8 @@ def compare_request(flags: RunFlags, sides: CompareFlags) -> CompareRequest:
     """
     from harness.config import fai_pep_info
     from harness.core.comparison import Interleave
-    from harness.flows.compare.requests import CompareRequest, Programs
+    from harness.flows.compare.requests import CompareRequest
+    from harness.flows.compare.sides import Programs
 
     _reject_sides_of_self_check(sides)
     _reject_empty_names(sides)
@@ -304,7 +306,7 @@ def _programs_or_name(programs: tuple[str, ...] | None, name: str | None) -> str
     if not programs:
         return name
     from harness.config.parsing import find_programs
-    from harness.flows.compare.requests import Programs
+    from harness.flows.compare.sides import Programs
 
     return Programs(find_programs(programs))
 

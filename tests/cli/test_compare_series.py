@@ -10,9 +10,10 @@ import pytest
 
 from harness.config.settings import Settings
 from harness.core.errors import ExitCode
-from harness.flows.compare.batch import compare_each
+from harness.flows.compare.batch import compare_batch
 from harness.flows.compare.commits import CommitComparer
-from harness.flows.compare.requests import CompareRequest, Programs
+from harness.flows.compare.requests import CompareRequest
+from harness.flows.compare.sides import Programs
 from harness.flows.measure.workload import load_workload
 from harness.testing.progress import RecordedProgress
 from tests.cli.project import Outcome, Project, generic, one_test
@@ -99,7 +100,7 @@ def test_a_list_that_is_no_text_is_a_mistake(project: Project, spec: Path, clone
     (project.folder / "commits.txt").write_bytes(b"\xff\xfe\x00")
     done = compared(project, spec, clone, clone.commits["base"], "commits.txt")
     assert done.code == ExitCode.USAGE
-    assert "no list of commits" in done.stderr
+    assert "is not a list of commits" in done.stderr
 
 
 def test_commits_that_are_known_here_need_no_remote(project: Project, spec: Path, clone: History) -> None:
@@ -135,7 +136,7 @@ def test_no_descriptor_is_left_when_comparisons_are_over(project: Project, spec:
         one, other = (
             Programs({"program": script(project, f"{side}{number}", text())}) for side in ("control", "treatment")
         )
-        compare_each(plan, [CompareRequest(one, other, decide={"seed": 3, "max_pairs": 2})], settings, display)
+        compare_batch(plan, [CompareRequest(one, other, decide={"seed": 3, "max_pairs": 2})], settings, display)
 
     def of_commits() -> None:
         comparer.bring(slower)

@@ -72,7 +72,7 @@ def test_a_dry_comparison_of_commits_asks_no_repository(project: Project) -> Non
     assert "treatment: abc (git:nowhere)" in done.stdout
     unclear = project.harness("compare", "-b", spec, "--dry-run")
     assert unclear.code == 2
-    assert "not said what to compare" in unclear.stderr
+    assert "nothing to compare" in unclear.stderr
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from harness.config.settings import Settings
 from harness.core.comparison import Parameters, Verdict
 from harness.core.result import Report, Result
 from harness.flows.compare.compare import ComparisonStages, ComparisonTask
-from harness.flows.compare.sides import installed
+from harness.flows.compare.sides import installed_runner
 from harness.flows.measure.plan import Plan
 from harness.flows.measure.reporting import Reporting
 from harness.testing.progress import RecordedProgress
@@ -77,7 +77,7 @@ class Run:
         resume: bool = False,
         check: Callable[[], None] = lambda: None,
     ) -> list[tuple[str, str, Verdict]]:
-        request = ComparisonTask(installed, installed, parameters, resume=resume, check=check)
+        request = ComparisonTask(installed_runner, installed_runner, parameters, resume=resume, check=check)
         flow = ComparisonStages(request, self.settings, made, files={}, reporting=self.reporting, display=self.display)
         flow.run(builds(made, "control"), builds(made, "treatment"))
         return self.kept.told()

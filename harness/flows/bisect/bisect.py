@@ -21,7 +21,7 @@ from harness.core.protocols import Display
 from harness.files.atomic import write_atomically
 from harness.flows.bisect.search import search
 from harness.flows.compare.commits import CommitComparer
-from harness.flows.compare.requests import CompareRequest, decided_by
+from harness.flows.compare.requests import CompareRequest, validate_parameters
 from harness.flows.inspect.showing import cell, show
 from harness.flows.measure.workload import Selection, Workload, load_workload
 from harness.shell import pause
@@ -62,7 +62,7 @@ def bisect(
         raise UsageError("a search is between two commits", hint="name them with --good and --bad alone")
     if settings.dry_run:
         raise UsageError("what a search will ask depends on the answers", hint="`harness run --dry_run` has a plan")
-    decided_by({"seed": 0, **request.decide})
+    validate_parameters({"seed": 0, **request.decide})
     workload = load_workload(settings if between.benchmark is None else replace(settings, only=(between.benchmark,)))
     comparer = CommitComparer(workload, request, settings, display, lambda: pause(0.0))
     source = comparer.source

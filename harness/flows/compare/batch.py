@@ -12,8 +12,8 @@ from harness.config.settings import Settings
 from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
 from harness.core.protocols import Display, LocalPlatform, Platform
 from harness.flows.compare.compare import ComparisonTask, compare
-from harness.flows.compare.requests import CompareRequest, SameCommit, cache_of, request_of
-from harness.flows.compare.sides import Built, build_side
+from harness.flows.compare.requests import CompareRequest, SameCommit, open_cache, resolve_request
+from harness.flows.compare.sides import CommitRunner, build_side
 from harness.flows.compare.source_fetcher import SourceFetcher
 from harness.flows.measure.plan import Plan
 from harness.shell import Interrupted
@@ -28,7 +28,7 @@ class _Asked:
     cache: BuildCache
 
 
-def compare_each(plan: Plan, requests: Sequence[CompareRequest], settings: Settings, display: Display) -> ExitCode:
+def compare_batch(plan: Plan, requests: Sequence[CompareRequest], settings: Settings, display: Display) -> ExitCode:
     """Compare every request in order. What becomes of one ends none of the others: it is told, and counts.
 
     Raises:
@@ -62,9 +62,9 @@ def _found(
     """The requests whose commits are there: all are looked up before the first is measured. Of others the codes."""
     found, fetcher = [], SourceFetcher(display)
     for request in requests:
-        cache, title = cache_of(request, settings), str(request.treatment)
+        cache, title = open_cache(request, settings), str(request.treatment)
         try:
-            found.append(_Asked(title, request_of(request, settings, fetcher, cache), cache))
+            found.append(_Asked(title, resolve_request(request, settings, fetcher, cache), cache))
         except Interrupted:
             raise
         except SameCommit as same:
@@ -83,7 +83,7 @@ def _found(
 
 def _compared(one: _Asked, plan: Plan, settings: Settings, display: Display, *, alone: bool) -> ExitCode:
     for side, runner in (("control", one.request.control), ("treatment", one.request.treatment)):
-        if isinstance(runner, Built):
+        if isinstance(runner, CommitRunner):
             display.say(f"{side}: {runner.commit.short} {runner.commit.subject}".rstrip())
     try:
         return compare(plan, one.request, settings, display)

@@ -14,8 +14,8 @@ from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
 from harness.core.protocols import BoardRow, Display, Task
 from harness.core.result import Outcome, Report, Result
 from harness.flows.compare.compare import ComparisonOutcome, ComparisonTask, run_comparison
-from harness.flows.compare.requests import CompareRequest, cache_of, decided_by, source_of
-from harness.flows.compare.sides import Built, build_side
+from harness.flows.compare.requests import CompareRequest, open_cache, open_source, validate_parameters
+from harness.flows.compare.sides import CommitRunner, build_side
 from harness.flows.measure.plan import Builds, Failure
 from harness.flows.measure.workload import Selection, Workload
 
@@ -94,8 +94,8 @@ class CommitComparer:
         self.settings = settings
         self._display = display
         self._check = check
-        self._cache = cache_of(request, settings)
-        self.source: Source = source_of(request, settings)
+        self._cache = open_cache(request, settings)
+        self.source: Source = open_source(request, settings)
 
     def compare(
         self,
@@ -128,7 +128,9 @@ class CommitComparer:
             UsageError: It can never work.
         """
         decide = dict(self._request.decide) if most_pairs is None else {**self._request.decide, "max_pairs": most_pairs}
-        parameters = decided_by({"seed": secrets.randbits(31), **decide, "interleave": self._request.interleave})
+        parameters = validate_parameters(
+            {"seed": secrets.randbits(31), **decide, "interleave": self._request.interleave}
+        )
         collected = CollectingReporter()
         workload = self.workload if selection is None else self.workload.restrict(selection)
         with self._cache:  # runners are kept while they are measured, and what was built ahead until then
@@ -152,7 +154,7 @@ class CommitComparer:
     @property
     def most_pairs(self) -> int:
         """The budget of a comparison."""
-        return decided_by({"seed": 0, **self._request.decide}).max_pairs
+        return validate_parameters({"seed": 0, **self._request.decide}).max_pairs
 
     def bring(self, commit: Commit) -> None:
         """Build a commit, so that it is there when its turn comes.
@@ -162,8 +164,8 @@ class CommitComparer:
         """
         build_side(self.workload.plan(), self._side(commit), self._display)
 
-    def _side(self, commit: Commit) -> Built:
-        return Built(self.source, commit, self._cache, self._request.recipes)
+    def _side(self, commit: Commit) -> CommitRunner:
+        return CommitRunner(self.source, commit, self._cache, self._request.recipes)
 
     def _report_as(self, run_type: str, *, quiet: bool) -> Settings:
         settings = replace(self.settings, run_type=run_type)

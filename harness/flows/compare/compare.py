@@ -22,7 +22,7 @@ from harness.flows.compare.discovery_control import DiscoveryControl
 from harness.flows.compare.journal import Journal
 from harness.flows.compare.reports import build_report, final_evidence_of, load_previous
 from harness.flows.compare.scheduler import RoundRobinScheduler
-from harness.flows.compare.sides import Side, build_side, same_bytes
+from harness.flows.compare.sides import Side, are_same_program, build_side
 from harness.flows.measure.fetching import fetch
 from harness.flows.measure.jobs import make_job, report_failure
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, distribute
@@ -185,7 +185,7 @@ class ComparisonStages:
             self._report(self._not_run(assignment, treatment_job))
             return None
         subject = ComparisonSubject(control_job, treatment_job, assignment.device, self._task.metric)
-        if not self._task.self_check and same_bytes(control_job.build, treatment_job.build):
+        if not self._task.self_check and are_same_program(control_job.build, treatment_job.build):
             self._report(self._identical(subject))
             return None
         return subject

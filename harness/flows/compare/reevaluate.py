@@ -16,7 +16,7 @@ from harness.core.errors import ExitCode, UsageError
 from harness.core.result import Report, Result
 from harness.display import PlainDisplay
 from harness.display.results import show_results
-from harness.flows.compare.requests import decided_by
+from harness.flows.compare.requests import validate_parameters
 from harness.flows.measure.reporting import Reporting
 from harness.run.comparability import LOST_LAUNCHES, UNEQUAL_SAMPLES
 from harness.store.canonical_json import RESULT_FILE, load_result
@@ -55,7 +55,7 @@ def _decide_again(result: Result, decide: Mapping[str, object]) -> Result:
     comparison = result.comparison
     if comparison is None or not (result.ok or comparison.identical):
         return result  # a failure stays one: its pairs are not all there were
-    parameters = decided_by({**comparison.parameters.model_dump(), **decide})
+    parameters = validate_parameters({**comparison.parameters.model_dump(), **decide})
     doubt = next((note.message for note in result.notes if note.code in _DOUBTS and not note.trust), None)
     return result.model_copy(update={"comparison": recompute(comparison, parameters, doubt=doubt)})
 

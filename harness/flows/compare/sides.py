@@ -1,4 +1,4 @@
-"""The two sides of a comparison: where the runner of each comes from, and how to get it for a device."""
+"""The two sides of a comparison: where the runner of each comes from, and building it for a device."""
 
 from __future__ import annotations
 
@@ -44,43 +44,55 @@ Raises:
 """
 
 
-def installed(target: BuildTarget, progress: Progress) -> Build:
+def installed_runner(target: BuildTarget, progress: Progress) -> Build:
     """Return the runner that a run without comparison would use."""
     return target.framework.build(target.device, progress)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """Programs that the user gives.
+class Programs:
+    """Programs that the user gives as one side.
 
     Attributes:
-        programs: By placeholder; `program` is the runner.
-        cache: Keeps copies, so that both sides have paths of equal length.
-        commit: What to call them instead of their digest.
+        programs: Path of each by placeholder; `program` is the runner.
+        commit: Commit to report instead of a digest.
         commit_time: Unix seconds of that commit.
         variables: Placeholders of this side.
     """
 
     programs: Mapping[str, Path]
-    cache: BuildCache
     commit: str | None = None
     commit_time: int | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
 
+
+@dataclass(frozen=True, slots=True)
+class GivenRunner:
+    """Runner among programs that the user gives.
+
+    Attributes:
+        given: The programs.
+        cache: Keeps copies, so that both sides have paths of equal length.
+    """
+
+    given: Programs
+    cache: BuildCache
+
     def __call__(self, target: BuildTarget, progress: Progress) -> Build:  # noqa: ARG002 - for all targets
-        """Return the programs, under the name that the user gave them."""
-        made = prebuilt(self.programs, self.cache, progress)
-        named = {} if self.commit is None else {"commit": self.commit, "commit_time": self.commit_time}
-        return made.model_copy(update={**named, "variables": {**made.variables, **self.variables}})
+        """Return the programs, under the commit that the user gave them."""
+        given = self.given
+        build = prebuilt(given.programs, self.cache, progress)
+        commit = {} if given.commit is None else {"commit": given.commit, "commit_time": given.commit_time}
+        return build.model_copy(update={**commit, "variables": {**build.variables, **given.variables}})
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """A runner built from a commit, or a released version.
+class CommitRunner:
+    """Runner that is built from a commit, or from a released version.
 
     Attributes:
-        source: Where commits come from.
-        commit: Which one.
+        source: Source of the commit.
+        commit: The commit.
         cache: Keeps builds.
         recipes: Folders of recipes, most wanted first.
     """
@@ -96,7 +108,7 @@ class Built:
         recipe = find_recipe(
             framework,
             platform,
-            [*self.recipes, shipped_recipes()],
+            [*self.recipes, shipped_recipe_folder()],
             released=isinstance(self.source, PackageSource),
             runner_source=_runner_source(framework),
         )
@@ -111,27 +123,28 @@ class Built:
         )
 
 
-def shipped_recipes() -> Path:
-    """The recipes that come with the harness."""
+def shipped_recipe_folder() -> Path:
+    """Return the folder of the recipes that come with the harness."""
     spec = find_spec("specifications")
     folders = list(spec.submodule_search_locations or ()) if spec else []
     return Path(folders[0], "frameworks") if folders else Path("specifications", "frameworks")
 
 
 def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = False) -> Builds:
-    """The runner of one side for every framework and device of the plan; failures are values, others go on.
+    """Build the runner of one side for every framework and device of the plan. A failure is a value and ends no other.
 
     Args:
-        plan: What is needed where.
-        side: Where it comes from.
+        plan: Which frameworks are needed on which devices.
+        side: Provides the runner.
         progress: Told what happens.
-        app_given: Whether the user gave an app's package; else an app is what is installed on the device.
+        app_given: Whether the user gave the package of an app; otherwise the app that is installed on the device is
+            started.
     """
     builds: dict[tuple[str, str], Build | Failure] = {}
     is_local = isinstance(plan.platform, LocalPlatform)
     for pair in plan.assignments:
         key = (pair.benchmark.framework, pair.device.identity)
-        on_device = side is installed and pair.benchmark.app is not None and not app_given
+        on_device = side is installed_runner and pair.benchmark.app is not None and not app_given
         if key in builds or pair.obstacle is not None or on_device:
             continue
         try:
@@ -142,18 +155,18 @@ def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = 
         except EnvironmentProblem as error:
             progress.say(f"✗ {pair.benchmark.framework}: {error.message}")
             passing = not isinstance(error, BuildFailed)
-            reason = error.message.partition("\n")[0]  # the rest was just said, and is kept in a log
+            reason = error.message.partition("\n")[0]  # the rest was just shown, and is kept in a log
             builds[key] = Failure(Outcome.FAILED, reason, error.hint, environment=True, passing=passing)
     return builds
 
 
-def same_bytes(control: Build, treatment: Build) -> bool:
-    """Whether both runners are the same program, started the same way: then measuring them says nothing."""
+def are_same_program(control: Build, treatment: Build) -> bool:
+    """Return whether both runners are the same program, started the same way, so that measuring them is pointless."""
     return bool(control.programs) and control.variables == treatment.variables and same_runner(control, treatment)
 
 
 def _runner_source(framework: str) -> Path | None:
-    """Where a framework keeps the sources of a runner of its own."""
+    """Folder where a framework keeps the sources of a runner of its own."""
     spec = find_spec(f"frameworks.{framework}")
     folders = list(spec.submodule_search_locations or ()) if spec else []
     native = Path(folders[0], "native") if folders else None

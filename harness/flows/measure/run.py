@@ -9,7 +9,7 @@ from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.errors import ExitCode, gravest
 from harness.core.protocols import Progress
-from harness.flows.compare.sides import Side, build_side, installed
+from harness.flows.compare.sides import Side, build_side, installed_runner
 from harness.flows.measure.fetching import fetch
 from harness.flows.measure.jobs import make_jobs, report_failure
 from harness.flows.measure.plan import Builds, Failure, Files, Plan
@@ -18,7 +18,7 @@ from harness.flows.measure.reporting import Reporting
 from harness.flows.measure.worker import Worker
 
 
-def run(plan: Plan, settings: Settings, progress: Progress, side: Side = installed) -> ExitCode:
+def run(plan: Plan, settings: Settings, progress: Progress, side: Side = installed_runner) -> ExitCode:
     """Measure every benchmark of the plan once, and report.
 
     Args:

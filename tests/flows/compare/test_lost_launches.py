@@ -14,7 +14,7 @@ from harness.core.errors import DeviceLost, ExitCode
 from harness.core.protocols import Progress
 from harness.core.result import Outcome
 from harness.flows.compare.compare import ComparisonStages, ComparisonTask
-from harness.flows.compare.sides import installed
+from harness.flows.compare.sides import installed_runner
 from tests.flows.instant import Instant, InstantSession, builds, plan
 from tests.flows.runs import Run
 
@@ -44,7 +44,7 @@ class Heating(Instant):
 def test_a_treatment_that_heats_is_undecided_with_side_count_and_cause(tmp_path: Path) -> None:
     run = Run(tmp_path)
     made = plan(Heating(["A"]), ["same"])
-    request = ComparisonTask(installed, installed, Parameters(seed=3, max_pairs=40))
+    request = ComparisonTask(installed_runner, installed_runner, Parameters(seed=3, max_pairs=40))
     flow = ComparisonStages(request, run.settings, made, files={}, reporting=run.reporting, display=run.display)
     flow.run(builds(made, "control"), builds(made, "treatment"))
     (result,) = run.kept.results
