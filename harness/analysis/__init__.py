@@ -1,1 +1,1 @@
-"""What samples mean: summaries, and whether to trust them."""
+"""Statistics: summaries of samples, their quality, comparisons, searches and trends."""

@@ -1,4 +1,4 @@
-"""How much the samples of a metric vary: within a launch, between launches, and from its beginning to its end."""
+"""Variation of the samples of a metric: within a launch, between launches, and from beginning to end of a launch."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 from harness.core.metric import Direction, Metric
 
 _SMALLEST_THIRD = 3
-"""Samples that a third of a launch must have to have a median worth the name."""
+"""Samples that a third of a launch needs for a meaningful median."""
 
 Samples = NDArray[np.float64]
 
 
 def by_launch(metric: Metric) -> tuple[Samples, ...]:
-    """The samples of each launch that has any, in order."""
+    """Return the samples of each launch that has any, in order."""
     samples, launches = np.asarray(metric.samples, dtype=np.float64), np.asarray(metric.launches)
     return tuple(samples[launches == launch] for launch in dict.fromkeys(metric.launches))
 
 
 def spread(samples: Samples) -> float:
-    """Robust relative spread: 1.4826 MAD / |median|, the coefficient of variation of a normal distribution.
+    """Return the robust relative spread: 1.4826 MAD / |median|, for normal samples the coefficient of variation.
 
     Half of the samples may be anything without moving it far (Rousseeuw and Croux, JASA 88, 1993).
     """
@@ -31,7 +31,7 @@ def spread(samples: Samples) -> float:
 
 
 def within_launches(metric: Metric) -> float:
-    """Spread of the iterations of a launch, in the median of the launches; 0 where no launch has three samples."""
+    """Return the spread of the iterations, in the median of the launches; 0 where no launch has three samples."""
     spreads = [spread(samples) for samples in by_launch(metric) if samples.size >= _SMALLEST_THIRD]
     if spreads:
         return float(np.median(spreads))
@@ -42,7 +42,7 @@ def within_launches(metric: Metric) -> float:
 
 
 def between_launches(metric: Metric) -> float:
-    """Distance of the largest from the smallest launch median, relative to their median; 0 for a single launch.
+    """Return the distance of the largest from the smallest launch median, relative to their median; 0 for one launch.
 
     The range grows with the number of launches by chance alone, so of ten and more the outer tenths are left out.
     """
@@ -54,7 +54,7 @@ def between_launches(metric: Metric) -> float:
 
 
 def trend(metric: Metric) -> float:
-    """How much slower launches begin than they end: 0.1 is 10 % slower, -0.1 is 10 % faster, 0 is steady.
+    """Return how much slower launches begin than they end: 0.1 is 10 % slower, -0.1 is 10 % faster, 0 is steady.
 
     Three quarters of the launches must agree, each by more than the spread of its last third.
     """

@@ -1,4 +1,4 @@
-"""Whether the numbers of a result can be believed, and what to do when they cannot.
+"""Quality of the numbers of a result: whether they can be believed, and what to do when they cannot.
 
 Every limit is a choice, with what was measured for it: 9,500 launches of a MobileNetV2 runner on a machine that was
 quiet, had a bursty neighbour, or was crowded. There the iterations of a launch had a standard deviation of 2.0 %, 2.7 %
@@ -36,22 +36,22 @@ BUSY_LIMIT: Final = 0.15
 """Share of the machine that others may use: below, a pinned runner on a machine of two cores still has its core."""
 
 FREQUENCY_LIMIT: Final = 0.10
-"""Loss of clock frequency between launches that is told: a latency that follows it would be called noisy."""
+"""Loss of clock frequency between launches that is reported: a latency that follows it would be called noisy."""
 
 HOT_C: Final = 85.0
-"""Temperature that is told: systems on a chip begin to lower their clock between 80 and 95 degrees."""
+"""Temperature that is reported: systems on a chip begin to lower their clock between 80 and 95 degrees."""
 
 _SHORTEST_S = 0.1
 """Below, CPU time counted in ticks of 10 ms says nothing about a single launch."""
 
 
-def judge(metrics: Sequence[Metric], launches: Sequence[Launch], cores: int) -> tuple[Note, ...]:
-    """What speaks against the main metric of a result. Nothing does unless that is a time or a rate.
+def assess_quality(metrics: Sequence[Metric], launches: Sequence[Launch], cores: int) -> tuple[Note, ...]:
+    """Return the notes on the quality of a result's main metric; none unless that is a time or a rate.
 
     Args:
         metrics: The result's metrics.
         launches: Its launches, with the state of the device before and after each.
-        cores: CPUs of the device, for states that do not say of how many their `busy` is a share.
+        cores: CPUs of the device, for states that do not name the number that their `busy` is a share of.
 
     Returns:
         Notes `impossible`, `few_samples`, `noisy`, `warming_up`, `slowing_down`, `throttled`, `frequency`, `hot`,
@@ -62,10 +62,10 @@ def judge(metrics: Sequence[Metric], launches: Sequence[Launch], cores: int) -> 
         return ()
     with np.errstate(
         over="ignore", invalid="ignore"
-    ):  # `harness.analysis.noise` knows what leaves the range of doubles
-        about_samples = (*_impossible(main), *_few_samples(main), *_noisy(main), *_trending(main))
+    ):  # `harness.analysis.noise` handles what leaves the range of doubles
+        sample_notes = (*_impossible(main), *_few_samples(main), *_noisy(main), *_trending(main))
     counting = [launch for launch in launches if launch.discarded is None]
-    return (*about_samples, *_heated(counting), *_busy(counting, cores), *_spoilt(launches))
+    return (*sample_notes, *_heated(counting), *_busy(counting, cores), *_discarded_for_heat(launches))
 
 
 def _impossible(metric: Metric) -> Iterator[Note]:
@@ -75,7 +75,7 @@ def _impossible(metric: Metric) -> Iterator[Note]:
             code="impossible",
             message=f"{metric.name} was {wrong[0]:g} {metric.unit} in {len(wrong)} of {max(1, len(metric.samples))} "
             "samples: no time, and no rate, is zero or less",
-            hint="look at how the program takes the time: the clock may have been set, or is too coarse",
+            hint="check how the program measures time: the clock may have been set, or is too coarse",
             trust=False,
         )
 
@@ -85,7 +85,7 @@ def _few_samples(metric: Metric) -> Iterator[Note]:
     if count is not None and count < FEWEST_SAMPLES:
         yield Note(
             code="few_samples",
-            message=f"{metric.name} has {count:g} sample{'s' if count != 1 else ''}: its noise cannot be judged",
+            message=f"{metric.name} has {count:g} sample{'s' if count != 1 else ''}: its noise cannot be assessed",
             hint=f"raise `iter` or `repeat` to at least {FEWEST_SAMPLES} samples",
             trust=count > 1,
         )
@@ -125,8 +125,8 @@ def _trending(metric: Metric) -> Iterator[Note]:
         )
 
 
-def _spoilt(launches: Sequence[Launch]) -> Iterator[Note]:
-    """Told, though the numbers are sound: somebody who waits wonders why it took so long."""
+def _discarded_for_heat(launches: Sequence[Launch]) -> Iterator[Note]:
+    """Note discarded launches although the numbers are sound: they explain why it took so long."""
     discarded = [launch.index for launch in launches if launch.discarded is not None and launch.throttled]
     if discarded:
         yield Note(
@@ -178,19 +178,19 @@ def _busy(launches: Sequence[Launch], cores: int) -> Iterator[Note]:
 
 
 def _used_by_others(launch: Launch, cores: int) -> tuple[float, float] | None:
-    """Seconds between the states around a launch, and the share of the machine's CPU time that was not the runner's."""
+    """Return the seconds between the states around a launch, and the share of CPU time that was not the runner's."""
     if launch.before is None or launch.after is None or launch.after.busy is None or launch.cpu_s is None:
         return None
     seconds = max(launch.after.time - launch.before.time, launch.wall_s)
-    ours = launch.cpu_s + (launch.beside_cpu_s or 0.0)
+    runners_s = launch.cpu_s + (launch.beside_cpu_s or 0.0)
     cpus = launch.after.cpus or cores
-    return (seconds, launch.after.busy - ours / (seconds * cpus)) if seconds > 0 else None
+    return (seconds, launch.after.busy - runners_s / (seconds * cpus)) if seconds > 0 else None
 
 
 def _frequency_drop(launches: Sequence[Launch]) -> float:
-    """Largest relative loss of frequency from an earlier launch to a later one.
+    """Return the largest relative loss of frequency from an earlier launch to a later one.
 
-    By the mean of each launch where all of them tell it, else by what was read right after each.
+    By the mean of each launch where all of them have it, else by the reading right after each.
     """
     means = [_mean_mhz(launch) for launch in launches]
     known = [mean for mean in means if mean is not None]
@@ -203,13 +203,13 @@ def _frequency_drop(launches: Sequence[Launch]) -> float:
 
 
 def _mean_mhz(launch: Launch) -> float | None:
-    """Mean clock of the CPUs that a launch was pinned to, or of the fastest clock domain where it was not.
+    """Return the mean clock of the CPUs that a launch was pinned to, or of the fastest clock domain where it was not.
 
     The states around a launch also span what lies between them and it, when the CPUs idle. So of the time that a domain
     spent at each frequency as much as the launch took is counted, from the highest down.
 
     Returns:
-        MHz; None where the device does not tell it, was restarted meanwhile, or the launch was too short for its ticks.
+        MHz; None where the device does not report it, was restarted meanwhile, or the launch was too short.
     """
     if launch.before is None or launch.after is None or launch.wall_s < _SHORTEST_S:
         return None
@@ -228,7 +228,7 @@ def _mean_mhz(launch: Launch) -> float | None:
 
 
 def _mean_of_highest(before: Mapping[int, int], after: Mapping[int, int], wall_ms: float) -> float | None:
-    """MHz, over the `wall_ms` spent at the highest frequencies (kHz) between two counts of milliseconds at each."""
+    """Return MHz over the `wall_ms` spent at the highest frequencies (kHz), from two counts of milliseconds at each."""
     left_ms, sum_khz_ms = wall_ms, 0.0
     for khz in sorted(after, reverse=True):
         spent_ms = after[khz] - before.get(khz, 0)
@@ -252,5 +252,5 @@ def _temperature(launch: Launch) -> float:
     return -math.inf if temperature is None else temperature
 
 
-def _in_launches(some: Sequence[int], launches: Sequence[Launch]) -> str:
-    return f"{len(some)} of {len(launches)} launch{'es' if len(launches) != 1 else ''}"
+def _in_launches(indices: Sequence[int], launches: Sequence[Launch]) -> str:
+    return f"{len(indices)} of {len(launches)} launch{'es' if len(launches) != 1 else ''}"

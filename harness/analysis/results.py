@@ -1,4 +1,4 @@
-"""From what launches said to the canonical result."""
+"""Canonical results built from measurements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 from pydantic import JsonValue
 
 import harness
-from harness.analysis.quality import judge
+from harness.analysis.quality import assess_quality
 from harness.analysis.summary import collect
 from harness.core.benchmark import POWER, Benchmark
 from harness.core.build import Build, BuildInfo
@@ -19,12 +19,12 @@ from harness.core.metric import ENERGY, LATENCY, Metric
 from harness.core.note import Note
 from harness.core.result import BenchmarkInfo, FileInfo, Launch, Outcome, Result
 
-_SILENT = "the program ended well but reported no number"
+_NO_NUMBER = "the program ended well but reported no number"
 _NO_OPERATORS = "operators_unavailable"
 _BAD_LINES = "bad_lines"
 _LOST_METRIC = "lost_metric"
 _NO_ENERGY = "energy_unavailable"
-_SILENT_HINT = (
+_NO_NUMBER_HINT = (
     "a program reports with lines such as "
     'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": "123"}'
 )
@@ -39,16 +39,16 @@ def build_result(
     meta: Mapping[str, JsonValue],
     known: Set[str] = frozenset(),
 ) -> Result:
-    """The result of one measured job.
+    """Build the result of one measured job.
 
     A program that ended well without a single number is a failure: nothing was measured. So is one that printed a
-    metric no number of which can be read, or anything unreadable and no latency: what is missing may be what it was run
-    for. A test of power is about energy: it may print nothing, and has failed without any.
+    metric without a readable number, or anything unreadable and no latency: the missing number may be what it was run
+    for. A test of power is about energy: it may print nothing, and has failed without any energy.
 
     Args:
-        job: What was measured.
-        device: Where.
-        measurement: What its launches said.
+        job: The job that was measured.
+        device: The device it was measured on.
+        measurement: The record of its launches.
         run_type: FAI-PEP's kind of run.
         meta: Free values.
         known: Names of metrics that launches of an interrupted run reported, whose samples are not kept. Then it is no
@@ -58,21 +58,25 @@ def build_result(
     outcome, reason, hint = measurement.outcome, measurement.reason, measurement.hint
     notes: Sequence[Note] = (*measurement.notes, *collected)
     if outcome is Outcome.OK:
-        elsewhere = bool(known) and not any(metric.summary for metric in metrics)
-        if not elsewhere and (missing := _missing_energy(metrics, notes, job.benchmark)) is not None:
+        is_resumed = bool(known) and not any(metric.summary for metric in metrics)
+        if not is_resumed and (missing := _missing_energy(metrics, notes, job.benchmark)) is not None:
             outcome, reason, hint = Outcome.FAILED, missing.message, missing.hint
             notes = _without(notes, missing.code)
-        elif not elsewhere and not _reported(metrics, job.benchmark):
-            outcome, reason, hint = Outcome.FAILED, _silence(notes), _SILENT_HINT
+        elif not is_resumed and not _reported(metrics, job.benchmark):
+            outcome, reason, hint = Outcome.FAILED, _explain_silence(notes), _NO_NUMBER_HINT
             notes = _without(notes, _BAD_LINES, _LOST_METRIC)
-        elif not elsewhere and (silent := _silent_launches(measurement, job.benchmark)):
-            outcome, reason, hint = Outcome.FAILED, _silent_in(silent, measurement.launches), _SILENT_HINT
+        elif not is_resumed and (silent := _silent_launches(measurement, job.benchmark)):
+            outcome, reason, hint = (
+                Outcome.FAILED,
+                _explain_silent_launches(silent, measurement.launches),
+                _NO_NUMBER_HINT,
+            )
         elif (lost := _lost(metrics, notes, known)) is not None:
             outcome, reason, hint = Outcome.FAILED, lost.message, lost.hint
             notes = _without(notes, lost.code)
         else:
-            notes = (*notes, *(() if elsewhere else _untimed(metrics, notes, job.benchmark)))
-            notes = (*notes, *judge(metrics, measurement.launches, device.cores))
+            notes = (*notes, *(() if is_resumed else _missing_operators(metrics, notes, job.benchmark)))
+            notes = (*notes, *assess_quality(metrics, measurement.launches, device.cores))
     return _result(
         job.benchmark,
         device,
@@ -86,7 +90,7 @@ def build_result(
         meta=meta,
         files={**job.files, **measurement.made},
         metrics=metrics,
-        notes=merged(notes),
+        notes=merge_notes(notes),
     ).model_copy(update={"launches": measurement.launches})
 
 
@@ -102,7 +106,7 @@ def without_numbers(
     run_type: str,
     meta: Mapping[str, JsonValue],
 ) -> Result:
-    """The result of a benchmark that could not even be started."""
+    """Build the result of a benchmark that could not even be started."""
     return _result(
         benchmark,
         device,
@@ -117,8 +121,8 @@ def without_numbers(
     )
 
 
-def merged(notes: Sequence[Note]) -> tuple[Note, ...]:
-    """One note for each code: the first, saying how often it was seen if several launches raised it."""
+def merge_notes(notes: Sequence[Note]) -> tuple[Note, ...]:
+    """Merge the notes of each code into the first, with a count if several launches raised it."""
     by_code: dict[str, list[Note]] = {}
     for note in notes:
         by_code.setdefault(note.code, []).append(note)
@@ -134,69 +138,69 @@ def _merge(same: Sequence[Note]) -> Note:
 
 
 def _without(notes: Sequence[Note], *codes: str) -> Sequence[Note]:
-    """The notes but those that the reason has the words of: they are said once."""
+    """Return the notes without those whose message became the reason."""
     return [note for note in notes if note.code not in codes]
 
 
 def _reported(metrics: Sequence[Metric], benchmark: Benchmark) -> bool:
-    """Whether there is a number for which it was run: energy is the harness's own, and none of the program's."""
+    """Return whether there is a number that it was run for: energy is measured by the harness, not by the program."""
     about_energy = benchmark.metric == POWER
     return any(metric.summary and (about_energy or metric.metric != ENERGY) for metric in metrics)
 
 
 def _silent_launches(measurement: Measurement, benchmark: Benchmark) -> list[int]:
-    """Launches that ended well, count, and said nothing: what the others said is a choice of the program's launches."""
+    """Return launches that ended well and reported nothing: the others would be a selection of all launches."""
     if benchmark.metric == POWER:
         return []
     return [
         launch.index
-        for launch, said in zip(measurement.launches, measurement.observations, strict=False)
+        for launch, observations in zip(measurement.launches, measurement.observations, strict=False)
         if launch.discarded is None
         and launch.outcome is Outcome.OK
-        and all(observation.metric == ENERGY for observation in said)
+        and all(observation.metric == ENERGY for observation in observations)
     ]
 
 
-def _silent_in(silent: Sequence[int], launches: Sequence[Launch]) -> str:
+def _explain_silent_launches(silent: Sequence[int], launches: Sequence[Launch]) -> str:
     which = ", ".join(str(index + 1) for index in silent[:4])
     more = f" and {len(silent) - 4} more" if len(silent) > 4 else ""
     return f"launch{'es' if len(silent) > 1 else ''} {which}{more} of {len(launches)} ended well and reported nothing"
 
 
 def _missing_energy(metrics: Sequence[Metric], notes: Sequence[Note], benchmark: Benchmark) -> Note | None:
-    """Why a test of power has none; None when it has, or is another test."""
+    """Explain why a test of power has no energy; None when it has some, or is another test."""
     if benchmark.metric != POWER or any(metric.metric == ENERGY and metric.summary for metric in metrics):
         return None
-    untold = Note(code=_NO_ENERGY, message="no energy was measured")
-    return next((note for note in notes if note.code == _NO_ENERGY), untold)
+    default = Note(code=_NO_ENERGY, message="no energy was measured")
+    return next((note for note in notes if note.code == _NO_ENERGY), default)
 
 
 def _lost(metrics: Sequence[Metric], notes: Sequence[Note], known: Set[str]) -> Note | None:
-    """Why what a program was run for may be missing."""
+    """Return the note that the number a program was run for may be missing."""
     latency = LATENCY in known or any(metric.name == LATENCY and metric.summary for metric in metrics)
     codes = {_LOST_METRIC} if latency else {_LOST_METRIC, _BAD_LINES}
-    found = [note for note in notes if note.code in codes]
-    return min(found, key=lambda note: note.code != _LOST_METRIC, default=None)
+    candidates = [note for note in notes if note.code in codes]
+    return min(candidates, key=lambda note: note.code != _LOST_METRIC, default=None)
 
 
-def _untimed(metrics: Sequence[Metric], notes: Sequence[Note], benchmark: Benchmark) -> tuple[Note, ...]:
-    """That operators were asked for and none was told, unless the framework said why."""
-    told = any(metric.is_of_operator for metric in metrics) or any(note.code == _NO_OPERATORS for note in notes)
-    if not benchmark.operators or told:
+def _missing_operators(metrics: Sequence[Metric], notes: Sequence[Note], benchmark: Benchmark) -> tuple[Note, ...]:
+    """Note that operators were asked for and none was reported, unless the framework noted why."""
+    explained = any(metric.is_of_operator for metric in metrics) or any(note.code == _NO_OPERATORS for note in notes)
+    if not benchmark.operators or explained:
         return ()
     return (
         Note(
             code=_NO_OPERATORS,
-            message="the program reported no time of an operator",
+            message="the program reported no operator times",
             hint="a program that is started by `commands` reports them itself: lines with the operator's name as "
             "`type`, and `latency` as `metric`",
         ),
     )
 
 
-def _silence(notes: Sequence[Note]) -> str:
+def _explain_silence(notes: Sequence[Note]) -> str:
     bad = next((note.message for note in notes if note.code == _BAD_LINES), None)
-    return f"{_SILENT}: {bad}" if bad else _SILENT
+    return f"{_NO_NUMBER}: {bad}" if bad else _NO_NUMBER
 
 
 def _result(
@@ -257,7 +261,7 @@ def _benchmark_info(benchmark: Benchmark) -> BenchmarkInfo:
 
 
 def build_info(build: Build) -> BuildInfo:
-    """What a result keeps of a build."""
+    """Return what a result stores about a build."""
     return BuildInfo(**build.model_dump(exclude={"programs", "variables"}))
 
 

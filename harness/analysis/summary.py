@@ -1,4 +1,4 @@
-"""From the samples of launches to the metrics of a result."""
+"""Summaries of samples, and metrics collected from the launches of a result."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Final
 
@@ -22,6 +23,14 @@ number of samples."""
 _NOT_PERCENTILES: Final = frozenset({"mean", "stdev", "MAD", "cv", "min", "max", "n"})
 
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
+
+_COMPARED: Final = frozenset({"mean", "stdev", "MAD", "cv"})
+"""Statistics beside percentiles that FAI-PEP keeps of a control."""
+
+_DIGITS: Final = 15
+"""FAI-PEP rounds differences to this many."""
+
+Summary = Mapping[str, float | None]
 
 
 def summarise(samples: Sequence[float] | NDArray[np.float64], names: Sequence[str] = ()) -> dict[str, float | None]:
@@ -67,34 +76,58 @@ def collect(
     statistics: Sequence[str] = (),
     direction: Mapping[str, Direction] = MappingProxyType({}),
 ) -> tuple[tuple[Metric, ...], tuple[Note, ...]]:
-    """Put together what the launches of one result observed.
+    """Combine the observations of the launches of one result into metrics.
 
     Args:
-        launches: The observations of each launch, in order; empty for a launch that said nothing, so that positions
-            are launch indices.
+        launches: The observations of each launch, in order; empty for a launch without any, so that positions are
+            launch indices.
         statistics: Statistics beside the standard ones.
         direction: Which way is better, where it is known for certain (see `harness.core.metric.direction_of`).
 
     Returns:
         One metric for each name, in order of first mention, in the unit of its first launch. Samples count more than
-        summaries that the program computed itself. Notes tell what could not be put together.
+        summaries that the program computed itself. Notes say what could not be combined.
 
     Raises:
         ValueError: A statistic is unknown.
     """
-    gathered: dict[str, _Gathered] = {}
+    collected: dict[str, _MetricBuilder] = {}
     for index, observations in enumerate(launches):
         for observation in observations:
-            _place(observation, gathered).add(index, observation)
-    metrics = [each.metric(name, statistics, direction) for name, each in gathered.items()]
-    notes = [note for name, each in gathered.items() for note in each.notes(name)]
-    notes.extend(_unmet(direction, metrics))
+            _builder_of(observation, collected).add(index, observation)
+    metrics = [builder.build(name, statistics, direction) for name, builder in collected.items()]
+    notes = [note for name, builder in collected.items() for note in builder.notes(name)]
+    notes.extend(_unknown_directions(direction, metrics))
     return tuple(metrics), tuple(notes)
 
 
+def control_summary(control: Summary) -> dict[str, float | None]:
+    """Return the control's statistics that FAI-PEP knows: percentiles, mean, stdev, MAD and cv."""
+    return {name: value for name, value in control.items() if name in _COMPARED or _decimal_percent(name) is not None}
+
+
+def diff_summary(treatment: Summary, control: Summary) -> dict[str, float | None]:
+    """Return treatment minus control, statistic by statistic, in their unit; percentile X minus percentile 100 - X.
+
+    The reflected percentiles enclose what may have happened, and are not percentiles of a difference. None where one of
+    the two is not defined. Statistics without a counterpart are left out. FAI-PEP finds none for fractional
+    percentiles (100 - 99.9 is not 0.1 in binary); here they have one.
+
+    Args:
+        treatment: Summary of the treatment's metric (`Metric.summary`).
+        control: That of the control's, in the same unit.
+    """
+    pairs = ((name, _counterpart(name)) for name in treatment)
+    return {
+        name: _difference(treatment[name], control[counterpart])
+        for name, counterpart in pairs
+        if counterpart is not None and counterpart in control
+    }
+
+
 @dataclass(slots=True)
-class _Gathered:
-    """One metric while it is put together. `infos` holds for each text the first launch that said it."""
+class _MetricBuilder:
+    """One metric while it is collected. `infos` holds for each text the first launch that reported it."""
 
     first: Observation
     samples: list[float] = field(default_factory=list)
@@ -111,7 +144,7 @@ class _Gathered:
         if observation.info is not None:
             self.infos.setdefault(observation.info, launch)
 
-    def metric(self, name: str, statistics: Sequence[str], direction: Mapping[str, Direction]) -> Metric:
+    def build(self, name: str, statistics: Sequence[str], direction: Mapping[str, Direction]) -> Metric:
         summary: dict[str, float | None] = {}
         if self.samples:
             summary = summarise(self.samples, statistics)
@@ -141,12 +174,12 @@ class _Gathered:
             yield Note(
                 code="summary_left_out",
                 message=f"{name} came as {len(self.summaries)} summaries without samples; the first is kept",
-                hint="print every sample as a `value`, so that launches can be put together",
+                hint="print every sample as a `value`, so that launches can be combined",
             )
 
 
-def _unmet(direction: Mapping[str, Direction], metrics: Sequence[Metric]) -> Iterator[Note]:
-    """What was stated about metrics that nobody measured: a slip of the pen, most likely."""
+def _unknown_directions(direction: Mapping[str, Direction], metrics: Sequence[Metric]) -> Iterator[Note]:
+    """Note directions of metrics that were not measured: most likely a typing mistake."""
     known = {name for metric in metrics for name in (metric.name, metric.name.partition(" ")[2])}
     missing = sorted(direction.keys() - known)
     if missing and metrics:
@@ -155,17 +188,17 @@ def _unmet(direction: Mapping[str, Direction], metrics: Sequence[Metric]) -> Ite
         yield Note(code="direction", message=message, hint="correct the name in the specification")
 
 
-def _place(observation: Observation, gathered: dict[str, _Gathered]) -> _Gathered:
-    """Where an observation belongs: with its name, or, in a unit that does not convert, beside it."""
+def _builder_of(observation: Observation, collected: dict[str, _MetricBuilder]) -> _MetricBuilder:
+    """Return the builder of an observation: that of its name, or another one where its unit does not convert."""
     name = observation.name
-    first = gathered.setdefault(name, _Gathered(observation)).first
+    first = collected.setdefault(name, _MetricBuilder(observation)).first
     if observation.info is None and _converted(observation, first.unit) is None:
         name = f"{name} ({observation.unit})"
-    return gathered.setdefault(name, _Gathered(observation))
+    return collected.setdefault(name, _MetricBuilder(observation))
 
 
 def _converted(observation: Observation, unit: str) -> Sequence[float] | None:
-    """The samples in another unit; None where they do not convert, or leave the range of a double."""
+    """Return the samples in another unit; None where they do not convert, or leave the range of a double."""
     if observation.unit == unit:
         return observation.samples
     if convert(1.0, observation.unit, unit) is None:
@@ -176,11 +209,27 @@ def _converted(observation: Observation, unit: str) -> Sequence[float] | None:
 
 
 def _percent(name: str) -> float:
-    found = _PERCENTILE.fullmatch(name)
-    if found is None or not 0 <= float(found.group(1)) <= 100:
+    match = _PERCENTILE.fullmatch(name)
+    if match is None or not 0 <= float(match.group(1)) <= 100:
         raise ValueError(f"unknown statistic `{name}`: known are mean, stdev, MAD, cv, min, max, n and p0 to p100")
-    return float(found.group(1))
+    return float(match.group(1))
 
 
 def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
+
+
+def _counterpart(name: str) -> str | None:
+    percent = _decimal_percent(name)
+    if percent is not None:
+        return f"p{(100 - percent).normalize():f}"
+    return name if name in _COMPARED else None
+
+
+def _decimal_percent(name: str) -> Decimal | None:
+    match = _PERCENTILE.fullmatch(name)
+    return None if match is None else Decimal(match.group(1))
+
+
+def _difference(treatment: float | None, control: float | None) -> float | None:
+    return None if treatment is None or control is None else round(treatment - control, _DIGITS)

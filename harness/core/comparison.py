@@ -1,4 +1,4 @@
-"""Control against treatment: the pairs that were measured, and what they say."""
+"""Comparison of control and treatment: the pairs that were measured, and the verdict."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Positive = Annotated[float, Field(gt=0)]
 
 
 class Verdict(StrEnum):
-    """What a comparison says about the treatment."""
+    """Verdict on the treatment."""
 
     REGRESSION = "regression"
     IMPROVEMENT = "improvement"
@@ -33,14 +33,14 @@ class Verdict(StrEnum):
 
 
 class Interleave(StrEnum):
-    """What takes turns in a pair."""
+    """What is interleaved in a pair."""
 
     LAUNCH = "launch"
     PROCESS = "process"
 
 
 class Parameters(Value):
-    """How a comparison measures and decides. Stored with it, so that the verdict can be computed again.
+    """Parameters of a comparison. Stored with it, so that the verdict can be computed again.
 
     Attributes:
         alpha: Largest probability of a false regression, and of a false improvement.
@@ -49,12 +49,12 @@ class Parameters(Value):
         tail_margin: Relative change of p90 that still counts as no change.
         max_pairs: Budget in pairs.
         max_seconds: Budget of device time for each benchmark, seconds; None is no limit.
-        precision: Go on until the interval's half-width is below this relative size; None stops at the verdict.
-        gate: Only ask whether there is a regression; improvements are not told from no change.
+        precision: Keep measuring until the interval's half-width is below this size; None: stop at the verdict.
+        gate: Only test for a regression; improvements are not distinguished from no change.
         fdr: Largest expected share of false ones among the reported regressions of many benchmarks.
         seed: Of the coin that orders each pair.
-        interleave: What takes turns in a pair: `launch`, one program start after the other; or `process`, both programs
-            alive at once and a few iterations of each in turn.
+        interleave: What is interleaved in a pair: `launch`, one program start after the other; or `process`, both
+            programs alive at once, with batches of a few iterations in turn.
     """
 
     alpha: Share = 0.01
@@ -71,11 +71,11 @@ class Parameters(Value):
 
 
 class Pair(Value):
-    """Two launches, back to back or taking turns, in an order that a coin decided.
+    """Two launches, back to back or interleaved, in an order that a coin decided.
 
     Attributes:
         index: 0-based; voided pairs keep their index.
-        control_first: What the coin said.
+        control_first: Whether the coin put the control first.
         control: The five statistics (`Comparison.statistics`) of the control's launch, in the metric's unit.
         treatment: Those of the treatment's launch.
         control_launch: Index of the control's launch among its launches; None when it belongs to an interrupted run,
@@ -94,11 +94,11 @@ class Pair(Value):
 
 
 class Evidence(Value):
-    """Values of the e-processes after the last pair; 1 is no evidence, 100 refutes at 1 %.
+    """E-values after the last pair; 1 is no evidence, 100 rejects at the 1 % level.
 
     Attributes:
-        regression: Against "not slower". It begins at 0.7: the rest is kept for one bet when the budget is spent.
-        improvement: Against "not faster"; the same.
+        regression: Against "not worse". It begins at 0.7: the rest is kept for one bet when the budget is spent.
+        improvement: Against "not better"; the same.
         not_worse: Against "worse by the margin or more"; the largest so far.
         not_better: Against "better by the margin or more"; the largest so far.
         tail: Against "the worst tenth (p90; p10 where higher is better) worse by the tail margin or more"; the largest
@@ -113,7 +113,7 @@ class Evidence(Value):
 
 
 class OperatorMedians(Value):
-    """What the two launches of one pair said about operators: the median of each, in microseconds.
+    """Medians of the operators in the two launches of one pair, in microseconds.
 
     Attributes:
         pair: Index of the pair.
@@ -130,16 +130,16 @@ class OperatorComparison(Value):
     """One operator of control and treatment, decided by the pairs in which both had it.
 
     Attributes:
-        name: The operator.
-        unit: Of its medians.
-        pairs: Indices of the pairs that it rests on; without one side those in which the other had it.
+        name: Name of the operator.
+        unit: Unit of its medians.
+        pairs: Indices of the pairs it is based on; where one side lacks it, of those in which the other had it.
         control: The control's median in each of them; empty where only the treatment has the operator.
         treatment: The treatment's; empty where only the control has it.
         difference: Relative difference of treatment to control; None without both.
         low: Lower end of its 95 % interval, valid at any stopping time; None where nothing is excluded.
         high: Upper end.
         evidence: The e-values behind the verdict; operators have no tail.
-        verdict: What its own pairs say.
+        verdict: Verdict of its own pairs.
         discovered: Whether a change for the worse (or better) survives the control of false discoveries over all
             operators of the benchmark.
     """
@@ -168,7 +168,7 @@ class OperatorComparison(Value):
 
 
 class Difference(Value):
-    """A deterministic metric compared exactly.
+    """Exact comparison of a deterministic metric.
 
     Attributes:
         metric: Its name, for example `program size` or `delegated operators`.
@@ -186,18 +186,18 @@ class Difference(Value):
 
 
 class Comparison(Value):
-    """What the pairs of one benchmark on one device say. It stands in the treatment's result.
+    """Comparison of one benchmark on one device. It is part of the treatment's result.
 
     Attributes:
-        control: The build that the treatment was held against.
+        control: The build that the treatment was compared with.
         metric: Name of the metric that was compared, for example `NET latency`.
         unit: Its unit.
         higher_is_better: Whether larger values are better.
-        statistics: What the figures of each pair are: `STATISTICS`, or `GAIN_STATISTICS` where higher is better.
+        statistics: Names of the figures of each pair: `STATISTICS`, or `GAIN_STATISTICS` where higher is better.
         parameters: How it was decided.
         pairs: Every valid pair, in measured order.
-        voided: Pairs that were lost because a launch failed.
-        verdict: What they say.
+        voided: Number of pairs that were discarded because a launch failed.
+        verdict: Verdict of the pairs.
         reason: Why it is undecided, or what made the verdict.
         difference: Relative difference of treatment to control, 0.02 is 2 % more; positive is worse only where lower is
             better. None without pairs.
@@ -209,7 +209,7 @@ class Comparison(Value):
         seconds: Device time spent.
         exact: Deterministic metrics.
         operators: The operators, in order of execution, where they were timed on both sides.
-        notes: What a reader must know.
+        notes: Notes for a reader.
     """
 
     control: BuildInfo

@@ -1,4 +1,4 @@
-"""What is measured, and what came of it, before anybody judges it."""
+"""Jobs to measure, and the raw record of measuring one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Job:
     """One benchmark with everything it needs, ready for a device.
 
     Attributes:
-        benchmark: What to measure.
+        benchmark: The benchmark to measure.
         build: The runner.
         files: The files it needs, by key.
     """
@@ -30,19 +30,19 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What the launches of one job said.
+    """Record of the launches of one job.
 
     Attributes:
         started: Unix seconds.
         finished: Unix seconds.
-        outcome: How it ended; that of the first launch that was not ok.
+        outcome: How it ended; the outcome of the first launch that was not ok.
         reason: Why, when not ok.
         hint: What to do about it.
         launches: Every start of the runner.
-        observations: What each launch said, in the same order.
-        notes: What the framework noticed.
+        observations: The observations of each launch, in the same order.
+        notes: Notes of the framework and of the harness.
         made: Files that steps on the host made, by key, as the last launch used them.
-        logs: What the programs wrote.
+        logs: Output of the programs.
     """
 
     started: float

@@ -1,4 +1,4 @@
-"""Metrics: what a launch observed, and what a result keeps of it."""
+"""Metrics: observations of a launch, and what a result stores of them."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ LATENCY: Final = "NET latency"
 
 
 ENERGY: Final = "energy"
-"""What the harness measures of energy: `RUN energy` of a launch, `NET energy` of an iteration, and each part."""
+"""Metric of energy that the harness derives: `RUN energy` of a launch, `NET energy` of an iteration, and each part."""
 
 
 class Direction(StrEnum):
-    """Which way is better."""
+    """Direction in which a metric is better."""
 
     LOWER = "lower"
     HIGHER = "higher"
 
 
 class Observation(Value):
-    """What one launch said about one metric: samples, a ready summary, or a text.
+    """Observation of one metric in one launch: samples, a summary, or a text.
 
     Attributes:
-        type: What was observed: `NET` for the whole model, an operator's name, `RUN` for the launch itself.
+        type: Subject of the observation: `NET` for the whole model, an operator's name, `RUN` for the launch itself.
         metric: `latency`, `cpu_time`, `load_time`, `peak_memory`, ...
         unit: `ns`, `us`, `ms`, `s`, `bytes`, ...; empty for a count or a ratio.
         samples: Values in the order they were measured.
@@ -77,7 +77,7 @@ class Metric(Value):
 
     Attributes:
         name: `<type> <metric>`, for example `NET latency`; unique in a result.
-        type: What was measured: `NET` for the whole model, an operator's name, `RUN` for the launch itself.
+        type: Subject of the metric: `NET` for the whole model, an operator's name, `RUN` for the launch itself.
         metric: `latency`, `cpu_time`, `load_time`, `peak_memory`, ...
         unit: `ns`, `us`, `ms`, `s`, `bytes`, ...; empty for a count, a ratio or a text.
         direction: Which way is better; None for a text.
@@ -86,8 +86,8 @@ class Metric(Value):
         summary: Statistics by FAI-PEP's names (see `harness.analysis.summary`), in `unit`; `n` counts the samples.
         info: The text of a metric that is one.
         control: The same metric of the control, when the result is that of a treatment.
-        regressed: Whether an earlier run called it regressed (FAI-PEP's mark, see `--regressed_types`): what is thought
-            of it now, the comparison says.
+        regressed: Whether an earlier run called it regressed (FAI-PEP's mark, see `--regressed_types`); the current
+            verdict is that of the comparison.
     """
 
     name: str
@@ -123,12 +123,12 @@ _WHOLES: Final = frozenset({"NET", "RUN", "LLM"})
 
 
 def _of_operator(type_: str, metric: str, unit: str) -> bool:
-    """FAI-PEP's form: the type is the operator's name, the metric its latency."""
+    """Return whether it has FAI-PEP's form: the type is the operator's name, the metric its latency."""
     return metric == "latency" and type_ not in _WHOLES and convert(1.0, unit, "s") is not None
 
 
 def main_metric(metrics: Sequence[Metric]) -> Metric | None:
-    """The metric that a result is about: `NET latency`, else the first time or rate, else the first with a median."""
+    """Return the metric that a result is about: `NET latency`, else the first time or rate, else any median."""
     numbers = [metric for metric in metrics if metric.summary]
     named = (metric for metric in numbers if metric.name == LATENCY)
     timed = (metric for metric in numbers if metric.is_timed)
@@ -150,7 +150,7 @@ _COST_UNIT = re.compile(
 
 
 def is_metered(unit: str) -> bool:
-    """Whether figures of this unit are read off a clock or a meter, which rounds them, and not counted."""
+    """Return whether figures of this unit are read off a clock or a meter, which rounds them, and not counted."""
     return bool(_RATE_UNIT.search(unit.strip()) or _METERED_UNIT.fullmatch(unit.strip()))
 
 
@@ -169,15 +169,15 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def direction_of(name: str, unit: str, stated: Mapping[str, Direction] = MappingProxyType({})) -> Direction:
-    """Which way is better: as it is stated, else by the conventions of the field.
+    """Return the direction in which a metric is better: as stated, else by the conventions of the field.
 
-    There the unit decides where it can: rates up; time, memory and energy down. Else the whole words of the name do,
-    and a word for a cost wins over one for a gain: `top1_error` is an error. What nothing is known of is a cost.
+    The unit decides where it can: rates up; time, memory and energy down. Else the whole words of the name do, and a
+    word for a cost wins over one for a gain: `top1_error` is an error. Unknown metrics default to lower-is-better.
 
     Args:
         name: The metric's whole name, for example `NET latency`.
         unit: Its unit.
-        stated: What is known for certain, by whole name or without the type (`latency`).
+        stated: Directions that are known for certain, by whole name or without the type (`latency`).
     """
     known = stated.get(name) or stated.get(name.partition(" ")[2])
     if known is not None:
@@ -192,7 +192,7 @@ def direction_of(name: str, unit: str, stated: Mapping[str, Direction] = Mapping
 
 
 def _words(name: str) -> set[str]:
-    """Its words in lower case, also those of `camelCase`; but `mAP` is one and `heatMap` has no `map`."""
+    """Return its words in lower case, also those of `camelCase`; but `mAP` is one and `heatMap` has no `map`."""
     whole = _WORD.findall(name)
     humps = {hump.lower() for word in whole for hump in _HUMP.split(word)}
     return {word.lower() for word in whole} | (humps - {"map"})
@@ -207,7 +207,7 @@ _NANOSECONDS = {
 
 
 def convert(value: float, unit: str, to: str) -> float | None:
-    """The value in another unit of the same kind (time only), or None where the units do not convert."""
+    """Convert a value to another unit of the same kind (time only); None where the units do not convert."""
     if unit == to:
         return value
     if unit in _NANOSECONDS and to in _NANOSECONDS:

@@ -1,4 +1,4 @@
-"""What a reader of numbers must know."""
+"""Notes for readers of numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from harness.core.values import Value
 
 
 class Note(Value):
-    """Something a reader of the numbers must know.
+    """Remark that a reader of the numbers must know.
 
     Attributes:
         code: Stable word: `disturbed`, `noisy`, `stopped_early`, `busy`, `throttled`, `bad_lines`, `threads`, ...

@@ -20,7 +20,7 @@ from harness.core.note import Note
 from harness.core.values import Scalar, Value, replace_surrogates
 
 SCHEMA_VERSION: Final = "1.1"
-"""Raised in its first number when a reader of older results could be misled, else in its second."""
+"""Its first number is raised when a reader of older results could be misled, else its second."""
 
 
 class Outcome(StrEnum):
@@ -49,11 +49,11 @@ class Launch(Value):
         started: Unix seconds.
         wall_s: Seconds from start to end.
         cpu_s: CPU seconds.
-        beside_cpu_s: CPU seconds of the program that it took turns with, which lived at the same time.
+        beside_cpu_s: CPU seconds of the program that it was interleaved with, which ran at the same time.
         peak_memory_bytes: Peak resident memory of the process, as the platform saw it.
         before: Device state before it.
         after: Device state after it.
-        discarded: Why what it said does not count, although it went well: it warmed up, or heat spoilt it.
+        discarded: Why its observations do not count although it succeeded: it warmed up, or heat disturbed it.
     """
 
     index: int
@@ -80,13 +80,13 @@ class Launch(Value):
 
 
 class BenchmarkInfo(Value):
-    """What was measured. Together with device and build it identifies a series.
+    """Description of the benchmark. Together with device and build it identifies a series.
 
     Attributes:
         model: Model name.
         identifier: The benchmark's name within the model.
         id: 0-based number of the expanded test in its specification.
-        metric: What kind of test it is: `delay`, `accuracy`, `generic`, ...
+        metric: Kind of the test: `delay`, `accuracy`, `generic`, ...
         framework: Name of the framework plug-in.
         axes: The matrix entry it came from.
         inputs: Dimensions of each model input, by name.
@@ -152,15 +152,15 @@ class Result(Value):
         reason: Why, in words, when not ok.
         hint: What to do about it.
         run_type: FAI-PEP's `benchmark`, `verify` or `regress`.
-        benchmark: What was measured.
+        benchmark: The benchmark that was measured.
         build: The runner; null when there was none.
         device: Where it ran; null when there was none.
         launches: Every start of the runner, in order.
-        metrics: What was measured, with every sample.
+        metrics: The measured metrics, with every sample.
         files: The files that took part, by placeholder.
-        comparison: What the pairs say, when this is the treatment of a comparison.
+        comparison: The comparison, when this is its treatment.
         control_launches: The control's launches then.
-        notes: What a reader of the numbers must know.
+        notes: Notes for a reader of the numbers.
         meta: Free values of specification lists and command line.
     """
 
@@ -195,12 +195,12 @@ class Result(Value):
         return self.ok and all(note.trust for note in self.notes)
 
     def metric(self, name: str) -> Metric | None:
-        """The metric of that name, for example `NET latency`."""
+        """Return the metric with this name, for example `NET latency`."""
         return next((metric for metric in self.metrics if metric.name == name), None)
 
 
 def make_writable(result: Result) -> Result:
-    """The result as it can be written: with U+FFFD for what is not Unicode, and then with a note `replaced_text`."""
+    """Return the result as it can be written: with U+FFFD for what is not Unicode, and then a note `replaced_text`."""
     clean = replace_surrogates(result)
     return result if clean is result else clean.model_copy(update={"notes": (*clean.notes, _REPLACED)})
 
@@ -225,19 +225,19 @@ _REPLACED: Final = Note(
 
 
 class RawLog(Value):
-    """What a launch wrote, kept beside the result and never inside it."""
+    """Output of a launch, stored beside the result and never inside it."""
 
     name: str
     text: str
 
 
 class Report(Value):
-    """What a reporter receives: the result, and what goes with it.
+    """Message to a reporter: the result, and what goes with it.
 
     Attributes:
         result: The result.
-        logs: What its launches wrote.
-        place: Where it is kept already, as the reporter that stores said; None where it is not, or not yet.
+        logs: Output of its launches.
+        place: Where the result is stored, as the storing reporter returned it; None where it is not, or not yet.
     """
 
     result: Result

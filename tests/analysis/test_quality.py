@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.analysis.noise import between_launches, by_launch, spread, trend, within_launches
-from harness.analysis.quality import judge
+from harness.analysis.quality import assess_quality
 from harness.analysis.summary import collect
 from harness.core.device import DeviceState
 from harness.core.metric import Metric, Observation
@@ -28,7 +28,7 @@ def metric_of(launches: Launches, *, metric: str = "latency", unit: str = "ms") 
 
 
 def notes_on(launches: Launches, **about: str) -> tuple[Note, ...]:
-    return judge([metric_of(launches, **about)], [], cores=2)
+    return assess_quality([metric_of(launches, **about)], [], cores=2)
 
 
 def codes(notes: Sequence[Note]) -> list[str]:
@@ -76,7 +76,7 @@ def launch(
 
 
 def state_notes(*launches: Launch, cores: int = 2) -> tuple[Note, ...]:
-    return judge([metric_of([[1.0] * 10])], launches, cores)
+    return assess_quality([metric_of([[1.0] * 10])], launches, cores)
 
 
 @untimed
@@ -173,7 +173,9 @@ def test_few_samples_are_told_and_one_is_not_trusted() -> None:
 
 def test_a_summary_without_samples_is_judged_by_its_own_figures() -> None:
     def ready(**summary: float | None) -> tuple[Note, ...]:
-        return judge([Metric(name="NET latency", type="NET", metric="latency", unit="us", summary=summary)], [], 2)
+        return assess_quality(
+            [Metric(name="NET latency", type="NET", metric="latency", unit="us", summary=summary)], [], 2
+        )
 
     assert ready(p50=100.0, MAD=1.0, n=50.0) == ()
     assert codes(ready(p50=100.0, MAD=20.0)) == ["noisy"]
@@ -208,8 +210,8 @@ def test_chance_alone_is_no_trend(seed: int) -> None:
 
 def test_without_a_timed_metric_nothing_is_judged() -> None:
     accuracy = metric_of([[0.9]], metric="accuracy", unit="")
-    assert judge([accuracy], [launch(busy=1.0, throttled=(0, 5))], 2) == ()
-    assert judge([], [], 2) == ()
+    assert assess_quality([accuracy], [launch(busy=1.0, throttled=(0, 5))], 2) == ()
+    assert assess_quality([], [], 2) == ()
 
 
 def test_zero_and_enormous_samples_are_judged_without_a_warning() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from frameworks.observations.observer import parse_lines
-from harness.analysis.quality import judge
+from harness.analysis.quality import assess_quality
 from harness.analysis.summary import collect
 from harness.config.settings import default_cache
 from tests.benchmarks.figures import children_cpu_s, claim, spread
@@ -98,7 +98,7 @@ def test_many_observer_lines_are_read_fast() -> None:
         begin = time.process_time()
         observations, notes = parse_lines(text)
         metrics, _ = collect([observations])
-        judge(metrics, (), 2)
+        assess_quality(metrics, (), 2)
         spent.append(time.process_time() - begin)
         assert len(metrics[0].samples) == 100_000
         assert not notes

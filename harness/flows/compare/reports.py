@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from harness.analysis.compare.exact import exact_differences
-from harness.analysis.compare.fai_pep import control_summary, diff_summary
 from harness.analysis.results import build_result
-from harness.analysis.summary import summarise
+from harness.analysis.summary import control_summary, diff_summary, summarise
 from harness.config.settings import Settings
 from harness.core.comparison import Comparison, Parameters, Verdict
 from harness.core.errors import EnvironmentProblem

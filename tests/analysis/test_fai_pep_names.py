@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.analysis.compare.fai_pep import control_summary, diff_summary
-from harness.analysis.summary import summarise
+from harness.analysis.summary import control_summary, diff_summary, summarise
 
 CONTROL = summarise([1.0, 2.0, 3.0, 4.0, 10.0], ["p99.9", "p0.1"])
 TREATMENT = summarise([2.0, 3.0, 4.0, 5.0, 12.0], ["p99.9", "p25"])
