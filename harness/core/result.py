@@ -35,6 +35,16 @@ class Outcome(StrEnum):
     DEVICE_LOST = "device_lost"
     INTERRUPTED = "interrupted"
 
+    @property
+    def is_skipped(self) -> bool:
+        """Whether nothing was started, and nothing failed."""
+        return self in {Outcome.SKIPPED, Outcome.UNSUPPORTED}
+
+    @property
+    def words(self) -> str:
+        """Name for people, for example `device lost`."""
+        return self.value.replace("_", " ")
+
 
 class Launch(Value):
     """One start of the runner.

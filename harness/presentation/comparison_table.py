@@ -235,5 +235,5 @@ def _verdict(result: Result, category: VerdictCategory) -> str:
     if result.comparison is not None and result.comparison.identical:
         return "same bytes"
     if category in {VerdictCategory.FAILED, VerdictCategory.SKIPPED}:
-        return result.outcome.value.replace("_", " ")
+        return result.outcome.words
     return category.word

@@ -127,7 +127,7 @@ def _count_threads(result: Result) -> str:
 
 def _median(result: Result, main: Metric | None, fastest: bool) -> Span:
     if not result.ok:
-        return Span(result.outcome.value.replace("_", " "), choose_mark(result).tone)
+        return Span(result.outcome.words, choose_mark(result).tone)
     if main is None:
         return Span("no number")
     return Span(format_median(main), Tone.GOOD if fastest else Tone.STRONG if result.trusted else Tone.WARNING)

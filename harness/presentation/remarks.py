@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from harness.core.result import Outcome, Result
+from harness.core.result import Result
 from harness.presentation.text import Line, Span, Tone, make_printable
 
 _NAMED: Final = 3
 """At most so many results that share a hint are named."""
 
-_NOT_RUN: Final = frozenset({Outcome.SKIPPED, Outcome.UNSUPPORTED})
-
 
 def choose_mark(result: Result) -> Span:
     """Return the mark of a measurement: `✗` failed, `-` was not run, `!` is not to be trusted, else none."""
     if not result.ok:
-        return Span("-", Tone.WARNING) if result.outcome in _NOT_RUN else Span("✗", Tone.BAD)
+        return Span("-", Tone.WARNING) if result.outcome.is_skipped else Span("✗", Tone.BAD)
     return Span("" if result.trusted else "!", Tone.WARNING)
 
 
@@ -90,6 +88,6 @@ def _listed(labels: Sequence[str]) -> str:
 
 def _describe(result: Result, label: str) -> Line:
     mark = choose_mark(result)
-    failure = [] if result.ok else [f"{result.outcome.value.replace('_', ' ')}: {result.reason}"]
+    failure = [] if result.ok else [f"{result.outcome.words}: {result.reason}"]
     notes = [note.message for note in sorted(result.notes, key=lambda note: note.trust)]
     return format_remark(mark if mark.text else Span("·", Tone.MUTED), label, "; ".join([*failure, *notes]))

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final
 
 from harness.core.comparison import Comparison, Verdict
-from harness.core.result import Outcome, Result
+from harness.core.result import Result
 from harness.presentation.text import Tone
 
 
@@ -54,7 +54,6 @@ CATEGORY_OF_VERDICT: Final = {
     Verdict.NO_CHANGE: VerdictCategory.NO_CHANGE,
 }
 _SEVERITY: Final = {category: rank for rank, category in enumerate(VerdictCategory)}
-_NOT_RUN: Final = frozenset({Outcome.SKIPPED, Outcome.UNSUPPORTED})
 
 
 def categorise(result: Result) -> VerdictCategory:
@@ -63,7 +62,7 @@ def categorise(result: Result) -> VerdictCategory:
     if comparison is not None and comparison.identical:
         return VerdictCategory.NO_CHANGE
     if not result.ok or comparison is None:
-        return VerdictCategory.SKIPPED if result.outcome in _NOT_RUN else VerdictCategory.FAILED
+        return VerdictCategory.SKIPPED if result.outcome.is_skipped else VerdictCategory.FAILED
     return CATEGORY_OF_VERDICT[comparison.effective_verdict]
 
 

@@ -9,6 +9,7 @@ from harness.core.comparison import Verdict
 from harness.core.protocols import BoardRow
 from harness.flows.compare.comparison_run import ComparisonRun
 from harness.presentation.numbers import format_change, format_interval
+from harness.presentation.verdicts import CATEGORY_OF_VERDICT
 
 HEADER: Final = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verdict")
 SUSPECTED: Final = "worse?"
@@ -19,7 +20,6 @@ _BAR: Final = 8
 _DIFFERENCE: Final = 8
 _INTERVAL: Final = 16
 """Characters of nearly every difference and interval, kept free from the beginning so that columns stay in place."""
-_MARKS: Final = {Verdict.REGRESSION: "▼", Verdict.IMPROVEMENT: "▲", Verdict.NO_CHANGE: "="}
 
 
 def progress_row(run: ComparisonRun, *, discovered: bool) -> BoardRow:
@@ -32,7 +32,7 @@ def progress_row(run: ComparisonRun, *, discovered: bool) -> BoardRow:
     """
     test = run.test
     if run.failure is not None:
-        state = run.failure.outcome.value.replace("_", " ")
+        state = run.failure.outcome.words
         return BoardRow((run.subject.title, str(run.pairs), "", "", "", state), failed=True)
     suspected = run.verdict is Verdict.REGRESSION and not discovered
     verdict, most = None if suspected else run.verdict, str(test.parameters.max_pairs)
@@ -58,7 +58,7 @@ def _bar(run: ComparisonRun) -> str:
     }
     leading = max(shares, key=lambda verdict: shares[verdict])
     filled = int(_BAR * shares[leading])
-    return f"{_MARKS[leading] if shares[leading] else ' '} {'█' * filled}{'░' * (_BAR - filled)}"
+    return f"{CATEGORY_OF_VERDICT[leading].mark if shares[leading] else ' '} {'█' * filled}{'░' * (_BAR - filled)}"
 
 
 def _share(e_value: float, level: float) -> float:

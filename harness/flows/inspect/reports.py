@@ -1,4 +1,4 @@
-"""`harness report`: look at what was kept, and send what could not be delivered."""
+"""`harness report`: list and show stored results, and send those that could not be delivered."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
-from rich.text import Text
 
 from harness import plugins
 from harness.config.settings import Settings
@@ -15,42 +14,42 @@ from harness.core.metric import LATENCY
 from harness.core.protocols import Progress, Spooling
 from harness.core.result import Outcome, Result
 from harness.display.results import show_results
-from harness.display.tables import fit_table, widen
+from harness.display.tables import fit_table, print_line, widen
 from harness.presentation.numbers import format_quantity
 from harness.presentation.tables import Column, make_cells
-from harness.presentation.text import Span, Tone
+from harness.presentation.text import Line, Span, Tone
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT
 from harness.store.canonical_json import RESULT_FILE, load_result
 from harness.store.index import IndexEntry, read_index
 
 _LATEST = 25
-"""Results that are listed: a screenful."""
+"""Number of results in the list: a screenful."""
 
 
 def latest(settings: Settings, console: Console) -> ExitCode:
-    """The newest results of the local tree, oldest first."""
-    entries = sorted(read_index(settings.local_reporter), key=lambda one: one.time)[-_LATEST:]
+    """List the newest results of the local tree, oldest first."""
+    entries = sorted(read_index(settings.local_reporter), key=lambda entry: entry.time)[-_LATEST:]
     console = widen(console)
     if not entries:
-        console.print(Text(f"no results in {settings.local_reporter}"), soft_wrap=True)
+        print_line(Line.of(f"no results in {settings.local_reporter}"), console)
         return ExitCode.OK
     console.print(fit_table(_listing(entries), console))
     places = f"in {settings.local_reporter}; `harness report FOLDER` shows one of them, or all below a folder, again"
-    console.print(Text(places, style="dim"), soft_wrap=True)
+    print_line(Line.of(Span(places, Tone.MUTED)), console)
     return ExitCode.OK
 
 
 def show(path: Path, settings: Settings, console: Console) -> ExitCode:
-    """Stored results again, as they were shown when they were measured.
+    """Show stored results as they were shown when they were measured.
 
     Args:
-        path: A result's file or folder, or any folder above some; also as `latest` shows it, relative to the tree.
-        settings: Where the tree is.
-        console: Where to.
+        path: File or folder of a result, or any folder above some, also relative to the tree, as `latest` lists it.
+        settings: The folder of the tree.
+        console: Console to show them on.
 
     Raises:
         UsageError: There is no result.
-        EnvironmentProblem: A file that was named is not a result of this format.
+        EnvironmentProblem: The only file is not a result of this format.
     """
     place = path if path.exists() else settings.local_reporter / path
     files = sorted(place.rglob(RESULT_FILE)) if place.is_dir() else [place]
@@ -61,12 +60,12 @@ def show(path: Path, settings: Settings, console: Console) -> ExitCode:
         raise unreadable[0]
     show_results(sorted(results, key=lambda result: result.started), console)
     for problem in unreadable:
-        widen(console).print(Text(f"✗ {problem.message}", style="bold red"), soft_wrap=True)
+        print_line(Line.of(Span(f"✗ {problem.message}", Tone.BAD)), widen(console))
     return ExitCode.ENVIRONMENT if unreadable else ExitCode.OK
 
 
 def flush(settings: Settings, progress: Progress) -> ExitCode:
-    """Send what waits in the spools of reporters; anything left is a failure of the environment.
+    """Send what waits in the spools of reporters; what still waits is a failure of the environment.
 
     Raises:
         UsageError: No reporter that keeps results to send them later is asked for.
@@ -97,13 +96,14 @@ def _listing(entries: list[IndexEntry]) -> list[Column]:
     times = [f"{datetime.fromtimestamp(entry.time, UTC):%Y-%m-%d %H:%M:%S}" for entry in entries]
     medians = [format_quantity(entry.median, entry.unit or "") for entry in entries]
     metrics = [entry.metric or "" for entry in entries]
+    outcomes = [entry.verdict.value if entry.verdict else entry.outcome.words for entry in entries]
     return [
         Column("", [_mark(entry) for entry in entries]),
         Column("time (UTC)", make_cells(times)),
         Column("benchmark", make_cells([f"{entry.model}/{entry.identifier}" for entry in entries])),
         Column("device", make_cells([entry.device_name or "" for entry in entries]), weight=30),
         Column("commit", make_cells([(entry.commit or "")[:12] for entry in entries]), weight=40),
-        Column("outcome", make_cells([(entry.verdict or entry.outcome).value.replace("_", " ") for entry in entries])),
+        Column("outcome", make_cells(outcomes)),
         Column("metric", make_cells(metrics), weight=50, distinguishing=set(metrics) <= {LATENCY, ""}),
         Column("median", make_cells(medians), right=True),
         Column("folder", make_cells([entry.path for entry in entries]), weight=20),

@@ -15,7 +15,6 @@ from harness.core.protocols import Progress, Reporter, ResultArchive
 from harness.core.result import Outcome, Report, Result
 
 _NOUNS: Final = frozenset({Verdict.REGRESSION.value, Verdict.IMPROVEMENT.value})
-_NOT_RUN = frozenset({Outcome.SKIPPED, Outcome.UNSUPPORTED})
 
 
 class Reporting:
@@ -73,7 +72,9 @@ class Reporting:
     @property
     def failed(self) -> int:
         """Number of results that should have numbers and have none."""
-        return sum(count for outcome, count in self._outcomes.items() if outcome not in {Outcome.OK, *_NOT_RUN})
+        return sum(
+            count for outcome, count in self._outcomes.items() if outcome is not Outcome.OK and not outcome.is_skipped
+        )
 
     @property
     def stored(self) -> bool:

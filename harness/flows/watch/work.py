@@ -14,7 +14,7 @@ from harness.core.culprit import Culprit, SearchEnding, SearchResult
 from harness.core.effect import effect_of, log_ratio_of
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, HarnessError
 from harness.core.protocols import Display
-from harness.core.result import Outcome, Result
+from harness.core.result import Result
 from harness.core.trend import ChangeKind
 from harness.flows.bisect.search import ratios_of, search
 from harness.flows.compare.commits import CommitComparer, ControlFailed
@@ -144,7 +144,7 @@ def _built(comparer: CommitComparer, commit: Commit) -> None:
 
 def _has_failed(result: Result) -> bool:
     """Whether it should have numbers and has none."""
-    return not result.ok and result.outcome not in {Outcome.SKIPPED, Outcome.UNSUPPORTED}
+    return not result.ok and not result.outcome.is_skipped
 
 
 def _selection_of(alarm: Alarm) -> Selection:
