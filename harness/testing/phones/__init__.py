@@ -1,13 +1,25 @@
-"""Stand-in Android phones: Debian's real adbd in namespaces of its own, behind a real adb server.
+"""Stand-in phones: tests, and people without a phone at hand, use them as if they were phones on a cable.
+
+A stand-in Android phone is Android's real adb daemon, shell and tools, as Debian packages them, in Linux namespaces of
+its own. Nothing is simulated between the harness and the phone's shell. How it works:
+
+1. `android/binaries.py` finds adbd, mksh and toybox on this machine, or fetches them once from the machine's own Debian
+   mirror into the user's cache (`--fetch`). Nothing is installed.
+2. `android/container.py` starts a process in new namespaces (users, mounts, processes, network): `guest/controller.py`,
+   which makes the phone's file system (`guest/rootfs.py`) and boots it.
+3. `guest/init.py` is process 1 of each boot: it starts adbd, starts it again, and reaps orphans.
+4. Android's services (`dumpsys`, `settings`, `am`, ...) are one shell script over plain files below /services.
+5. `android/proxy.py` is the cable: it listens on 127.0.0.1, carries ADB's packets to adbd, and breaks when told to.
+6. `android/adb_server.py` runs a private adb server, which lists these phones and no others.
+
+From tests:
 
     with start_phones(2) as lab:
         settings = Settings(plug_ins=(AndroidOptions(adb_server=lab.server),))
         lab.phones[0].set_battery(level=12)
         lab.phones[1].unplug()
 
-They need Linux, user namespaces, and adbd, mksh and toybox: of the machine (Debian 13), or else fetched once from the
-machine's own Debian mirror into the user's cache (`python -m harness.testing.phones --fetch`); nothing is installed.
-A fixture for tests:
+or as a fixture:
 
     @pytest.fixture(scope="session")
     def lab() -> Iterator[PhoneLab]:
@@ -16,8 +28,11 @@ A fixture for tests:
         with start_phones() as lab:
             yield lab
 
-What they are not: no ART, so apps are scripts that a test lays down (`/data/app-hooks/<package>`); no SELinux, no GPU,
-no USB, no heat of their own. The kernel, its /proc and its CPUs are this machine's; /sys is made of plain files.
+From a shell, until Ctrl-C: `python -m harness.testing.phones --phones 2`.
+
+They need Linux with user namespaces. They have no ART, so apps are scripts that a test writes to
+/data/app-hooks/<package>; no SELinux, no GPU, no USB, no heat of their own. The kernel, /proc and the CPUs are those of
+this machine; /sys consists of plain files.
 """
 
 from __future__ import annotations
@@ -25,40 +40,44 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from harness.testing.phones.unavailable import StandInUnavailable
+from harness.core.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
     from harness.testing.phones.android.lab import PhoneLab
 
 __all__ = ["StandInUnavailable", "start_phones", "unavailable_reason"]
 
-# The process inside each phone imports this package too: it must not import what that does not need.
+# Processes inside a phone import this package too, without any installed package.
 # ruff: noqa: PLC0415
+
+
+class StandInUnavailable(EnvironmentProblem):
+    """Stand-in phones cannot run on this machine; the message says what is missing."""
 
 
 def start_phones(
     count: int = 1, *, rooted: bool = False, api: int = 34, abi: str | None = None
 ) -> AbstractContextManager[PhoneLab]:
-    """Start stand-in phones, and a private adb server that lists them as `device`.
+    """Start stand-in Android phones, and a private adb server that lists them as `device`.
 
-    All ends with the context, and with this process, however that ends.
+    Everything ends with the context, and with this process, however that ends.
 
     Args:
-        count: How many.
-        rooted: Whether adbd is root and there is `su`.
+        count: Number of phones.
+        rooted: Whether adbd runs as root and there is `su`.
         api: Android's API level.
-        abi: `arm64-v8a` for phones that execute that by qemu; None for what this machine executes.
+        abi: `arm64-v8a` for phones that execute it by qemu; None for what this machine executes.
 
     Raises:
-        StandInUnavailable: This machine cannot have them; says why (on entering the context).
+        StandInUnavailable: This machine cannot have them; raised on entering the context.
     """
-    from harness.testing.phones.android import lab
+    from harness.testing.phones.android.lab import start_lab
 
-    return lab.opened(count, rooted=rooted, api=api, abi=abi)
+    return start_lab(count, rooted=rooted, api=api, abi=abi)
 
 
 def unavailable_reason() -> str | None:
-    """Why this machine cannot have stand-in phones; None where it can. The first call may fetch their parts."""
-    from harness.testing.phones import availability
+    """Return why this machine cannot have stand-in phones; None where it can. The first call may fetch programs."""
+    from harness.testing.phones.android.lab import find_obstacle
 
-    return availability.reason()
+    return find_obstacle()

@@ -22,11 +22,11 @@ pytestmark = pytest.mark.slow
 _OWNER = """
 import subprocess, sys, time
 from harness.testing.phones import start_phones
-from harness.testing.phones.android.adb_server import _program
+from harness.testing.phones.android.adb_server import find_adb
 with start_phones(1) as lab:
     if "restart" in sys.argv:
         lab.kill_server()
-        subprocess.run([_program(), "start-server"], env=lab.environment, check=True)
+        subprocess.run([find_adb(), "start-server"], env=lab.environment, check=True)
     print("up", flush=True)
     time.sleep(600)
 """

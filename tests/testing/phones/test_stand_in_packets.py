@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.testing.phones.android import adb_packets, debian
-from harness.testing.phones.android.adb_packets import Packet
-from harness.testing.phones.link_faults import Link
+from harness.testing.phones.android import debian, packets
+from harness.testing.phones.android.packets import Packet
+from harness.testing.phones.android.proxy import LinkFaults
 
 _NUMBERS = st.integers(0, 2**32 - 1)
 _PACKETS = st.builds(
     Packet,
-    st.sampled_from([adb_packets.CNXN, adb_packets.AUTH, adb_packets.OPEN, adb_packets.WRTE]),
+    st.sampled_from([packets.CNXN, packets.AUTH, packets.OPEN, packets.WRTE]),
     _NUMBERS,
     _NUMBERS,
     st.binary(),
@@ -21,31 +21,31 @@ _PACKETS = st.builds(
 
 
 @given(st.lists(_PACKETS, max_size=5))
-def test_packets_come_out_as_they_went_in(sent: list[Packet]) -> None:
+def test_packets_are_read_as_they_were_sent(sent: list[Packet]) -> None:
     async def read_all() -> list[Packet]:
         stream = asyncio.StreamReader()
-        stream.feed_data(b"".join(packet.encoded() for packet in sent))
+        stream.feed_data(b"".join(packet.encode() for packet in sent))
         stream.feed_eof()
-        return [(await adb_packets.read(stream)).packet for _ in sent]
+        return [(await packets.read_packet(stream)).packet for _ in sent]
 
     assert asyncio.run(read_all()) == sent
 
 
 def test_the_checksum_and_the_magic_are_those_of_the_protocol() -> None:
-    wire = Packet(adb_packets.OPEN, 1, 2, b"ab").encoded()
+    wire = Packet(packets.OPEN, 1, 2, b"ab").encode()
     assert wire == b"OPEN\1\0\0\0\2\0\0\0\2\0\0\0\xc3\0\0\0\xb0\xaf\xba\xb1ab"
 
 
-def test_features_are_hidden_and_the_rest_of_the_banner_stays() -> None:
+def test_features_are_removed_and_the_rest_of_the_banner_stays() -> None:
     banner = b"device::ro.product.name=x;features=shell_v2,abb,cmd,abb_exec;"
-    assert adb_packets.without_features(banner, frozenset({"abb", "abb_exec"})) == (
+    assert packets.remove_features(banner, frozenset({"abb", "abb_exec"})) == (
         b"device::ro.product.name=x;features=shell_v2,cmd;"
     )
 
 
-def test_a_link_that_breaks_lets_exactly_so_many_bytes_through() -> None:
-    link = Link(cut_after_bytes=10)
-    assert [link.allowed(6), link.allowed(6), link.allowed(6)] == [6, 4, 0]
+def test_a_cut_connection_lets_exactly_so_many_bytes_through() -> None:
+    faults = LinkFaults(cut_after_bytes=10)
+    assert [faults.pass_bytes(6), faults.pass_bytes(6), faults.pass_bytes(6)] == [6, 4, 0]
 
 
 _STANZAS = """\
@@ -83,5 +83,5 @@ deb-src http://mirror/debian bookworm main
         ("deb http://mirror/other nodistro main\n", ""),
     ],
 )
-def test_the_machines_sources_are_turned_to_another_release(text: str, wanted: str) -> None:
-    assert debian.entries([text], frozenset({"bookworm", "stable"}), "trixie") == wanted
+def test_the_machine_s_package_sources_are_translated_to_another_release(text: str, wanted: str) -> None:
+    assert debian.translate_sources([text], frozenset({"bookworm", "stable"}), "trixie") == wanted

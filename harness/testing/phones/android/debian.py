@@ -13,7 +13,7 @@ from typing import Final
 from harness import shell
 from harness.core.command import Command
 from harness.core.errors import EnvironmentProblem
-from harness.testing.phones.unavailable import StandInUnavailable
+from harness.testing.phones import StandInUnavailable
 
 _SOURCES: Final = Path("/etc/apt")
 _LIMIT_S: Final = 600.0
@@ -21,17 +21,17 @@ _HOOKS: Final = "".join(
     f"#clear {name};\n"
     for name in ("APT::Update::Pre-Invoke", "APT::Update::Post-Invoke", "APT::Update::Post-Invoke-Success", "DPkg")
 )
-"""Machines may have told apt to tidy up after itself, which would be the machine's own state."""
+"""Machines may be configured to clean up after apt, which would clean the machine's own state."""
 _REMEDY: Final = "on Debian 13: apt install adbd mksh toybox"
 
 
 def fetch(packages: Sequence[str], suite: str, folder: Path) -> tuple[str, ...]:
-    """Unpack packages, with everything they depend on, into a folder. apt checks signatures and hashes.
+    """Unpack packages and everything they depend on into a folder. apt checks signatures and hashes.
 
     Args:
-        packages: What is wanted.
+        packages: Names of the packages.
         suite: Code name of the release.
-        folder: Where to; apt's own state goes into `.apt` there, and is removed.
+        folder: Folder to fill; apt's own state goes into `.apt` there, and is removed.
 
     Returns:
         The names of the package files, which contain the versions.
@@ -53,19 +53,19 @@ def fetch(packages: Sequence[str], suite: str, folder: Path) -> tuple[str, ...]:
     return tuple(archive.name for archive in archives)
 
 
-def entries(texts: Iterable[str], names: frozenset[str], suite: str) -> str:
-    """The sources of a machine, for another release.
+def translate_sources(texts: Iterable[str], names: frozenset[str], suite: str) -> str:
+    """Translate the package sources of a machine to another release.
 
     Args:
-        texts: Contents of the files, each in either of apt's two forms.
-        names: What the machine's own release is called there.
+        texts: Contents of the files, each in either of apt's two formats.
+        names: Names of the machine's own release there.
         suite: Code name of the wanted release.
 
     Returns:
-        One text in the form of stanzas, empty where the machine has no mirror of Debian.
+        Sources in the deb822 format, empty where the machine has no mirror of Debian.
     """
     word = re.compile(rf"(?<![\w./-])({'|'.join(sorted(map(re.escape, names)))})(?![\w.])")
-    found = []
+    translated = []
     for text in texts:
         lines = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
         stanzas = (
@@ -75,18 +75,18 @@ def entries(texts: Iterable[str], names: frozenset[str], suite: str) -> str:
             suites = re.search(r"(?mi)^Suites\s*:.*$", stanza)
             components = re.search(r"(?mi)^Components\s*:(.*)$", stanza)
             if suites and components and "main" in components.group(1).split() and word.search(suites.group()):
-                found.append(stanza.replace(suites.group(), word.sub(suite, suites.group())).strip())
-    return "\n\n".join(dict.fromkeys(found))
+                translated.append(stanza.replace(suites.group(), word.sub(suite, suites.group())).strip())
+    return "\n\n".join(dict.fromkeys(translated))
 
 
 def _stanza(line: str) -> str:
-    """A line of the one-line form as a stanza; "" when it is none."""
-    found = re.fullmatch(r"deb\s+(?:\[(.*?)\]\s+)?(\S+)\s+(\S+)\s+(.+)", line.strip())
-    if not found:
+    """Return a source in the one-line format as a stanza; "" where the line is none."""
+    source = re.fullmatch(r"deb\s+(?:\[(.*?)\]\s+)?(\S+)\s+(\S+)\s+(.+)", line.strip())
+    if not source:
         return ""
-    options = dict(re.findall(r"(\S+?)=(\S+)", found.group(1) or ""))
+    options = dict(re.findall(r"(\S+?)=(\S+)", source.group(1) or ""))
     signed = f"\nSigned-By: {options['signed-by']}" if "signed-by" in options else ""
-    return f"Types: deb\nURIs: {found.group(2)}\nSuites: {found.group(3)}\nComponents: {found.group(4)}{signed}"
+    return f"Types: deb\nURIs: {source.group(2)}\nSuites: {source.group(3)}\nComponents: {source.group(4)}{signed}"
 
 
 def _private_apt(state: Path, suite: str) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def _private_apt(state: Path, suite: str) -> tuple[str, ...]:
     texts = [
         file.read_text(errors="replace") for file in files if file.suffix in {".list", ".sources"} and file.is_file()
     ]
-    sources = entries(texts, _own_names(), suite)
+    sources = translate_sources(texts, _own_names(), suite)
     if not sources:
         raise StandInUnavailable("this machine's package sources have no mirror of Debian", hint=_REMEDY)
     (state / "debian.sources").write_text(sources + "\n")
@@ -117,14 +117,14 @@ def _private_apt(state: Path, suite: str) -> tuple[str, ...]:
 
 
 def _own_names() -> frozenset[str]:
-    """What the release of this machine may be called in its sources."""
+    """Return the names that the release of this machine may have in its sources."""
     try:
         release = platform.freedesktop_os_release()
     except OSError:
         release = {}
     if release.get("ID") != "debian":
         raise StandInUnavailable(
-            "this machine is no Debian, whose packages the stand-in phones are made of", hint=_REMEDY
+            "stand-in phones consist of Debian packages, and this machine is not Debian", hint=_REMEDY
         )
     codename = release.get("VERSION_CODENAME")
     return frozenset({codename, "stable"} if codename else {"sid", "unstable", "testing"})
@@ -139,6 +139,6 @@ def _run(argv: tuple[str, ...]) -> None:
         raise StandInUnavailable(error.message, hint=_REMEDY) from error
     if not completed.ok:
         raise StandInUnavailable(
-            f"the parts of the stand-in phones cannot be fetched: {completed.describe()}",
+            f"the programs of the stand-in phones cannot be fetched: {completed.describe()}",
             hint=f"is there a network? Or, {_REMEDY}",
         )

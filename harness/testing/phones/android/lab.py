@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import secrets
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from harness import shell
-from harness.testing.phones import arm64, availability, events
-from harness.testing.phones.android import adb_server, binaries, container
-from harness.testing.phones.android.guest.model import Model
+from harness.core.command import Command
+from harness.core.errors import EnvironmentProblem
+from harness.testing.phones import StandInUnavailable
+from harness.testing.phones.android import adb_server
+from harness.testing.phones.android.binaries import ARM64, find_binaries, find_qemu
+from harness.testing.phones.android.container import NAMESPACES, run_container
+from harness.testing.phones.android.guest.model import PhoneModel
 from harness.testing.phones.android.phone import StandInPhone
-from harness.testing.phones.android.proxy import Cable
-from harness.testing.phones.link_faults import Link
-from harness.testing.phones.unavailable import StandInUnavailable
+from harness.testing.phones.android.proxy import Proxy, run_event_loop
 
 _READY_S: Final = 60.0
 
@@ -27,7 +31,7 @@ class PhoneLab:
     """Stand-in phones behind a private adb server.
 
     Attributes:
-        port: Where the adb server listens on 127.0.0.1.
+        port: Port of the adb server on 127.0.0.1.
         phones: The phones.
     """
 
@@ -41,71 +45,94 @@ class PhoneLab:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a child process needs to reach the phones."""
+        """Variables with which a child process reaches the phones."""
         return {"HARNESS_ADB_SERVER": self.server, "ANDROID_ADB_SERVER_PORT": str(self.port)}
 
     def states(self) -> dict[str, str]:
-        """What the adb server says about each phone, by serial.
+        """Return each phone's state by serial, as the adb server lists it.
 
         Raises:
             OSError: There is no adb server.
         """
-        return adb_server.states(self.port)
+        return adb_server.list_states(self.port)
 
     def kill_server(self) -> None:
         """End the adb server, as `adb kill-server` does. Clients start another, which ends with the lab."""
         adb_server.kill(self.port)
 
 
+@cache
+def find_obstacle() -> str | None:
+    """Return why stand-in phones cannot run here, or None. Fetches missing programs: only that shows that it can."""
+    try:
+        _check_namespaces()
+        find_binaries()
+    except StandInUnavailable as problem:
+        return str(problem)
+    return None
+
+
 @contextlib.contextmanager
-def opened(count: int, *, rooted: bool, api: int, abi: str | None) -> Iterator[PhoneLab]:
-    """See `harness.testing.phones.start_phones`."""
-    availability.check_namespaces()
-    found = binaries.find()
-    interpreter = arm64.interpreter() if abi == arm64.ABI and found.abi != arm64.ABI else None
-    if abi not in {None, arm64.ABI, found.abi}:
-        raise StandInUnavailable(f"no stand-in phone executes {abi} here: {found.abi} or {arm64.ABI}")
-    token = secrets.token_hex(3).upper()
+def start_lab(count: int, *, rooted: bool, api: int, abi: str | None) -> Iterator[PhoneLab]:
+    """Start phones and their adb server; see `harness.testing.phones.start_phones`."""
+    _check_namespaces()
+    binaries = find_binaries()
+    if abi not in {None, ARM64, binaries.abi}:
+        raise StandInUnavailable(f"no stand-in phone executes {abi} here: {binaries.abi} or {ARM64}")
+    model = PhoneModel(
+        serial=f"SI{secrets.token_hex(3).upper()}",
+        abi=abi or binaries.abi,
+        api=api,
+        rooted=rooted,
+        libraries=str(binaries.libraries),
+        loader=binaries.loader,
+        programs={"adbd": str(binaries.adbd), "sh": str(binaries.mksh), "toybox": str(binaries.toybox)},
+        arm64_interpreter=str(find_qemu()) if abi == ARM64 != binaries.abi else None,
+    )
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phones-", ignore_cleanup_errors=True)))
-        loop = stack.enter_context(events.running())
-        port = stack.enter_context(adb_server.serving(folder))
-        made = []
-        for number in range(count):
-            model = Model(
-                serial=f"SI{token}{number:04}",
-                abi=abi or found.abi,
-                api=api,
-                rooted=rooted,
-                libraries=str(found.libraries),
-                loader=found.loader,
-                programs={"adbd": str(found.adbd), "sh": str(found.mksh), "toybox": str(found.toybox)},
-                services=str(Path(__file__).parent / "guest" / "services"),
-                arm64_interpreter=interpreter,
-            )
-            made.append(stack.enter_context(_phone(folder / str(number), model, loop, port)))
-        lab = PhoneLab(port, tuple(made))
-        for phone in lab.phones:
+        loop = stack.enter_context(run_event_loop())
+        port = stack.enter_context(adb_server.serve(folder))
+        phones = tuple(
+            stack.enter_context(_run_phone(folder / str(number), model.numbered(number), loop, port))
+            for number in range(count)
+        )
+        for phone in phones:
             adb_server.connect(port, phone.serial)
-        if not shell.poll_until(lambda: all(phone.is_ready() for phone in lab.phones), _READY_S):
-            raise StandInUnavailable(f"the stand-in phones do not appear at the adb server: {_last_words(folder)}")
-        yield lab
+        if not shell.poll_until(lambda: all(phone.is_ready() for phone in phones), _READY_S):
+            raise StandInUnavailable(f"the stand-in phones do not appear at the adb server: {_last_log_lines(folder)}")
+        yield PhoneLab(port, phones)
 
 
 @contextlib.contextmanager
-def _phone(folder: Path, model: Model, loop: events.Events, port: int) -> Iterator[StandInPhone]:
+def _run_phone(
+    folder: Path, model: PhoneModel, loop: asyncio.AbstractEventLoop, server_port: int
+) -> Iterator[StandInPhone]:
     folder.mkdir()
-    with container.running(folder, model) as hardware:
-        link = Link()
-        cable = Cable(hardware, link, rooted=model.rooted)
-        loop.do(cable.plug())
+    with run_container(folder, model) as container:
+        proxy = Proxy(container, loop, rooted=model.rooted)
+        proxy.plug()
         try:
-            yield StandInPhone(hardware, cable, link, loop, port)
+            yield StandInPhone(container, proxy, server_port)
         finally:
-            loop.do(cable.unplug())
+            proxy.unplug()
 
 
-def _last_words(folder: Path) -> str:
-    """What their daemons said last."""
+def _check_namespaces() -> None:
+    """Try what every phone does first: enter namespaces, mount."""
+    probe = Command(("unshare", *NAMESPACES, "mount", "-t", "proc", "proc", "/proc"), timeout_s=20.0)
+    try:
+        completed = shell.run(probe)
+    except EnvironmentProblem as problem:
+        raise StandInUnavailable(problem.message, hint="stand-in phones need Linux and util-linux") from problem
+    if not completed.ok:
+        raise StandInUnavailable(
+            f"user namespaces cannot be used here: {completed.describe()}",
+            hint="containers often forbid them (Docker: --security-opt seccomp=unconfined), and so may "
+            "kernel.apparmor_restrict_unprivileged_userns or user.max_user_namespaces",
+        )
+
+
+def _last_log_lines(folder: Path) -> str:
     logs = [log.read_text(errors="replace").strip() for log in sorted(folder.glob("*/adbd.log"))]
-    return "; ".join(log.rpartition("\n")[2] for log in logs if log) or "they say nothing"
+    return "; ".join(log.rpartition("\n")[2] for log in logs if log) or "their logs are empty"

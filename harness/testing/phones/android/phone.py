@@ -1,38 +1,32 @@
-"""One stand-in phone: what a test does to it, and sees of it."""
+"""One stand-in phone: what a test does to it, and what it sees of it."""
 
 from __future__ import annotations
 
 from harness import shell
 from harness.testing.phones.android import adb_server
-from harness.testing.phones.android.container import Machine
-from harness.testing.phones.android.proxy import Cable
-from harness.testing.phones.events import Events
-from harness.testing.phones.link_faults import Link
+from harness.testing.phones.android.container import PhoneContainer
+from harness.testing.phones.android.proxy import Proxy
 
 
 class StandInPhone:
     """A stand-in phone. Any thread may use it.
 
     Args:
-        machine: The phone without its cable.
-        cable: The way to it.
-        link: What is wrong with the way.
-        events: The loop in which the cable lives.
-        port: Port of the adb server.
+        container: The phone without its cable.
+        proxy: Its cable.
+        server_port: Port of the adb server.
     """
 
-    def __init__(self, machine: Machine, cable: Cable, link: Link, events: Events, port: int) -> None:
-        self._machine = machine
-        self._cable = cable
-        self._link = link
-        self._events = events
-        self._port = port
-        self.serial = f"127.0.0.1:{cable.port}"
+    def __init__(self, container: PhoneContainer, proxy: Proxy, server_port: int) -> None:
+        self._container = container
+        self._proxy = proxy
+        self._server_port = server_port
+        self.serial = f"127.0.0.1:{proxy.port}"
 
     def is_ready(self) -> bool:
-        """Whether the adb server lists it as `device`, and Android says that it has booted."""
+        """Return whether the adb server lists it as `device`, and Android has booted."""
         try:
-            listed = adb_server.states(self._port).get(self.serial) == "device"
+            listed = adb_server.list_states(self._server_port).get(self.serial) == "device"
         except OSError:
             return False
         return listed and self.exists("/services/properties/sys.boot_completed")
@@ -41,22 +35,22 @@ class StandInPhone:
         """Wait until it is ready, after whatever was done to it.
 
         Raises:
-            TimeoutError: It is not, in time.
+            TimeoutError: It is not ready in time.
         """
         if not shell.poll_until(self.is_ready, timeout_s):
             raise TimeoutError(f"{self.serial} is not ready after {timeout_s:g} s")
 
     def read(self, path: str) -> str:
-        """The text of a file of the phone."""
-        return self._machine.read(path).decode()
+        """Return the text of a file of the phone."""
+        return self._container.read(path).decode()
 
     def write(self, path: str, text: str) -> None:
         """Replace a file of the phone, whatever its permissions."""
-        self._machine.write(path, text.encode())
+        self._container.write(path, text.encode())
 
     def exists(self, path: str) -> bool:
-        """Whether the phone has such a file or folder."""
-        return self._machine.exists(path)
+        """Return whether the phone has such a file or folder."""
+        return self._container.exists(path)
 
     def set_battery(
         self,
@@ -67,38 +61,37 @@ class StandInPhone:
         charge_uah: int | None = None,
         voltage_mv: int | None = None,
     ) -> None:
-        """Change what the battery is and tells; what is not given stays.
+        """Change the battery and what is reported about it; what is not given stays.
 
         Args:
             level: Charge in percent.
             temperature_c: Degrees Celsius.
-            plugged: Whether it hangs on USB power, and charges.
+            plugged: Whether it is connected to USB power, and charges.
             charge_uah: Charge in microampere hours.
             voltage_mv: Millivolts.
         """
-        self._put("battery/level", level, "power_supply/battery/capacity", 1)
-        self._put("battery/charge_counter", charge_uah, "power_supply/battery/charge_counter", 1)
-        self._put("battery/voltage", voltage_mv, "power_supply/battery/voltage_now", 1000)
+        self._set("battery/level", level, "power_supply/battery/capacity")
+        self._set("battery/charge_counter", charge_uah, "power_supply/battery/charge_counter")
+        self._set("battery/voltage", voltage_mv, "power_supply/battery/voltage_now", scale=1000)
         if temperature_c is not None:
-            self._put("battery/temperature", round(temperature_c * 10), "power_supply/battery/temp", 1)
+            self._set("battery/temperature", round(temperature_c * 10), "power_supply/battery/temp")
             self.write("/sys/class/thermal/thermal_zone2/temp", f"{round(temperature_c * 1000)}\n")
         if plugged is not None:
-            self._put("battery/plugged", 2 if plugged else 0)
-            self._put("battery/status", 2 if plugged else 3)
+            self._set("battery/plugged", 2 if plugged else 0)
+            self._set("battery/status", 2 if plugged else 3)
             self.write("/sys/class/power_supply/battery/status", "Charging\n" if plugged else "Discharging\n")
 
     def set_thermal(
         self, *, status: int | None = None, skin_c: float | None = None, cpu_c: float | None = None
     ) -> None:
-        """Change how warm it is; what is not given stays.
+        """Change its temperatures; what is not given stays.
 
         Args:
             status: Android's `THERMAL_STATUS_*`, 0 to 6.
             skin_c: Temperature of the skin, degrees Celsius.
             cpu_c: Temperature of the processor, degrees Celsius.
         """
-        if status is not None:
-            self._put("thermal/status", status)
+        self._set("thermal/status", status)
         for name, value, zone in (("skin_c", skin_c, 0), ("cpu_c", cpu_c, 1)):
             if value is not None:
                 self.write(f"/services/thermal/{name}", f"{value:.1f}")
@@ -106,63 +99,64 @@ class StandInPhone:
 
     def unplug(self) -> None:
         """Pull the cable."""
-        self._events.do(self._cable.unplug())
+        self._proxy.unplug()
 
     def plug(self) -> None:
-        """Put the cable back, and let the adb server look."""
-        self._events.do(self._cable.plug())
-        adb_server.connect(self._port, self.serial)
+        """Put the cable back, and let the adb server look for the phone."""
+        self._proxy.plug()
+        adb_server.connect(self._server_port, self.serial)
 
     def freeze(self) -> None:
         """Hang: adbd is stopped, the connection stays."""
-        self._machine.ask("freeze")
+        self._container.request("freeze")
 
     def thaw(self) -> None:
         """Hang no more."""
-        self._machine.ask("thaw")
+        self._container.request("thaw")
 
     def reboot(self, seconds: float = 1.0) -> None:
-        """Switch off now, and on after some seconds."""
-        self._machine.ask("reboot", seconds=str(seconds))
+        """Switch it off now, and on after some seconds."""
+        self._container.request("reboot", seconds=str(seconds))
 
     def fill(self, bytes_left: int) -> None:
         """Leave so much space on /data."""
-        self._machine.ask("fill", bytes_left=str(bytes_left))
+        self._container.request("fill", bytes_left=str(bytes_left))
 
-    def cut_connection_after(self, size: int | None) -> None:
-        """Let the connection break, once, after so many more bytes in both directions; None lets it be.
+    def cut_connection_after(self, size_bytes: int | None) -> None:
+        """Break the connection, once, after so many more bytes in both directions together; None for never.
 
         The phone stays plugged in, so the adb server finds it again.
         """
-        self._link.cut_after_bytes = size
+        self._proxy.faults.cut_after_bytes = size_bytes
 
     def limit_rate(self, bytes_per_s: float | None) -> None:
-        """Let no more through each way; None for as much as can."""
-        self._link.bytes_per_s = bytes_per_s
+        """Limit the rate in each direction; None for no limit."""
+        self._proxy.faults.bytes_per_s = bytes_per_s
 
     def set_latency(self, seconds: float) -> None:
-        """Let a round trip cost so much."""
-        self._link.delay_s = seconds
+        """Add so much time to each round trip."""
+        self._proxy.faults.delay_s = seconds
 
     @property
     def round_trips(self) -> int:
-        """How many streams the adb server opened."""
-        return self._link.streams
+        """Number of streams that the adb server opened."""
+        return self._proxy.faults.streams
 
     @round_trips.setter
     def round_trips(self, count: int) -> None:
-        self._link.streams = count
+        self._proxy.faults.streams = count
 
     def authorise(self) -> None:
         """Allow debugging from this machine."""
-        self._link.authorised = True
+        self._proxy.faults.authorised = True
 
     def unauthorise(self) -> None:
-        """Forget that this machine was allowed."""
-        self._link.authorised = False
-        self._events.do(self._cable.drop())
+        """Forget that debugging from this machine was allowed."""
+        self._proxy.faults.authorised = False
+        self._proxy.drop()
 
-    def _put(self, service: str, value: int | None, kernel: str | None = None, scale: int = 1) -> None:
+    def _set(self, service: str, value: int | None, kernel: str | None = None, *, scale: int = 1) -> None:
+        """Write a value of a service, and of a file below /sys/class that shows the same."""
         if value is None:
             return
         self.write(f"/services/{service}", str(value))

@@ -1,4 +1,4 @@
-"""Keeps a private adb server, and ends it with the owner of the lab, however that ends (`python -m`, see `server`).
+"""Runs an adb server, and ends it when the owner of the phones ends, however that ends (`python -m`, see `adb_server`).
 
 Clients that find no adb server start one themselves, which nobody would end: that one is ended too.
 It imports nothing beyond the standard library, so that it starts in a moment.
@@ -17,8 +17,8 @@ from typing import Final
 _ANSWER_S: Final = 10.0
 
 
-def ask(port: int, request: str) -> str:
-    """What an adb server answers (packages/modules/adb/SERVICES.TXT).
+def query(port: int, request: str) -> str:
+    """Return the answer of an adb server to a request (packages/modules/adb/SERVICES.TXT).
 
     Raises:
         OSError: Nobody listens, or it refuses; then with its reason.
@@ -29,12 +29,12 @@ def ask(port: int, request: str) -> str:
             status = answer.read(4)
             text = answer.read(int(answer.read(4) or b"0", 16)).decode(errors="replace")
     if status != b"OKAY":
-        raise OSError(f"the adb server refuses {request}: {text or 'it says nothing'}")
+        raise OSError(f"the adb server refuses {request}: {text or 'no reason given'}")
     return text
 
 
 def main() -> None:
-    """Run the server until standard input ends. Not by `harness.shell`: its pipes would fill, for nobody reads them."""
+    """Run the server until standard input ends. Not by `harness.shell`: nobody reads its pipes, which would fill."""
     port, home, adb = sys.argv[1:]
     with (Path(home) / "adb.log").open("wb") as log:
         argv = (adb, "-L", f"tcp:localhost:{port}", "server", "nodaemon")
@@ -42,7 +42,7 @@ def main() -> None:
     with process:
         sys.stdin.read()
         with contextlib.suppress(OSError):
-            ask(int(port), "host:kill")
+            query(int(port), "host:kill")
         process.kill()
     shutil.rmtree(home, ignore_errors=True)  # an owner that was killed could not
 

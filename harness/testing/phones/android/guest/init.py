@@ -1,4 +1,4 @@
-"""One boot of a stand-in phone: fresh processes, a fresh /proc, adbd. Runs inside the namespaces of its phone."""
+"""One boot of a stand-in phone: fresh processes, a fresh /proc, and process 1, which keeps adbd running."""
 
 from __future__ import annotations
 
@@ -29,53 +29,54 @@ ENVIRONMENT: Final = {
     "HOME": "/",
     "SHELL": "/system/bin/sh",
 }
-"""What a shell of a phone sees."""
+"""Environment variables of adbd and of the shells that it starts."""
 
 _FREEZE: Final = signal.SIGUSR1
 _THAW: Final = signal.SIGUSR2
-_IS_PROCESS: Final = "process"
-_IS_UP: Final = "up"
+_PID: Final = "pid"
+_UP: Final = "up"
 _FAILED: Final = "failed"
-"""What the processes of a boot report: one word, and something about it."""
+"""Keys of what the processes of a boot report, one per line, with a value behind it."""
 _RESTART_S: Final = 0.1
-"""How long init waits before it starts adbd again."""
+"""Seconds after which init starts adbd again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Boot:
-    """A phone that is switched on.
+    """Phone that is switched on.
 
     Attributes:
-        launcher: Process that waits for the first process of the phone.
-        first: First process of the phone, with which the others end.
+        launcher: Process that waits for init.
+        init: Process 1 of the phone, with which all others end.
     """
 
     launcher: int
-    first: int
+    init: int
 
     def freeze(self) -> None:
         """Stop adbd, as in a phone that hangs."""
-        os.kill(self.first, _FREEZE)
+        os.kill(self.init, _FREEZE)
 
     def thaw(self) -> None:
         """Let adbd go on."""
-        os.kill(self.first, _THAW)
+        os.kill(self.init, _THAW)
 
     def end(self) -> None:
-        """Switch it off: every process is gone when this returns."""
+        """Switch it off; no process of the phone is left then."""
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self.first, signal.SIGKILL)
+            os.kill(self.init, signal.SIGKILL)
         os.waitpid(self.launcher, 0)
 
 
-def start(root: Path, *, rooted: bool) -> Boot:
+def boot(root: Path, *, rooted: bool) -> Boot:
     """Switch the phone on.
 
-    The launcher exists because a process can make one namespace of processes for its children, and no second.
+    A launcher between this process and init is needed, because a process can make a process namespace for its children
+    only once.
 
     Args:
         root: The file system of the phone, complete but for /proc.
-        rooted: Whether adbd is root.
+        rooted: Whether adbd runs as root.
 
     Raises:
         OSError: The kernel refuses something.
@@ -84,15 +85,15 @@ def start(root: Path, *, rooted: bool) -> Boot:
     launcher = _fork(lambda: _launch(root, rooted, writing))
     os.close(writing)
     with os.fdopen(reading) as pipe:
-        said = dict(line.rstrip("\n").split(" ", 1) for line in pipe)
-    if _IS_UP not in said:
+        report = dict(line.rstrip("\n").split(" ", 1) for line in pipe)
+    if _UP not in report:
         os.waitpid(launcher, 0)
-        raise OSError(f"the phone does not boot: {said.get(_FAILED, 'it does not say why')}")
-    return Boot(launcher, int(said[_IS_PROCESS]))
+        raise OSError(f"the phone does not boot: {report.get(_FAILED, 'for an unknown reason')}")
+    return Boot(launcher, int(report[_PID]))
 
 
 def _fork(work: Callable[[], None]) -> int:
-    """Do work in a child, which never comes back here."""
+    """Do work in a child process, which never returns from here."""
     child = os.fork()
     if child:
         return child
@@ -108,10 +109,10 @@ def _launch(root: Path, rooted: bool, report: int) -> None:
     syscalls.die_with_parent(signal.SIGKILL)
     syscalls.unshare(syscalls.NEW_MOUNTS | syscalls.NEW_PROCESSES)
     _reset_clocks()
-    first = _fork(lambda: _live(root, rooted, report))
-    os.write(report, f"{_IS_PROCESS} {first}\n".encode())
+    init = _fork(lambda: _run_init(root, rooted, report))
+    os.write(report, f"{_PID} {init}\n".encode())
     os.close(report)
-    os.waitpid(first, 0)
+    os.waitpid(init, 0)
 
 
 def _reset_clocks() -> None:
@@ -125,54 +126,54 @@ def _reset_clocks() -> None:
         Path("/proc/self/timens_offsets").write_text("".join(offsets))
 
 
-def _live(root: Path, rooted: bool, report: int) -> None:
-    """The first process: leave the machine's files, keep adbd running, and bury orphans."""
+def _run_init(root: Path, rooted: bool, report: int) -> None:
+    """Be process 1: leave the machine's file system, keep adbd running, and reap orphans."""
     syscalls.die_with_parent(signal.SIGKILL)
     try:
         _log_to(root.parent / "adbd.log")
-        _enter(root)
+        _enter_root(root)
     except OSError as error:
         os.write(report, f"{_FAILED} {error}\n".encode())
         return
-    os.write(report, f"{_IS_UP} now\n".encode())
+    os.write(report, f"{_UP} now\n".encode())
     os.close(report)
-    daemon = _fork(lambda: _adbd(rooted))
+    daemon = _fork(lambda: _exec_adbd(rooted))
     signal.signal(_FREEZE, lambda *_: os.kill(daemon, signal.SIGSTOP))
     signal.signal(_THAW, lambda *_: os.kill(daemon, signal.SIGCONT))
     while True:
         ended, _ = os.wait()
         if ended == daemon:
             time.sleep(_RESTART_S)
-            daemon = _fork(lambda: _adbd(rooted))
+            daemon = _fork(lambda: _exec_adbd(rooted))
 
 
-def _enter(root: Path) -> None:
-    """Let the phone's files be all there is.
+def _enter_root(root: Path) -> None:
+    """Make the phone's file system the only one.
 
-    In this order: the kernel lets a user namespace mount /proc only where it sees a whole one already.
+    /proc comes first: the kernel lets a user namespace mount it only where a complete one is visible already.
     """
     Path("/proc/self/comm").write_text("init")
     kernel = root / "proc"
     syscalls.mount("proc", kernel, syscalls.NO_SUID | syscalls.NO_DEVICES)
-    syscalls.show(kernel / "sys", kernel / "sys")  # a phone's root may be this machine's root to the kernel
+    syscalls.bind(kernel / "sys", kernel / "sys")  # to the kernel, a phone's root may be this machine's root
     if (kernel / "sysrq-trigger").exists():
-        syscalls.show(Path(os.devnull), kernel / "sysrq-trigger", read_only=False)
-    syscalls.show(root / "services/drop_caches", kernel / "sys/vm/drop_caches", read_only=False)
+        syscalls.bind(Path(os.devnull), kernel / "sysrq-trigger", read_only=False)
+    syscalls.bind(root / "services/drop_caches", kernel / "sys/vm/drop_caches", read_only=False)
     identity = root / "dev/.boot_id"
     identity.write_text(f"{uuid.uuid4()}\n")
-    syscalls.show(identity, kernel / "sys/kernel/random/boot_id")
-    syscalls.enter(root)
+    syscalls.bind(identity, kernel / "sys/kernel/random/boot_id")
+    syscalls.pivot_root(root)
 
 
 def _log_to(file: Path) -> None:
-    """Nobody reads what adbd says while it runs; a pipe would fill."""
-    with file.open("ab") as log, Path(os.devnull).open("rb") as nothing:
-        for source, target in ((nothing.fileno(), 0), (log.fileno(), 1), (log.fileno(), 2)):
+    """Redirect output to a file: nobody reads it while adbd runs, and a pipe would fill."""
+    with file.open("ab") as log, Path(os.devnull).open("rb") as null:
+        for source, target in ((null.fileno(), 0), (log.fileno(), 1), (log.fileno(), 2)):
             os.dup2(source, target)
 
 
-def _adbd(rooted: bool) -> None:
-    """Become adbd. The shell's user is ours in another namespace of users, where it has no rights over our mounts."""
+def _exec_adbd(rooted: bool) -> None:
+    """Become adbd. The user `shell` is ours in another user namespace, where it has no rights over our mounts."""
     os.setsid()
     if not rooted:
         syscalls.unshare(syscalls.NEW_USERS)

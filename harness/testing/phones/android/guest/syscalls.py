@@ -1,4 +1,4 @@
-"""The kernel calls that Python 3.11 has no names for: mounts, namespaces, and a child's end with its parent."""
+"""System calls that Python 3.11 has no names for: mounts, namespaces, and the death signal of a child."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def mount(kind: str, target: Path, flags: int = 0, options: str = "", source: st
         OSError: The kernel refuses.
     """
     _LIBC.mount.argtypes = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p)
-    words = [os.fsencode(word) for word in (source, str(target), kind, options)]
-    _check(_LIBC.mount(words[0], words[1], words[2], flags, words[3]), f"mount {kind or 'bind'} on {target}")
+    arguments = [os.fsencode(text) for text in (source, str(target), kind)]
+    _check(_LIBC.mount(*arguments, flags, os.fsencode(options)), f"mount {kind or 'bind'} on {target}")
 
 
-def show(source: Path, target: Path, *, read_only: bool = True) -> None:
-    """Let a file or folder of the machine appear in the phone, which may not write it unless said otherwise.
+def bind(source: Path, target: Path, *, read_only: bool = True) -> None:
+    """Mount a file or folder of the machine at a path of the phone, which is made.
 
-    A user namespace may not take flags away from a mount that it was given, so they are repeated.
+    A user namespace may not remove flags from a mount that it was given, so they are repeated.
 
     Raises:
         OSError: The kernel refuses.
@@ -59,15 +59,15 @@ def show(source: Path, target: Path, *, read_only: bool = True) -> None:
         mount("", target, BIND | REMOUNT | READ_ONLY | kept)
 
 
-def enter(root: Path) -> None:
-    """Make a mounted folder the root, and let go of everything else (pivot_root(2), "pivot_root(., .)").
+def pivot_root(root: Path) -> None:
+    """Make a mounted folder the root, and unmount everything else (pivot_root(2), "pivot_root(., .)").
 
     Raises:
         OSError: The kernel refuses.
     """
     os.chdir(root)
     _check(_LIBC.pivot_root(b".", b"."), f"enter {root}")
-    _check(_LIBC.umount2(b".", _DETACH), "leave the machine's files")
+    _check(_LIBC.umount2(b".", _DETACH), "unmount the machine's files")
     os.chdir("/")
 
 
@@ -81,7 +81,7 @@ def unshare(flags: int) -> None:
 
 
 def die_with_parent(signal: int) -> None:
-    """Let the kernel send us a signal when our parent ends."""
+    """Let the kernel send this process a signal when its parent ends."""
     _check(_LIBC.prctl(_DEATH_SIGNAL, signal, 0, 0, 0), "prctl")
 
 

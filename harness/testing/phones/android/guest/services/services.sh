@@ -1,7 +1,7 @@
 #!/system/bin/sh
-# Android's services as far as a benchmark harness meets them, over plain files under /services that tests may edit.
-# One script under many names. Commands that it does not know fail with Android's words and exit status.
-# Words and formats: frameworks/base (ThermalManagerService, BatteryService, PowerManagerShellCommand, SettingsService,
+# Android's services as far as a benchmark harness uses them, over plain files under /services that tests may edit.
+# One script under many names. Unknown commands fail with Android's messages and exit status.
+# Messages and formats: frameworks/base (ThermalManagerService, BatteryService, PowerManagerShellCommand, SettingsService,
 # ActivityManagerShellCommand, PackageManagerShellCommand), frameworks/native/cmds/{cmd,dumpsys}, system/core.
 
 me=${0##*/}
@@ -11,7 +11,7 @@ value() { # value FILE [DEFAULT]: the content of a file of the services
   if [ -e "$state/$1" ]; then print -r -- "$(<"$state/$1")"; else print -r -- "$2"; fi
 }
 
-keep() { # keep FILE VALUE
+keep() { # keep FILE VALUE: replace the content of a file of the services
   typeset file=$state/$1
   mkdir -p "${file%/*}"
   print -r -- "$2" > "$file"
@@ -19,7 +19,7 @@ keep() { # keep FILE VALUE
 
 api() { value properties/ro.build.version.sdk 34; }
 is_root() { [ "$(id -u)" = 0 ]; }
-fail() { # fail STATUS WORDS...: on standard error
+fail() { # fail STATUS MESSAGE...
   typeset status=$1
   shift
   print -ru2 -- "$*"
@@ -28,7 +28,7 @@ fail() { # fail STATUS WORDS...: on standard error
 
 restart_phone() {
   print -r -- "$1" > /dev/.reboot
-  sleep 60 # the end comes from outside, as it does on a phone
+  sleep 60 # until the reboot ends this process
 }
 
 # --- properties -------------------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ logcat_() {
   [ $dump = yes ] || exec tail -n 0 -f "$state/log"
 }
 
-chosen_lines() { # those of $pid, since $since, of $priority at least
+chosen_lines() { # filter by process $pid, time $since and least $priority
   typeset day time process thread letter rest order=VDIWEFS
   while read -r day time process thread letter rest; do
     [ -z "$pid" ] || [ "$process" = "$pid" ] || continue
@@ -108,7 +108,6 @@ chosen_lines() { # those of $pid, since $since, of $priority at least
 # --- dumpsys ----------------------------------------------------------------------------------------------------------
 
 dumpsys_() {
-  typeset limit
   while [ $# -gt 0 ]; do
     case $1 in
     -l) printf 'Currently running services:\n'; printf '  %s\n' $(services); return ;;
@@ -122,38 +121,28 @@ dumpsys_() {
 }
 
 services() {
-  typeset all="activity battery package power wifi"
+  typeset all="battery power wifi"
   [ "$(api)" -ge 29 ] && all="$all thermalservice"
   print -r -- "$all"
 }
 
-dumpsys_activity() { :; }
-
-dumpsys_package() {
-  [ -e "$state/packages/$1" ] || { print -r -- "Unable to find package: $1"; return; }
-  print -r -- "Packages:"
-  print -r -- "  Package [$1] (5e1f):"
-  print -r -- "    versionCode=1 minSdk=28 targetSdk=34"
-  print -r -- "    versionName=$(value "packages/$1" 1.0)"
-}
-
-charge() { # what is told about the battery: what a test of apps set, or else what is
-  value "battery/told/$1" "$(value "battery/$1")"
+charge() { # charge FIELD: what the battery service reports: what `dumpsys battery set` chose, or else what is
+  value "battery/override/$1" "$(value "battery/$1")"
 }
 
 yes_no() { if "$@"; then print true; else print false; fi; }
 
 dumpsys_battery() {
   case $1 in
-  unplug) keep battery/told/plugged 0; keep battery/told/status 3; return ;;
-  set) keep "battery/told/${2/#ac/plugged}" "$3"; return ;;
-  reset) rm -rf "$state/battery/told"; return ;;
+  unplug) keep battery/override/plugged 0; keep battery/override/status 3; return ;;
+  set) keep "battery/override/${2/#ac/plugged}" "$3"; return ;;
+  reset) rm -rf "$state/battery/override"; return ;;
   "") ;;
   *) print -r -- "Unknown option: $1"; return ;;
   esac
   typeset plugged=$(charge plugged)
   print -r -- "Current Battery Service state:"
-  [ -e "$state/battery/told" ] && print -r -- "  (UPDATES STOPPED -- use 'reset' to restart)"
+  [ -e "$state/battery/override" ] && print -r -- "  (UPDATES STOPPED -- use 'reset' to restart)"
   print -r -- "  AC powered: $(yes_no [ "$plugged" = 1 ])"
   print -r -- "  USB powered: $(yes_no [ "$plugged" = 2 ])"
   print -r -- "  Wireless powered: $(yes_no [ "$plugged" = 4 ])"
@@ -189,10 +178,10 @@ dumpsys_wifi() {
 }
 
 dumpsys_thermalservice() {
-  typeset status=$(value thermal/told "$(value thermal/status 0)") skin=$(value thermal/skin_c) cpu=$(value thermal/cpu_c)
+  typeset status=$(value thermal/override "$(value thermal/status 0)") skin=$(value thermal/skin_c) cpu=$(value thermal/cpu_c)
   typeset battery=$(charge temperature)
   typeset cold="[NaN, NaN, NaN, NaN, NaN, NaN, NaN]"
-  print -r -- "IsStatusOverride: $(yes_no [ -e "$state/thermal/told" ])"
+  print -r -- "IsStatusOverride: $(yes_no [ -e "$state/thermal/override" ])"
   printf 'ThermalEventListeners:\n\tcallbacks: 2\n\tkilled: false\n\tbroadcasts count: -1\n'
   printf 'ThermalStatusListeners:\n\tcallbacks: 3\n\tkilled: false\n\tbroadcasts count: -1\n'
   print -r -- "Thermal Status: $status"
@@ -258,8 +247,8 @@ cmd_power() {
 
 cmd_thermalservice() {
   case $1 in
-  override-status) keep thermal/told "$2" ;;
-  reset) rm -f "$state/thermal/told" ;;
+  override-status) keep thermal/override "$2" ;;
+  reset) rm -f "$state/thermal/override" ;;
   *) unknown_command "$1" ;;
   esac
 }
@@ -307,27 +296,17 @@ svc_() {
   "power reboot") restart_phone "$3" ;;
   "wifi enable") settings_ put global wifi_on 1 ;;
   "wifi disable") settings_ put global wifi_on 0 ;;
-  "data enable") settings_ put global mobile_data 1 ;;
-  "data disable") settings_ put global mobile_data 0 ;;
   *) print -ru2 "Available commands:"; print -ru2 "    help     Show information about the subcommands" ;;
   esac
 }
 
 input_() {
-  [ "$1" = keyevent ] || { [ "$1" = tap ] || [ "$1" = swipe ] && return; fail 255 "Error: Unknown command: $1"; }
+  [ "$1" = keyevent ] || fail 255 "Error: Unknown command: $1"
   typeset now=$(value wakefulness Awake)
   case $2 in
   KEYCODE_WAKEUP | WAKEUP | 224) keep wakefulness Awake ;;
   KEYCODE_SLEEP | SLEEP | 223) keep wakefulness Asleep ;;
   KEYCODE_POWER | POWER | 26) keep wakefulness "$([ "$now" = Awake ] && print Asleep || print Awake)" ;;
-  esac
-}
-
-wm_() {
-  case $1 in
-  size) print "Physical size: 1080x2400" ;;
-  density) print "Physical density: 420" ;;
-  *) unknown_command "$1" ;;
   esac
 }
 
@@ -382,7 +361,7 @@ am_() {
 
 APP='package=$1 script=$2; shift 2; exec -a "$package" /system/bin/sh "$script" "$@"' # named as an app is
 
-behaviour() { # behaviour PACKAGE: the script that plays it: what a test laid down, or the package itself where it is one
+behaviour() { # behaviour PACKAGE: the script that plays it: that of a test, or the package itself where it is a script
   typeset apk=/data/app/$1/base.apk start
   if [ -e "/data/app-hooks/$1" ]; then print -r -- "/data/app-hooks/$1"
   elif [ -e "$apk" ] && read -rN 2 start < "$apk" && [ "$start" = '#!' ]; then print -r -- "$apk"
@@ -432,7 +411,7 @@ run_as() {
 
 # --- kernel -----------------------------------------------------------------------------------------------------------
 
-taskset_() { # the phone has eight CPUs; where this machine has fewer, one of its own stands for several of the phone's
+taskset_() { # the phone has eight CPUs; where this machine has fewer, several of the phone's share one of its own
   typeset all=
   while [[ $1 = -* ]]; do
     case $1 in -p) all="$all -p"; shift; [ $# -eq 1 ] && exec toybox taskset $all "$1" ;; *) all="$all $1"; shift ;; esac
@@ -455,7 +434,7 @@ su_() { # su [WHO [COMMAND...]]
   exec "$@"
 }
 
-perfetto_() { # writes the trace that a test gave, when its time is over or it is told to end
+perfetto_() { # writes the trace that a test gave, when its time is over or a signal ends it
   typeset output= config= background=no duration
   while [ $# -gt 0 ]; do
     case $1 in
@@ -474,7 +453,7 @@ perfetto_() { # writes the trace that a test gave, when its time is over or it i
   duration=${duration%s}
   [[ $words = *duration_ms:* ]] && words=${words#*duration_ms:} && words=${words# } && duration=$((${words%%[!0-9]*} / 1000))
   if [ $background = yes ]; then
-    (exec < /dev/null > /dev/null 2>&1; perfetto_trace "${duration:-3600}" "$output") & # a function would keep copies
+    (exec < /dev/null > /dev/null 2>&1; perfetto_trace "${duration:-3600}" "$output") & # exec: a background function would keep copies of the streams
     print -r -- "$!"
   else
     perfetto_trace "${duration:-3600}" "$output"
