@@ -1,4 +1,5 @@
-"""Plug-ins for platforms: one folder each, found by entry point; they never see each other.
+"""Plug-ins for platforms: one folder each, found by entry point; none imports another.
 
-`machine_lock` is what they share: a device is held by one job at a time.
+machine_lock    lock of a device among all processes of this machine
+staging         checks of staged files, programs and CPUs
 """

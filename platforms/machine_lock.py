@@ -1,4 +1,4 @@
-"""One measurement at a time on each device, whoever starts it on this machine."""
+"""Lock of a device among all processes and users of this machine."""
 
 from __future__ import annotations
 
@@ -18,44 +18,44 @@ from harness.files.locks import try_flock
 
 _FOLDERS: Final = (Path("/run/lock"), Path("/var/lock"), Path("/tmp"))  # noqa: S108 - see `_open`
 _OPEN: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-"""A link is not followed, and a pipe is not waited for: in these folders anybody may lay down anything."""
+"""Links are not followed, and pipes not waited for: anybody may create anything in these folders."""
 
 
 def lock_path(device: str) -> Path:
-    """The same file for every user and every environment of the machine: `TMPDIR` has no say.
+    """Return the lock file of a device: the same for every user and environment of this machine, whatever `TMPDIR` is.
 
     Args:
-        device: What is held: letters, digits, `-`, `_` and `.`.
+        device: Name of the device: letters, digits, `-`, `_` and `.`.
     """
     folders = _FOLDERS if sys.platform == "linux" else _FOLDERS[-1:]
     return shared_folder(folders) / f"edge-harness-{device}.lock"
 
 
 def shared_folder(folders: Sequence[Path]) -> Path:
-    """The first that everybody may write, whoever asks; else the last."""
+    """Return the first folder that everybody may write to; else the last."""
     return next((folder for folder in folders if _is_shared(folder)), folders[-1])
 
 
 @contextlib.contextmanager
-def held(path: Path, timeout_s: float, progress: Progress, device: str = "this machine") -> Iterator[None]:
-    """Hold a device. The kernel gives the lock back when the holder ends, however it ends.
+def hold(path: Path, timeout_s: float, progress: Progress, device: str = "this machine") -> Iterator[None]:
+    """Lock a device. The kernel releases the lock when its process ends, however it ends.
 
-    It opens the lock file itself, because it must also hold on one of another user, read-only.
+    The lock file is opened here and not by `FileLock`, because it may be another user's, which can only be read.
 
     Args:
         path: The lock file (`lock_path`).
         timeout_s: How long to wait for another job.
-        progress: Told that it waits.
-        device: What a person calls the device.
+        progress: Shows the waiting.
+        device: Name of the device in messages.
 
     Raises:
-        EnvironmentProblem: Another job measures for longer than `timeout_s`, or there can be no lock.
+        EnvironmentProblem: Another job uses the device for too long, or the lock file cannot be opened.
         Interrupted: The harness is being stopped.
     """
     descriptor = _open(path)
     try:
         _wait(descriptor, timeout_s, progress, device)
-        with contextlib.suppress(OSError):  # a lock file of another user cannot be written; the lock holds all the same
+        with contextlib.suppress(OSError):  # another user's lock file cannot be written to; the lock holds all the same
             os.truncate(descriptor, 0)
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         yield
@@ -73,23 +73,23 @@ def _is_shared(folder: Path) -> bool:
 
 def _open(path: Path) -> int:
     try:
-        descriptor = _open_or_make(path)
+        descriptor = _open_or_create(path)
     except OSError as error:
         raise EnvironmentProblem(
             f"cannot open the lock file {path}: {error.strerror}",
             hint="remove it, if it is not a lock file of the harness",
         ) from error
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         os.close(descriptor)
-        raise EnvironmentProblem(f"{path} is not a file of its own, and no lock of the harness", hint="remove it")
+        raise EnvironmentProblem(f"{path} is no regular file, or has several names: no lock file", hint="remove it")
     return descriptor
 
 
-def _open_or_make(path: Path) -> int:
-    """The file of whoever was first. Only who makes it says who may open it.
+def _open_or_create(path: Path) -> int:
+    """Open the file, or create it for everybody.
 
-    `O_CREAT` is for a new file alone: in folders like these Linux may refuse it for another user's file
+    `O_CREAT` is used for a new file only: in folders like these Linux may refuse it for another user's file
     (`fs.protected_regular`).
     """
     with contextlib.suppress(FileExistsError):
@@ -107,7 +107,7 @@ def _wait(descriptor: int, timeout_s: float, progress: Progress, device: str) ->
         return
     holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
     started = time.monotonic()
-    with progress.task(f"another harness (process {holder}) measures on {device}: waiting", timeout_s) as task:
+    with progress.task(f"waiting: another harness (process {holder}) is measuring on {device}", timeout_s) as task:
 
         def attempt() -> bool:
             task.update(completed=time.monotonic() - started)
@@ -116,5 +116,5 @@ def _wait(descriptor: int, timeout_s: float, progress: Progress, device: str) ->
         if not shell.poll_until(attempt, timeout_s):
             raise EnvironmentProblem(
                 f"another harness (process {holder}) has been measuring on {device} for {timeout_s:.0f} s",
-                hint="two measurements at once disturb each other: wait for it, or give more time (--lock_timeout)",
+                hint="two measurements at once disturb each other: wait for it, or give more time (--lock-timeout)",
             )

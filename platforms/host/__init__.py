@@ -12,10 +12,10 @@ def create(settings: Settings) -> Host:
     """Entry point of the platform `host`.
 
     Raises:
-        UsageError: The CPUs that were asked for are not there, or nothing can be pinned.
+        UsageError: The requested CPUs do not exist, or nothing can be pinned.
     """
     try:
-        placement.checked(settings.cpus or ())
+        placement.check_pinnable(settings.cpus or ())
     except BenchmarkUnsupported as error:
         raise UsageError(f"--cpus: {error.message}", hint=error.hint) from error
     return Host(

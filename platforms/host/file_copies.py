@@ -1,4 +1,4 @@
-"""The files of benchmarks as programs see them: never the cache's own, and never changed without a word."""
+"""Copies of the files of benchmarks for programs, which must not change the cache's own, nor their own unnoticed."""
 
 from __future__ import annotations
 
@@ -8,99 +8,93 @@ import shutil
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from harness.core.errors import BenchmarkFailed
+from platforms.staging import FileStamp, changed_input
 
 LARGE_BYTES: Final = 64 << 20
-"""From here on a file is used where it is: a copy takes about 0.3 ms per MiB, and room on the disk."""
+"""From this size on a file is used where it is: a copy takes about 0.3 ms per MiB, and disk space."""
 
 _CHUNK_BYTES: Final = 8 << 20
 
 
-class _Stamp(NamedTuple):
-    size_bytes: int
-    mtime_ns: int
-    inode: int
+class _Provided(NamedTuple):
+    """Path under which programs find a file, with the stamps of that path and of its source at that time."""
+
+    path: Path
+    stamp: FileStamp | None
+    source: FileStamp | None
 
 
-class _Kept(NamedTuple):
-    """Where programs find a file, with it and its source as they were then."""
-
-    place: Path
-    stamp: _Stamp | None
-    source: _Stamp | None
-
-
-class Copies:
-    """Every file once for the whole session, for as long as programs leave it as it was.
+class FileCopies:
+    """Provides every file once for the whole session, for as long as programs leave it as it was.
 
     A small file is copied (on file systems that can, its blocks are shared), so that a program that writes to its input
-    changes neither the cache nor what others measure. A large one, or a folder, is used where it is. Files are looked
-    at after each program: no result is told of a file that is not the one that it names. (Folders are not.)
+    changes neither the cache nor what others measure. A large one, or a folder, is used where it is. Files, but not
+    folders, are checked after each program: no result is reported for a file that is not the one that it names.
 
-    All are in the page cache afterwards: a copy because it was just written, a large file because it is read once. What
-    is measured does not depend on who used the file before.
+    All are in the page cache afterwards: a copy because it was just written, a large file because it is read once. So
+    measurements do not depend on who used the file before.
 
     Args:
-        folder: Where copies are kept; made when needed.
+        folder: Folder for copies, created when needed.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._made = 0
-        self._kept: dict[Path, _Kept] = {}
+        self._count = 0
+        self._provided: dict[Path, _Provided] = {}
         self._links: dict[Path, Path] = {}
-        self._spoilt: dict[Path, _Stamp | None] = {}
+        self._changed: dict[Path, FileStamp | None] = {}
 
-    def link(self, place: Path, source: Path) -> None:
-        """Give programs a file (or a folder) in this place.
+    def link(self, link: Path, source: Path) -> None:
+        """Create a link to a file or folder for programs.
 
         Raises:
             BenchmarkFailed: It is used where it is, and an earlier program of the session changed it.
-            OSError: It cannot be read, or not be copied.
+            OSError: It cannot be read or copied.
         """
-        target = self._of(source.resolve(strict=True))
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.symlink_to(target)
-        self._links[place] = target
+        target = self._provide(source.resolve(strict=True))
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(target)
+        self._links[link] = target
 
-    def check(self, fate: str) -> None:
-        """See that everything that was given is what it was. What is not is not given again.
+    def check(self, program_end: str) -> None:
+        """Check that no provided file has changed. One that has is not used again.
 
         Args:
-            fate: What became of the program that was running, in words.
+            program_end: Clause about the end of the program that ran (`staging.describe_end`).
 
         Raises:
-            BenchmarkFailed: Something has changed.
+            BenchmarkFailed: A file has changed.
         """
-        for source, kept in list(self._kept.items()):
-            if _stamp(kept.place) != kept.stamp:
-                del self._kept[source]
-                if kept.place == source:
-                    self._spoilt[source] = _stamp(source)
-                raise _changed(source.name, fate)
-        for place, target in list(self._links.items()):
-            if not place.is_symlink() or place.readlink() != target:
-                del self._links[place]
-                raise _changed(place.name, fate)
+        for source, provided in list(self._provided.items()):
+            if _read_stamp(provided.path) != provided.stamp:
+                del self._provided[source]
+                if provided.path == source:
+                    self._changed[source] = _read_stamp(source)
+                raise changed_input(source.name, program_end)
+        for link, target in list(self._links.items()):
+            if not link.is_symlink() or link.readlink() != target:
+                del self._links[link]
+                raise changed_input(link.name, program_end)
 
-    def _of(self, source: Path) -> Path:
+    def _provide(self, source: Path) -> Path:
         if source.is_dir():
             return source
-        now = _stamp(source)
-        if source in self._spoilt and self._spoilt[source] == now:
-            raise _changed(source.name, "an earlier one")
-        kept = self._kept.get(source)
-        if kept is None or kept.source != now:  # a step on the host may have made it anew
-            place = self._placed(source)
-            kept = self._kept[source] = _Kept(place, _stamp(place), now)
-        return kept.place
+        now = _read_stamp(source)
+        if source in self._changed and self._changed[source] == now:
+            raise changed_input(source.name, "an earlier one")
+        provided = self._provided.get(source)
+        if provided is None or provided.source != now:  # a step on the host may have written it anew
+            path = self._copy_or_read(source)
+            provided = self._provided[source] = _Provided(path, _read_stamp(path), now)
+        return provided.path
 
-    def _placed(self, source: Path) -> Path:
+    def _copy_or_read(self, source: Path) -> Path:
         if source.stat().st_size >= LARGE_BYTES:
             _read_through(source)
             return source
-        copy = self._folder / str(self._made)
-        self._made += 1
+        copy = self._folder / str(self._count)
+        self._count += 1
         self._folder.mkdir(exist_ok=True)
         _copy(source, copy)
         shutil.copystat(source, copy)  # its times too: any later write shows
@@ -124,17 +118,9 @@ def _read_through(path: Path) -> None:
             pass
 
 
-def _stamp(path: Path) -> _Stamp | None:
-    """None when it is not there."""
+def _read_stamp(path: Path) -> FileStamp | None:
+    """Return None when the file does not exist."""
     try:
-        found = path.stat()
+        return FileStamp.read(path)
     except OSError:
         return None
-    return _Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
-
-
-def _changed(name: str, fate: str) -> BenchmarkFailed:
-    return BenchmarkFailed(
-        f"{name} was changed while a program used it ({fate}): nobody knows what was measured",
-        hint="let the program write elsewhere ({TGTDIR}), or give it a copy of its own",
-    )

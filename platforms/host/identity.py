@@ -1,4 +1,4 @@
-"""Who this machine is: an identity that survives reboots and is never empty, and what it is made of."""
+"""Identity of this machine, which survives reboots and is never empty, and its parts."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from harness.files.locks import FileLock
 _MACHINE_ID = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 
-def describe(name: str | None, remember: Path, cpus: Sequence[int] = ()) -> Device:
-    """This machine as a device.
+def describe_host(name: str | None, generated: Path, cpus: Sequence[int] = ()) -> Device:
+    """Describe this machine as a device.
 
     Args:
-        name: What to call it; None takes the host name.
-        remember: File for an identity of our own, where the system has none.
-        cpus: The CPUs to choose from; none means all that are allowed.
+        name: Its name; None takes the host name.
+        generated: File for a generated identity, where the system has none.
+        cpus: CPUs to choose from; none means all that are allowed.
     """
-    node = name or socket.gethostname() or "host"
+    display_name = name or socket.gethostname() or "host"
     return Device(
         platform="host",
-        identity=identity(remember),
-        name=node,
+        identity=identity(generated),
+        name=display_name,
         kind=_cpu_model(),
         os=_operating_system(),
         abi=platform.machine(),
@@ -43,27 +43,27 @@ def describe(name: str | None, remember: Path, cpus: Sequence[int] = ()) -> Devi
     )
 
 
-def identity(remember: Path) -> str:
-    """Sixteen hex digits that name this machine, the same after every reboot.
+def identity(generated: Path) -> str:
+    """Return sixteen hex digits that identify this machine, the same after every reboot.
 
     From systemd's machine id (hashed with our name, as its manual asks, so that the raw id stays here), from macOS's
-    platform UUID, or, where there is neither, from a random number that is kept in `remember`.
+    platform UUID, or, where there is neither, from a random number that is stored in `generated`.
     """
-    raw = _system_id() or _read(remember) or _remembered(remember)
+    raw = _system_id() or read_text(generated) or _generate(generated)
     return hashlib.sha256(f"edge-harness:{raw}".encode()).hexdigest()[:16]
 
 
 def allowed_cpus() -> tuple[int, ...]:
-    """The CPUs this process may use, which in a container is less than what the machine has."""
+    """Return the CPUs that this process may use: in a container fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return tuple(sorted(os.sched_getaffinity(0)))
     return tuple(range(os.cpu_count() or 1))
 
 
-def _remembered(path: Path) -> str:
-    """A random number in a new file: whole, and the same for all who come at the same time."""
+def _generate(path: Path) -> str:
+    """Store a random number in a new file, and return it: the same for all processes that come at the same time."""
     with FileLock(path.with_name(f"{path.name}.lock")):
-        if (known := _read(path)) is not None:
+        if (known := read_text(path)) is not None:
             return known
         made = uuid.uuid4().hex
         write_atomically(path, made)
@@ -72,7 +72,7 @@ def _remembered(path: Path) -> str:
 
 def _system_id() -> str | None:
     for path in _MACHINE_ID:
-        raw = _read(path)
+        raw = read_text(path)
         if raw and raw != "uninitialized":
             return raw
     if platform.system() == "Darwin":
@@ -86,7 +86,9 @@ def _system_id() -> str | None:
 def _cpu_model() -> str:
     if platform.system() == "Darwin":
         return (shell.read_output(("sysctl", "-n", "machdep.cpu.brand_string")) or "").strip() or platform.machine()
-    found = re.search(r"^(?:model name|Hardware|Model)\s*:\s*(.+)$", _read(Path("/proc/cpuinfo")) or "", re.MULTILINE)
+    found = re.search(
+        r"^(?:model name|Hardware|Model)\s*:\s*(.+)$", read_text(Path("/proc/cpuinfo")) or "", re.MULTILINE
+    )
     return found.group(1).strip() if found else platform.processor() or platform.machine()
 
 
@@ -100,20 +102,21 @@ def _operating_system() -> str:
 
 
 def _attributes() -> dict[str, str | None]:
-    flags = re.search(r"^flags\s*:\s*(.+)$", _read(Path("/proc/cpuinfo")) or "", re.MULTILINE)
+    flags = re.search(r"^flags\s*:\s*(.+)$", read_text(Path("/proc/cpuinfo")) or "", re.MULTILINE)
     words = flags.group(1).split() if flags else []
     return {
         "kernel": platform.release(),
         "cpus": ",".join(str(cpu) for cpu in allowed_cpus()),
         "cpus_of_machine": str(os.cpu_count() or 0),
-        "governor": _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
-        "boost": _read(Path("/sys/devices/system/cpu/cpufreq/boost")),
+        "governor": read_text(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        "boost": read_text(Path("/sys/devices/system/cpu/cpufreq/boost")),
         "virtual": "yes" if "hypervisor" in words else None,
         "vector": next((word for word in ("avx512f", "avx2", "avx", "asimd") if word in words), None),
     }
 
 
-def _read(path: Path) -> str | None:
+def read_text(path: Path) -> str | None:
+    """Return the stripped text of a file; None when it is empty or cannot be read."""
     try:
         return path.read_text().strip() or None
     except OSError:

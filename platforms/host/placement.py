@@ -1,7 +1,7 @@
-"""Which CPUs to measure on: looked at, not guessed, and only CPUs that exist.
+"""Choice of the CPUs to measure on: observed, not guessed, and only CPUs that exist.
 
-FAI-PEP pinned each program to a random CPU between 5 and 14. A random core makes two arms run on different cores,
-and a core that does not exist makes every run fail.
+FAI-PEP pinned each program to a random CPU between 5 and 14. A random core makes control and treatment run on different
+cores, and a core that does not exist makes every run fail.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import psutil
 from harness import shell
 from harness.core.errors import BenchmarkUnsupported
 from platforms.host.identity import allowed_cpus
+from platforms.staging import check_cpus
 
-_LOOK_S = 0.1
-"""How long the CPUs are watched before one is chosen: ten ticks of the kernel's accounting."""
+_OBSERVE_S = 0.1
+"""How long the CPUs are observed before one is chosen: ten ticks of the kernel's accounting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,9 @@ class Cpu:
 
     Attributes:
         number: The kernel's number.
-        core: The physical core it belongs to, named by its lowest sibling.
-        max_mhz: Highest frequency; tells big cores from small ones. 0 where the kernel does not say.
-        busy: Share of its time that was used while it was watched.
+        core: Number of the lowest CPU of the same physical core.
+        max_mhz: Highest frequency, which differs between big and small cores; 0 where the kernel does not tell.
+        busy: Share of its time that was used while it was observed.
     """
 
     number: int
@@ -46,65 +47,58 @@ class Placement:
     cpus: tuple[Cpu, ...]
 
     def choose(self, threads: int) -> tuple[int, ...]:
-        """The CPUs for so many threads; all there are when there are fewer."""
+        """Return the CPUs for so many threads; all of them when there are fewer."""
         return tuple(sorted(cpu.number for cpu in self.cpus[: max(1, threads)]))
 
     def describe(self) -> str:
-        """The reason for the choice, for the record."""
+        """Describe the reason for the choice."""
         shares = ", ".join(f"{cpu.number}: {cpu.busy:.0%}" for cpu in self.cpus[:16])
-        return f"fastest, then least busy over {_LOOK_S * 1000:.0f} ms ({shares})"
+        return f"fastest, then least busy over {_OBSERVE_S * 1000:.0f} ms ({shares})"
 
 
-def look(candidates: Sequence[int] | None = None) -> Placement:
-    """Watch the allowed CPUs for a moment and rank them.
+def rank_cpus(candidates: Sequence[int] | None = None) -> Placement:
+    """Observe the allowed CPUs for a moment and rank them.
 
     Args:
         candidates: Only these; None means all that are allowed.
 
     Raises:
-        BenchmarkUnsupported: A candidate is not there or not allowed.
+        BenchmarkUnsupported: A candidate does not exist or is not allowed.
     """
-    numbers = checked(candidates) if candidates else allowed_cpus()
-    busy = _watch()
-    found = [Cpu(number, _core(number), _max_mhz(number), busy.get(number, 0.0)) for number in numbers]
+    numbers = check_pinnable(candidates) if candidates else allowed_cpus()
+    busy = _observe_load()
+    cpus = [Cpu(number, _core(number), _max_mhz(number), busy.get(number, 0.0)) for number in numbers]
     # CPU 0 serves most interrupts: last among equals.
-    order = sorted(found, key=lambda cpu: (-cpu.max_mhz, round(cpu.busy, 1), cpu.number == 0, cpu.number))
-    seen: set[int] = set()
-    first: list[Cpu] = []
-    second: list[Cpu] = []
+    order = sorted(cpus, key=lambda cpu: (-cpu.max_mhz, round(cpu.busy, 1), cpu.number == 0, cpu.number))
+    cores: set[int] = set()
+    firsts: list[Cpu] = []
+    siblings: list[Cpu] = []
     for cpu in order:
-        (second if cpu.core in seen else first).append(cpu)
-        seen.add(cpu.core)
-    return Placement((*first, *second))
+        (siblings if cpu.core in cores else firsts).append(cpu)
+        cores.add(cpu.core)
+    return Placement((*firsts, *siblings))
 
 
-def checked(cpus: Sequence[int]) -> tuple[int, ...]:
-    """The CPUs, if all of them exist and may be used, and programs can be pinned to them.
+def check_pinnable(cpus: Sequence[int]) -> tuple[int, ...]:
+    """Return CPUs in ascending order, if programs can be pinned to them.
 
     Raises:
-        BenchmarkUnsupported: With the ones that there are.
+        BenchmarkUnsupported: One of them is not usable; the hint lists those that are. Or nothing can be pinned here.
     """
     if cpus and not can_pin():
         raise BenchmarkUnsupported(
             "programs cannot be pinned to CPUs here: there is no `taskset`", hint="apt install util-linux, on Linux"
         )
-    allowed = allowed_cpus()
-    missing = sorted(set(cpus) - set(allowed))
-    if missing:
-        raise BenchmarkUnsupported(
-            f"CPU {', '.join(map(str, missing))} does not exist here or may not be used",
-            hint=f"CPUs that may be used: {', '.join(map(str, allowed))}",
-        )
-    return tuple(sorted(set(cpus)))
+    return check_cpus(cpus, allowed_cpus(), "here")
 
 
 def can_pin() -> bool:
-    """Whether programs can be pinned to CPUs."""
+    """Return whether programs can be pinned to CPUs."""
     return _taskset() is not None
 
 
-def pinned(cpus: Sequence[int]) -> tuple[str, ...]:
-    """The prefix that pins a program to these CPUs; none where programs cannot be pinned."""
+def pin_prefix(cpus: Sequence[int]) -> tuple[str, ...]:
+    """Return the words that pin a program to these CPUs; none where programs cannot be pinned."""
     taskset = _taskset()
     return (taskset, "-c", ",".join(map(str, cpus))) if taskset else ()
 
@@ -114,9 +108,9 @@ def _taskset() -> str | None:
     return shutil.which("taskset")
 
 
-def _watch() -> dict[int, float]:
+def _observe_load() -> dict[int, float]:
     before = psutil.cpu_times(percpu=True)
-    shell.pause(_LOOK_S)
+    shell.pause(_OBSERVE_S)
     after = psutil.cpu_times(percpu=True)
     shares = {}
     for number, (old, new) in enumerate(zip(before, after, strict=False)):

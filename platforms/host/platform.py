@@ -1,8 +1,9 @@
-"""The platform `host`: one device, this machine, held by one job at a time."""
+"""The platform `host`: one device, this machine, used by one job at a time."""
 
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -11,21 +12,25 @@ from harness.core.device import Device
 from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
 from harness.core.protocols import Finding, Progress
 from platforms import machine_lock
-from platforms.host import checkup, identity, placement
-from platforms.host.session import HostSession
-from platforms.host.workdir import session_folder
+from platforms.host import placement
+from platforms.host.identity import allowed_cpus, describe_host, read_text
+from platforms.host.session import HostSession, session_folder
+
+_CPU = Path("/sys/devices/system/cpu")
+_BUSY = 0.2
+"""Share of a CPU's time above which another program visibly runs on it."""
 
 
 class Host:
     """This machine.
 
     Args:
-        work: Folder for session folders and the remembered identity.
+        work: Folder for session folders and the generated identity.
         name: Name to report instead of the host name.
         cpus: CPUs to choose from; None means all that are allowed, `()` forbids pinning.
         lock_timeout_s: How long to wait while another job measures.
-        keep: Leave session folders behind for a person to look into.
-        lock_path: The lock file; None takes the machine's.
+        keep: Leave session folders for a person to inspect.
+        lock_path: Lock file; None takes the machine's.
     """
 
     name = "host"
@@ -42,41 +47,71 @@ class Host:
         lock_path: Path | None = None,
     ) -> None:
         self._work = work
-        self._label = name
+        self._display_name = name
         self._cpus = cpus
         self._lock_timeout_s = lock_timeout_s
         self._keep = keep
         self._lock_path = lock_path or machine_lock.lock_path("host")
 
     def devices(self) -> Sequence[Device]:
-        """This machine, always. It has the CPUs to choose from, and not more."""
-        return (identity.describe(self._label, self._work / "identity", self._cpus or ()),)
+        """Return this machine. It has only the CPUs to choose from."""
+        return (describe_host(self._display_name, self._work / "identity", self._cpus or ()),)
 
     def diagnose(self) -> Sequence[Finding]:
-        """What steadies measurements here, and what is missing for that."""
-        return checkup.findings(identity.allowed_cpus())
+        """Check what steadies measurements on this machine. Nothing here stops a measurement."""
+        return (*_diagnose_tools(), *_diagnose_frequency(), _diagnose_load(), _diagnose_cpus(allowed_cpus()))
 
     @contextlib.contextmanager
     def open(self, device: Device, progress: Progress) -> Iterator[HostSession]:
-        """Hold the machine, look which CPUs are free, and give the session a folder of its own."""
+        """Lock the machine, rank its CPUs, and give the session a folder of its own."""
         with contextlib.ExitStack() as stack:
-            session = self._opened(device, progress, stack)
-            yield session
+            yield self._open_locked(device, progress, stack)
 
-    def _opened(self, device: Device, progress: Progress, stack: contextlib.ExitStack) -> HostSession:
+    def _open_locked(self, device: Device, progress: Progress, stack: contextlib.ExitStack) -> HostSession:
         try:
-            stack.enter_context(machine_lock.held(self._lock_path, self._lock_timeout_s, progress))
+            stack.enter_context(machine_lock.hold(self._lock_path, self._lock_timeout_s, progress))
             folder = stack.enter_context(session_folder(self._work, keep=self._keep))
-            chosen = placement.look(self._cpus)
-            attributes = {**device.attributes, "placement": chosen.describe()} if self._pins else device.attributes
-            return HostSession(device.model_copy(update={"attributes": attributes}), folder, chosen, pin=self._pins)
+            ranked = placement.rank_cpus(self._cpus)
+            attributes = {**device.attributes, "placement": ranked.describe()} if self._pins else device.attributes
+            return HostSession(device.model_copy(update={"attributes": attributes}), folder, ranked, pin=self._pins)
         except OSError as error:
             raise EnvironmentProblem(
                 f"cannot prepare this machine: {error}", hint="check space and permissions, or use another --cache_dir"
             ) from error
-        except BenchmarkUnsupported as error:  # the CPUs were there when the platform was made
+        except BenchmarkUnsupported as error:  # the CPUs existed when the platform was created
             raise EnvironmentProblem(error.message, hint=error.hint) from error
 
     @property
     def _pins(self) -> bool:
         return self._cpus != () and placement.can_pin()
+
+
+def _diagnose_tools() -> Iterator[Finding]:
+    purposes = {"taskset": "pins programs to CPUs", "setpriv": "ends programs with a killed harness"}
+    for tool, purpose in purposes.items():
+        path = shutil.which(tool)
+        yield Finding(tool, True if path else None, path or f"missing: it {purpose}", "apt install util-linux")
+
+
+def _diagnose_frequency() -> Iterator[Finding]:
+    governor = read_text(_CPU / "cpu0" / "cpufreq" / "scaling_governor")
+    if governor is None:
+        yield Finding("governor", None, "not visible (a virtual machine?)", "")
+    else:
+        steady = governor == "performance"
+        yield Finding("governor", steady or None, governor, "cpupower frequency-set --governor performance")
+    boost = read_text(_CPU / "cpufreq" / "boost")
+    if boost is not None:
+        yield Finding("turbo", boost == "0" or None, "off" if boost == "0" else "on: clocks depend on heat", "")
+
+
+def _diagnose_load() -> Finding:
+    busy = {cpu.number: cpu.busy for cpu in placement.rank_cpus().cpus}
+    occupied = [f"CPU {number}: {share:.0%}" for number, share in sorted(busy.items()) if share > _BUSY]
+    text = f"in use now: {', '.join(occupied)}" if occupied else "idle"
+    return Finding("load", None if occupied else True, text, "close other programs before measuring")
+
+
+def _diagnose_cpus(cpus: Sequence[int]) -> Finding:
+    remedy = "with a single CPU the harness itself disturbs what it measures"
+    return Finding("CPUs", len(cpus) > 1 or None, f"{len(cpus)} may be used", remedy)

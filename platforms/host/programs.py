@@ -1,7 +1,7 @@
-"""Whether a file is a program that this machine can start: looked at first, because those that start it do not say.
+"""Check that this machine can start a program, because the tools that start it do not report that.
 
-`taskset` and `setpriv` start programs with `execvp`, which gives what the kernel refuses to `/bin/sh` (exec(3), on
-ENOEXEC). The shell then runs a text as a script that nobody called one, and finds syntax errors in machine code.
+`taskset` and `setpriv` start programs with `execvp`, which hands files that the kernel refuses to `/bin/sh` (exec(3),
+on ENOEXEC). The shell then runs any text as a script, and finds syntax errors in machine code.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 
 _HEADER_BYTES: Final = 64
 _MACHINE_END: Final = 20
-"""Of an ELF header, and where its field `e_machine` ends (elf(5))."""
+"""Size of an ELF header, and the end of its field `e_machine` (elf(5))."""
 _LITTLE_ENDIAN: Final = 1
-_STARTED: Final = frozenset({2, 3})
+_EXECUTABLE_TYPES: Final = frozenset({2, 3})
 """`e_type` of executables and of position-independent ones."""
 _MACHINES: Final = {
     3: "x86",
@@ -34,14 +34,14 @@ _MACHINES: Final = {
     243: "RISC-V",
     258: "LoongArch",
 }
-"""Words for `e_machine` (linux/elf-em.h)."""
-_ALSO_STARTS: Final = {62: 3, 183: 40}
+"""Names for `e_machine` (linux/elf-em.h)."""
+_PREDECESSORS: Final = {62: 3, 183: 40}
 """Machines whose kernels start programs of their 32-bit predecessor too."""
 _PROBE_S: Final = 10.0
 
 
 class _Elf(NamedTuple):
-    """What an ELF header says."""
+    """Fields of an ELF header."""
 
     type: int
     machine: int
@@ -52,11 +52,11 @@ class _Elf(NamedTuple):
 
 
 def check_program(path: Path, scratch: Path) -> None:
-    """See that the kernel would start a file itself. Only Linux is asked; a file that cannot be read is let through.
+    """Check that the kernel would start a file itself. Only on Linux; a file that cannot be read passes.
 
     Args:
         path: The program.
-        scratch: A folder for a file of a few bytes.
+        scratch: Folder for a temporary file of a few bytes.
 
     Raises:
         BenchmarkFailed: It is no program, or one for another machine.
@@ -66,23 +66,23 @@ def check_program(path: Path, scratch: Path) -> None:
     if ours is None or head is None or head.startswith(b"#!"):
         return
     elf = _elf(head)
-    if elf is None or elf.type not in _STARTED:
-        what = "it begins neither as ELF nor with #!" if elf is None else "it is an object file or a core dump"
+    if elf is None or elf.type not in _EXECUTABLE_TYPES:
+        reason = "it begins neither as ELF nor with #!" if elf is None else "it is an object file or a core dump"
         raise BenchmarkFailed(
-            f"{path} is no program: {what}",
-            hint="name the program itself; a script says in its first line what runs it, as #!/bin/sh does",
+            f"{path} is no program: {reason}",
+            hint="name the program itself; a script names its interpreter in the first line, as in #!/bin/sh",
         )
-    if elf.machine in (ours.machine, _ALSO_STARTS.get(ours.machine)) or _is_emulated(head, scratch / "probe"):
+    if elf.machine in (ours.machine, _PREDECESSORS.get(ours.machine)) or _is_emulated(head, scratch / "probe"):
         return
     raise BenchmarkFailed(
         f"{path} is a program for {elf.machine_name}, and this machine is {ours.machine_name}",
-        hint="build it for this machine, or name the platform that it is for (--platform)",
+        hint="build it for this machine, or name its platform (--platform)",
     )
 
 
 @cache
 def _machine() -> _Elf | None:
-    """What programs of this machine say of themselves; None where that is not known."""
+    """Return the header of programs of this machine; None where that is unknown."""
     head = _head(Path("/proc/self/exe")) if sys.platform == "linux" else None
     return None if head is None else _elf(head)
 
@@ -103,9 +103,9 @@ def _elf(head: bytes) -> _Elf | None:
 
 
 def _is_emulated(head: bytes, probe: Path) -> bool:
-    """Whether an emulator is registered with the kernel (binfmt_misc) for programs that begin so.
+    """Return whether an emulator is registered with the kernel (binfmt_misc) for programs with this header.
 
-    Containers do not see which ones are, though they hold there too: the kernel is asked to start the bare header.
+    Containers cannot list them, though they apply there too, so the kernel is asked to start the bare header.
     """
     probe.write_bytes(head)
     probe.chmod(0o755)

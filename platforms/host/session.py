@@ -1,14 +1,15 @@
-"""This machine while it is held: files, program starts, state."""
+"""Session on this machine: its folder, files, program starts, state."""
 
 from __future__ import annotations
 
 import contextlib
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple, Self
 
 from harness import shell
 from harness.core.command import Command, Completed
@@ -16,24 +17,74 @@ from harness.core.device import Device, DeviceState
 from harness.core.errors import EnvironmentProblem
 from harness.core.protocols import Staged
 from harness.files.atomic import replacing
+from harness.files.locks import FileLock
 from platforms.host import energy
-from platforms.host.file_copies import Copies
-from platforms.host.placement import Placement, can_pin, checked, pinned
+from platforms.host.file_copies import FileCopies
+from platforms.host.placement import Placement, can_pin, check_pinnable, pin_prefix
 from platforms.host.programs import check_program
 from platforms.host.state import StateReader
+from platforms.staging import describe_end, missing_program
 
 _TICK_NS = 20_000_000
-"""By how much the time of a file may lag behind the clock: a tick of the kernel, of 10 ms at most."""
+"""By which the time of a file may lag behind the clock: ticks of the kernel, of 10 ms at most."""
 _DIGITS = 6
-"""Of the folders of one session: their paths are equally long, because the length of an argument moves the stack of a
-program, and with it its speed."""
+"""Length of the names of folders in one session: their paths are equally long, because the length of an argument moves
+the stack of a program, and with it its speed."""
+_LOCK: Final = ".lock"
 
 
-class _Written(NamedTuple):
-    """When something was last done to a file, which nobody can choose, and which file it is."""
+class _FileVersion(NamedTuple):
+    """Identifies one version of a file: the time of its last change, which nobody can choose, and its inode."""
 
-    ns: int
+    changed_ns: int
     inode: int
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        status = path.stat()
+        return cls(status.st_ctime_ns, status.st_ino)
+
+
+@contextlib.contextmanager
+def session_folder(work: Path, *, keep: bool) -> Iterator[Path]:
+    """Create a folder that is locked until the context ends, and remove those that nobody locks any longer.
+
+    A session under another machine lock (another container with the same cache, another machine with the same home)
+    locks its folder, and keeps it.
+
+    Args:
+        work: Folder for them.
+        keep: Leave all of them for a person to inspect.
+
+    Raises:
+        OSError: The disk refuses.
+        Interrupted: The harness is being stopped.
+    """
+    sessions = work / "sessions"
+    sessions.mkdir(parents=True, exist_ok=True)
+    guard = FileLock(work / "sessions.lock")
+    shell.poll_until(guard.acquire)
+    with guard:  # nobody removes folders between the creation of one and its lock
+        if not keep:
+            _remove_abandoned(sessions)
+        folder = Path(tempfile.mkdtemp(prefix="session-", dir=sessions))
+        lock = FileLock(folder / _LOCK)
+        lock.acquire()
+    try:
+        with lock:
+            yield folder
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned(sessions: Path) -> None:
+    for folder in sessions.iterdir():
+        with contextlib.suppress(OSError):  # its session removes it at this moment
+            lock = FileLock(folder / _LOCK)
+            if lock.acquire():
+                with lock:
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 class HostSession:
@@ -41,131 +92,126 @@ class HostSession:
 
     Args:
         device: This machine.
-        folder: The session's folder.
-        placement: The CPUs in order of preference.
+        folder: Folder of the session.
+        placement: CPUs in order of preference.
         pin: Whether programs with a known number of threads are pinned.
     """
 
     def __init__(self, device: Device, folder: Path, placement: Placement, *, pin: bool) -> None:
         self.device = device
         self._folder = folder
-        self._staged = 0
+        self._staged_count = 0
         self._placement = placement
         self._pin = pin
         self._state = StateReader()
-        self._copies = Copies(folder / "files")
+        self._copies = FileCopies(folder / "files")
         self._began_ns = time.time_ns()
-        self._pulled: dict[Path, _Written] = {}
+        self._pulled: dict[Path, _FileVersion] = {}
 
     def stage(self, files: Mapping[str, Path], programs: Mapping[str, Path]) -> Staged:
-        """Data are linked to copies of this session (see `Copies`); programs are used where they are, if they can be.
+        """Link files to copies of this session (see `FileCopies`); executable programs are used where they are.
 
         Raises:
             BenchmarkFailed: An earlier program changed a file of the cache.
-            EnvironmentProblem: A file cannot be read, or not be copied.
+            EnvironmentProblem: A file cannot be read or copied.
         """
-        folder = self._folder / f"{self._staged:0{_DIGITS}}"
-        self._staged += 1
+        folder = self._folder / f"{self._staged_count:0{_DIGITS}}"
+        self._staged_count += 1
         try:
             folder.mkdir()
             for name, path in files.items():
                 self._copies.link(folder / name, path)
-            started = {name: str(_executable(path, folder / "programs")) for name, path in programs.items()}
+            executables = {name: str(_executable(path, folder / "programs")) for name, path in programs.items()}
         except OSError as error:
             raise EnvironmentProblem(
                 f"cannot stage {error.filename or folder}: {error.strerror}", hint="check space and permissions there"
             ) from error
-        return Staged(str(folder), {name: str(folder / name) for name in files}, started)
+        return Staged(str(folder), {name: str(folder / name) for name in files}, executables)
 
     def run(self, command: Command) -> Completed:
-        """Run pinned, in a process group of its own, which dies with the harness.
+        """Run pinned, in a process group of its own, which ends with the harness.
 
         Raises:
-            BenchmarkFailed: It is no program of this machine, or a staged file was changed.
+            BenchmarkFailed: It is no program for this machine, or a staged file was changed.
             BenchmarkUnsupported: It cannot be pinned to its CPUs.
             EnvironmentProblem: It cannot be started.
         """
-        cpus = self._cpus(command)
-        prefixed = self._prefixed(command, cpus)
-        completed = energy.metered(lambda: shell.run(prefixed)) if command.energy else shell.run(prefixed)
-        return self._ended(completed, cpus)
+        cpus = self._choose_cpus(command)
+        pinned = self._pin_to(cpus, command)
+        completed = energy.measure_energy(lambda: shell.run(pinned)) if command.energy else shell.run(pinned)
+        return self._complete(completed, cpus)
 
     @contextlib.contextmanager
-    def start(self, command: Command) -> Iterator[_Live]:
-        """Start as `run` does, to talk with. Its errors are those of `run`."""
-        cpus = self._cpus(command)
-        with shell.start(self._prefixed(command, cpus)) as running:
-            yield _Live(running, lambda completed: self._ended(completed, cpus))
+    def start(self, command: Command) -> Iterator[_PinnedProcess]:
+        """Start an interactive program; raises as `run` does."""
+        cpus = self._choose_cpus(command)
+        with shell.start(self._pin_to(cpus, command)) as process:
+            yield _PinnedProcess(process, lambda completed: self._complete(completed, cpus))
 
     def pull(self, remote: str, local: Path) -> None:
-        """Fetch, whole or not at all, then remove; what lies outside the session's folder stays.
+        """Fetch a file, whole or not at all, then remove it, unless it lies outside the session's folder.
 
         Raises:
             FileNotFoundError: There is no such file, or it lies outside and was not written since the last launch.
         """
-        place = Path(remote)
-        ours = place.is_relative_to(self._folder) and ".." not in place.parts
-        written = _written(place)
-        if not ours and (written.ns < self._began_ns - _TICK_NS or self._pulled.get(place) == written):
+        source = Path(remote)
+        is_inside = source.is_relative_to(self._folder) and ".." not in source.parts
+        version = _FileVersion.read(source)
+        if not is_inside and (version.changed_ns < self._began_ns - _TICK_NS or self._pulled.get(source) == version):
             raise FileNotFoundError(f"{remote} was not written since the launch")
         local.parent.mkdir(parents=True, exist_ok=True)
         with replacing(local) as draft:
-            shutil.copyfile(place, draft)
-        self._pulled[place] = written
-        if ours:
-            place.unlink()
+            shutil.copyfile(source, draft)
+        self._pulled[source] = version
+        if is_inside:
+            source.unlink()
 
     def state(self) -> DeviceState:
-        """The machine's state now."""
+        """Read the machine's state now."""
         return self._state.read()
 
-    def _prefixed(self, command: Command, cpus: tuple[int, ...]) -> Command:
+    def _pin_to(self, cpus: tuple[int, ...], command: Command) -> Command:
         placed = replace(command, cwd=command.cwd or self._folder)
-        started = shell.kill_with_harness(placed)  # looks for the program itself, and not for what pins it
+        guarded = shell.kill_with_harness(placed)  # looks for the program itself, and not for what pins it
         check_program(shell.locate_program(placed), self._folder)
         self._began_ns = time.time_ns()
         if not cpus:
-            return started
-        prefix = started.argv[: -len(placed.argv)]
-        return started.replace_argv((*prefix, *pinned(cpus), *placed.argv))
+            return guarded
+        guard = guarded.argv[: -len(placed.argv)]
+        return guarded.replace_argv((*guard, *pin_prefix(cpus), *placed.argv))
 
-    def _ended(self, completed: Completed, cpus: tuple[int, ...]) -> Completed:
-        self._copies.check(f"it {completed.describe()}" if not completed.ok else "it ended well")
+    def _complete(self, completed: Completed, cpus: tuple[int, ...]) -> Completed:
+        self._copies.check(describe_end(completed))
         return replace(completed, cpus=cpus or None)
 
-    def _cpus(self, command: Command) -> tuple[int, ...]:
+    def _choose_cpus(self, command: Command) -> tuple[int, ...]:
         if command.cpus is not None:
-            return checked(command.cpus)
+            return check_pinnable(command.cpus)
         if self._pin and can_pin() and command.threads is not None:
             return self._placement.choose(command.threads)
         return ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Live:
-    """A live process, and what is to be done at its end."""
+class _PinnedProcess:
+    """An interactive process, and the completion of its result (`InteractiveProcess` of `harness.core.protocols`)."""
 
-    running: shell.RunningProcess
-    ended: Callable[[Completed], Completed]
+    process: shell.RunningProcess
+    complete: Callable[[Completed], Completed]
 
     def write_line(self, line: str) -> None:
-        self.running.write_line(line)
+        self.process.write_line(line)
 
     def wait_for_line(self, line: str) -> bool:
-        return self.running.wait_for_line(line)
+        return self.process.wait_for_line(line)
 
     def finish(self) -> Completed:
-        return self.ended(self.running.finish())
-
-
-def _written(place: Path) -> _Written:
-    found = place.stat()
-    return _Written(found.st_ctime_ns, found.st_ino)
+        return self.complete(self.process.finish())
 
 
 def _executable(path: Path, folder: Path) -> Path:
     if not path.is_file():
-        raise EnvironmentProblem(f"no such program: {path}", hint="check --program, or delete the cached build")
+        raise missing_program(path)
     if path.stat().st_mode & 0o111:
         return path
     folder.mkdir(exist_ok=True)

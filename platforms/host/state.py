@@ -1,4 +1,4 @@
-"""What may disturb a measurement on this machine, as far as the kernel shows it."""
+"""State of this machine that may disturb a measurement, as far as the kernel shows it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _THERMAL = Path("/sys/class/thermal")
 
 
 class StateReader:
-    """Reads the state again and again; `busy` covers the time since the last reading."""
+    """Reader of the state; `busy` covers the time since the last reading."""
 
     def __init__(self) -> None:
         self._times = psutil.cpu_times()
 
     def read(self) -> DeviceState:
-        """The state now. Costs about a millisecond."""
+        """Read the state now, which takes about a millisecond."""
         return DeviceState(
             time=time.time(),
             load=os.getloadavg()[0],

@@ -10,7 +10,7 @@ import pytest
 
 from harness.core.command import Command, Completed
 from harness.testing.progress import RecordedProgress
-from platforms.host.energy import metered
+from platforms.host.energy import measure_energy
 from platforms.host.platform import Host
 
 Zones = Callable[..., None]
@@ -47,7 +47,7 @@ def test_packages_and_memory_count_and_their_parts_do_not(zones: Zones, tmp_path
     def later() -> None:
         zones(z0__package_0=3_500_000, z0_0__core=9, z0_1__dram=600_000, z1__package_1=1000, z2__psys=99)
 
-    assert metered(program(1.0, later), tmp_path).energy_mj == {
+    assert measure_energy(program(1.0, later), tmp_path).energy_mj == {
         "package-0": 2500.0,
         "package-0 dram": 100.0,
         "package-1": 1.0,
@@ -56,13 +56,13 @@ def test_packages_and_memory_count_and_their_parts_do_not(zones: Zones, tmp_path
 
 def test_a_counter_may_begin_anew_once(zones: Zones, tmp_path: Path) -> None:
     zones(z0__package_0=RANGE - 999)
-    completed = metered(program(1.0, lambda: zones(z0__package_0=1000)), tmp_path)
+    completed = measure_energy(program(1.0, lambda: zones(z0__package_0=1000)), tmp_path)
     assert completed.energy_mj == {"package-0": 2.0}
 
 
 def test_a_counter_that_may_have_begun_anew_twice_says_nothing(zones: Zones, tmp_path: Path) -> None:
     zones(z0__package_0=0)
-    completed = metered(program(RANGE / 1e6 / 1000 + 1), tmp_path)
+    completed = measure_energy(program(RANGE / 1e6 / 1000 + 1), tmp_path)
     assert completed.energy_mj == {}
     assert "twice" in (completed.energy_unavailable or "")
 
@@ -73,7 +73,7 @@ def test_there_is_a_reason_where_nothing_can_be_read(zones: Zones, tmp_path: Pat
         zones(z0__package_0=0)
         counter = tmp_path / "intel-rapl:0" / "energy_uj"
         counter.unlink() if spoil == "energy_uj" else counter.write_text("none\n")
-    completed = metered(program(1.0), tmp_path)
+    completed = measure_energy(program(1.0), tmp_path)
     assert completed.energy_mj == {}
     assert "RAPL" in (completed.energy_unavailable or "")
 

@@ -87,7 +87,7 @@ def test_the_raw_machine_id_is_not_told(tmp_path: Path) -> None:
     raw = Path("/etc/machine-id")
     if not raw.exists():
         pytest.skip("this system has no machine id")
-    assert raw.read_text().strip() not in identity.describe(None, tmp_path / "identity").model_dump_json()
+    assert raw.read_text().strip() not in identity.describe_host(None, tmp_path / "identity").model_dump_json()
 
 
 def test_the_reported_name_can_be_chosen(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_an_idle_cpu_is_preferred_to_a_busy_one() -> None:
         return {cpu.number: cpu.busy for cpu in looks[-1].cpus}
 
     def is_seen() -> bool:
-        looks.append(placement.look())
+        looks.append(placement.rank_cpus())
         return shares()[busy] > 0.5
 
     try:
