@@ -1,17 +1,13 @@
 """Phones with Android, through adb.
 
-platform     lists phones, opens one          session      a phone while it is held: what flows see
-reaching it                                   files on it
-  adb, devices   server, who a phone is         store, digests, kept    content-addressed, nothing moved twice
-  phone          the one wrapper: scripts       folders                 ours and a session's
-  wire, stream, transfer   below it           programs on it
-  faults         foreign errors in our words    launching, conversation   one shell line, one round trip
-  root           whether and how                placement                 which CPUs
-  holding        against other hosts            app, logcat               apps; what the log says
-  returning      after it was away            stable numbers
-what is known                                   preparation, changes, journals   fixed, written down, put back
-  state, readings   heat, battery, clocks       clocks, gates                    cores and clocks; fit or not
-  energy, rails     what a program cost       checkup   for `harness doctor`
+platform    lists phones, opens one          session     a phone while it is locked: what flows see
+options     flags of this platform           devices     identity and parts of a phone
+link/       reaching a phone: adb server, protocol, scripts and files, device lock, reconnection, root
+files/      content-addressed store on it: nothing is transferred twice
+launch/     programs and apps on it: CPUs, start, report, log
+settings/   settings that are fixed while measuring, and their undo log
+state/      heat, battery, clocks, energy, readiness
+scripts/    shell scripts that run on it
 """
 
 from __future__ import annotations
@@ -29,7 +25,7 @@ def create(settings: Settings) -> Android:
     """Entry point of the platform `android`.
 
     Raises:
-        UsageError: A setting that cannot be meant.
+        UsageError: An invalid option.
     """
     from platforms.android.link.adb import AdbServer  # noqa: PLC0415 - adbutils takes a tenth of a second
     from platforms.android.platform import Android  # noqa: PLC0415 - as above

@@ -1,4 +1,4 @@
-"""Who a phone is and what it is made of, from one round trip."""
+"""Identity and parts of a phone, from one round trip."""
 
 from __future__ import annotations
 
@@ -10,54 +10,38 @@ from typing import Final
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem
 from platforms.android.link.phone import Phone
-from platforms.android.state.state import STATE_SCRIPT, parse_state
+from platforms.android.scripts import read_script
+from platforms.android.state.state import STATE_SCRIPT, read_state
 
-_SCRIPT: Final = (
-    r"""
-getprop
-echo '[more]'
-echo "id=$(id -u)"
-echo "su=$(command -v su)"
-echo "kernel=$(uname -r)"
-echo "cores=$(ls -d /sys/devices/system/cpu/cpu[0-9]* | grep -c .)"
-while read -r name kib rest; do [ "$name" = MemTotal: ] && echo "memory_kib=$kib"; done </proc/meminfo
-cd /sys/devices/system/cpu/cpufreq 2>/dev/null && for policy in policy*; do
-  for file in scaling_governor cpuinfo_max_freq related_cpus; do
-    [ -r "$policy/$file" ] && read -r value <"$policy/$file" && echo "$policy.$file=$value"
-  done
-done
-echo '[state]'
-"""
-    + STATE_SCRIPT
-)
+_SCRIPT: Final = read_script("describe.sh") + STATE_SCRIPT
 _PROPERTY = re.compile(r"^\[([^\]]+)\]: \[([^\]]*)\]$", re.MULTILINE)
 _OLDEST_API: Final = 26
 """Android 8: before it, Android's shell lacks tools that the harness needs (`flock` and `timeout` among them)."""
 _NO_SERIAL: Final = frozenset({"", "unknown", "0123456789ABCDEF", "0"})
-"""What phones without a serial number of their own say."""
+"""Serial numbers of phones that have none of their own."""
 
 
-def describe(phone: Phone) -> Device:
-    """A phone as a device.
+def describe_phone(phone: Phone) -> Device:
+    """Describe a phone as a device.
 
     Raises:
-        DeviceLost: It went away, or does not answer.
-        EnvironmentProblem: It is too old, or does not let us in.
+        DeviceLost: It became unreachable, or does not answer.
+        EnvironmentProblem: It is too old, or refuses access.
     """
     phone.check_features()
-    said = phone.sh(_SCRIPT)
-    if "[state]" not in said.stdout:
-        raise EnvironmentProblem(f"{phone.name} does not tell what it is: {said.stderr.strip()[:200]}")
-    _check_age(phone.name, dict(_PROPERTY.findall(said.stdout)))
-    return parse(phone.serial, said.stdout, time.time())
+    result = phone.sh(_SCRIPT)
+    if "[state]" not in result.stdout:
+        raise EnvironmentProblem(f"{phone.name} does not describe itself: {result.stderr.strip()[:200]}")
+    _check_age(phone.name, dict(_PROPERTY.findall(result.stdout)))
+    return parse_description(phone.serial, result.stdout, time.time())
 
 
-def parse(serial: str, text: str, now: float) -> Device:
-    """From what the script printed.
+def parse_description(serial: str, text: str, now: float) -> Device:
+    """Parse the output of the script.
 
     Args:
-        serial: How the adb server calls the phone.
-        text: What was printed.
+        serial: Name of the phone for the adb server.
+        text: Output of the script.
         now: Unix seconds.
     """
     properties_text, _, rest = text.partition("[more]\n")
@@ -73,19 +57,19 @@ def parse(serial: str, text: str, now: float) -> Device:
         kind=model,
         os=f"Android {release} (API {api})",
         abi=properties.get("ro.product.cpu.abi", ""),
-        cores=max(1, _number(more.get("cores"))),
-        memory_bytes=1024 * _number(more.get("memory_kib")),
+        cores=max(1, _parse_integer(more.get("cores"))),
+        memory_bytes=1024 * _parse_integer(more.get("memory_kib")),
         attributes={key: value for key, value in _attributes(properties, more, state_text, now).items() if value},
     )
 
 
-def serialno(device: Device) -> str:
-    """`ro.serialno` of a device that `parse` made; empty where it has none."""
+def serialno_of(device: Device) -> str:
+    """Return `ro.serialno` of a described phone; empty where it has none."""
     return device.attributes.get("serialno", "")
 
 
 def _check_age(name: str, properties: Mapping[str, str]) -> None:
-    api = _number(properties.get("ro.build.version.sdk")) or _OLDEST_API
+    api = _parse_integer(properties.get("ro.build.version.sdk")) or _OLDEST_API
     if api < _OLDEST_API:
         release = properties.get("ro.build.version.release", "?")
         raise EnvironmentProblem(
@@ -94,15 +78,15 @@ def _check_age(name: str, properties: Mapping[str, str]) -> None:
 
 
 def _identity(properties: Mapping[str, str], serial: str) -> str:
-    """The phone's own serial number, which no cable, port or network address changes; else what adb calls it."""
-    found = (properties.get(name, "") for name in ("ro.serialno", "ro.boot.serialno"))
-    return next((number for number in found if number not in _NO_SERIAL), serial)
+    """Return the phone's own serial number, which no cable, port or network address changes; else its name for adb."""
+    numbers = (properties.get(name, "") for name in ("ro.serialno", "ro.boot.serialno"))
+    return next((number for number in numbers if number not in _NO_SERIAL), serial)
 
 
 def _attributes(
     properties: Mapping[str, str], more: Mapping[str, str], state_text: str, now: float
 ) -> dict[str, str | None]:
-    state = parse_state(state_text, now)
+    state = read_state(state_text, now).device
     policies = sorted({key.partition(".")[0] for key in more if key.startswith("policy")})
     maker, soc = properties.get("ro.soc.manufacturer", ""), properties.get("ro.soc.model", "")
     hardware = properties.get("ro.board.platform") or properties.get("ro.hardware")
@@ -113,16 +97,16 @@ def _attributes(
         "kernel": more.get("kernel"),
         "root": "adbd" if more.get("id") == "0" else "su" if more.get("su") else "no",
         "governor": ", ".join(dict.fromkeys(more.get(f"{name}.scaling_governor", "?") for name in policies)),
-        "clusters": "; ".join(_cluster(more, name) for name in policies),
+        "clusters": "; ".join(_describe_cluster(more, name) for name in policies),
         "battery": None if state.battery_percent is None else f"{state.battery_percent:.0f} %",
         "temperature": None if state.temperature_c is None else f"{state.temperature_c:.1f} °C",
     }
 
 
-def _cluster(more: Mapping[str, str], name: str) -> str:
-    mhz = _number(more.get(f"{name}.cpuinfo_max_freq")) // 1000
+def _describe_cluster(more: Mapping[str, str], name: str) -> str:
+    mhz = _parse_integer(more.get(f"{name}.cpuinfo_max_freq")) // 1000
     return f"CPU {more.get(f'{name}.related_cpus', '?')} up to {mhz} MHz"
 
 
-def _number(text: str | None) -> int:
+def _parse_integer(text: str | None) -> int:
     return int(text) if text and text.strip().isdigit() else 0

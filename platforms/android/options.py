@@ -10,7 +10,7 @@ from harness.config.options import Option
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AndroidOptions:
-    """What is to be done with phones before and while they are measured."""
+    """Options of phones: where to reach them, and what to change on them while they are measured."""
 
     heading: ClassVar[str] = "On Android phones"
 

@@ -1,4 +1,4 @@
-"""The platform `android`: every phone that the adb server sees and that lets us in, each held by one job at a time."""
+"""The platform `android`: phones that the adb server sees and that allow access, each used by one job at a time."""
 
 from __future__ import annotations
 
@@ -8,42 +8,53 @@ import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
 from typing import Final
 
+from harness import shell
 from harness.config.settings import Settings
 from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.core.protocols import Finding, Progress
 from platforms import machine_lock
-from platforms.android import checkup, devices
-from platforms.android.files.workdir import own_folder, session_folder
-from platforms.android.link import reconnect
-from platforms.android.link.adb import AdbServer, over_network
-from platforms.android.link.device_lock import Hold, owner_of
+from platforms.android.devices import describe_phone, serialno_of
+from platforms.android.files.workdir import session_folder, workdir_in
+from platforms.android.link.adb import AdbServer, ListedPhone, adb_program, is_network_serial
+from platforms.android.link.device_lock import DeviceLock, owner_of
 from platforms.android.link.phone import Phone
-from platforms.android.link.root import ALLOW, as_root
+from platforms.android.link.reconnect import is_reachable, restart, wait_for_return
+from platforms.android.link.root import ALLOW_ROOT, root_prefix
 from platforms.android.options import AndroidOptions
-from platforms.android.session import AndroidSession, Prepared
-from platforms.android.settings.journals import Journals
-from platforms.android.settings.preparation import Preparation, Wishes
-from platforms.android.state.readiness import Gate, Limits
-from platforms.android.state.readings import Readings
+from platforms.android.session import AndroidSession, PreparedPhone
+from platforms.android.settings.clocks import check_frequency
+from platforms.android.settings.preparation import Preparation
+from platforms.android.settings.settings_log import SettingsLog
+from platforms.android.state.readiness import ReadinessGate, ReadinessLimits
+from platforms.android.state.state import StateCache
 
 _AT_ONCE: Final = 32
-"""Phones that are asked at the same time."""
+"""Phones that are described at the same time."""
+_REMEDIES: Final = {
+    "unauthorized": 'unlock it and answer "Allow USB debugging?" with yes',
+    "offline": "plug it in again, or restart it",
+    "no permissions": "add udev rules for it (Debian: apt install android-sdk-platform-tools-common); plug it in again",
+    "recovery": "restart it into Android",
+    "sideload": "restart it into Android",
+    "bootloader": "restart it into Android",
+    "absent": "check the cable; `adb devices` lists what it sees",
+}
+"""By the beginning of a state: some continue with details in brackets."""
 
 
 class Android:
     """Phones behind one adb server.
 
     Args:
-        settings: What the run was asked to do.
+        settings: Settings of the run.
         server: The adb server.
         locks: Folder of lock files; None takes the machine's.
 
     Raises:
-        UsageError: A setting that cannot be meant.
+        UsageError: An invalid setting.
     """
 
     name = "android"
@@ -53,126 +64,149 @@ class Android:
         self._server = server
         self._locks = locks
         self._options = settings.of(AndroidOptions)
-        self._own = own_folder(self._options.android_dir)
-        self._wishes = Wishes.of(self._options)
+        self._workdir = workdir_in(self._options.android_dir)
+        if self._options.set_freq is not None:
+            check_frequency(self._options.set_freq)
 
     def devices(self) -> Sequence[Device]:
-        """All phones that can be used, by identity. Those that cannot are told by `diagnose`."""
-        usable = [listed.serial for listed in self._server.listed() if listed.state == "device"]
+        """List all phones that can be used, by identity. `diagnose` reports those that cannot."""
+        serials = [listed.serial for listed in self._server.list_phones() if listed.state == "device"]
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-            found = [device for device in pool.map(self._described, usable) if device is not None]
-        return distinct(found)
+            return unique_devices([device for device in pool.map(self._try_describe, serials) if device is not None])
 
     def diagnose(self) -> Sequence[Finding]:
-        """What of adb is there, and of every phone whether it can be used."""
-        return checkup.findings(self._server)
+        """Check adb and every phone. Never raises; limited in time, because the check of each phone is."""
+        program = adb_program()
+        version = (shell.read_output((str(program), "version"), timeout_s=10.0) or "").splitlines() if program else []
+        described = f"{program} ({version[0]})" if version else str(program)
+        findings = [Finding("adb", bool(version), described, "install Android's platform-tools")]
+        try:
+            phones = self._server.list_phones()
+            findings.append(Finding("adb server", True, f"{self._server.name}, protocol {self._server.version()}"))
+        except EnvironmentProblem as error:
+            return (*findings, Finding("adb server", False, error.message, error.hint or ""))
+        if not phones:
+            remedy = "plug one in and allow USB debugging in its developer options"
+            findings.append(Finding("phones", None, "none", remedy))
+        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+            findings.extend(pool.map(self._diagnose_phone, phones))
+        return tuple(findings)
 
     @contextlib.contextmanager
     def open(self, device: Device, progress: Progress) -> Iterator[AndroidSession]:
-        """Hold a phone, prepare it, and put everything back at the end."""
+        """Lock a phone, prepare it, and restore everything at the end."""
         phone = Phone(self._server, device.name)
         path = machine_lock.lock_path(f"android-{re.sub(r'[^A-Za-z0-9_.-]', '-', device.identity)}")
         path = path if self._locks is None else self._locks / path.name
-        with (
-            machine_lock.held(path, self._settings.lock_timeout, progress, device.name),
-            contextlib.ExitStack() as stack,
-        ):
+        timeout_s = self._settings.lock_timeout
+        with machine_lock.hold(path, timeout_s, progress, device.name), contextlib.ExitStack() as stack:
             self._check(phone, device)
-            hold = Hold(phone, owner_of(path), self._settings.lock_timeout, progress)
-            yield self._opened(phone, device, progress, hold, stack)
+            lock = DeviceLock(phone, owner_of(path), timeout_s, progress)
+            yield self._open_locked(phone, device, progress, lock, stack)
 
-    def _opened(
-        self, phone: Phone, device: Device, progress: Progress, hold: Hold, stack: contextlib.ExitStack
+    def _open_locked(
+        self, phone: Phone, device: Device, progress: Progress, lock: DeviceLock, stack: contextlib.ExitStack
     ) -> AndroidSession:
         settings = self._settings
-        stack.callback(hold.release)
-        hold.take()
-        journals = Journals.of(settings.cache_dir, device.identity)
-        preparation = Preparation(phone, self._wishes, journals, progress, hold.ensure)
-        gate = Gate(device.name, Limits(timeout_s=settings.cool_timeout), progress)
+        stack.callback(lock.release)
+        lock.acquire()
+        log = SettingsLog.of(settings.cache_dir, device.identity)
+        preparation = Preparation(phone, self._options, log, progress, lock.ensure)
+        gate = ReadinessGate(device.name, ReadinessLimits(timeout_s=settings.cool_timeout), progress)
         folder = contextlib.ExitStack()
-        stack.push(_Leaving(phone, preparation, folder))
+        stack.enter_context(_cleaned_up(phone, preparation, folder))
 
-        def begin() -> Prepared:
-            if self._wishes.set_freq is not None:  # heat lowers the very limits that are read, and put back at the end
-                gate.wait_until_ready(Readings(phone).now)
+        def prepare() -> PreparedPhone:
+            if self._options.set_freq is not None:  # heat lowers the very limits that are read, and restored at the end
+                gate.wait_until_ready(StateCache(phone).read)
             preparation.prepare()
             folder.close()
-            entered = folder.enter_context(session_folder(phone, self._own))
-            wipe = _root(phone) if self._options.wipe_cache else None
-            return Prepared(entered, preparation.attributes, wipe)
+            entered = folder.enter_context(session_folder(phone, self._workdir))
+            prefix = _require_root(phone) if self._options.wipe_cache else None
+            return PreparedPhone(entered, preparation.attributes, prefix)
 
-        def again() -> Prepared:
-            reconnect.wait(phone, devices.serialno(device), settings.return_timeout, progress)
+        def prepare_again() -> PreparedPhone:
+            wait_for_return(phone, serialno_of(device), settings.return_timeout, progress)
             try:
-                hold.take()
-                return begin()
+                lock.acquire()
+                return prepare()
             except DeviceLost:
                 raise
-            except EnvironmentProblem as error:  # the phone is back, and not ours or not as it must be: as good as lost
+            except EnvironmentProblem as error:  # the phone has returned, but cannot be used: as good as lost
                 raise DeviceLost(error.message, hint=error.hint) from error
 
         if self._options.reboot:
-            reconnect.restart(phone, devices.serialno(device), settings.return_timeout, progress)
-            hold.take()
-        return AndroidSession(phone, device, begin(), again, gate, check_held=hold.check, cpus=settings.cpus)
+            restart(phone, serialno_of(device), settings.return_timeout, progress)
+            lock.acquire()
+        return AndroidSession(
+            phone, device, prepare(), prepare_again, gate, check_locked=lock.check, cpus=settings.cpus
+        )
 
     def _check(self, phone: Phone, device: Device) -> None:
-        """That the phone is there, and the one that was found."""
+        """Check that the phone is there, and is the one that was listed."""
         state = self._server.state(phone.serial)
         if state != "device":
-            raise checkup.unusable(phone.serial, state)
-        found = devices.describe(phone)
-        if found.identity != device.identity:
-            raise DeviceLost(f"{phone.serial} is another phone now", hint="ask for the devices again")
+            raise unusable(phone.serial, state)
+        if describe_phone(phone).identity != device.identity:
+            raise DeviceLost(f"{phone.serial} is another phone now", hint="list the devices again")
 
-    def _described(self, serial: str) -> Device | None:
-        """None for one that does not answer: it is told by `diagnose`, and does not hold up the others."""
+    def _try_describe(self, serial: str) -> Device | None:
+        """Describe a phone; None for one that does not answer, which must not stop the others."""
         try:
-            return devices.describe(Phone(self._server, serial))
+            return describe_phone(Phone(self._server, serial))
         except EnvironmentProblem:
             return None
 
-
-class _Leaving:
-    """The way out of a phone, on which nothing interrupts. One that is gone is not asked once more for each step.
-
-    Args:
-        phone: The phone.
-        preparation: What was fixed on it.
-        folder: What was laid down there.
-    """
-
-    def __init__(self, phone: Phone, preparation: Preparation, folder: contextlib.ExitStack) -> None:
-        self._phone = phone
-        self._preparation = preparation
-        self._folder = folder
-
-    def __enter__(self) -> None:
-        """Nothing is done yet."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._phone.finish()
-        gone = isinstance(error, DeviceLost) and not reconnect.answers(self._phone)
-        with self._phone.within(0.0 if gone else math.inf), self._folder:
-            self._preparation.restore()
+    def _diagnose_phone(self, listed: ListedPhone) -> Finding:
+        if listed.state != "device":
+            return Finding(listed.serial, False, listed.state, _remedy(listed.state))
+        try:
+            device = describe_phone(Phone(self._server, listed.serial))
+        except EnvironmentProblem as error:
+            return Finding(listed.serial, False, error.message, error.hint or "")
+        return Finding(listed.serial, True, f"{device.kind}, {device.os}, {device.abi}")
 
 
-def distinct(found: Sequence[Device]) -> tuple[Device, ...]:
-    """Each phone once, by identity; by its cable where it is also reached over the network."""
+@contextlib.contextmanager
+def _cleaned_up(phone: Phone, preparation: Preparation, folder: contextlib.ExitStack) -> Iterator[None]:
+    """Restore a phone at the end, also while the harness is being stopped; one that is gone is not asked repeatedly."""
+    is_lost = False
+    try:
+        yield
+    except DeviceLost:
+        is_lost = True
+        raise
+    finally:
+        phone.ignore_stopping()
+        is_gone = is_lost and not is_reachable(phone)
+        with phone.limit_time(0.0 if is_gone else math.inf), folder:
+            preparation.restore()
+
+
+def unique_devices(devices: Sequence[Device]) -> tuple[Device, ...]:
+    """Return each phone once, by identity; by its cable where it is also reached over the network."""
     by_identity: dict[str, Device] = {}
-    for device in sorted(found, key=lambda device: (over_network(device.name), device.name)):
+    for device in sorted(devices, key=lambda device: (is_network_serial(device.name), device.name)):
         by_identity.setdefault(device.identity, device)
     return tuple(by_identity[identity] for identity in sorted(by_identity))
 
 
-def _root(phone: Phone) -> str:
-    found = as_root(phone)
-    if found is None:
+def unusable(serial: str, state: str) -> EnvironmentProblem:
+    """Return the error of a phone that cannot be used in this state (of `adb devices`)."""
+    if state == "absent":
+        return DeviceLost(f"{serial} is no longer connected", hint=_remedy(state))
+    return EnvironmentProblem(f"{serial} cannot be used: {state}", hint=_remedy(state))
+
+
+def _remedy(state: str) -> str:
+    return next((remedy for start, remedy in _REMEDIES.items() if state.startswith(start)), "see `adb devices`")
+
+
+def _require_root(phone: Phone) -> str:
+    prefix = root_prefix(phone)
+    if prefix is None:
         raise EnvironmentProblem(
             f"the page cache of {phone.name} cannot be dropped: it is not rooted",
-            hint=f"{ALLOW}; or leave --wipe_cache out",
+            hint=f"{ALLOW_ROOT}; or leave out --wipe-cache",
         )
-    return found
+    return prefix

@@ -13,8 +13,8 @@ from harness.config.settings import WHERE, Settings
 from platforms.android.files.eviction import MOST_BYTES, SHARE, SPARE_BYTES
 from platforms.android.link.device_lock import LOCK
 from platforms.android.options import AndroidOptions
-from platforms.android.settings.journals import ON_PHONE
-from platforms.android.state.readiness import Limits
+from platforms.android.settings.settings_log import LOG_ON_PHONE
+from platforms.android.state.readiness import ReadinessLimits
 from tests.docs.pages import DOCS, codes, tables
 
 PAGE = "android.md"
@@ -57,7 +57,7 @@ def test_defaults_on_the_page_are_those_in_force() -> None:
 
 def test_limits_on_the_page_are_those_in_force() -> None:
     text = (DOCS / PAGE).read_text(encoding="utf-8")
-    limits = Limits()
+    limits = ReadinessLimits()
     assert SHARE == 2
     for said in (
         f"below {limits.skin_c:g} °C",
@@ -67,7 +67,7 @@ def test_limits_on_the_page_are_those_in_force() -> None:
         f"up to {MOST_BYTES >> 30} GiB, or half of",
         f"{SPARE_BYTES >> 30} GiB stays free",
         f"`{LOCK}`",
-        f"`{ON_PHONE}`",
+        f"`{LOG_ON_PHONE}`",
     ):
         assert said in re.sub(r"\s+", " ", text)
 

@@ -46,12 +46,12 @@ def test_a_phone_that_is_too_warm_is_waited_for(desk: Desk, spec: Path, witness:
 def test_a_phone_that_stays_too_warm_is_told_in_time(desk: Desk, spec: Path, witness: Path) -> None:
     phone = desk.phones[0]
     phone.set_thermal(status=3, skin_c=46.0)
-    done = desk.harness("-b", spec, "--program", witness, "--cool_timeout", "1", on=phone.serial)
+    done = desk.harness("-b", spec, "--program", witness, "--cool-timeout", "1", on=phone.serial)
     assert done.code != 0
     (result,) = done.read()
-    words = r"not fit to be measured on after [1-9][0-9]* s: thermal status 3, must be 0; skin sensor"
+    words = r"not ready to be measured on after [1-9][0-9]* s: thermal status 3, must be 0; skin sensor"
     assert re.search(words, result["reason"])
-    assert "--cool_timeout" in result["hint"]
+    assert "--cool-timeout" in result["hint"]
     assert not ran(phone)
 
 

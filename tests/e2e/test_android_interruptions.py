@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from platforms.android.settings.journals import ON_PHONE
+from platforms.android.settings.settings_log import LOG_ON_PHONE
 from tests.cli.project import generic, one_test
 from tests.e2e.desk import AS_BOUGHT, NEIGHBOUR, OWN, Desk, has_begun, outcomes_by_phone, ran, settings_of, sh
 from tests.processes import wait_until
@@ -42,7 +42,7 @@ def test_a_stopped_run_leaves_phones_as_they_were(
     for phone in phones:
         assert settings_of(phone) == AS_BOUGHT
         assert phone.read("/services/fixed_performance").strip() == "false"
-        assert sh(desk.lab, phone, f"ls {OWN}/sessions; ls {ON_PHONE} 2>/dev/null; {RUNS}") == ""
+        assert sh(desk.lab, phone, f"ls {OWN}/sessions; ls {LOG_ON_PHONE} 2>/dev/null; {RUNS}") == ""
         assert phone.read(NEIGHBOUR) == "mine"
 
 
@@ -55,13 +55,13 @@ def test_the_next_run_puts_back_what_a_killed_one_left(desk: Desk, spec: Path, w
     wait_until(lambda: sh(desk.lab, phone, RUNS) == "")  # the connection ended, and with it what it started
     assert set(settings_of(phone).values()) == {"0"}
     assert sh(desk.lab, phone, f"ls {OWN}/sessions") != ""
-    assert phone.exists(ON_PHONE)
+    assert phone.exists(LOG_ON_PHONE)
     done = desk.harness("-b", spec, "--program", witness, "--only", "*/short", on=phone.serial)
     assert done.code == 0, done.stderr
-    assert "put back what an earlier run left behind" in done.stderr
+    assert "restored what an earlier run had changed" in done.stderr
     assert settings_of(phone) == AS_BOUGHT
     assert phone.read("/services/fixed_performance").strip() == "false"
-    assert sh(desk.lab, phone, f"ls {OWN}/sessions; ls {ON_PHONE} 2>/dev/null") == ""
+    assert sh(desk.lab, phone, f"ls {OWN}/sessions; ls {LOG_ON_PHONE} 2>/dev/null") == ""
     assert phone.read(NEIGHBOUR) == "mine"
     assert [one.ended is not None for one in ran(phone)] == [True, False, True]
 
@@ -75,5 +75,5 @@ def test_another_machine_puts_back_what_a_killed_run_left(desk: Desk, spec: Path
     asked = ("-b", spec, "--program", witness, "--only", "*/short", "--cache_dir", desk.project.folder / "elsewhere")
     done = desk.harness(*asked, on=phone.serial)
     assert done.code == 0, done.stderr
-    assert "put back what an earlier run left behind" in done.stderr
+    assert "restored what an earlier run had changed" in done.stderr
     assert settings_of(phone) == AS_BOUGHT

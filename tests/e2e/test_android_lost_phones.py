@@ -79,7 +79,7 @@ def test_lost_and_hung_phones_are_told_and_the_others_are_not_disturbed(desk: De
     for result in done.read():
         if result["outcome"] == "device_lost":
             assert "did not come back within 12 s" in result["reason"]
-            assert "--return_timeout" in result["hint"]
+            assert "--return-timeout" in result["hint"]
     assert [one.name for one in ran(good)] == ["first", "second"]
     assert settings_of(hung) == AS_BOUGHT
 

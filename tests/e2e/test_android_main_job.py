@@ -12,7 +12,7 @@ from frameworks.executorch.runners.native import native_build
 from frameworks.executorch.runners.wheel import wheel_with_sdk
 from harness.core.errors import BuildFailed
 from harness.testing.progress import RecordedProgress
-from platforms.android.settings.journals import ON_PHONE
+from platforms.android.settings.settings_log import LOG_ON_PHONE
 from tests.cli.project import generic, one_test
 from tests.e2e.desk import AS_BOUGHT, NEIGHBOUR, OWN, Desk, identity, outcomes_by_phone, ran, settings_of, sh
 
@@ -46,7 +46,7 @@ def test_every_phone_measures_everything_and_is_left_as_it_was(desk: Desk, spec:
         assert settings_of(phone) == AS_BOUGHT
         assert phone.read("/services/fixed_performance").strip() == "false"
         assert phone.read(NEIGHBOUR) == "mine"
-        assert sh(desk.lab, phone, f"ls {OWN}/sessions; ls {ON_PHONE} 2>/dev/null") == ""
+        assert sh(desk.lab, phone, f"ls {OWN}/sessions; ls {LOG_ON_PHONE} 2>/dev/null") == ""
         assert phone.serial in done.stdout
 
 

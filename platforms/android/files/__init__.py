@@ -1,1 +1,1 @@
-"""Files on a phone: content-addressed store, working folder, eviction."""
+"""Files on a phone: content-addressed store and working folders."""

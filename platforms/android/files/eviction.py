@@ -1,84 +1,101 @@
-"""What lies in our folder on a phone when a session begins, and what must go to make room."""
+"""Contents of the store on a phone, and the choice of what is removed to make room."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 MOST_BYTES: Final = 16 << 30
-"""What may be kept on a phone between sessions: a few large models."""
+"""What may stay on a phone between sessions: a few large models."""
 SHARE: Final = 2
-"""What may be kept at most of the space that would be free without us: one part of so many."""
+"""Divisor of the space that would be free without the store: at most this part of it may be used."""
 SPARE_BYTES: Final = 1 << 30
-"""What is left free: Android thinks its storage low below 500 MiB (`StorageManager`, from 10 GiB on), and begins to
-throw away what apps keep well before."""
+"""What is left free: Android considers its storage low below 500 MiB (`StorageManager`, from 10 GiB on), and begins to
+remove caches of apps well before."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """Something that is kept: a file, or the programs of a build.
+class StoredItem:
+    """A stored file, or the stored programs of a build.
 
     Attributes:
-        size_bytes: All its files together.
-        used: When a session last used it, by the phone's clock.
+        size_bytes: Size of all its files together.
+        last_used: When a session last used it, by the phone's clock, in Unix seconds.
     """
 
     size_bytes: int
-    used: float
+    last_used: float
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Everything that is kept.
+class StoreContents:
+    """Everything in the store of a phone.
 
     Attributes:
-        entries: By place: `store/...` or `programs/...`.
-        free_bytes: What the storage still takes; None where the phone does not tell.
+        items: By name: `store/...` or `programs/...`.
+        free_bytes: Free space of the storage; None where the phone does not report it.
     """
 
-    entries: Mapping[str, Entry]
+    items: Mapping[str, StoredItem]
     free_bytes: int | None
 
     @classmethod
-    def parse(cls, text: str) -> Kept:
-        """From the lines of `df -k`, then of `stat` (`size time place`); lines that are neither are passed over."""
-        free, entries = None, dict[str, Entry]()
+    def parse(cls, text: str) -> Self:
+        """Parse lines of `df -k`, then of `stat` (`size time location`); other lines are skipped."""
+        free_bytes, items = None, dict[str, StoredItem]()
         for line in text.splitlines():
             words = line.split(" ", 2)
             if len(words) == 3 and words[0].isdigit() and words[1].isdigit() and words[2].count("/"):
-                place = "/".join(words[2].split("/")[:2])
-                before = entries.get(place, Entry(0, 0.0))
-                entries[place] = Entry(before.size_bytes + int(words[0]), max(before.used, float(words[1])))
+                name = "/".join(words[2].split("/")[:2])
+                before = items.get(name, StoredItem(0, 0.0))
+                items[name] = StoredItem(before.size_bytes + int(words[0]), max(before.last_used, float(words[1])))
             else:
-                free = _free(line) or free
-        return cls(entries, free)
+                free_bytes = _available_bytes(line) or free_bytes
+        return cls(items, free_bytes)
+
+    def add(self, name: str, size_bytes: int) -> Self:
+        """Return the contents with a file added to an item, which is in use from now on."""
+        before = self.items.get(name, StoredItem(0, 0.0))
+        item = StoredItem(before.size_bytes + size_bytes, float("inf"))
+        return type(self)({**self.items, name: item}, self._free_with(-size_bytes))
+
+    def remove(self, names: Collection[str]) -> Self:
+        """Return the contents without these items."""
+        removed_bytes = sum(item.size_bytes for name, item in self.items.items() if name in names)
+        remaining = {name: item for name, item in self.items.items() if name not in names}
+        return type(self)(remaining, self._free_with(removed_bytes))
+
+    def _free_with(self, difference_bytes: int) -> int | None:
+        return None if self.free_bytes is None else self.free_bytes + difference_bytes
 
 
-def evicted(kept: Kept, need_bytes: int, in_use: Collection[str], most_bytes: int = MOST_BYTES) -> list[str]:
-    """What must go so that there is room: the longest unused first, and nothing that is in use.
+def select_evictions(
+    contents: StoreContents, need_bytes: int, in_use: Collection[str], most_bytes: int = MOST_BYTES
+) -> list[str]:
+    """Return the items to remove so that there is room: the least recently used first, and none that is in use.
 
     Args:
-        kept: What is there.
-        need_bytes: What is to come.
-        in_use: Places that this session uses.
-        most_bytes: What may be kept in all, where there is room for it: at most half of what is free without us, and
-            1 GiB stays free.
+        contents: Contents of the store.
+        need_bytes: Size of the files to come.
+        in_use: Items that this session uses.
+        most_bytes: Limit of the store where the storage is large enough: it takes at most half of the space that is
+            free without it, and 1 GiB stays free.
     """
-    kept_bytes = sum(entry.size_bytes for entry in kept.entries.values())
-    if kept.free_bytes is not None:
-        room_bytes = kept.free_bytes + kept_bytes
+    stored_bytes = sum(item.size_bytes for item in contents.items.values())
+    if contents.free_bytes is not None:
+        room_bytes = contents.free_bytes + stored_bytes
         most_bytes = min(most_bytes, room_bytes // SHARE, room_bytes - SPARE_BYTES)
-    excess = kept_bytes + need_bytes - most_bytes
-    places = []
-    for place, entry in sorted(kept.entries.items(), key=lambda item: item[1].used):
-        if excess > 0 and place not in in_use:
-            places.append(place)
-            excess -= entry.size_bytes
-    return places
+    excess_bytes = stored_bytes + need_bytes - most_bytes
+    selected = []
+    for name, item in sorted(contents.items.items(), key=lambda entry: entry[1].last_used):
+        if excess_bytes > 0 and name not in in_use:
+            selected.append(name)
+            excess_bytes -= item.size_bytes
+    return selected
 
 
-def _free(line: str) -> int | None:
-    """The fourth column of `df -k`: KiB available."""
+def _available_bytes(line: str) -> int | None:
+    """Parse the fourth column of `df -k`: KiB available."""
     words = line.split()
     return int(words[3]) * 1024 if len(words) >= 6 and words[3].isdigit() else None

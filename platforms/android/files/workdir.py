@@ -1,4 +1,4 @@
-"""Our folder on a phone, and the folder of one session in it, which is gone afterwards, even when we were killed."""
+"""Our working folder on a phone, and the folder of one session in it, which is removed even after a kill."""
 
 from __future__ import annotations
 
@@ -9,78 +9,69 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.core.errors import EnvironmentProblem, UsageError
-from platforms.android.files.eviction import Kept
-from platforms.android.files.store import refused
+from platforms.android.files.eviction import StoreContents
+from platforms.android.files.store import workdir_refused
+from platforms.android.launch.placement import CPUS_SCRIPT, CpuTopology
 from platforms.android.link.phone import Phone
-from platforms.android.settings.clocks import CORES_SCRIPT
+from platforms.android.scripts import read_script
 
-_OWN: Final = "edge-harness"
-
-_BEGIN: Final = (
-    r"""
-mkdir -p "$1/store" "$1/programs" "$1/sessions" && cd "$1" || exit 1
-for left in sessions/*; do rm -rf "$left"; done
-mkdir "sessions/$2" || exit 1
-df -k . 2>/dev/null
-stat -c '%s %Y %n' store/* programs/*/* 2>/dev/null
-echo '[cores]'
-"""
-    + CORES_SCRIPT
-    + "\nexit 0\n"
-)
+_NAME: Final = "edge-harness"
+_BEGIN: Final = f"{read_script('begin_session.sh')}{CPUS_SCRIPT}exit 0\n"
 _END: Final = 'rm -rf "$1/sessions/$2"'
 
 
-def own_folder(android_dir: str) -> str:
-    """The only folder on a phone in which we write or delete.
+def workdir_in(android_dir: str) -> str:
+    """Return the only folder on a phone in which we write or delete.
 
     Args:
-        android_dir: What it lies in.
+        android_dir: Folder that contains it.
 
     Raises:
-        UsageError: That is no place.
+        UsageError: The folder is not an absolute path.
     """
     if not android_dir.startswith("/") or "\n" in android_dir or android_dir.strip("/") == "":
-        raise UsageError(f"--android_dir {android_dir!r} is no folder of a phone", hint="/data/local/tmp is usual")
-    return f"{android_dir.rstrip('/')}/{_OWN}"
+        raise UsageError(f"--android-dir {android_dir!r} is no folder of a phone", hint="/data/local/tmp is usual")
+    return f"{android_dir.rstrip('/')}/{_NAME}"
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFolder:
-    """What a session finds when it begins.
+    """Folder of a session on a phone, and what the phone had when it began.
 
     Attributes:
-        own: Our folder on the phone.
-        path: The session's own.
-        kept: What is kept beside it.
-        cores: What `CORES_SCRIPT` printed.
+        workdir: Our working folder.
+        path: The session's own folder.
+        contents: Contents of the store.
+        cpus: CPUs of the phone.
     """
 
-    own: str
+    workdir: str
     path: str
-    kept: Kept
-    cores: str
+    contents: StoreContents
+    cpus: CpuTopology
 
 
 @contextlib.contextmanager
-def session_folder(phone: Phone, own: str) -> Iterator[SessionFolder]:
-    """Make a session's folder, and remove those that killed sessions left: the phone is held, nobody uses them.
+def session_folder(phone: Phone, workdir: str) -> Iterator[SessionFolder]:
+    """Create a session's folder, and remove those of killed sessions: the phone is locked, nobody uses them.
 
     Args:
-        phone: The phone, held.
-        own: Our folder there.
+        phone: The phone, locked.
+        workdir: Our working folder there.
 
     Raises:
-        DeviceLost: The phone went away.
-        EnvironmentProblem: It does not let us write there.
+        DeviceLost: The phone became unreachable.
+        EnvironmentProblem: The folder cannot be written to.
     """
     name = secrets.token_hex(6)
-    said = phone.sh(_BEGIN, own, name)
-    if said.exit_code:
-        raise refused(phone.name, own, said)
-    kept, _, cores = said.stdout.partition("[cores]\n")
+    result = phone.sh(_BEGIN, workdir, name)
+    if result.exit_code:
+        raise workdir_refused(phone.name, workdir, result)
+    contents, _, cpus = result.stdout.partition("[cpus]\n")
     try:
-        yield SessionFolder(own, f"{own}/sessions/{name}", Kept.parse(kept), cores)
+        yield SessionFolder(
+            workdir, f"{workdir}/sessions/{name}", StoreContents.parse(contents), CpuTopology.parse(cpus)
+        )
     finally:
         with contextlib.suppress(EnvironmentProblem):  # then the next session removes it
-            phone.sh(_END, own, name)
+            phone.sh(_END, workdir, name)

@@ -1,1 +1,1 @@
-"""Starting programs and apps on a phone."""
+"""Programs and apps on a phone: CPUs, start, report, log."""

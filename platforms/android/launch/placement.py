@@ -1,77 +1,99 @@
-"""Which of a phone's CPUs a program is pinned to."""
+"""CPUs of a phone, and which of them a program is pinned to."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Self
 
-from harness.core.errors import BenchmarkUnsupported
-from platforms.android.settings.clocks import biggest
+from platforms.android.scripts import read_script
+from platforms.staging import check_cpus
 
-_ALL: Final = 1 << 16
-"""More CPUs than a phone has."""
-_ONLINE = re.compile(r"^.*/cpu/online:.*\n?", re.MULTILINE)
+CPUS_SCRIPT: Final = read_script("cpus.sh")
+"""Prints what `CpuTopology.parse` reads."""
+
+_CPU = re.compile(r"/cpu([0-9]{1,4})/(cpu_capacity|cpufreq/cpuinfo_max_freq):([0-9]{1,9})$")
+_ONLINE = re.compile(r"/cpu/online:([0-9,-]+)$")
+_MOST_CPUS: Final = 4096
 
 
-def usable(cores: str) -> tuple[int, ...]:
-    """All CPUs that may be used now; none when the phone does not say.
+@dataclass(frozen=True, slots=True)
+class CpuTopology:
+    """CPUs of a phone, as its kernel describes them.
 
-    Args:
-        cores: What `clocks.CORES_SCRIPT` printed.
+    Attributes:
+        ranks: Capacity and highest clock in kHz by CPU; 0 where one of them is unknown. Empty when both are.
+        online: CPUs that are switched on; None when unknown.
     """
-    return biggest(cores, _ALL)
+
+    ranks: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    online: frozenset[int] | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse what `CPUS_SCRIPT` printed; anything else is skipped."""
+        capacities: dict[int, int] = {}
+        clocks_khz: dict[int, int] = {}
+        online: frozenset[int] | None = None
+        for line in text.splitlines():
+            if match := _CPU.search(line):
+                (capacities if match[2] == "cpu_capacity" else clocks_khz)[int(match[1])] = int(match[3])
+            elif match := _ONLINE.search(line):
+                online = _parse_cpu_list(match[1])
+        cpus = capacities.keys() | clocks_khz.keys()
+        return cls({cpu: (capacities.get(cpu, 0), clocks_khz.get(cpu, 0)) for cpu in cpus}, online)
+
+    @property
+    def usable(self) -> tuple[int, ...]:
+        """All CPUs that can be used now; none when the phone does not tell."""
+        return tuple(sorted(cpu for cpu in self.ranks if self.online is None or cpu in self.online))
+
+    def describe_offline(self) -> str | None:
+        """Describe the CPUs that exist and cannot be used now; None when all can, or the phone does not tell.
+
+        Phones switch cores off when they are warm, or to save power: results of a phone without its biggest cores
+        cannot be compared.
+        """
+        offline = sorted(set(self.ranks) - set(self.usable))
+        if not offline:
+            return None
+        bigger = " (bigger ones among them)" if self._by_size(self.ranks)[0] in offline else ""
+        return ", ".join(map(str, offline)) + bigger
+
+    def check(self, cpus: Sequence[int]) -> tuple[int, ...]:
+        """Return CPUs in ascending order; a phone that does not tell its CPUs is believed to have them.
+
+        Raises:
+            BenchmarkUnsupported: One of them is not usable; the hint lists those that are.
+        """
+        return check_cpus(cpus, self.usable or cpus, "on the phone")
+
+    def choose(self, threads: int, candidates: Sequence[int] = ()) -> tuple[int, ...]:
+        """Return the biggest CPUs for so many threads in ascending order; fewer when there are not so many.
+
+        Args:
+            threads: Number of threads.
+            candidates: CPUs to choose from; none means all.
+        """
+        ranked = self._by_size(self.usable)
+        if candidates:
+            ranked = [cpu for cpu in ranked if cpu in candidates] or list(candidates)
+        return tuple(sorted(ranked[: max(1, threads)]))
+
+    def _by_size(self, cpus: Iterable[int]) -> list[int]:
+        """Sort CPUs by capacity, then by highest clock, because clocks of different designs do not compare.
+
+        Capacity: Linux, `sched-capacity.rst`. CPU 0, which serves most interrupts, comes last among equals.
+        """
+        return sorted(cpus, key=lambda cpu: (-self.ranks[cpu][0], -self.ranks[cpu][1], cpu == 0, cpu))
 
 
-def offline(cores: str) -> str | None:
-    """Which CPUs are there and cannot be used now, in words; None where all can, or nobody tells.
-
-    Phones take cores away when they are warm, or to save power: numbers of a phone without its biggest do not compare.
-
-    Args:
-        cores: What `clocks.CORES_SCRIPT` printed.
-    """
-    whole = _ONLINE.sub("", cores)
-    missing = set(usable(whole)) - set(usable(cores))
-    if not missing:
-        return None
-    bigger = " (bigger ones among them)" if missing & set(biggest(whole, 1)) else ""
-    return ", ".join(map(str, sorted(missing))) + bigger
-
-
-def checked(cores: str, cpus: Sequence[int]) -> tuple[int, ...]:
-    """The CPUs, if all of them are there and may be used; a phone that does not tell its CPUs is believed to have them.
-
-    Args:
-        cores: What `clocks.CORES_SCRIPT` printed.
-        cpus: The CPUs.
-
-    Raises:
-        BenchmarkUnsupported: With those that there are.
-    """
-    there = usable(cores)
-    missing = sorted(set(cpus) - set(there)) if there else []
-    if missing:
-        raise BenchmarkUnsupported(
-            f"CPU {', '.join(map(str, missing))} does not exist on the phone, or may not be used",
-            hint=f"CPUs that may be used: {', '.join(map(str, there))}",
-        )
-    return tuple(sorted(set(cpus)))
-
-
-def choose(cores: str, candidates: Sequence[int], threads: int) -> tuple[int, ...]:
-    """The biggest CPUs for so many threads; all candidates when there are fewer.
-
-    Args:
-        cores: What `clocks.CORES_SCRIPT` printed.
-        candidates: CPUs to choose from; none means all.
-        threads: How many are wanted.
-    """
-    if not candidates:
-        return biggest(cores, threads)
-    # Taking more and more of the biggest of all until enough of them are candidates keeps the order of size.
-    for count in range(1, len(usable(cores)) + 1):
-        chosen = tuple(cpu for cpu in biggest(cores, count) if cpu in candidates)
-        if len(chosen) >= min(threads, len(candidates)):
-            return chosen
-    return tuple(candidates[: max(1, threads)])
+def _parse_cpu_list(text: str) -> frozenset[int]:
+    """Parse a list of the kernel: `0-3,6`."""
+    cpus: set[int] = set()
+    for part in text.split(","):
+        ends = [int(end) for end in part.split("-") if end][:2]
+        if ends and ends[-1] < _MOST_CPUS:
+            cpus.update(range(ends[0], ends[-1] + 1))
+    return frozenset(cpus)

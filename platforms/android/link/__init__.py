@@ -1,1 +1,1 @@
-"""The connection to a phone: adb server, shell, file transfer, reconnecting, device lock."""
+"""Reaching a phone: adb server and protocol, scripts and files, device lock, reconnection, root."""

@@ -1,4 +1,4 @@
-"""The adb server of this machine (or another's): found, started, asked which phones it sees."""
+"""The adb server of this machine or another: finding it, starting it, and asking which phones it sees."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from adbutils import AdbClient, AdbError
 from harness import shell
 from harness.core.command import Command
 from harness.core.errors import EnvironmentProblem, UsageError
-from platforms.android.link.connection import ANSWER_S, Wire
-from platforms.android.link.errors import told
+from platforms.android.link.errors import map_errors
+from platforms.android.link.protocol import ANSWER_S, Connection
 
 _LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedPhone:
     """A line of `adb devices`.
 
     Attributes:
-        serial: How the server calls it.
+        serial: Its name for the server.
         state: `device` when it can be used; else `unauthorized`, `offline`, `no permissions (...); see [...]`, ...
     """
 
@@ -36,19 +36,19 @@ class Listed:
 
     @classmethod
     def parse(cls, text: str) -> tuple[Self, ...]:
-        """All lines of the server's answer: a serial, a tab, a state. Both may have blanks."""
+        """Parse the server's answer, in lines of serial, tab, state. Both may contain blanks."""
         lines = (line.partition("\t") for line in text.splitlines())
         return tuple(cls(serial, state) for serial, tab, state in lines if serial and tab)
 
 
 class AdbServer:
-    """Where phones are reached through.
+    """An adb server, through which phones are reached.
 
     Args:
-        address: `HOST:PORT`; None takes what adb itself would take.
+        address: `HOST:PORT`; None for the one that adb itself would use.
 
     Raises:
-        UsageError: The address is none.
+        UsageError: The address is invalid.
     """
 
     def __init__(self, address: str | None = None) -> None:
@@ -57,20 +57,20 @@ class AdbServer:
 
     @property
     def name(self) -> str:
-        """Its address."""
+        """Address of the server."""
         return f"{self.host}:{self.port}"
 
     def answers(self) -> bool:
-        """Whether there is one now."""
+        """Return whether the server is running."""
         with contextlib.suppress(OSError), socket.create_connection((self.host, self.port), timeout=ANSWER_S):
             return True
         return False
 
     def start(self) -> None:
-        """Start it, if it is not there.
+        """Start the server if it is not running.
 
         Raises:
-            EnvironmentProblem: It is not there and cannot be started.
+            EnvironmentProblem: It is not running and cannot be started.
         """
         if self.answers():
             return
@@ -84,103 +84,110 @@ class AdbServer:
         if not completed.ok:
             raise EnvironmentProblem(f"`adb start-server` {completed.describe()}", hint="run it by hand")
 
-    def listed(self) -> Sequence[Listed]:
-        """Everything it sees, usable or not.
+    def list_phones(self) -> Sequence[ListedPhone]:
+        """List everything that the server sees, usable or not.
 
         Raises:
             EnvironmentProblem: There is no server.
         """
         self.start()
-        asked = told(f"the adb server at {self.name}", "it was asked for its devices")
-        with asked, contextlib.closing(self._wire(_go_on)) as wire:
-            _ask(wire, "host:devices")
-            return Listed.parse(wire.exactly(int(wire.exactly(4), 16)).decode(errors="replace"))
+        doing = "it was asked for its devices"
+        with self._mapped(doing), contextlib.closing(self._connect(_never_stop)) as connection:
+            _request(connection, "host:devices")
+            return ListedPhone.parse(_read_text(connection))
 
     def state(self, serial: str) -> str:
-        """The state of one phone; `absent` when the server does not see it."""
-        return next((found.state for found in self.listed() if found.serial == serial), "absent")
+        """Return the state of one phone; `absent` when the server does not see it."""
+        return next((listed.state for listed in self.list_phones() if listed.serial == serial), "absent")
 
-    def connect(self, serial: str, patience_s: float = ANSWER_S) -> None:
-        """Ask it to look for a phone that is reached over the network; one that is there stays.
+    def connect(self, serial: str, timeout_s: float = ANSWER_S) -> None:
+        """Make the server look for a phone on the network; one that is connected stays so.
 
         Args:
-            serial: Of the phone.
-            patience_s: How long the server may take.
+            serial: Serial number of the phone.
+            timeout_s: How long the server may take.
 
         Raises:
             EnvironmentProblem: There is no server.
         """
         self.start()
-        with told(f"the adb server at {self.name}", f"it was asked to look for {serial}"):
-            self._client.connect(serial, timeout=patience_s)
+        with self._mapped(f"it was asked to look for {serial}"):
+            self._client.connect(serial, timeout=timeout_s)
 
     def version(self) -> int:
-        """Its protocol version, for example 41.
+        """Return the version of its protocol, for example 41.
 
         Raises:
             EnvironmentProblem: There is no server.
         """
         self.start()
-        with told(f"the adb server at {self.name}", "it was asked for its version"):
+        with self._mapped("it was asked for its version"):
             return int(self._client.server_version())
 
     def features(self, serial: str) -> frozenset[str]:
-        """What a phone's daemon can do, as the server knows it.
+        """Return the features of a phone's daemon, as the server knows them.
 
         Raises:
             EnvironmentProblem: There is no server, or no such phone.
         """
         self.start()
-        with told(serial, "it was asked what it can do"):
+        with map_errors(serial, "it was asked for its features"):
             return frozenset(str(self._client.device(serial).get_features()).split(","))
 
-    def open(self, serial: str, service: str, heed: Callable[[], None] = shell.check_stopping) -> Wire:
+    def open(self, serial: str, service: str, check_waiting: Callable[[], None] = shell.check_stopping) -> Connection:
         """Open a service on a phone.
 
-        The caller maps what goes wrong then and later (`faults.told`), and closes.
+        The caller maps errors then and later (`map_errors`), and closes the connection.
 
         Args:
-            serial: Of the phone.
+            serial: Serial number of the phone.
             service: As in AOSP's `packages/modules/adb/SERVICES.TXT`.
-            heed: See `Wire`.
+            check_waiting: See `Connection`.
 
         Raises:
-            EnvironmentProblem: There is no server. Beside it, everything that `faults.told` maps.
+            EnvironmentProblem: There is no server. Beside it, everything that `map_errors` maps.
         """
         self.start()  # else adbutils would start one itself, on a port of its own choice
-        wire = self._wire(heed)
+        connection = self._connect(check_waiting)
         try:
-            _ask(wire, f"host:transport:{serial}")
-            _ask(wire, service)
+            _request(connection, f"host:transport:{serial}")
+            _request(connection, service)
         except BaseException:
-            wire.close()
+            connection.close()
             raise
-        return wire
+        return connection
 
-    def _wire(self, heed: Callable[[], None]) -> Wire:
-        return Wire(self._client.make_connection(timeout=ANSWER_S).conn, heed)
+    def _mapped(self, doing: str) -> contextlib.AbstractContextManager[None]:
+        return map_errors(f"the adb server at {self.name}", doing)
+
+    def _connect(self, check_waiting: Callable[[], None]) -> Connection:
+        return Connection(self._client.make_connection(timeout=ANSWER_S).conn, check_waiting)
 
 
-def over_network(serial: str) -> bool:
-    """Whether this is the serial of a phone that is reached over the network: `HOST:PORT`, or a name of mDNS."""
+def is_network_serial(serial: str) -> bool:
+    """Return whether a phone with this serial is reached over the network: `HOST:PORT`, or a name of mDNS."""
     return ":" in serial or "._adb-tls" in serial
 
 
 def adb_program() -> Path | None:
-    """The `adb` that starts servers: `ADBUTILS_ADB_PATH`, PATH's, or the one that comes with adbutils."""
+    """Find the `adb` that starts servers: `ADBUTILS_ADB_PATH`, PATH's, or the one that comes with adbutils."""
     named = os.environ.get("ADBUTILS_ADB_PATH")
     bundled = Path(str(importlib.resources.files("adbutils.binaries") / "adb"))
     return Path(named) if named else shell.which("adb") or (bundled if bundled.is_file() else None)
 
 
-def _ask(wire: Wire, request: str) -> None:
-    wire.send(f"{len(request.encode()):04x}{request}".encode())
-    if (answer := wire.exactly(4)) != b"OKAY":
-        raise AdbError(wire.exactly(int(wire.exactly(4), 16)).decode() if answer == b"FAIL" else repr(answer))
+def _request(connection: Connection, request: str) -> None:
+    connection.send(f"{len(request.encode()):04x}{request}".encode())
+    if (answer := connection.read_exactly(4)) != b"OKAY":
+        raise AdbError(_read_text(connection) if answer == b"FAIL" else repr(answer))
 
 
-def _go_on() -> None:
-    """Which phones there are is also asked when the harness is being stopped: settings are to be put back."""
+def _read_text(connection: Connection) -> str:
+    return connection.read_exactly(int(connection.read_exactly(4), 16)).decode(errors="replace")
+
+
+def _never_stop() -> None:
+    """Do nothing: phones are listed also while the harness is being stopped, because settings must be restored."""
 
 
 def _address(text: str | None) -> tuple[str, int]:

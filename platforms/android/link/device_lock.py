@@ -1,12 +1,12 @@
-"""Holding a phone against other hosts: the lock of this machine (`platforms.machine_lock`) does not reach them.
+"""Lock of a phone against other hosts: the lock of this machine (`platforms.machine_lock`) does not reach them.
 
 The lock is the kernel's, on a file at one fixed place on the phone, and a shell of ours there holds it for as long as
 its connection lasts: until the harness, this machine, the adb server or the cable is gone, or the phone restarts.
 
-Over the network the phone does not notice by itself that the other side is gone, so its shell sends a little now and
+Over the network the phone does not notice by itself that the other side is gone, so its shell sends a line now and
 then: the phone's kernel gives up what nobody acknowledges after a quarter of an hour (Linux, `tcp_retries2`), and the
-hold ends with it. This machine does not wait for that: what it left behind itself it ends at once, because whoever
-holds the machine's own lock (`platforms.machine_lock`) is the only one here who can hold the phone.
+lock ends with it. This machine does not wait for that: it ends shells that it left behind at once, because whoever
+holds the machine's own lock (`platforms.machine_lock`) is the only one here who can lock the phone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import hashlib
 import os
 import platform
 import secrets
-import shlex
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,59 +23,30 @@ from typing import Final
 
 from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.core.protocols import Progress
-from platforms.android.link.connection import ANSWER_S
-from platforms.android.link.errors import hung, lost, told
+from platforms.android.link.errors import lost, map_errors, unresponsive
 from platforms.android.link.phone import Phone
-from platforms.android.link.stream import ShellStream
+from platforms.android.link.protocol import ANSWER_S, ShellStream
+from platforms.android.scripts import assign_variables, read_script
 
 LOCK: Final = "/data/local/tmp/edge-harness.lock"
-"""The same for everybody, whatever their `--android_dir`, and beside our folder, which a person may remove."""
+"""The same for everybody, whatever their `--android-dir`, and beside our folder, which a person may remove."""
 
-_SCRIPT: Final = r"""
-say() { echo "$mark $*"; }
-left() { # whether the holder is one that this machine left behind
-  read -r pid whose who <"$lock"
-  [ "$whose" = "$owner" ] && [ "/proc/$pid/fd/9" -ef "$lock" ]
-}
-[ -e "$lock" ] || { true >>"$lock"; chmod 666 "$lock"; } 2>/dev/null
-[ -r "$lock" ] || { say refused; exit 0; }
-command -v flock >/dev/null || { say none; exit 0; }
-exec 9<"$lock"
-if flock -n 8 8<&9; then :
-elif left && kill -9 "$pid" && { timeout 5 flock 8 8<&9; flock -n 8 8<&9; }; then :
-else
-  say waits "$who"
-  flock 8 8<&9 || { say none; exit 0; }
-fi 2>/dev/null
-{ echo "$$ $owner $us" >"$lock"; } 2>/dev/null
-say holds
-read -t 30 -r line || exit 0
-while :; do
-  read -t 15 -r line
-  case $? in 0 | 142) echo ;; *) exit 0 ;; esac
-done
-"""
-"""`9` is only ours, because mksh closes it in what it starts, so `flock` is given a copy: the lock belongs to both.
-After `timeout` it is asked once more: the exit status of toybox's does not always say what became of what it ran.
-
-Who is granted the lock says that they are still there. In mksh 142 means that nothing was read in time.
-"""
-
+_SCRIPT: Final = read_script("device_lock.sh")
 _DOING: Final = "it was held against other hosts"
-_LOOK_S: Final = 0.001
-_WAIT_S: Final = 1.0
-_MOMENT_S: Final = 1.0
-"""At least so long is waited: a shell that was refused a moment ago may be granted the lock, and ends then."""
+_CHECK_S: Final = 0.001
+_POLL_S: Final = 1.0
+_LEAST_WAIT_S: Final = 1.0
+"""At least so long is waited: a shell that was refused a moment ago may get the lock, and ends then."""
 
 
-class Hold:
-    """A phone that we hold, or wish to. Used by one thread.
+class DeviceLock:
+    """Lock of one phone, as seen by one host. Used by one thread.
 
     Args:
         phone: The phone.
-        owner: Who we are, for the phone: all that can only hold it one after the other (`owner_of`).
+        owner: Identifies all processes that can lock the phone only one after the other (`owner_of`).
         timeout_s: How long to wait for another host.
-        progress: Told that it waits.
+        progress: Shows who is waited for.
     """
 
     def __init__(self, phone: Phone, owner: str, timeout_s: float, progress: Progress) -> None:
@@ -86,134 +56,126 @@ class Hold:
         self._progress = progress
         self._connection = ExitStack()
         self._stream: ShellStream | None = None
-        self._lockless = False
+        self._unsupported = False
 
-    def take(self) -> None:
-        """Hold the phone, again after it was away; what is still held stays so.
+    def acquire(self) -> None:
+        """Lock the phone, again after it was unreachable; does nothing while it is locked.
 
         Raises:
-            DeviceLost: It went away, or does not answer.
-            EnvironmentProblem: Another host holds it for longer than we wait, or it does not let us lay down a lock.
+            DeviceLost: It became unreachable, or does not answer.
+            EnvironmentProblem: Another host has it for too long, or it does not let the lock file be created.
             Interrupted: The harness is being stopped.
         """
-        self._hold(self._timeout_s)
+        self._acquire_within(self._timeout_s)
 
     def check(self) -> None:
-        """See that it is still held, without asking the phone.
+        """Check that the phone is still locked, without a round trip.
 
         Raises:
-            DeviceLost: The connection that holds it has ended, as it does when the phone is away for a moment, or it
-                could not be held again since: another host may have it now.
+            DeviceLost: The connection that holds the lock has ended, as it does when the phone is unreachable for a
+                moment, or the lock could not be acquired again since: another host may have it now.
         """
-        if self._lockless:
+        if self._unsupported:
             return
         if self._stream is None:
             raise lost(self._phone.name, _DOING, "another host may hold it now")
-        with told(self._phone.name, _DOING):
-            deadline = time.monotonic() + _LOOK_S
+        with map_errors(self._phone.name, _DOING):
+            deadline = time.monotonic() + _CHECK_S
             while self._stream.read(deadline):
                 pass
         if self._stream.exit_code is not None:
             raise lost(self._phone.name, _DOING, "the shell that held it was ended")
 
     def ensure(self) -> None:
-        """See that it is held, and hold it again if it is not and nobody else holds it.
+        """Check that the phone is locked, and lock it again if nobody else has it.
 
         Raises:
-            DeviceLost: It went away, or does not answer.
+            DeviceLost: It became unreachable, or does not answer.
             EnvironmentProblem: Another host has it now.
         """
-        self._hold(0.0)
+        self._acquire_within(0.0)
 
     def release(self) -> None:
-        """Let others have it."""
+        """Unlock the phone."""
         self._stream = None
         self._connection.close()
 
-    def _hold(self, timeout_s: float) -> None:
+    def _acquire_within(self, timeout_s: float) -> None:
         with contextlib.suppress(DeviceLost):
             self.check()
             return
         self.release()
-        self._take(timeout_s)
-
-    def _take(self, timeout_s: float) -> None:
         mark = secrets.token_hex(12)
         with ExitStack() as connection:
-            stream = connection.enter_context(self._phone.shell(self._line(mark), _DOING))
-            answer = self._answer(stream, mark, 0, ANSWER_S)
+            stream = connection.enter_context(self._phone.shell(self._script(mark), _DOING))
+            answer = self._read_answer(stream, mark, 0, ANSWER_S)
             if answer is None:
-                raise hung(self._phone.name, _DOING)
-            word, _, who = answer.partition(" ")
-            if word == "waits":
-                word = self._outwait(stream, mark, who.strip() or "another host", timeout_s)
+                raise unresponsive(self._phone.name, _DOING)
+            word, _, holder = answer.partition(" ")
+            if word == "waiting":
+                word = self._wait_for(holder.strip() or "another host", stream, mark, timeout_s)
             if word == "refused":
                 raise EnvironmentProblem(
-                    f"{self._phone.name} does not let us lay down {LOCK}, by which hosts keep out of each other's way",
+                    f"{self._phone.name} does not let the lock file {LOCK} be created, which keeps other hosts away",
                     hint="make space on it; `adb shell ls -ld /data/local/tmp` must show a folder of the user `shell`",
                 )
-            self._lockless = word == "none"  # no `flock` for files there: only this machine is kept out
-            if word == "holds":
+            self._unsupported = word == "unsupported"  # no `flock` for files there: only this machine is kept out
+            if word == "locked":
                 stream.write(b"\n")
                 self._stream, self._connection = stream, connection.pop_all()
 
-    def _outwait(self, stream: ShellStream, mark: str, who: str, timeout_s: float) -> str:
+    def _wait_for(self, holder: str, stream: ShellStream, mark: str, timeout_s: float) -> str:
         started = time.monotonic()
-        with self._progress.task(f"{who} measures on {self._phone.name}: waiting", timeout_s) as task:
-            patience_s = max(timeout_s, _MOMENT_S)
-            while (waited_s := time.monotonic() - started) < patience_s:
+        with self._progress.task(f"waiting: {holder} is measuring on {self._phone.name}", timeout_s) as task:
+            limit_s = max(timeout_s, _LEAST_WAIT_S)
+            while (waited_s := time.monotonic() - started) < limit_s:
                 task.update(completed=waited_s)
-                answer = self._answer(stream, mark, 1, min(_WAIT_S, patience_s - waited_s))
+                answer = self._read_answer(stream, mark, 1, min(_POLL_S, limit_s - waited_s))
                 if answer is not None:
                     return answer
         after = f" after {timeout_s:g} s" if timeout_s else ""
         raise EnvironmentProblem(
-            f"{who} is measuring on {self._phone.name}{after}",
-            hint="two hosts that measure on one phone disturb each other: wait, or give more time (--lock_timeout)",
+            f"{holder} is measuring on {self._phone.name}{after}",
+            hint="two hosts that measure on one phone disturb each other: wait, or give more time (--lock-timeout)",
         )
 
-    def _answer(self, stream: ShellStream, mark: str, number: int, wait_s: float) -> str | None:
-        """One of its answers, by its number; None when it does not come in time."""
+    def _read_answer(self, stream: ShellStream, mark: str, number: int, wait_s: float) -> str | None:
+        """Return one of the shell's answers by its number; None when it does not come in time."""
         deadline = time.monotonic() + wait_s
         while True:
-            whole = stream.out.decode(errors="replace").rpartition("\n")[0]
-            said = [line.removeprefix(f"{mark} ") for line in whole.splitlines() if line.startswith(f"{mark} ")]
-            if number < len(said):
-                return said[number]
+            complete = stream.out.decode(errors="replace").rpartition("\n")[0]
+            answers = [line.removeprefix(f"{mark} ") for line in complete.splitlines() if line.startswith(f"{mark} ")]
+            if number < len(answers):
+                return answers[number]
             if stream.exit_code is not None:
                 reason = stream.err.decode(errors="replace").strip().rpartition("\n")[2]
                 raise lost(self._phone.name, _DOING, reason or "the shell that was to hold it ended")
             if not stream.read(deadline):
                 return None
 
-    def _line(self, mark: str) -> str:
-        values = {
-            "mark": mark,
-            "lock": LOCK,
-            "owner": self._owner,
-            "us": f"{platform.node() or 'a host without a name'} (process {os.getpid()})",
-        }
-        return "\n".join((*(f"{name}={shlex.quote(value)}" for name, value in values.items()), _SCRIPT))
+    def _script(self, mark: str) -> str:
+        host = f"{platform.node() or 'a host without a name'} (process {os.getpid()})"
+        return assign_variables({"mark": mark, "lock": LOCK, "owner": self._owner, "host": host}) + _SCRIPT
 
 
 def owner_of(machine_lock: Path) -> str:
-    """Who holds a phone by right of a lock of this machine: the same for everybody who must hold that lock first.
+    """Identify everybody who must hold a lock of this machine before they can lock a phone.
 
     A file's number alone would be that of another file on another machine, so the kernel's boot is part of it; where
     there is none to read, the machine's name.
 
     Args:
-        machine_lock: The lock file, which is there.
+        machine_lock: The lock file, which exists.
 
     Raises:
-        EnvironmentProblem: It is not.
+        EnvironmentProblem: It does not.
     """
     try:
-        found = machine_lock.stat()
+        status = machine_lock.stat()
     except OSError as error:
         raise EnvironmentProblem(f"cannot look at the lock file {machine_lock}: {error.strerror}") from error
     try:
         machine = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
         machine = platform.node()
-    return hashlib.sha256(f"{machine} {found.st_dev} {found.st_ino}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{machine} {status.st_dev} {status.st_ino}".encode()).hexdigest()[:16]

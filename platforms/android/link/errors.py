@@ -1,4 +1,4 @@
-"""What goes wrong between us and a phone, in our own words: the one place where foreign errors are mapped."""
+"""Failures between this machine and a phone as errors of the harness: the one place where foreign errors are mapped."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from adbutils import AdbError
 
 from harness.core.errors import DeviceLost, EnvironmentProblem
 
-_OF_FILES: Final = frozenset(
+_FILE_ERRORS: Final = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.EROFS, errno.EFBIG}
 )
-"""What only files of this machine answer, and no socket."""
+"""Error numbers that only files of this machine raise, and no socket."""
 
 
 @contextlib.contextmanager
-def told(phone: str, doing: str) -> Iterator[None]:
+def map_errors(phone: str, doing: str) -> Iterator[None]:
     """Turn everything that adb, its server and its sockets raise into errors of the harness.
 
-    `AdbError`, `EOFError`, `OSError` (time-outs of sockets are among them), `struct.error`, and the `ValueError` of an
-    answer that is no number all mean that the phone or the server is not there any more; what the phone itself
-    answered (unauthorised, offline, no such device) is told with its remedy.
+    `AdbError`, `EOFError`, `OSError` (including time-outs of sockets), `struct.error`, and the `ValueError` of answers
+    that are no numbers all mean that the phone or the server is unreachable; an answer of the phone itself
+    (unauthorised, offline, no such device) keeps its meaning and gets a remedy.
 
     Args:
-        phone: What a person calls it.
+        phone: Its name in messages.
         doing: What was being done, as in "lost Pixel 8 while it was asked for its state".
 
     Raises:
-        DeviceLost: The phone, or the adb server, went away or does not answer.
-        EnvironmentProblem: It does not let us in, or a file of this machine does not.
+        DeviceLost: The phone, or the adb server, became unreachable or does not answer.
+        EnvironmentProblem: The phone refuses access, or a file of this machine cannot be used.
     """
     try:
         yield
     except AdbError as error:
         raise _refused(phone, doing, str(error)) from error
     except TimeoutError as error:
-        raise hung(phone, doing) from error
+        raise unresponsive(phone, doing) from error
     except OSError as error:
-        if error.errno in _OF_FILES:
+        if error.errno in _FILE_ERRORS:
             raise EnvironmentProblem(f"{error.filename or 'the disk of this machine'}: {error.strerror}") from error
         raise lost(phone, doing, str(error)) from error
     except (EOFError, struct.error, ValueError) as error:
@@ -49,29 +49,29 @@ def told(phone: str, doing: str) -> Iterator[None]:
 
 
 def lost(phone: str, doing: str, reason: str = "the connection ended") -> DeviceLost:
-    """The connection ended before what was asked for was there."""
+    """Return the error of a connection that ended too early."""
     return DeviceLost(f"lost {phone} while {doing}: {reason}", hint="check the cable; `adb devices` lists what it sees")
 
 
-def hung(phone: str, doing: str) -> DeviceLost:
-    """It did not answer in time."""
+def unresponsive(phone: str, doing: str) -> DeviceLost:
+    """Return the error of a phone that did not answer in time."""
     return DeviceLost(
         f"{phone} did not answer in time while {doing}", hint="plug it in again, or restart it (`adb reboot`)"
     )
 
 
-def out_of_space(phone: str, where: str, said: str) -> EnvironmentProblem:
-    """Its storage is full."""
+def out_of_space(phone: str, folder: str, reason: str) -> EnvironmentProblem:
+    """Return the error of a phone whose storage is full."""
     return EnvironmentProblem(
-        f"no space left on {phone} in {where}: {said}", hint="delete something there, or use another --android_dir"
+        f"no space left on {phone} in {folder}: {reason}", hint="delete something there, or use another --android-dir"
     )
 
 
-def _refused(phone: str, doing: str, said: str) -> EnvironmentProblem:
-    if "unauthorized" in said:
+def _refused(phone: str, doing: str, reason: str) -> EnvironmentProblem:
+    if "unauthorized" in reason:
         return EnvironmentProblem(
             f"{phone} does not trust this computer", hint='unlock it and answer "Allow USB debugging?" with yes'
         )
-    if "timeout" in said:
-        return hung(phone, doing)
-    return lost(phone, doing, said or "the connection ended")
+    if "timeout" in reason:
+        return unresponsive(phone, doing)
+    return lost(phone, doing, reason or "the connection ended")

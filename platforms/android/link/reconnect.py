@@ -1,4 +1,4 @@
-"""Waiting for a phone that went away: unplugged, restarted, or behind an adb server that was."""
+"""Waiting for a phone that became unreachable: unplugged, restarted, or with its adb server restarted."""
 
 from __future__ import annotations
 
@@ -9,90 +9,87 @@ from typing import Final
 from harness import shell
 from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.core.protocols import Progress
-from platforms.android.link.connection import ANSWER_S
 from platforms.android.link.phone import Phone
+from platforms.android.link.protocol import ANSWER_S
 
 _LEAST_S: Final = 1.0
-"""What a phone that is there gets to say so, however little time is left."""
+"""Time to answer for a phone that is there, however little is left."""
 _GLANCE_S: Final = 5.0
-"""How long a phone that was lost may take to say that it is there, when all that is left is to put things back."""
-_LEAVE_S: Final = 60.0
-"""How long a phone may take to go down."""
+"""Time to answer for a phone that was lost, when all that is left is to restore it."""
+_SHUTDOWN_S: Final = 60.0
+"""Time for a phone to shut down."""
 _POLL_S: Final = 0.5
 _PORT: Final = "getprop persist.adb.tcp.port"
-"""Where adbd listens after a restart too; what `adb tcpip` and wireless debugging switch on ends with it."""
-_READY: Final = 'echo "$(getprop sys.boot_completed) $(getprop ro.serialno)"'
+"""Port of adbd that survives a restart; that of `adb tcpip` and of wireless debugging does not."""
+_BOOTED: Final = 'echo "$(getprop sys.boot_completed) $(getprop ro.serialno)"'
 
 
-def wait(phone: Phone, serialno: str, timeout_s: float, progress: Progress) -> None:
-    """Wait until the same phone is there and has started.
+def wait_for_return(phone: Phone, serialno: str, timeout_s: float, progress: Progress) -> None:
+    """Wait until the same phone is connected and has started.
 
     Args:
         phone: The phone.
-        serialno: Its `ro.serialno`, as it was when it was found; empty where it has none.
-        timeout_s: For how long.
-        progress: Told that it waits.
+        serialno: Its `ro.serialno` when it was found; empty where it has none.
+        timeout_s: How long to wait.
+        progress: Shows the waiting.
 
     Raises:
-        DeviceLost: It does not come back in time, or another has taken its place.
+        DeviceLost: It does not return in time, or another has taken its place.
         Interrupted: The harness is being stopped.
     """
     started = time.monotonic()
-    left_s = timeout_s
+    remaining_s = timeout_s
     with progress.task(f"{phone.name}: waiting for its return", timeout_s) as task:
-        while not _is_there(phone, serialno, max(_LEAST_S, left_s)):
-            left_s = started + timeout_s - time.monotonic()
-            if left_s <= 0:
+        while not _has_returned(phone, serialno, max(_LEAST_S, remaining_s)):
+            remaining_s = started + timeout_s - time.monotonic()
+            if remaining_s <= 0:
                 raise DeviceLost(
                     f"{phone.name} did not come back within {timeout_s:.0f} s",
-                    hint="check cable and power, or give it more time (--return_timeout)",
+                    hint="check cable and power, or give it more time (--return-timeout)",
                 )
-            task.update(completed=timeout_s - left_s)
-            shell.pause(min(_POLL_S, left_s))
+            task.update(completed=timeout_s - remaining_s)
+            shell.pause(min(_POLL_S, remaining_s))
 
 
 def restart(phone: Phone, serialno: str, timeout_s: float, progress: Progress) -> None:
-    """Restart it and wait for it.
+    """Restart a phone and wait for its return.
 
     Raises:
-        DeviceLost: It does not come back in time.
+        DeviceLost: It does not return in time.
         EnvironmentProblem: It does not restart, or could not be reached afterwards.
         Interrupted: The harness is being stopped.
     """
-    if phone.over_network and _number(phone.sh(_PORT).stdout) <= 0:
+    port = phone.sh(_PORT).stdout.strip() if phone.over_network else ""
+    if phone.over_network and not (port.isdigit() and int(port) > 0):
         raise EnvironmentProblem(
             f"{phone.name} is reached over the network, and would not be after a restart",
-            hint="plug it in, or leave --reboot out",
+            hint="plug it in, or leave out --reboot",
         )
     phone.reboot()
-    down = shell.poll_until(lambda: phone.server.state(phone.serial) != "device", _LEAVE_S)
-    if not down:
-        raise EnvironmentProblem(f"{phone.name} does not restart", hint="leave --reboot out")
-    wait(phone, serialno, timeout_s, progress)
+    is_down = shell.poll_until(lambda: phone.server.state(phone.serial) != "device", _SHUTDOWN_S)
+    if not is_down:
+        raise EnvironmentProblem(f"{phone.name} does not restart", hint="leave out --reboot")
+    wait_for_return(phone, serialno, timeout_s, progress)
 
 
-def answers(phone: Phone) -> bool:
-    """Whether it is there, at a glance."""
-    return bool(_asked(phone, _GLANCE_S))
+def is_reachable(phone: Phone) -> bool:
+    """Return whether a phone answers within a few seconds."""
+    return bool(_ask(phone, _GLANCE_S))
 
 
-def _is_there(phone: Phone, serialno: str, limit_s: float) -> bool:
-    booted, _, found = _asked(phone, limit_s).partition(" ")
-    if booted == "1" and found != serialno:
+def _has_returned(phone: Phone, serialno: str, limit_s: float) -> bool:
+    booted, _, present_serialno = _ask(phone, limit_s).partition(" ")
+    if booted == "1" and present_serialno != serialno:
         raise DeviceLost(f"another phone is now where {phone.name} was", hint="plug the right one in")
     return booted == "1"
 
 
-def _asked(phone: Phone, limit_s: float) -> str:
-    """What it says of itself; nothing while it is not there."""
+def _ask(phone: Phone, limit_s: float) -> str:
+    """Return the output of `_BOOTED`; nothing while the phone is unreachable."""
     with contextlib.suppress(EnvironmentProblem):  # the server may be restarting, and the phone
         if phone.server.state(phone.serial) == "device":
-            with phone.within(limit_s):
-                return phone.sh(_READY, timeout_s=5.0).stdout.strip()
+            with phone.limit_time(limit_s):
+                return phone.sh(_BOOTED, timeout_s=5.0).stdout.strip()
         if phone.over_network:
             phone.server.connect(phone.serial, min(limit_s, ANSWER_S))
     return ""
-
-
-def _number(text: str) -> int:
-    return int(text) if text.strip().isdigit() else 0

@@ -1,43 +1,34 @@
-"""Whether we can be root on a phone, and how."""
+"""Root access on a phone."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from platforms.android.link.phone import Phone
+from platforms.android.scripts import read_script
 
-_FIND: Final = r"""
-root=
-if [ "$(id -u)" = 0 ]; then root='sh -c'
-elif [ "$(timeout 5 su 0 id -u </dev/null 2>/dev/null)" = 0 ]; then root='su 0 sh -c'
-elif [ "$(timeout 30 su -c 'id -u' </dev/null 2>/dev/null)" = 0 ]; then root='su -c'
-fi
-"""
-"""Android's own `su` takes a user and a command, Magisk's a line behind `-c`. Both leave the standard input alone.
-
-The second question may be put to a person by an app on the phone, and is given time for a finger to answer it.
-"""
+_FIND: Final = read_script("root_prefix.sh")
 
 FIND_S: Final = 40.0
-"""What both questions may take together."""
+"""Time limit of finding root access."""
 
-ALLOW: Final = "allow root for Shell in your root app, if the phone has one"
-"""What a person can do about a phone that is rooted and does not let us be root."""
+ALLOW_ROOT: Final = "allow root for Shell in your root app, if the phone has one"
+"""Hint for a phone that may be rooted and does not grant root access."""
 
 UNROOTED: Final = "unrooted"
-"""What `AS_ROOT` prints first when it runs its script as anybody."""
+"""What `AS_ROOT` prints first when it runs its script without root."""
 
 AS_ROOT: Final = f"""{_FIND}
 [ "$root" ] || {{ echo {UNROOTED}; root='sh -c'; }}
 exec $root "$1"
 """
-"""Runs the script that is its argument as root, or, where that is not possible, says so and runs it all the same."""
+"""Runs the script that is its argument as root where possible, else says so and runs it without."""
 
 
-def as_root(phone: Phone) -> str | None:
-    """What to write before a script so that root runs it; None where we cannot be root.
+def root_prefix(phone: Phone) -> str | None:
+    """Return the words that run a script as root; None where that is not possible.
 
     Raises:
-        DeviceLost: The phone went away.
+        DeviceLost: The phone became unreachable.
     """
     return phone.sh(_FIND + 'echo "$root"', timeout_s=FIND_S).stdout.strip() or None

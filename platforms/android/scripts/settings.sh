@@ -1,7 +1,7 @@
-# Looks at settings of a phone, changes them and puts them back, as the lines of its input say; runs on the phone.
+# Reads, changes and restores settings of a phone, as the lines of its input request.
 #
-# Every answer is one line. A setting is a kind and a name; words have no spaces (see changes.py, which is the only
-# caller and lets nothing else through). Nothing here is for one phone maker.
+# Every answer is one line. A setting is a kind and a name; words have no spaces (changes.py, the only caller, sends
+# nothing else). Nothing here is for one phone maker.
 set -f
 failed=
 frequencies="/sys/devices/system/cpu/cpufreq"

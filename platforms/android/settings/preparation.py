@@ -1,10 +1,9 @@
-"""What is fixed on a phone while it is measured on, and put back afterwards, whatever happened."""
+"""Settings that are fixed on a phone while it is measured on, and restored afterwards, whatever happened."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
@@ -12,100 +11,82 @@ from pydantic import ValidationError
 
 from harness.core.errors import EnvironmentProblem, HarnessError
 from harness.core.protocols import Progress
-from platforms.android.link.root import ALLOW
+from platforms.android.link.root import ALLOW_ROOT
 from platforms.android.options import AndroidOptions
-from platforms.android.settings.clocks import Policy, checked_wish, fixing, policies, target_khz
-from platforms.android.settings.journals import JournalBroken, Journals, Written, journal_lines, parse_journal, run_of
-from platforms.android.settings.settings_log import (
-    Change,
-    Heard,
-    Kind,
+from platforms.android.settings.changes import (
+    UNREADABLE,
+    ScriptRunner,
     Setting,
-    Shell,
-    changing,
-    looking,
-    restoring,
-    talk,
+    SettingChange,
+    SettingKind,
+    SettingsReply,
+    change_requests,
+    read_requests,
+    restore_requests,
+    send_requests,
+)
+from platforms.android.settings.clocks import fix_clocks, parse_policies
+from platforms.android.settings.settings_log import (
+    InvalidSettingsLog,
+    LoggedChanges,
+    SettingsLog,
+    format_log,
+    parse_log,
+    parse_run,
 )
 
-FIXED_PERFORMANCE_API: Final = 30
+_FIXED_PERFORMANCE_API: Final = 30
 """Android 11: the first whose `cmd power` has a fixed performance mode."""
 
-_FIXED_PERFORMANCE = Setting(Kind.FIXED_PERFORMANCE, "mode")
-_AIRPLANE = Setting(Kind.AIRPLANE, "mode")
-_SCREEN = Setting(Kind.SCREEN, "power")
-_STAY_ON = Setting(Kind.GLOBAL, "stay_on_while_plugged_in")
-_SCREEN_OFF = Setting(Kind.SYSTEM, "screen_off_timeout")
+_FIXED_PERFORMANCE = Setting(SettingKind.FIXED_PERFORMANCE, "mode")
+_AIRPLANE = Setting(SettingKind.AIRPLANE, "mode")
+_SCREEN = Setting(SettingKind.SCREEN, "power")
+_STAY_ON = Setting(SettingKind.GLOBAL, "stay_on_while_plugged_in")
+_SCREEN_OFF = Setting(SettingKind.SYSTEM, "screen_off_timeout")
 _ANIMATIONS = tuple(
-    Setting(Kind.GLOBAL, f"{what}_scale") for what in ("window_animation", "transition_animation", "animator_duration")
+    Setting(SettingKind.GLOBAL, f"{name}_scale")
+    for name in ("window_animation", "transition_animation", "animator_duration")
 )
-_LOOKED_AT = (_FIXED_PERFORMANCE, *_ANIMATIONS, _STAY_ON, _SCREEN_OFF, _SCREEN, _AIRPLANE)
+_ALL_SETTINGS = (_FIXED_PERFORMANCE, *_ANIMATIONS, _STAY_ON, _SCREEN_OFF, _SCREEN, _AIRPLANE)
 
-_UNSEEN: Final = "unseen"
-"""What `settings.sh` says of a setting that can be set and not be read."""
 _ALL_PLUGS: Final = "7"
 """`BatteryManager.BATTERY_PLUGGED_AC | _USB | _WIRELESS`: what `svc power stayon true` sets at least."""
-_LATE_MS: Final = "2147483647"
-"""The latest that `screen_off_timeout` can be: 24 days."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What shall be fixed.
-
-    Attributes:
-        set_freq: A clock for rooted phones (`clocks.fixing`); None takes the fixed performance mode instead, where
-            there is one. Never both: the mode moves the very limits that fix the clock.
-        airplane: Radios off.
-        screen: `keep`, `on` or `off`.
-    """
-
-    set_freq: str | None = None
-    airplane: bool = False
-    screen: str = "keep"
-
-    @classmethod
-    def of(cls, options: AndroidOptions) -> Self:
-        """Those of a run.
-
-        Raises:
-            UsageError: A value that cannot be meant.
-        """
-        set_freq = checked_wish(options.set_freq) if options.set_freq is not None else None
-        return cls(set_freq, options.airplane, options.screen)
+_LATEST_MS: Final = "2147483647"
+"""The highest `screen_off_timeout`: 24 days."""
 
 
 class Preparation:
-    """A context in which a phone is prepared; two round trips to go in and one to go out.
+    """A context in which a phone is prepared; two round trips to enter it and one to leave it.
 
-    Leaving never raises for what could not be put back: results that were measured are good all the same. It is told,
-    and stays written down for the next run.
+    Leaving never raises for settings that could not be restored: the results are valid all the same. The failure is
+    shown, and the settings stay logged for the next run.
 
     Args:
-        phone: The phone, held.
-        wishes: What shall be fixed.
-        journals: Where changes are written down.
-        progress: Told what was put back for an earlier run, and what could not be.
-        ensure_held: Makes sure that nobody else prepares the phone before something is put back; else it raises.
+        phone: The phone, locked.
+        options: Settings to fix: `set_freq` or, without it, the fixed performance mode where there is one (never both:
+            the mode moves the very limits that fix the clock), `airplane` and `screen`.
+        log: Undo log of the phone's settings.
+        progress: Shows what was restored for an earlier run, and what could not be restored.
+        ensure_locked: Called before settings are restored; raises when another host may have locked the phone.
     """
 
     def __init__(
         self,
-        phone: Shell,
-        wishes: Wishes,
-        journals: Journals,
+        phone: ScriptRunner,
+        options: AndroidOptions,
+        log: SettingsLog,
         progress: Progress,
-        ensure_held: Callable[[], None] = lambda: None,
+        ensure_locked: Callable[[], None] = lambda: None,
     ) -> None:
         self._phone = phone
-        self._wishes = wishes
-        self._journals = journals
+        self._options = options
+        self._log = log
         self._progress = progress
-        self._ensure_held = ensure_held
-        self._changes: tuple[Change, ...] = ()
+        self._ensure_locked = ensure_locked
+        self._changes: tuple[SettingChange, ...] = ()
         self._run = ""
         self.attributes: dict[str, str] = {}
-        """What was fixed and what could not be, for `Device.attributes`."""
+        """Settings that were fixed and that could not be, for `Device.attributes`."""
 
     def __enter__(self) -> Self:
         try:
@@ -121,172 +102,178 @@ class Preparation:
         self.restore()
 
     def prepare(self) -> None:
-        """Fix what shall be fixed. Again, after the phone was away: what is left of the first time is put back before.
+        """Fix the settings. When called again, after a reconnection, what is left of the first time is restored before.
 
         Raises:
-            EnvironmentProblem: A clock was asked for and cannot be fixed.
-            DeviceLost: The phone went away.
+            EnvironmentProblem: A frequency was requested and cannot be fixed.
+            DeviceLost: The phone became unreachable.
             Interrupted: The harness is being stopped.
         """
-        found = self._look()
-        if leftovers := self._leftovers(found):
-            self._run = run_of(found.journal) or self._run
-            self._put_back(leftovers, None if self._changes else "what an earlier run left behind")
-            found = self._look()
-        self._check_root(found)
-        wanted = tuple(self._wanted(found))
-        heard = self._change(wanted) if wanted else Heard()
-        self.attributes = dict(self._described(found, heard))
-        if clocks := {setting: why for setting, why in heard.failed.items() if setting.kind is Kind.CPUFREQ}:
-            setting, why = next(iter(clocks.items()))
-            raise EnvironmentProblem(
-                f"cannot fix the clocks of {self._phone.name}: {setting.name}: {why}", hint="leave --set_freq out"
-            )
-
-    def restore(self) -> None:
-        """Put back what is not as it was."""
-        if self._changes:
-            self._put_back(self._changes, None)
-
-    def _look(self) -> Heard:
-        clocks = self._wishes.set_freq is not None
-        lines = looking(_LOOKED_AT, journal=self._journals.phone, clocks=clocks)
-        return talk(self._phone, lines, as_root=clocks)
-
-    def _leftovers(self, found: Heard) -> tuple[Change, ...]:
-        """What is written down: on this machine, if it is of this run or the phone's, and on the phone, which counts.
-
-        Of this run: a phone that restarts at once may have lost what it was told last.
-        """
-        ours = self._read("on this machine", self._journals.on_host)
-        if ours is not None and ours.run not in {self._run, run_of(found.journal)}:
-            self._journals.keep_on_host("", ())  # another host has put it back
-            ours = None
-        theirs = self._read("on the phone", lambda: parse_journal(found.journal))
-        known = [change for written in (ours, theirs) if written is not None for change in written.changes]
-        return tuple({change.setting: change for change in known}.values())
-
-    def _read(self, place: str, read: Callable[[], Written | None]) -> Written | None:
-        try:
-            return read()
-        except JournalBroken as error:
-            self._progress.say(f"{self._phone.name}: the journal {place} is not used: {error}")
-            return None
-
-    def _put_back(self, changes: Sequence[Change], why: str | None) -> None:
-        """Put back; what does not go back stays written down and is kept in mind."""
-        self._changes = tuple(changes)
-        rooted = any(change.kind is Kind.CPUFREQ for change in changes)
-        try:
-            self._ensure_held()
-            heard = talk(self._phone, restoring(changes, self._journals.phone, self._run), as_root=rooted)
-            self._changes = tuple(change for change in changes if change.setting in heard.failed)
-            self._journals.keep_on_host(self._run, self._changes)
-        except HarnessError as error:
-            self._progress.say(
-                f"✗ {self._phone.name}: its settings are not as they were: {error.message}; the next run will try again"
-            )
-            return
-        self._tell(heard, why)
-
-    def _tell(self, heard: Heard, why: str | None) -> None:
-        name = self._phone.name
-        if why is not None and heard.done:
-            self._progress.say(f"{name}: put back {why}: {_listed(heard.done)}")
-        for setting, value in heard.kept.items():
-            restart = "; a restart gives the phone its own back" if setting.kind is Kind.CPUFREQ else ""
-            self._progress.say(f"{name}: {setting.name} was changed to {value} meanwhile and stays so{restart}")
-        for setting, reason in heard.failed.items():
-            self._progress.say(f"✗ {name}: {setting.name} is not as it was ({reason}): the next run will try again")
-
-    def _check_root(self, found: Heard) -> None:
-        if self._wishes.set_freq is not None and not found.rooted:
+        current = self._read()
+        if leftovers := self._leftovers(current):
+            self._run = parse_run(current.log) or self._run
+            self._restore(leftovers, of_earlier_run=not self._changes)
+            current = self._read()
+        if self._options.set_freq is not None and not current.rooted:
             raise EnvironmentProblem(
                 f"the clocks of {self._phone.name} cannot be fixed: it is not rooted",
-                hint=f"{ALLOW}; or leave --set_freq out: the fixed performance mode is used then, where there is one",
+                hint=f"{ALLOW_ROOT}; or leave out --set-freq: the fixed performance mode is used then, if there is one",
             )
+        changes = (*self._clock_changes(current), *self._setting_changes(current))
+        reply = self._change(changes) if changes else SettingsReply()
+        self.attributes = dict(_describe(self._options, current, reply, over_network=self._phone.over_network))
+        for setting, reason in reply.failed.items():
+            if setting.kind is SettingKind.CPUFREQ:
+                raise EnvironmentProblem(
+                    f"cannot fix the clocks of {self._phone.name}: {setting.name}: {reason}",
+                    hint="leave out --set-freq",
+                )
 
-    def _change(self, wanted: Sequence[Change]) -> Heard:
-        """Write down, then change. What could not be put back before stays written down with what it was at first."""
-        written = {change.setting: change for change in self._changes}
-        for change in wanted:
-            before = written[change.setting].before if change.setting in written else change.before
-            written[change.setting] = change.model_copy(update={"before": before})
-        record = Written(run=secrets.token_hex(8), changes=tuple(written.values()))
-        self._journals.keep_on_host(record.run, record.changes)
-        self._run, self._changes = record.run, record.changes
-        rooted = any(change.kind is Kind.CPUFREQ for change in wanted)
-        lines = changing(wanted, self._journals.phone, journal_lines(record))
-        return talk(self._phone, lines, as_root=rooted)
+    def restore(self) -> None:
+        """Restore the settings that are still changed."""
+        if self._changes:
+            self._restore(self._changes, of_earlier_run=False)
 
-    def _wanted(self, found: Heard) -> Iterator[Change]:
-        """What must be changed; what is as it should be, or cannot be read, is left alone."""
-        if self._wishes.set_freq is not None:
-            yield from self._fixing(policies(found.clocks), self._wishes.set_freq)
-        for setting, ours in self._targets(found):
-            before = found.values.get(setting)
-            before = "false" if before == _UNSEEN else before  # of the fixed performance mode: as phones start
-            if before is None or before == ours:
+    def _read(self) -> SettingsReply:
+        clocks = self._options.set_freq is not None
+        return send_requests(self._phone, read_requests(_ALL_SETTINGS, self._log.phone, clocks=clocks), as_root=clocks)
+
+    def _leftovers(self, current: SettingsReply) -> tuple[SettingChange, ...]:
+        """Return logged changes: those on this machine, if of this run or the phone's, and those on the phone.
+
+        The phone's count. Of this run: a phone that restarts at once may have lost what it logged last.
+        """
+        on_host = self._valid_log("on this machine", self._log.read_host)
+        if on_host is not None and on_host.run not in {self._run, parse_run(current.log)}:
+            self._log.write_host("", ())  # another host has restored it
+            on_host = None
+        on_phone = self._valid_log("on the phone", lambda: parse_log(current.log))
+        changes = [change for log in (on_host, on_phone) if log is not None for change in log.changes]
+        return tuple({change.setting: change for change in changes}.values())
+
+    def _valid_log(self, place: str, read: Callable[[], LoggedChanges | None]) -> LoggedChanges | None:
+        try:
+            return read()
+        except InvalidSettingsLog as error:
+            self._progress.say(f"{self._phone.name}: the settings log {place} is not used: {error}")
+            return None
+
+    def _restore(self, changes: Sequence[SettingChange], *, of_earlier_run: bool) -> None:
+        """Restore settings; those that cannot be restored stay logged and remembered."""
+        self._changes = tuple(changes)
+        try:
+            self._ensure_locked()
+            requests = restore_requests(changes, self._log.phone, self._run)
+            reply = send_requests(self._phone, requests, as_root=_needs_root(changes))
+            self._changes = tuple(change for change in changes if change.setting in reply.failed)
+            self._log.write_host(self._run, self._changes)
+        except HarnessError as error:
+            self._progress.say(
+                f"✗ {self._phone.name}: its settings are not restored: {error.message}; the next run will try again"
+            )
+            return
+        self._show_restored(reply, of_earlier_run=of_earlier_run)
+
+    def _show_restored(self, reply: SettingsReply, *, of_earlier_run: bool) -> None:
+        name = self._phone.name
+        if of_earlier_run and reply.done:
+            restored = ", ".join(sorted(setting.name for setting in reply.done))
+            self._progress.say(f"{name}: restored what an earlier run had changed: {restored}")
+        for setting, value in reply.kept.items():
+            restart = "; a restart resets it" if setting.kind is SettingKind.CPUFREQ else ""
+            self._progress.say(f"{name}: {setting.name} was changed to {value} meanwhile and is kept{restart}")
+        for setting, reason in reply.failed.items():
+            self._progress.say(f"✗ {name}: {setting.name} is not restored ({reason}): the next run will try again")
+
+    def _change(self, changes: Sequence[SettingChange]) -> SettingsReply:
+        """Log changes, then make them. Settings that could not be restored stay logged with their original values."""
+        logged = {change.setting: change for change in self._changes}
+        for change in changes:
+            before = logged[change.setting].before if change.setting in logged else change.before
+            logged[change.setting] = change.model_copy(update={"before": before})
+        log = LoggedChanges(run=secrets.token_hex(8), changes=tuple(logged.values()))
+        self._log.write_host(log.run, log.changes)
+        self._run, self._changes = log.run, log.changes
+        requests = change_requests(changes, self._log.phone, format_log(log))
+        return send_requests(self._phone, requests, as_root=_needs_root(changes))
+
+    def _clock_changes(self, current: SettingsReply) -> tuple[SettingChange, ...]:
+        """Return the changes that fix the clocks; a limit that heat or a person has lowered before is shown."""
+        if self._options.set_freq is None:
+            return ()
+        policies = parse_policies(current.clocks)
+        for policy in policies:
+            highest_khz = policy.frequencies_khz[-1]
+            if policy.highest_khz < highest_khz:
+                self._progress.say(
+                    f"{self._phone.name}: {policy.name} was limited to {policy.highest_khz} kHz of {highest_khz} kHz "
+                    "before; it will be again, a restart removes the limit"
+                )
+        return fix_clocks(policies, self._options.set_freq)
+
+    def _setting_changes(self, current: SettingsReply) -> Iterator[SettingChange]:
+        """Yield the changes of other settings; those that have their value already, or cannot be read, stay."""
+        for setting, target in _target_values(self._options, current, over_network=self._phone.over_network):
+            before = current.values.get(setting)
+            before = "false" if before == UNREADABLE else before  # fixed performance mode: its default
+            if before is None or before == target:
                 continue
             try:
-                yield Change(kind=setting.kind, name=setting.name, before=before, ours=ours)
+                yield SettingChange(kind=setting.kind, name=setting.name, before=before, ours=target)
             except ValidationError:
-                self._progress.say(f"{self._phone.name}: {setting.name} is {before!r}, which could not be put back")
-
-    def _fixing(self, found: Sequence[Policy], wish: str) -> tuple[Change, ...]:
-        """A limit that something else has lowered may be heat's or a person's; it is put back, and said."""
-        for policy in found:
-            if policy.highest_khz < policy.frequencies_khz[-1]:
                 self._progress.say(
-                    f"{self._phone.name}: {policy.name} was limited to {policy.highest_khz} kHz of "
-                    f"{policy.frequencies_khz[-1]} kHz before; it will be again, a restart takes the limit away"
+                    f"{self._phone.name}: {setting.name} stays {before!r}, because it could not be restored"
                 )
-        return fixing(found, wish)
-
-    def _targets(self, found: Heard) -> Iterator[tuple[Setting, str]]:
-        if self._wishes.set_freq is None and (found.api or 0) >= FIXED_PERFORMANCE_API:
-            yield _FIXED_PERFORMANCE, "true"
-        for animation in _ANIMATIONS:
-            yield animation, "0"
-        if self._wishes.screen == "on":
-            yield _STAY_ON, _ALL_PLUGS
-            yield _SCREEN_OFF, _LATE_MS
-        if self._wishes.screen != "keep":
-            yield _SCREEN, self._wishes.screen
-        if self._wishes.airplane and not self._phone.over_network:
-            yield _AIRPLANE, "enabled"
-
-    def _described(self, found: Heard, heard: Heard) -> Iterator[tuple[str, str]]:
-        if self._wishes.set_freq is not None:
-            clocks = [f"{each.name} {target_khz(each, self._wishes.set_freq)} kHz" for each in policies(found.clocks)]
-            yield "fixed_clocks", ", ".join(clocks)
-        else:
-            yield "fixed_performance", _fixed_performance(found, heard)
-            if found.values.get(_FIXED_PERFORMANCE) == _UNSEEN and _FIXED_PERFORMANCE not in heard.failed:
-                yield "fixed_performance_before", "unknown, off afterwards"
-        yield "animations", _outcome(_ANIMATIONS, "off", found, heard)
-        if self._wishes.screen != "keep":
-            yield "screen", _outcome((_SCREEN, _STAY_ON, _SCREEN_OFF), self._wishes.screen, found, heard)
-        elif _SCREEN in found.values:
-            yield "screen", f"left {found.values[_SCREEN]}"
-        if self._wishes.airplane:
-            away = "left as it is: the phone is reached over the network"
-            yield "airplane", away if self._phone.over_network else _outcome((_AIRPLANE,), "on", found, heard)
 
 
-def _fixed_performance(found: Heard, heard: Heard) -> str:
-    if (found.api or 0) < FIXED_PERFORMANCE_API:
-        return "not before Android 11"
-    return _outcome((_FIXED_PERFORMANCE,), "on", found, heard)
+def _needs_root(changes: Sequence[SettingChange]) -> bool:
+    return any(change.kind is SettingKind.CPUFREQ for change in changes)
 
 
-def _outcome(settings: Sequence[Setting], wanted: str, found: Heard, heard: Heard) -> str:
-    """In words what became of settings."""
-    refused = [heard.failed[setting] for setting in settings if setting in heard.failed]
-    if refused:
-        return f"refused: {refused[0]}"
-    return wanted if any(setting in found.values for setting in settings) else "cannot be read, left as it is"
+def _target_values(
+    options: AndroidOptions, current: SettingsReply, *, over_network: bool
+) -> Iterator[tuple[Setting, str]]:
+    if options.set_freq is None and (current.api or 0) >= _FIXED_PERFORMANCE_API:
+        yield _FIXED_PERFORMANCE, "true"
+    for animation in _ANIMATIONS:
+        yield animation, "0"
+    if options.screen == "on":
+        yield _STAY_ON, _ALL_PLUGS
+        yield _SCREEN_OFF, _LATEST_MS
+    if options.screen != "keep":
+        yield _SCREEN, options.screen
+    if options.airplane and not over_network:
+        yield _AIRPLANE, "enabled"
 
 
-def _listed(settings: frozenset[Setting]) -> str:
-    return ", ".join(sorted(setting.name for setting in settings))
+def _describe(
+    options: AndroidOptions, current: SettingsReply, reply: SettingsReply, *, over_network: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield attributes of the device: what was fixed, and what could not be."""
+
+    def describe_outcome(settings: Sequence[Setting], target: str) -> str:
+        refusals = [reply.failed[setting] for setting in settings if setting in reply.failed]
+        if refusals:
+            return f"refused: {refusals[0]}"
+        is_readable = any(setting in current.values for setting in settings)
+        return target if is_readable else "cannot be read, left as it is"
+
+    if options.set_freq is not None:
+        policies = parse_policies(current.clocks)
+        yield "fixed_clocks", ", ".join(f"{each.name} {each.nearest_khz(options.set_freq)} kHz" for each in policies)
+    else:
+        is_old = (current.api or 0) < _FIXED_PERFORMANCE_API
+        yield (
+            "fixed_performance",
+            "not before Android 11" if is_old else describe_outcome((_FIXED_PERFORMANCE,), "on"),
+        )
+        if current.values.get(_FIXED_PERFORMANCE) == UNREADABLE and _FIXED_PERFORMANCE not in reply.failed:
+            yield "fixed_performance_before", "unknown, off afterwards"
+    yield "animations", describe_outcome(_ANIMATIONS, "off")
+    if options.screen != "keep":
+        yield "screen", describe_outcome((_SCREEN, _STAY_ON, _SCREEN_OFF), options.screen)
+    elif _SCREEN in current.values:
+        yield "screen", f"left {current.values[_SCREEN]}"
+    if options.airplane:
+        left = "left as it is: the phone is reached over the network"
+        yield "airplane", left if over_network else describe_outcome((_AIRPLANE,), "on")

@@ -1,1 +1,1 @@
-"""State of a phone: temperature, battery, clocks, energy, readiness."""
+"""State of a phone: heat, battery, clocks, energy, readiness."""

@@ -1,6 +1,6 @@
-"""Power rails of a phone: what `perfetto` records of them, and the energy that went through each during a program.
+"""Power rails of a phone: their recording by `perfetto`, and the energy that went through each during a program.
 
-The messages are those that perfetto publishes; no trace of a real phone was at hand when this was written. Counters run
+The messages are those that perfetto publishes; no trace of a real phone was available for tests. Counters run
 since boot in microwatt-seconds, times in milliseconds since boot, suspension included
 (`perfetto/trace/power/power_rails.proto`, `android.hardware.power.stats`).
 """
@@ -16,8 +16,8 @@ POLL_MS: Final = 250
 """Pause between two readings: often enough for a launch of seconds; perfetto allows none below 100."""
 
 _FEWEST_READINGS: Final = 8
-"""Readings during a program. Between two readings energy is shared by time, also at its start and at its end: were
-the phone to draw nothing but for it, a sixteenth of its energy could be missed with so few, a twenty-fourth on average.
+"""Readings during a program. Between two readings energy is interpolated, also at its start and at its end: with so
+few, up to a sixteenth of its energy can be missed, a twenty-fourth on average, if the phone is otherwise idle.
 """
 
 _CONFIG: Final = """\
@@ -32,11 +32,11 @@ data_sources {{
 """
 
 
-def config(limit_s: float) -> str:
-    """The text for `perfetto --txt -c -` that records the rails until it is ended.
+def recording_config(limit_s: float) -> str:
+    """Return the configuration for `perfetto --txt -c -` that records the rails until it is ended.
 
     Args:
-        limit_s: It ends itself after so long, in case nobody does.
+        limit_s: Duration after which it ends by itself.
     """
     return _CONFIG.format(duration_ms=round(limit_s * 1000), poll_ms=POLL_MS)
 
@@ -46,19 +46,19 @@ class Rail(NamedTuple):
 
     Attributes:
         name: Its name, for example `S2M_VDD_CPUCL2`.
-        readings: Milliseconds since boot and microwatt-seconds since boot, in the order of time.
+        readings: Milliseconds since boot and microwatt-seconds since boot, ordered by time.
     """
 
     name: str
     readings: tuple[tuple[int, int], ...]
 
 
-class TraceBroken(ValueError):
-    """Bytes that are no perfetto trace, or one that does not tell what happened during the program."""
+class InvalidTrace(ValueError):
+    """Bytes that are no perfetto trace, or one that does not cover the program."""
 
 
-def spent_mj(rails: Sequence[Rail], began_ms: float, ended_ms: float) -> Mapping[str, float]:
-    """The energy that went through each rail, by `rail NAME`, in millijoules.
+def rail_energies_mj(rails: Sequence[Rail], began_ms: float, ended_ms: float) -> Mapping[str, float]:
+    """Return the energy that went through each rail, by `rail NAME`, in millijoules.
 
     Args:
         rails: The rails of one trace.
@@ -66,45 +66,47 @@ def spent_mj(rails: Sequence[Rail], began_ms: float, ended_ms: float) -> Mapping
         ended_ms: When it had ended.
 
     Raises:
-        TraceBroken: A rail was not read before, often enough during, and after the program; or counted backwards.
+        InvalidTrace: A rail was not read before, often enough during, and after the program; or counted backwards.
     """
-    found: dict[str, float] = {}
+    energies_mj: dict[str, float] = {}
     for rail in rails:
         times, counts = [time_ms for time_ms, _ in rail.readings], [count for _, count in rail.readings]
         if not times or times[0] > began_ms or times[-1] < ended_ms:
-            raise TraceBroken(f"rail {rail.name} was not read from before its start until after its end")
+            raise InvalidTrace(f"rail {rail.name} was not read from before its start until after its end")
         if sum(began_ms <= time_ms <= ended_ms for time_ms in times) < _FEWEST_READINGS:
             least_s = _FEWEST_READINGS * POLL_MS / 1000
-            raise TraceBroken(f"it ended too soon: its rails are read every {POLL_MS} ms, and {least_s:g} s are needed")
+            raise InvalidTrace(
+                f"it ended too soon: its rails are read every {POLL_MS} ms, and {least_s:g} s are needed"
+            )
         if counts != sorted(counts):
-            raise TraceBroken(f"the counter of rail {rail.name} ran backwards")
-        found[_free(f"rail {rail.name}", found)] = (
-            _at(rail.readings, times, ended_ms) - _at(rail.readings, times, began_ms)
-        ) / 1000
-    return found
+            raise InvalidTrace(f"the counter of rail {rail.name} ran backwards")
+        used_uws = _interpolate(rail.readings, times, ended_ms) - _interpolate(rail.readings, times, began_ms)
+        energies_mj[_unique_name(f"rail {rail.name}", energies_mj)] = used_uws / 1000
+    return energies_mj
 
 
-def parse(trace: bytes) -> tuple[Rail, ...]:
-    """The power rails of a trace, by name. A phone without rails gives none.
+def parse_trace(trace: bytes) -> tuple[Rail, ...]:
+    """Parse the power rails of a trace, sorted by name. A phone without rails gives none.
 
     Args:
-        trace: What `perfetto` wrote.
+        trace: Output of `perfetto`.
 
     Raises:
-        TraceBroken: It is no trace, or was cut off.
+        InvalidTrace: It is no trace, or was cut off.
     """
     names: dict[int, str] = {}
     readings: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
-    for packet in _inner(trace, _TRACE_PACKET):
-        for message in _inner(packet, _PACKET_POWER_RAILS):
-            names.update(map(_descriptor, _inner(message, _RAILS_DESCRIPTOR)))
-            for index, time_ms, energy_uws in map(_reading, _inner(message, _RAILS_ENERGY)):
+    for packet in _submessages(trace, _TRACE_PACKET):
+        for message in _submessages(packet, _PACKET_POWER_RAILS):
+            names.update(map(_parse_descriptor, _submessages(message, _RAILS_DESCRIPTOR)))
+            for index, time_ms, energy_uws in map(_parse_reading, _submessages(message, _RAILS_ENERGY)):
                 readings[index].add((time_ms, energy_uws))
-    return tuple(sorted(Rail(names.get(index, str(index)), tuple(sorted(found))) for index, found in readings.items()))
+    rails = (Rail(names.get(index, str(index)), tuple(sorted(pairs))) for index, pairs in readings.items())
+    return tuple(sorted(rails))
 
 
-def _at(readings: Sequence[tuple[int, int]], times: Sequence[int], moment_ms: float) -> float:
-    """The counter at a moment between two readings."""
+def _interpolate(readings: Sequence[tuple[int, int]], times: Sequence[int], moment_ms: float) -> float:
+    """Return the counter at a moment between two readings."""
     after = min(max(1, bisect.bisect_left(times, moment_ms)), len(times) - 1)
     (before_ms, before), (after_ms, count) = readings[after - 1], readings[after]
     if after_ms == before_ms:
@@ -112,13 +114,13 @@ def _at(readings: Sequence[tuple[int, int]], times: Sequence[int], moment_ms: fl
     return before + (count - before) * (moment_ms - before_ms) / (after_ms - before_ms)
 
 
-def _free(name: str, taken: Mapping[str, float]) -> str:
-    """Two rails of one name, of two meters, stay apart."""
+def _unique_name(name: str, taken: Mapping[str, float]) -> str:
+    """Return a name that keeps two rails of the same name, of two meters, apart."""
     number = 2
-    wanted = name
-    while wanted in taken:
-        wanted, number = f"{name} #{number}", number + 1
-    return wanted
+    unique = name
+    while unique in taken:
+        unique, number = f"{name} #{number}", number + 1
+    return unique
 
 
 _TRACE_PACKET: Final = 1
@@ -130,33 +132,33 @@ _RAILS_ENERGY: Final = 2
 _VARINT: Final = 0
 _BYTES: Final = 2
 _FIXED_BYTES: Final[Mapping[int, int]] = {1: 8, 5: 4}
-"""Wire types of protocol buffers (protobuf.dev, "Encoding"); the last two are passed over."""
+"""Wire types of protocol buffers (protobuf.dev, "Encoding"); the last two are skipped."""
 
 
-def _descriptor(message: bytes) -> tuple[int, str]:
-    """`index` = 1, `rail_name` = 2. Absent numbers are 0, as in proto2 without a default."""
+def _parse_descriptor(message: bytes) -> tuple[int, str]:
+    """Parse `index` = 1, `rail_name` = 2. Absent numbers are 0, as in proto2 without a default."""
     fields = dict(_fields(message))
-    index, name = _whole(fields, 1), fields.get(2, b"")
+    index, name = _integer(fields, 1), fields.get(2, b"")
     return index, name.decode(errors="replace") if isinstance(name, bytes) and name else str(index)
 
 
-def _reading(message: bytes) -> tuple[int, int, int]:
-    """`index` = 1, `timestamp_ms` = 2, `energy` = 3."""
+def _parse_reading(message: bytes) -> tuple[int, int, int]:
+    """Parse `index` = 1, `timestamp_ms` = 2, `energy` = 3."""
     fields = dict(_fields(message))
-    return _whole(fields, 1), _whole(fields, 2), _whole(fields, 3)
+    return _integer(fields, 1), _integer(fields, 2), _integer(fields, 3)
 
 
-def _whole(fields: Mapping[int, int | bytes], key: int) -> int:
+def _integer(fields: Mapping[int, int | bytes], key: int) -> int:
     value = fields.get(key, 0)
     return value if isinstance(value, int) else 0
 
 
-def _inner(message: bytes, number: int) -> Iterator[bytes]:
+def _submessages(message: bytes, number: int) -> Iterator[bytes]:
     return (value for key, value in _fields(message) if key == number and isinstance(value, bytes))
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """The fields of a message as they come: number, and whole number or bytes."""
+    """Yield the fields of a message in their order: number, and integer or bytes."""
     at = 0
     while at < len(message):
         tag, at = _varint(message, at)
@@ -170,9 +172,9 @@ def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
         elif wire in _FIXED_BYTES:
             size = _FIXED_BYTES[wire]
         else:
-            raise TraceBroken(f"no field has wire type {wire}")
+            raise InvalidTrace(f"no field has wire type {wire}")
         if at + size > len(message):
-            raise TraceBroken("it was cut off")
+            raise InvalidTrace("it was cut off")
         if wire == _BYTES:
             yield number, message[at : at + size]
         at += size
@@ -182,10 +184,10 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(message):
-            raise TraceBroken("it was cut off")
+            raise InvalidTrace("it was cut off")
         byte = message[at]
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value, at
-    raise TraceBroken("a number is too long")
+    raise InvalidTrace("a number is too long")

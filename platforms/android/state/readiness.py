@@ -1,4 +1,4 @@
-"""Whether a phone is fit to be measured on, and waiting until it is."""
+"""Readiness of a phone to be measured on, and waiting for it."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from typing import NamedTuple
 from harness import shell
 from harness.core.errors import EnvironmentProblem
 from harness.core.protocols import Progress
-from platforms.android.state.state import Reading
+from platforms.android.state.state import PhoneState
 
-_COOLING = "take it out of its case and the sun, put a fan on it, or give it more time (--cool_timeout)"
+_COOLING = "take it out of its case and the sun, put a fan on it, or give it more time (--cool-timeout)"
 _CHARGING = "charge it"
-_UNFAKE = "`adb shell dumpsys battery reset` lets it read its battery again"
+_RESET_BATTERY = "`adb shell dumpsys battery reset` lets it read its battery again"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What a phone must be.
+class ReadinessLimits:
+    """Limits within which a phone is ready.
 
     Attributes:
-        timeout_s: How long it may take to become so.
+        timeout_s: How long it may take to become ready.
         battery_percent: Least charge; below it phones save power.
         plugged_percent: Least charge while it is plugged in.
-        skin_c: Limit of a skin sensor that tells none. Phones that tell theirs begin to hold back between 37 and 40 °C.
+        skin_c: Limit of a skin sensor that has none. Phones with limits of their own throttle from 37 to 40 °C on.
         battery_c: Limit of the battery where no skin sensor can be read. Charging is slowed from 45 °C on (JEITA's
             guideline for lithium-ion cells), and phones react before that.
         hysteresis_c: How far below its limit a phone that was too warm must cool.
-        poll_s: Pause between two looks; a look wakes the phone up for a moment.
+        poll_s: Pause between two readings; a reading wakes the phone up for a moment.
     """
 
     timeout_s: float = 900.0
@@ -42,10 +42,10 @@ class Limits:
 
 
 class Obstacle(NamedTuple):
-    """Something that stands against measuring.
+    """A reason why a phone is not ready.
 
     Attributes:
-        text: What it is: the value and the limit.
+        text: The value and its limit.
         remedy: What a person can do.
         passes: Whether it passes by itself.
     """
@@ -55,47 +55,47 @@ class Obstacle(NamedTuple):
     passes: bool = True
 
 
-class Gate:
-    """Stands before each launch on one phone.
+class ReadinessGate:
+    """Waits before each launch until one phone is ready.
 
     Args:
-        name: What a person calls the phone.
-        limits: What it must be.
-        progress: Told what is waited for, and once what cannot be seen.
+        name: Name of the phone in messages.
+        limits: ReadinessLimits within which it is ready.
+        progress: Shows what is waited for, and once what cannot be read.
     """
 
-    def __init__(self, name: str, limits: Limits, progress: Progress) -> None:
+    def __init__(self, name: str, limits: ReadinessLimits, progress: Progress) -> None:
         self._name = name
         self._limits = limits
         self._progress = progress
-        self._told: frozenset[str] = frozenset()
+        self._shown: frozenset[str] = frozenset()
 
-    def wait_until_ready(self, read: Callable[[], Reading]) -> None:
-        """Return at once where nothing is wrong, else when it has passed.
+    def wait_until_ready(self, read: Callable[[], PhoneState]) -> None:
+        """Return as soon as the phone is ready.
 
-        A phone that was too warm is let cool `hysteresis_c` below its limit: right at the limit the next launch would
-        be the one that is held back.
+        A phone that was too warm must cool `hysteresis_c` below its limit: right at the limit the next launch would
+        be throttled.
 
         Args:
             read: Reads the phone's state.
 
         Raises:
-            EnvironmentProblem: It does not pass in time, or not by itself.
-            DeviceLost: The phone went away.
+            EnvironmentProblem: It is not ready in time, or not without help.
+            DeviceLost: The phone became unreachable.
             Interrupted: The harness is being stopped.
         """
-        reading = read()
-        self._tell_unseen(reading)
-        if obstacles := tuple(obstacles_in(reading, self._limits)):
+        state = read()
+        self._show_unreadable(state)
+        if obstacles := tuple(obstacles_in(state, self._limits)):
             self._wait(obstacles, read)
 
-    def _wait(self, obstacles: tuple[Obstacle, ...], read: Callable[[], Reading]) -> None:
+    def _wait(self, obstacles: tuple[Obstacle, ...], read: Callable[[], PhoneState]) -> None:
         started = time.monotonic()
         left_s = self._limits.timeout_s
         with self._progress.task(f"{self._name}: waiting, {_texts(obstacles)}", self._limits.timeout_s) as task:
             while obstacles:
                 if left_s <= 0 or not all(obstacle.passes for obstacle in obstacles):
-                    raise self._refused(obstacles, time.monotonic() - started)
+                    raise self._not_ready(obstacles, time.monotonic() - started)
                 shell.pause(min(self._limits.poll_s, left_s))
                 left_s = started + self._limits.timeout_s - time.monotonic()
                 obstacles = tuple(obstacles_in(read(), self._limits, self._limits.hysteresis_c))
@@ -103,57 +103,57 @@ class Gate:
                     waited_s = self._limits.timeout_s - max(0.0, left_s)
                     task.update(completed=waited_s, text=f"{self._name}: waiting, {_texts(obstacles)}")
 
-    def _refused(self, obstacles: tuple[Obstacle, ...], waited_s: float) -> EnvironmentProblem:
+    def _not_ready(self, obstacles: tuple[Obstacle, ...], waited_s: float) -> EnvironmentProblem:
         after = f" after {waited_s:.0f} s" if waited_s >= 1 else ""
         remedies = dict.fromkeys(obstacle.remedy for obstacle in obstacles)
         return EnvironmentProblem(
-            f"{self._name} is not fit to be measured on{after}: {_texts(obstacles)}", hint="; ".join(remedies)
+            f"{self._name} is not ready to be measured on{after}: {_texts(obstacles)}", hint="; ".join(remedies)
         )
 
-    def _tell_unseen(self, reading: Reading) -> None:
-        unseen = frozenset(unseen_in(reading))
-        for text in sorted(unseen - self._told):
+    def _show_unreadable(self, state: PhoneState) -> None:
+        unreadable = frozenset(describe_unreadable(state))
+        for text in sorted(unreadable - self._shown):
             self._progress.say(f"{self._name}: {text}")
-        self._told |= unseen
+        self._shown |= unreadable
 
 
-def obstacles_in(reading: Reading, limits: Limits, margin_c: float = 0.0) -> Iterator[Obstacle]:
-    """What stands against measuring now. What cannot be read does not.
+def obstacles_in(state: PhoneState, limits: ReadinessLimits, margin_c: float = 0.0) -> Iterator[Obstacle]:
+    """Yield the reasons why a phone is not ready now. Values that cannot be read are ignored.
 
     Args:
-        reading: The phone's state.
-        limits: What it must be.
-        margin_c: How far below its limits it must be.
+        state: The phone's state.
+        limits: Limits within which it is ready.
+        margin_c: How far below the limits its temperatures must be.
     """
-    status = reading.state.thermal_status
+    status = state.device.thermal_status
     if status:
         yield Obstacle(f"thermal status {status}, must be 0", _COOLING)
-    for sensor, celsius, limit_c in _temperatures(reading, limits):
+    for sensor, celsius, limit_c in _temperatures(state, limits):
         if celsius >= limit_c - margin_c:
             yield Obstacle(f"{sensor} at {celsius:.1f} °C, must be below {limit_c - margin_c:.1f} °C", _COOLING)
-    yield from _charge(reading, limits)
+    yield from _charge(state, limits)
 
 
-def unseen_in(reading: Reading) -> Iterator[str]:
-    """What a gate would look at and cannot, in words."""
-    if reading.faked:
-        yield f"somebody holds its battery readings at chosen values, they are not used ({_UNFAKE})"
-    elif reading.state.battery_percent is None:
-        yield "the charge of its battery cannot be read and is not looked at"
-    if reading.state.thermal_status is None and not reading.skins:
-        instead = "the battery's temperature is looked at instead" if reading.battery_c is not None else "nothing is"
-        yield f"it does not tell whether it is too warm; {instead}"
+def describe_unreadable(state: PhoneState) -> Iterator[str]:
+    """Yield clauses about values that readiness depends on and that cannot be read."""
+    if state.overridden:
+        yield f"its battery readings are overridden and not used ({_RESET_BATTERY})"
+    elif state.device.battery_percent is None:
+        yield "the charge of its battery cannot be read and is ignored"
+    if state.device.thermal_status is None and not state.skins:
+        instead = "the battery's temperature is used instead" if state.battery_c is not None else "heat is ignored"
+        yield f"it does not report whether it is too warm; {instead}"
 
 
-def _temperatures(reading: Reading, limits: Limits) -> Iterator[tuple[str, float, float]]:
-    for skin in reading.skins:
+def _temperatures(state: PhoneState, limits: ReadinessLimits) -> Iterator[tuple[str, float, float]]:
+    for skin in state.skins:
         yield f"skin sensor {skin.name}", skin.celsius, skin.limit_c if skin.limit_c is not None else limits.skin_c
-    if not reading.skins and reading.battery_c is not None:
-        yield "battery", reading.battery_c, limits.battery_c
+    if not state.skins and state.battery_c is not None:
+        yield "battery", state.battery_c, limits.battery_c
 
 
-def _charge(reading: Reading, limits: Limits) -> Iterator[Obstacle]:
-    percent, plugged = reading.state.battery_percent, bool(reading.state.plugged)
+def _charge(state: PhoneState, limits: ReadinessLimits) -> Iterator[Obstacle]:
+    percent, plugged = state.device.battery_percent, bool(state.device.plugged)
     least = limits.plugged_percent if plugged else limits.battery_percent
     if percent is not None and percent < least:
         text = f"battery at {percent:.0f} %, must be at least {least:.0f} %"

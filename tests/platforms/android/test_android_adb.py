@@ -99,7 +99,7 @@ def test_a_server_that_was_killed_is_started_again(broken_lab: PhoneLab) -> None
     with soon(broken_lab.kill_server), pytest.raises(DeviceLost):
         phone.sh("sleep 60", timeout_s=90.0)
     try:
-        assert server.listed() == ()
+        assert server.list_phones() == ()
         server.connect(phone.serial)
         wait_until(lambda: server.state(phone.serial) == "device")
         assert phone.sh("echo back").stdout == "back\n"
@@ -109,7 +109,7 @@ def test_a_server_that_was_killed_is_started_again(broken_lab: PhoneLab) -> None
 
 def test_a_server_elsewhere_is_not_started() -> None:
     with pytest.raises(EnvironmentProblem, match="no adb server"):
-        AdbServer("127.0.0.2:1").listed()
+        AdbServer("127.0.0.2:1").list_phones()
 
 
 @pytest.mark.parametrize("address", ["", "nowhere", "host:", ":5037", "host:0", "host:99999", "host:x"])
@@ -173,7 +173,7 @@ def test_a_full_phone_is_told_with_the_remedy(alone: tuple[Phone, StandInPhone],
     stand_in.fill(1_000_000)
     with pytest.raises(EnvironmentProblem, match="no space left") as caught:
         phone.push(tmp_path / "zeros", f"{TMP}/zeros")
-    assert "--android_dir" in str(caught.value)
+    assert "--android-dir" in str(caught.value)
 
 
 def test_a_file_that_cannot_be_written_here_is_not_the_phone_s_fault(phone: Phone) -> None:

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import shell
-from platforms.android.link.connection import Wire
-from platforms.android.link.stream import ShellStream
+from platforms.android.link.protocol import Connection, ShellStream
 
 
 def packet(kind: int, content: bytes) -> bytes:
@@ -21,9 +20,9 @@ def packet(kind: int, content: bytes) -> bytes:
 
 
 @pytest.fixture
-def ends() -> Iterator[tuple[socket.socket, Wire]]:
+def ends() -> Iterator[tuple[socket.socket, Connection]]:
     ours, theirs = socket.socketpair()
-    wire = Wire(ours)
+    wire = Connection(ours)
     with theirs:
         yield theirs, wire
     wire.close()
@@ -37,7 +36,7 @@ def ends() -> Iterator[tuple[socket.socket, Wire]]:
 def test_streams_stay_apart_however_they_are_cut(packets: list[tuple[int, bytes]], code: int, cuts: list[int]) -> None:
     sent = b"".join(packet(kind, content) for kind, content in packets) + packet(3, bytes((code,)))
     ours, theirs = socket.socketpair()
-    stream = ShellStream(Wire(ours))
+    stream = ShellStream(Connection(ours))
     places = sorted({0, *(cut for cut in cuts if cut < len(sent)), len(sent)})
     deadline = time.monotonic() + 10
     with theirs:
@@ -52,7 +51,7 @@ def test_streams_stay_apart_however_they_are_cut(packets: list[tuple[int, bytes]
     assert bytes(stream.err) == b"".join(content for kind, content in packets if kind == 2)
 
 
-def test_an_end_without_an_exit_code_is_no_end(ends: tuple[socket.socket, Wire]) -> None:
+def test_an_end_without_an_exit_code_is_no_end(ends: tuple[socket.socket, Connection]) -> None:
     theirs, wire = ends
     theirs.sendall(packet(1, b"begun") + packet(1, b"cut")[:6])
     theirs.shutdown(socket.SHUT_WR)
@@ -63,18 +62,18 @@ def test_an_end_without_an_exit_code_is_no_end(ends: tuple[socket.socket, Wire])
     assert stream.exit_code is None
 
 
-def test_what_is_told_arrives_in_packets(ends: tuple[socket.socket, Wire]) -> None:
+def test_what_is_told_arrives_in_packets(ends: tuple[socket.socket, Connection]) -> None:
     theirs, wire = ends
     stream = ShellStream(wire)
     stream.write(b"line\n")
-    stream.end_input()
+    stream.close_stdin()
     assert theirs.recv(100) == packet(0, b"line\n") + packet(4, b"")
 
 
-def test_nobody_waits_for_ever(ends: tuple[socket.socket, Wire]) -> None:
+def test_nobody_waits_for_ever(ends: tuple[socket.socket, Connection]) -> None:
     _, wire = ends
     with pytest.raises(TimeoutError):
-        wire.exactly(4, patience_s=0.2)
+        wire.read_exactly(4, timeout_s=0.2)
 
 
 def test_waiting_ends_with_the_harness() -> None:
@@ -82,7 +81,7 @@ def test_waiting_ends_with_the_harness() -> None:
         raise shell.Interrupted("stopped")
 
     ours, theirs = socket.socketpair()
-    wire = Wire(ours, stopped)
+    wire = Connection(ours, stopped)
     with theirs, pytest.raises(shell.Interrupted):
-        wire.exactly(4)
+        wire.read_exactly(4)
     wire.close()

@@ -21,9 +21,9 @@ from harness.testing.phones.android.phone import StandInPhone
 from harness.testing.progress import RecordedProgress
 from platforms.android.link import device_lock
 from platforms.android.link.adb import AdbServer
-from platforms.android.link.device_lock import LOCK, Hold, owner_of
+from platforms.android.link.device_lock import LOCK, DeviceLock, owner_of
 from platforms.android.link.phone import Phone
-from platforms.android.link.stream import ShellStream
+from platforms.android.link.protocol import ShellStream
 from platforms.android.platform import Android
 from tests.platforms.android.conftest import settings_with
 from tests.processes import wait_until
@@ -57,9 +57,9 @@ def make_host(tmp_path: Path) -> MakeHost:
     return make
 
 
-def hold(phone: Phone, timeout_s: float = 0.5, progress: RecordedProgress | None = None) -> Hold:
+def hold(phone: Phone, timeout_s: float = 0.5, progress: RecordedProgress | None = None) -> DeviceLock:
     """That of another machine each time."""
-    return Hold(phone, f"machine{next(_MACHINES)}", timeout_s, progress or RecordedProgress())
+    return DeviceLock(phone, f"machine{next(_MACHINES)}", timeout_s, progress or RecordedProgress())
 
 
 def be_away_for_a_moment(stand_in: StandInPhone) -> None:
@@ -91,7 +91,7 @@ def test_a_second_host_is_refused_by_name_and_touches_nothing(
 def test_a_second_host_waits_until_the_first_is_done(phone: Phone) -> None:
     progress = RecordedProgress()
     first, second = hold(phone), hold(phone, _PATIENT_S, progress)
-    first.take()
+    first.acquire()
 
     def release_it_when_it_is_waited_for() -> None:
         try:
@@ -102,7 +102,7 @@ def test_a_second_host_waits_until_the_first_is_done(phone: Phone) -> None:
     other = threading.Thread(target=release_it_when_it_is_waited_for)
     other.start()
     try:
-        second.take()
+        second.acquire()
         second.check()
     finally:
         other.join()
@@ -116,9 +116,9 @@ def test_a_host_whose_connection_is_gone_holds_nothing(phone: Phone) -> None:
         while b"held" not in stream.out:
             assert stream.read(float("inf"))
         with pytest.raises(EnvironmentProblem, match="is measuring on"):
-            hold(phone).take()
+            hold(phone).acquire()
     taken = hold(phone, _PATIENT_S)
-    taken.take()
+    taken.acquire()
     taken.release()
 
 
@@ -126,13 +126,13 @@ def test_a_hold_that_broke_is_noticed_without_asking_and_taken_again(broken_lab:
     stand_in = broken_lab.phones[0]
     phone = Phone(AdbServer(broken_lab.server), stand_in.serial)
     ours, other = hold(phone), hold(phone, _PATIENT_S)
-    ours.take()
+    ours.acquire()
     ours.check()
     be_away_for_a_moment(stand_in)
     stand_in.round_trips = 0
     wait_until(lambda: is_lost(ours))
     assert stand_in.round_trips == 0
-    other.take()
+    other.acquire()
     with pytest.raises(EnvironmentProblem, match="is measuring on"):
         ours.ensure()
     other.release()
@@ -141,7 +141,7 @@ def test_a_hold_that_broke_is_noticed_without_asking_and_taken_again(broken_lab:
     ours.release()
 
 
-def is_lost(one: Hold) -> bool:
+def is_lost(one: DeviceLock) -> bool:
     try:
         one.check()
     except DeviceLost:
@@ -149,7 +149,7 @@ def is_lost(one: Hold) -> bool:
     return False
 
 
-def is_ensured(one: Hold) -> bool:
+def is_ensured(one: DeviceLock) -> bool:
     try:
         one.ensure()
     except EnvironmentProblem:
@@ -194,7 +194,7 @@ def test_a_phone_without_flock_is_used_all_the_same(rooted_lab: PhoneLab) -> Non
     try:
         first, second = hold(phone), hold(phone)
         for one in (first, second):
-            one.take()
+            one.acquire()
             one.check()
             one.ensure()
         first.release()
@@ -205,8 +205,8 @@ def test_a_phone_without_flock_is_used_all_the_same(rooted_lab: PhoneLab) -> Non
 
 def test_a_lock_that_cannot_be_laid_down_is_told(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_lock, "LOCK", "/proc/x")
-    with pytest.raises(EnvironmentProblem, match="does not let us lay down /proc/x"):
-        hold(phone).take()
+    with pytest.raises(EnvironmentProblem, match="does not let the lock file /proc/x be created"):
+        hold(phone).acquire()
 
 
 def test_a_phone_that_another_host_took_meanwhile_is_lost_for_good(make_host: MakeHost) -> None:
@@ -216,7 +216,7 @@ def test_a_phone_that_another_host_took_meanwhile_is_lost_for_good(make_host: Ma
         other = hold(Phone(AdbServer(lab.server), stand_in.serial), _PATIENT_S)
         with host.open(host.devices()[0], progress) as session:
             be_away_for_a_moment(stand_in)
-            other.take()
+            other.acquire()
             with pytest.raises(DeviceLost, match="is measuring on"):
                 session.reconnect()
             with pytest.raises(DeviceLost, match="another host may hold it now"):
@@ -234,8 +234,8 @@ def test_a_phone_that_another_host_took_meanwhile_is_lost_for_good(make_host: Ma
 @contextlib.contextmanager
 def a_ghost(phone: Phone, owner: str) -> Iterator[ShellStream]:
     """A hold whose connection nobody listens to any more."""
-    left = Hold(phone, owner, 0.5, RecordedProgress())
-    left.take()
+    left = DeviceLock(phone, owner, 0.5, RecordedProgress())
+    left.acquire()
     assert left._stream is not None
     try:
         yield left._stream
@@ -246,9 +246,9 @@ def a_ghost(phone: Phone, owner: str) -> Iterator[ShellStream]:
 def test_what_this_machine_left_behind_is_ended_at_once(phone: Phone) -> None:
     with a_ghost(phone, "ours") as ghost:
         with pytest.raises(EnvironmentProblem, match="is measuring on"):
-            Hold(phone, "theirs", 0.0, RecordedProgress()).take()
-        taken = Hold(phone, "ours", _PATIENT_S, RecordedProgress())
-        taken.take()
+            DeviceLock(phone, "theirs", 0.0, RecordedProgress()).acquire()
+        taken = DeviceLock(phone, "ours", _PATIENT_S, RecordedProgress())
+        taken.acquire()
         taken.check()
         assert ended(ghost)
         taken.release()
@@ -270,7 +270,7 @@ def test_a_name_in_the_lock_alone_ends_nobody(phone: Phone) -> None:
         with a_ghost(phone, "theirs"):
             phone.sh(f"echo {number} ours somebody >{LOCK}")
             with pytest.raises(EnvironmentProblem, match="somebody is measuring on"):
-                Hold(phone, "ours", 0.5, RecordedProgress()).take()
+                DeviceLock(phone, "ours", 0.5, RecordedProgress()).acquire()
         stream.write(b"\n")
         assert ended(stream)
         assert stream.out.endswith(b"alive\n")
@@ -306,10 +306,10 @@ def test_hosts_with_folders_of_their_own_keep_out_of_each_other_s_way(lab: Phone
 
 def test_a_phone_stays_held_when_our_folder_is_removed(phone: Phone) -> None:
     ours = hold(phone)
-    ours.take()
+    ours.acquire()
     assert phone.sh(f"mkdir -p {_OWN}; rm -r {_OWN}").exit_code == 0
     with pytest.raises(EnvironmentProblem, match="is measuring on"):
-        hold(phone).take()
+        hold(phone).acquire()
     ours.release()
 
 

@@ -17,14 +17,13 @@ from harness.testing.phones import start_phones
 from harness.testing.phones.android.lab import PhoneLab
 from harness.testing.progress import RecordedProgress
 from platforms.android import create
-from platforms.android.checkup import unusable
-from platforms.android.devices import parse
-from platforms.android.files.workdir import own_folder
+from platforms.android.devices import parse_description
+from platforms.android.files.workdir import workdir_in
 from platforms.android.link import reconnect
-from platforms.android.link.adb import AdbServer, Listed
+from platforms.android.link.adb import AdbServer, ListedPhone
 from platforms.android.link.phone import Phone
 from platforms.android.options import AndroidOptions
-from platforms.android.platform import distinct
+from platforms.android.platform import unique_devices, unusable
 from tests.platforms.android.conftest import MakePlatform
 from tests.processes import wait_until
 
@@ -69,7 +68,7 @@ def device(identity: str, name: str) -> Device:
 
 
 def test_a_phone_is_described_by_what_it_says() -> None:
-    pixel = parse("adb-2A1B1FDH300PPA-x._adb-tls-connect._tcp", PIXEL, 0.0)
+    pixel = parse_description("adb-2A1B1FDH300PPA-x._adb-tls-connect._tcp", PIXEL, 0.0)
     assert pixel.identity == "2A1B1FDH300PPA"
     assert (pixel.kind, pixel.os, pixel.abi) == ("Google Pixel 7 Pro", "Android 14 (API 34)", "arm64-v8a")
     assert (pixel.cores, pixel.memory_bytes) == (8, 11738376 * 1024)
@@ -82,37 +81,37 @@ def test_a_phone_is_described_by_what_it_says() -> None:
 
 @pytest.mark.parametrize("number", ["", "unknown", "0123456789ABCDEF"])
 def test_a_phone_without_a_number_of_its_own_is_called_what_adb_calls_it(number: str) -> None:
-    assert parse("10.0.0.7:5555", PIXEL.replace("2A1B1FDH300PPA", number), 0.0).identity == "10.0.0.7:5555"
+    assert parse_description("10.0.0.7:5555", PIXEL.replace("2A1B1FDH300PPA", number), 0.0).identity == "10.0.0.7:5555"
 
 
 @given(st.text())
 def test_whatever_a_phone_says_it_has_an_identity(text: str) -> None:
-    assert parse("serial", text, 0.0).identity
-    assert parse("serial", PIXEL[: len(text)] + text, 0.0).identity
+    assert parse_description("serial", text, 0.0).identity
+    assert parse_description("serial", PIXEL[: len(text)] + text, 0.0).identity
 
 
 def test_a_phone_that_is_reached_twice_is_one_and_its_cable_wins() -> None:
-    found = distinct([device("B", "10.0.0.7:5555"), device("B", "B"), device("A", "10.0.0.8:5555")])
+    found = unique_devices([device("B", "10.0.0.7:5555"), device("B", "B"), device("A", "10.0.0.8:5555")])
     assert [(one.identity, one.name) for one in found] == [("A", "10.0.0.8:5555"), ("B", "B")]
 
 
 def test_the_cable_wins_over_a_name_that_mdns_announced() -> None:
     wireless = "adb-c4d1a2b3-Xy12Zz (2)._adb-tls-connect._tcp"
-    (found,) = distinct([device("c4d1a2b3", wireless), device("c4d1a2b3", "c4d1a2b3")])
+    (found,) = unique_devices([device("c4d1a2b3", wireless), device("c4d1a2b3", "c4d1a2b3")])
     assert found.name == "c4d1a2b3"
 
 
 def test_serials_and_states_may_have_blanks() -> None:
     wireless = "adb-c4d1a2b3-Xy12Zz (2)._adb-tls-connect._tcp"
-    assert Listed.parse(f"{wireless}\tdevice\nR5CT1234\t{_UNPERMITTED}\n\n") == (
-        Listed(wireless, "device"),
-        Listed("R5CT1234", _UNPERMITTED),
+    assert ListedPhone.parse(f"{wireless}\tdevice\nR5CT1234\t{_UNPERMITTED}\n\n") == (
+        ListedPhone(wireless, "device"),
+        ListedPhone("R5CT1234", _UNPERMITTED),
     )
 
 
 @given(st.text())
 def test_whatever_a_server_lists_has_a_serial(text: str) -> None:
-    assert all(one.serial for one in Listed.parse(text))
+    assert all(one.serial for one in ListedPhone.parse(text))
 
 
 def test_a_state_that_goes_on_in_brackets_gets_its_remedy() -> None:
@@ -122,10 +121,15 @@ def test_a_state_that_goes_on_in_brackets_gets_its_remedy() -> None:
 
 @pytest.mark.parametrize("folder", ["", "/", "sdcard", "/a\nb"])
 def test_what_is_no_folder_of_a_phone_is_refused(folder: str) -> None:
-    with pytest.raises(UsageError, match="--android_dir"):
-        own_folder(folder)
-    with pytest.raises(UsageError, match="--android_dir"):
+    with pytest.raises(UsageError, match="--android-dir"):
+        workdir_in(folder)
+    with pytest.raises(UsageError, match="--android-dir"):
         create(Settings(plug_ins=(AndroidOptions(android_dir=folder, adb_server="127.0.0.1:5037"),)))
+
+
+def test_a_frequency_that_is_none_is_refused() -> None:
+    with pytest.raises(UsageError, match="no clock"):
+        create(Settings(plug_ins=(AndroidOptions(set_freq="faster", adb_server="127.0.0.1:5037"),)))
 
 
 def test_without_a_server_nothing_is_there_and_the_checkup_says_so() -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.device import DeviceState
-from platforms.android.state.energy import Course, Meter, battery_energy
-from platforms.android.state.power_rails import Rail, TraceBroken, config, parse, spent_mj
+from platforms.android.state.energy import EnergyMeter, EnergyWindow, battery_energy
+from platforms.android.state.power_rails import InvalidTrace, Rail, parse_trace, rail_energies_mj, recording_config
 from tests.platforms.android.traces import energy, fixed64, message, number, packet, rails_trace
 
 
@@ -30,8 +30,8 @@ def test_energy_is_charge_times_mean_voltage() -> None:
     [
         (state(20, plugged=True), state(1), "plugged in"),
         (state(20), state(1, plugged=True), "plugged in"),
-        (state(20, plugged=None), state(1), "does not tell"),
-        (state(20), state(1, plugged=None), "does not tell"),
+        (state(20, plugged=None), state(1), "does not report"),
+        (state(20), state(1, plugged=None), "does not report"),
         (state(None), state(1), "count charge"),
         (state(20, None), state(1), "voltage"),
         (state(21), state(21), "moved by 0 µAh"),
@@ -56,7 +56,7 @@ ODD = packet(number(8, 1), fixed64(99), message(41, energy(7, 1, 1)))
 
 def test_rails_are_named_and_their_readings_stand_in_order() -> None:
     trace = rails_trace({0: "CPU", 5: "TPU"}, [(3500, {0: 95, 5: 10}), (1000, {0: 70, 5: 10, 9: 4})]) + ODD
-    assert parse(trace) == (
+    assert parse_trace(trace) == (
         Rail("9", ((1000, 4),)),
         Rail("CPU", ((1000, 70), (3500, 95))),
         Rail("TPU", ((1000, 10), (3500, 10))),
@@ -64,23 +64,23 @@ def test_rails_are_named_and_their_readings_stand_in_order() -> None:
 
 
 def test_a_trace_without_rails_has_none() -> None:
-    assert parse(b"") == ()
-    assert parse(message(1, number(8, 1))) == ()
+    assert parse_trace(b"") == ()
+    assert parse_trace(message(1, number(8, 1))) == ()
 
 
 TRACE = rails_trace({0: "CPU", 1: "GPU"}, [(time_ms, {0: 3 * time_ms, 1: 50}) for time_ms in range(0, 10_000, 250)])
 
 
 def test_a_cut_trace_is_broken() -> None:
-    with pytest.raises(TraceBroken, match="cut off"):
-        parse(TRACE[:-3])
+    with pytest.raises(InvalidTrace, match="cut off"):
+        parse_trace(TRACE[:-3])
 
 
 @given(st.binary())
 def test_other_bytes_are_rails_or_broken(content: bytes) -> None:
     try:
-        parse(content)
-    except TraceBroken:
+        parse_trace(content)
+    except InvalidTrace:
         return
 
 
@@ -89,15 +89,15 @@ def test_a_damaged_trace_is_rails_or_broken(data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(TRACE) - 1))
     damaged = TRACE[:at] + data.draw(st.binary(max_size=3)) + TRACE[at + 1 :]
     try:
-        spent_mj(parse(damaged), 1100, 8000)
-    except TraceBroken:
+        rail_energies_mj(parse_trace(damaged), 1100, 8000)
+    except InvalidTrace:
         return
 
 
 @given(st.floats(0, 7000), st.floats(2250, 2700))
 def test_energy_is_that_between_start_and_end_also_between_readings(began_ms: float, took_ms: float) -> None:
     """The rail draws 3 mW: three microwatt-seconds a millisecond are three microjoules."""
-    found = spent_mj(parse(TRACE), began_ms, began_ms + took_ms)
+    found = rail_energies_mj(parse_trace(TRACE), began_ms, began_ms + took_ms)
     assert found == {"rail CPU": pytest.approx(3 * took_ms / 1000), "rail GPU": 0.0}
 
 
@@ -110,60 +110,60 @@ def test_energy_is_that_between_start_and_end_also_between_readings(began_ms: fl
     ],
 )
 def test_a_recording_that_does_not_cover_the_program_says_nothing(began_ms: int, ended_ms: int, words: str) -> None:
-    with pytest.raises(TraceBroken, match=words):
-        spent_mj(parse(TRACE), began_ms, ended_ms)
+    with pytest.raises(InvalidTrace, match=words):
+        rail_energies_mj(parse_trace(TRACE), began_ms, ended_ms)
 
 
 def test_a_counter_that_runs_backwards_says_nothing() -> None:
     backwards = Rail("CPU", tuple((time_ms, 10_000 - time_ms) for time_ms in range(0, 10_000, 250)))
-    with pytest.raises(TraceBroken, match="backwards"):
-        spent_mj([backwards], 1000, 8000)
+    with pytest.raises(InvalidTrace, match="backwards"):
+        rail_energies_mj([backwards], 1000, 8000)
 
 
 def test_rails_of_one_name_stay_apart() -> None:
     rail = Rail("CPU", tuple((time_ms, time_ms) for time_ms in range(0, 10_000, 250)))
-    assert list(spent_mj([rail, rail, rail], 1000, 8000)) == ["rail CPU", "rail CPU #2", "rail CPU #3"]
+    assert list(rail_energies_mj([rail, rail, rail], 1000, 8000)) == ["rail CPU", "rail CPU #2", "rail CPU #3"]
 
 
 def test_the_configuration_asks_for_rails_and_ends_by_itself() -> None:
-    text = config(90.5)
+    text = recording_config(90.5)
     assert "duration_ms: 90500" in text
     assert "collect_power_rails: true" in text
     assert text.count("{") == text.count("}") == 4
 
 
-def course(trace: bytes = b"", *, began_s: float | None = 1.0, ended_s: float | None = 8.0) -> Course:
-    return Course(FULL, USED.model_copy(update={"battery_charge_uah": 2_000_000}), trace, began_s, ended_s)
+def course(trace: bytes = b"", *, began_s: float | None = 1.0, ended_s: float | None = 8.0) -> EnergyWindow:
+    return EnergyWindow(FULL, USED.model_copy(update={"battery_charge_uah": 2_000_000}), trace, began_s, ended_s)
 
 
 def test_a_phone_with_rails_is_measured_by_rails_alone() -> None:
-    meter = Meter()
-    assert meter.spent(course(TRACE)).energy_mj == {"rail CPU": pytest.approx(21.0), "rail GPU": 0.0}
-    assert meter.records
-    later = meter.spent(course())
+    meter = EnergyMeter()
+    assert meter.measure(course(TRACE)).energy_mj == {"rail CPU": pytest.approx(21.0), "rail GPU": 0.0}
+    assert meter.wants_trace
+    later = meter.measure(course())
     assert later.energy_mj == {}
     assert "not recorded this time" in (later.reason or "")
 
 
 def test_a_phone_without_rails_is_measured_by_its_battery_alone() -> None:
-    meter = Meter()
-    assert list(meter.spent(course()).energy_mj) == ["battery"]
-    assert not meter.records
-    assert list(meter.spent(course(TRACE)).energy_mj) == ["battery"]
+    meter = EnergyMeter()
+    assert list(meter.measure(course()).energy_mj) == ["battery"]
+    assert not meter.wants_trace
+    assert list(meter.measure(course(TRACE)).energy_mj) == ["battery"]
 
 
 def test_a_phone_without_either_says_so() -> None:
-    spent = Meter().spent(Course(state(2), state(1, plugged=True)))
-    assert spent.reason == "it shows no power rails, and it is plugged in: reach it over Wi-Fi"
+    spent = EnergyMeter().measure(EnergyWindow(state(2), state(1, plugged=True)))
+    assert spent.reason == "it has no power rails, and it is plugged in: reach it over Wi-Fi"
 
 
 def test_a_spoilt_recording_decides_nothing() -> None:
-    meter = Meter()
-    assert "cut off" in (meter.spent(course(TRACE[:-3])).reason or "")
-    assert list(meter.spent(course(TRACE)).energy_mj) == ["rail CPU", "rail GPU"]
+    meter = EnergyMeter()
+    assert "cut off" in (meter.measure(course(TRACE[:-3])).reason or "")
+    assert list(meter.measure(course(TRACE)).energy_mj) == ["rail CPU", "rail GPU"]
 
 
 def test_a_phone_that_does_not_tell_the_time_cannot_use_its_rails() -> None:
-    spent = Meter().spent(course(TRACE, began_s=None))
+    spent = EnergyMeter().measure(course(TRACE, began_s=None))
     assert spent.energy_mj == {}
     assert "since boot" in (spent.reason or "")

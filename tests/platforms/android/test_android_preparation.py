@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -16,9 +17,10 @@ from harness.config.settings import Settings
 from harness.core.errors import DeviceLost, EnvironmentProblem, HarnessError, UsageError
 from harness.shell import Interrupted
 from harness.testing.progress import RecordedProgress
+from platforms.android.link.phone import ScriptResult
 from platforms.android.options import AndroidOptions
-from platforms.android.settings.journals import Journals
-from platforms.android.settings.preparation import Preparation, Wishes
+from platforms.android.settings.preparation import Preparation
+from platforms.android.settings.settings_log import SettingsLog
 
 pytestmark = pytest.mark.slow
 
@@ -48,13 +50,6 @@ esac
 _COMMANDS = ("getprop", "id", "su", "settings", "dumpsys", "input", "cmd")
 
 
-@dataclass(frozen=True)
-class Said:
-    exit_code: int
-    stdout: str
-    stderr: str
-
-
 @dataclass
 class PhoneHere:
     """Scripts run in this machine's shell, with a folder for the phone's state."""
@@ -65,7 +60,7 @@ class PhoneHere:
     round_trips: int = 0
     fails: list[HarnessError] = field(default_factory=list)
 
-    def sh(self, script: str, *arguments: str, timeout_s: float = 20.0, stdin: bytes = b"") -> Said:
+    def sh(self, script: str, *arguments: str, timeout_s: float = 20.0, stdin: bytes = b"") -> ScriptResult:
         self.round_trips += 1
         if self.fails:
             raise self.fails.pop(0)
@@ -73,7 +68,7 @@ class PhoneHere:
         environment = {"PATH": f"{self.here / 'bin'}:{os.environ['PATH']}", "HERE": str(self.here)}
         argv = ["sh", "-c", script, "sh", *moved]
         done = subprocess.run(argv, check=False, input=stdin, capture_output=True, env=environment, timeout=timeout_s)
-        return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+        return ScriptResult(done.returncode, done.stdout.decode(), done.stderr.decode(), wall_s=0.0)
 
     def read(self, path: str) -> str | None:
         file = self.here / path
@@ -117,8 +112,8 @@ def phone(tmp_path: Path) -> PhoneHere:
 
 
 @pytest.fixture
-def journals(tmp_path: Path, phone: PhoneHere) -> Journals:
-    return Journals(tmp_path / "cache" / "ABC.json", str(phone.here / "own" / "changes"), "ABC")
+def settings_log(tmp_path: Path, phone: PhoneHere) -> SettingsLog:
+    return SettingsLog(tmp_path / "cache" / "ABC.json", str(phone.here / "own" / "changes"), "ABC")
 
 
 @pytest.fixture
@@ -130,19 +125,23 @@ Prepare = Callable[..., Preparation]
 
 
 @pytest.fixture
-def prepared(phone: PhoneHere, journals: Journals, progress: RecordedProgress) -> Prepare:
-    def prepare(set_freq: str | None = None, screen: str = "keep", *, airplane: bool = False) -> Preparation:
-        return Preparation(phone, Wishes(set_freq, airplane, screen), journals, progress)
+def prepared(phone: PhoneHere, settings_log: SettingsLog, progress: RecordedProgress) -> Prepare:
+    def prepare(
+        set_freq: str | None = None, screen: Literal["keep", "on", "off"] = "keep", *, airplane: bool = False
+    ) -> Preparation:
+        return Preparation(
+            phone, AndroidOptions(set_freq=set_freq, airplane=airplane, screen=screen), settings_log, progress
+        )
 
     return prepare
 
 
-def nothing_written(phone: PhoneHere, journals: Journals) -> bool:
-    return not journals.host.exists() and not Path(journals.phone).exists()
+def nothing_written(phone: PhoneHere, settings_log: SettingsLog) -> bool:
+    return not settings_log.host.exists() and not Path(settings_log.phone).exists()
 
 
 def test_a_phone_is_prepared_and_put_back_in_three_round_trips(
-    phone: PhoneHere, prepared: Prepare, journals: Journals, progress: RecordedProgress
+    phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, progress: RecordedProgress
 ) -> None:
     before = phone.everything()
     with prepared(airplane=True, screen="on") as preparation:
@@ -160,11 +159,11 @@ def test_a_phone_is_prepared_and_put_back_in_three_round_trips(
             "screen": "on",
             "airplane": "on",
         }
-        assert journals.host.exists()
-        assert Path(journals.phone).exists()
+        assert settings_log.host.exists()
+        assert Path(settings_log.phone).exists()
     assert phone.round_trips == 3
     assert phone.everything() == before  # also: what was absent is absent again
-    assert nothing_written(phone, journals)
+    assert nothing_written(phone, settings_log)
     assert progress.lines == []
 
 
@@ -177,7 +176,7 @@ def test_everything_is_put_back_after_a_failure_and_an_interruption(phone: Phone
 
 
 def test_what_a_killed_run_changed_is_put_back_by_the_next(
-    phone: PhoneHere, prepared: Prepare, journals: Journals, progress: RecordedProgress
+    phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, progress: RecordedProgress
 ) -> None:
     before = phone.everything()
     prepared(screen="on").__enter__()  # and never left
@@ -185,16 +184,16 @@ def test_what_a_killed_run_changed_is_put_back_by_the_next(
         assert phone.read("power") == "mWakefulness=Dozing"
         assert phone.read("settings/global.window_animation_scale") == "0"
     assert phone.everything() == before
-    assert nothing_written(phone, journals)
-    assert "put back what an earlier run left behind" in progress.lines[0]
+    assert nothing_written(phone, settings_log)
+    assert "restored what an earlier run had changed" in progress.lines[0]
 
 
 @pytest.mark.parametrize("lost", ["host", "phone"])
-def test_either_journal_is_enough(phone: PhoneHere, prepared: Prepare, journals: Journals, lost: str) -> None:
+def test_either_journal_is_enough(phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, lost: str) -> None:
     before = phone.everything()
     prepared(airplane=True).__enter__()
     if lost == "host":
-        journals.host.unlink()
+        settings_log.host.unlink()
     else:  # it is torn behind its first line
         phone.write("own/changes", (phone.read("own/changes") or "").partition("\n")[0])
     with prepared():
@@ -203,18 +202,18 @@ def test_either_journal_is_enough(phone: PhoneHere, prepared: Prepare, journals:
 
 
 def test_what_another_host_has_put_back_is_not_put_back_again(
-    phone: PhoneHere, prepared: Prepare, journals: Journals, progress: RecordedProgress
+    phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, progress: RecordedProgress
 ) -> None:
     prepared().__enter__()
-    kept = journals.host.read_text()
+    kept = settings_log.host.read_text()
     with prepared():
         pass
-    journals.host.write_text(kept)  # of the host that was killed; the second run was another's
+    settings_log.host.write_text(kept)  # of the host that was killed; the second run was another's
     phone.write("settings/global.window_animation_scale", "0")  # a person's own wish
     with prepared():
         pass
     assert phone.read("settings/global.window_animation_scale") == "0"
-    assert nothing_written(phone, journals)
+    assert nothing_written(phone, settings_log)
     assert len(progress.lines) == 1
 
 
@@ -226,11 +225,13 @@ def test_a_phone_that_restarts_and_forgets_its_journal_is_put_back(phone: PhoneH
     assert phone.everything() == before
 
 
-def test_the_journal_of_another_run_is_not_forgotten(phone: PhoneHere, prepared: Prepare, journals: Journals) -> None:
+def test_the_journal_of_another_run_is_not_forgotten(
+    phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog
+) -> None:
     with prepared():
         phone.write("own/changes", f"edge-harness changes 2 {'0' * 16}\nend")
     assert phone.read("own/changes") == f"edge-harness changes 2 {'0' * 16}\nend"
-    assert journals.on_host() is None
+    assert settings_log.read_host() is None
 
 
 def test_a_mode_that_cannot_be_read_is_said_to_be_off_afterwards(phone: PhoneHere, prepared: Prepare) -> None:
@@ -250,36 +251,36 @@ def test_a_journal_is_written_before_anything_is_changed(phone: PhoneHere, prepa
 
 
 def test_what_somebody_changes_meanwhile_is_respected(
-    phone: PhoneHere, prepared: Prepare, journals: Journals, progress: RecordedProgress
+    phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, progress: RecordedProgress
 ) -> None:
     with prepared():
         phone.write("settings/global.window_animation_scale", "0.25")
     assert phone.read("settings/global.window_animation_scale") == "0.25"
     assert phone.read("settings/global.transition_animation_scale") == "0.5"
-    assert nothing_written(phone, journals)
+    assert nothing_written(phone, settings_log)
     assert "window_animation_scale was changed to 0.25 meanwhile" in progress.lines[0]
 
 
 def test_what_cannot_be_put_back_is_told_and_tried_again_by_the_next_run(
-    phone: PhoneHere, prepared: Prepare, journals: Journals, progress: RecordedProgress
+    phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, progress: RecordedProgress
 ) -> None:
     before = phone.everything()
     with prepared():
         phone.write("broken/cmd", "failed to set FIXED_PERFORMANCE mode")
     assert phone.read("fixed") == "true"
-    assert "mode is not as it was (failed to set FIXED_PERFORMANCE mode)" in progress.lines[-1]
-    kept = journals.on_host()
+    assert "mode is not restored (failed to set FIXED_PERFORMANCE mode)" in progress.lines[-1]
+    kept = settings_log.read_host()
     assert kept is not None
     assert [change.name for change in kept.changes] == ["mode"]
     (phone.here / "broken" / "cmd").unlink()
     with prepared():
         pass
     assert phone.everything() == before
-    assert nothing_written(phone, journals)
+    assert nothing_written(phone, settings_log)
 
 
 def test_a_phone_that_goes_away_is_put_back_when_it_is_there_again(
-    phone: PhoneHere, prepared: Prepare, journals: Journals, progress: RecordedProgress
+    phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, progress: RecordedProgress
 ) -> None:
     before = phone.everything()
     with prepared():
@@ -291,11 +292,11 @@ def test_a_phone_that_goes_away_is_put_back_when_it_is_there_again(
 
 
 def test_a_stop_while_it_is_put_back_leaves_it_written_down(
-    phone: PhoneHere, prepared: Prepare, journals: Journals
+    phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog
 ) -> None:
     with prepared():
         phone.fails.append(Interrupted("stopped"))
-    assert journals.on_host() is not None
+    assert settings_log.read_host() is not None
 
 
 def test_preparing_again_keeps_what_was_there_at_first(
@@ -313,7 +314,7 @@ def test_preparing_again_keeps_what_was_there_at_first(
 
 
 def test_a_hostile_journal_on_the_phone_changes_nothing(
-    phone: PhoneHere, prepared: Prepare, journals: Journals, progress: RecordedProgress
+    phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, progress: RecordedProgress
 ) -> None:
     before = phone.everything()
     header = "edge-harness changes 2 0123456789abcdef"
@@ -322,7 +323,7 @@ def test_a_hostile_journal_on_the_phone_changes_nothing(
     with prepared():
         pass
     assert phone.everything() == before
-    assert "the journal on the phone is not used" in progress.lines[0]
+    assert "the settings log on the phone is not used" in progress.lines[0]
 
 
 def test_an_old_phone_has_no_fixed_performance_mode(phone: PhoneHere, prepared: Prepare) -> None:
@@ -360,12 +361,12 @@ def test_a_value_that_could_not_be_put_back_is_left_alone(
     phone.write("settings/global.window_animation_scale", "1.0; reboot")
     with prepared():
         assert phone.read("settings/global.window_animation_scale") == "1.0; reboot"
-    assert "could not be put back" in progress.lines[0]
+    assert "could not be restored" in progress.lines[0]
 
 
 @pytest.mark.parametrize("way", ["uid", "su_android", "su_magisk"])
 def test_clocks_are_fixed_and_put_back_on_rooted_phones(
-    phone: PhoneHere, prepared: Prepare, journals: Journals, way: str
+    phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, way: str
 ) -> None:
     phone.write(way, "0")
     before = phone.everything()
@@ -376,24 +377,24 @@ def test_clocks_are_fixed_and_put_back_on_rooted_phones(
         assert phone.read("fixed") == "false"
         assert preparation.attributes["fixed_clocks"] == "policy0 900000 kHz"
     assert phone.everything() == before
-    assert nothing_written(phone, journals)
+    assert nothing_written(phone, settings_log)
     assert phone.round_trips == 3
 
 
 def test_clocks_of_a_phone_that_is_not_rooted_are_refused_before_anything_is_changed(
-    phone: PhoneHere, prepared: Prepare, journals: Journals
+    phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog
 ) -> None:
     before = phone.everything()
     with pytest.raises(EnvironmentProblem, match="not rooted") as refused:
         prepared(set_freq="max").__enter__()
-    assert "--set_freq" in (refused.value.hint or "")
+    assert "--set-freq" in (refused.value.hint or "")
     assert "allow root for Shell in your root app" in (refused.value.hint or "")
     assert phone.everything() == before
-    assert nothing_written(phone, journals)
+    assert nothing_written(phone, settings_log)
 
 
 def test_clocks_that_do_not_hold_are_refused_and_all_is_put_back(
-    phone: PhoneHere, prepared: Prepare, journals: Journals
+    phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog
 ) -> None:
     phone.write("uid", "0")
     before = phone.everything()
@@ -405,22 +406,14 @@ def test_clocks_that_do_not_hold_are_refused_and_all_is_put_back(
     governor.unlink()
     phone.write("cpufreq/policy0/scaling_governor", "schedutil")
     assert phone.everything() == before
-    assert nothing_written(phone, journals)
+    assert nothing_written(phone, settings_log)
 
 
 def test_a_shell_that_says_nothing_is_a_problem_in_words(phone: PhoneHere, prepared: Prepare) -> None:
     phone.write("bin/sh", "#!/bin/false")
     (phone.here / "bin" / "sh").chmod(0o755)
-    with pytest.raises(EnvironmentProblem, match="cannot look at the settings of Pixel"):
+    with pytest.raises(EnvironmentProblem, match="cannot read the settings of Pixel"):
         prepared().__enter__()
-
-
-def test_wishes_come_from_options_and_are_checked() -> None:
-    assert Wishes.of(AndroidOptions(set_freq="max", airplane=True, screen="off")) == Wishes(
-        "max", airplane=True, screen="off"
-    )
-    with pytest.raises(UsageError, match="no clock"):
-        Wishes.of(AndroidOptions(set_freq="faster"))
 
 
 def test_a_state_of_the_screen_that_there_is_not_is_refused() -> None:

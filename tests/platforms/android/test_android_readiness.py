@@ -7,11 +7,11 @@ import pytest
 from harness.core.device import DeviceState
 from harness.core.errors import EnvironmentProblem
 from harness.testing.progress import RecordedProgress
-from platforms.android.state.readiness import Gate, Limits
-from platforms.android.state.state import Reading, Skin
+from platforms.android.state.readiness import ReadinessGate, ReadinessLimits
+from platforms.android.state.state import PhoneState, SkinSensor
 
-PATIENT = Limits(timeout_s=60.0, poll_s=0.001)
-IMPATIENT = Limits(timeout_s=0.05, poll_s=0.001)
+PATIENT = ReadinessLimits(timeout_s=60.0, poll_s=0.001)
+IMPATIENT = ReadinessLimits(timeout_s=0.05, poll_s=0.001)
 
 
 def reading(
@@ -22,26 +22,26 @@ def reading(
     battery_c: float | None = 25.0,
     *,
     plugged: bool | None = True,
-    faked: bool = False,
-) -> Reading:
+    overridden: bool = False,
+) -> PhoneState:
     state = DeviceState(time=0.0, thermal_status=status, battery_percent=percent, plugged=plugged)
-    skins = (Skin("skin", skin_c, limit_c),) if skin_c is not None else ()
-    return Reading(state, skins, battery_c, faked)
+    skins = (SkinSensor("skin", skin_c, limit_c),) if skin_c is not None else ()
+    return PhoneState(state, skins, battery_c, overridden)
 
 
-def one_after_another(*readings: Reading) -> Callable[[], Reading]:
+def one_after_another(*readings: PhoneState) -> Callable[[], PhoneState]:
     """The last one stays."""
     left = list(readings)
     return lambda: left.pop(0) if len(left) > 1 else left[0]
 
 
-def settled(*readings: Reading, limits: Limits = PATIENT) -> RecordedProgress:
+def settled(*readings: PhoneState, limits: ReadinessLimits = PATIENT) -> RecordedProgress:
     progress = RecordedProgress()
-    Gate("Pixel", limits, progress).wait_until_ready(one_after_another(*readings))
+    ReadinessGate("Pixel", limits, progress).wait_until_ready(one_after_another(*readings))
     return progress
 
 
-def refusal(*readings: Reading) -> EnvironmentProblem:
+def refusal(*readings: PhoneState) -> EnvironmentProblem:
     with pytest.raises(EnvironmentProblem) as refused:
         settled(*readings, limits=IMPATIENT)
     return refused.value
@@ -65,7 +65,7 @@ def test_what_was_too_warm_must_cool_below_its_limit() -> None:
 def test_a_phone_that_stays_warm_is_refused_with_the_remedy() -> None:
     error = refusal(reading(status=2, skin_c=41.0))
     assert "thermal status 2" in error.message
-    assert "--cool_timeout" in (error.hint or "")
+    assert "--cool-timeout" in (error.hint or "")
 
 
 def test_a_status_alone_is_enough_to_wait() -> None:
@@ -82,7 +82,7 @@ def test_the_battery_stands_in_for_the_skin() -> None:
 
 
 def test_a_low_battery_is_refused_at_once_off_power() -> None:
-    gate = Gate("Pixel", Limits(timeout_s=3600.0, poll_s=3600.0), RecordedProgress())
+    gate = ReadinessGate("Pixel", ReadinessLimits(timeout_s=3600.0, poll_s=3600.0), RecordedProgress())
     with pytest.raises(EnvironmentProblem, match="battery at 29 %, must be at least 30 %") as refused:
         gate.wait_until_ready(one_after_another(reading(percent=29.0, plugged=False)))
     assert refused.value.hint == "charge it"
@@ -98,16 +98,16 @@ def test_a_nearly_empty_phone_that_charges_is_waited_for() -> None:
     assert progress.tasks == ["Pixel: waiting, battery at 9 %, must be at least 10 % while it charges"]
 
 
-def test_a_phone_that_tells_nothing_passes_with_a_word_said_once() -> None:
+def test_a_phone_that_reports_nothing_is_ready_and_a_warning_is_shown_once() -> None:
     progress = RecordedProgress()
-    gate = Gate("Pixel", PATIENT, progress)
+    gate = ReadinessGate("Pixel", PATIENT, progress)
     blind = reading(skin_c=None, status=None, percent=None, battery_c=None, plugged=None)
     gate.wait_until_ready(lambda: blind)
     gate.wait_until_ready(lambda: blind)
     assert len(progress.lines) == 2
-    assert "nothing is" in progress.lines[0] + progress.lines[1]
+    assert "heat is ignored" in progress.lines[0] + progress.lines[1]
 
 
-def test_faked_readings_are_told_with_their_remedy() -> None:
-    progress = settled(reading(percent=None, faked=True))
+def test_overridden_readings_are_shown_with_their_remedy() -> None:
+    progress = settled(reading(percent=None, overridden=True))
     assert "dumpsys battery reset" in progress.lines[0]

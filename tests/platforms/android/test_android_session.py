@@ -40,7 +40,7 @@ def test_a_phone_s_session_can_do_everything(session: AndroidSession) -> None:
 def test_a_launch_whose_files_are_there_costs_two_round_trips(
     session: AndroidSession, stand_in: StandInPhone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("platforms.android.state.readings._FRESH_S", 60.0)
+    monkeypatch.setattr("platforms.android.state.state._FRESH_S", 60.0)
     model, program = tmp_path / "model.pte", tmp_path / "runner"
     model.write_bytes(b"model" * 1000)
     program.write_text(f'#!{SH}\ncat "$1" | wc -c\n')
@@ -191,7 +191,7 @@ def test_a_phone_that_stays_hot_is_waited_for_once(
 ) -> None:
     platform = make_platform(broken_lab, cool_timeout=1.0)
     hot = broken_lab.phones[0]
-    monkeypatch.setattr("platforms.android.state.readings._FRESH_S", 0.0)
+    monkeypatch.setattr("platforms.android.state.state._FRESH_S", 0.0)
     with platform.open(platform.devices()[0], RecordedProgress()) as session:
         hot.set_thermal(status=3, skin_c=47.0)
         with pytest.raises(EnvironmentProblem, match=r"after [1-9][0-9]* s") as first:
@@ -202,7 +202,7 @@ def test_a_phone_that_stays_hot_is_waited_for_once(
         assert (second.value.message, second.value.hint) == (first.value.message, first.value.hint)
         monkeypatch.undo()
         hot.set_thermal(status=0, skin_c=30.0)
-        session._readings.forget()
+        session._states.clear()
         session.wait_until_ready()
 
 
@@ -255,7 +255,7 @@ def test_an_interruption_ends_the_waiting_and_the_program(
         if stand_in.exists(alive):
             raise shell.Interrupted("stopped")
 
-    monkeypatch.setattr(session._phone, "_heed", stop_when_it_runs)
+    monkeypatch.setattr(session._phone, "_check_waiting", stop_when_it_runs)
     with pytest.raises(shell.Interrupted):
         session.run(script('while :; do echo x >>"$1"; sleep 0.05; done', alive))
     monkeypatch.undo()
@@ -360,8 +360,8 @@ def test_the_page_cache_of_a_phone_that_is_not_rooted_stays(lab: PhoneLab, make_
 
 
 def test_a_page_cache_that_cannot_be_dropped_is_no_success(session: AndroidSession) -> None:
-    session._wipe = "false"  # instead of becoming root: the real thing would drop this machine's
+    session._root_prefix = "false"  # instead of becoming root: the real thing would drop this machine's
     with pytest.raises(EnvironmentProblem, match="page cache"):
         session.run(script("true"))
-    session._wipe = "true"
+    session._root_prefix = "true"
     assert session.run(script("echo ran")).stdout == "ran\n"

@@ -8,7 +8,7 @@ import pytest
 from harness.core.command import App, Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
 from harness.testing.phones.android.phone import StandInPhone
-from platforms.android.launch.app import extras
+from platforms.android.launch.app import format_extras
 from platforms.android.link.phone import Phone
 from platforms.android.session import AndroidSession
 
@@ -21,12 +21,12 @@ PLAYING = "#!/system/bin/sh\nmkdir -p files; echo '{says}' >files/result.json; s
 
 def test_extras_are_given_by_their_kind() -> None:
     argv = ("dir", "/a b", "n", "50", "big", "5000000000", "x", "0.5", "on", "true", "v", "1.2.3", "empty", "")
-    assert extras(argv) == [
+    assert format_extras(argv) == [
         *("--es", "dir", "/a b", "--ei", "n", "50", "--el", "big", "5000000000", "--ef", "x", "0.5"),
         *("--ez", "on", "true", "--es", "v", "1.2.3", "--es", "empty", ""),
     ]
     with pytest.raises(BenchmarkFailed, match="no value"):
-        extras(("name",))
+        format_extras(("name",))
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def does(stand_in: StandInPhone, hook: Path, script: str) -> None:
 def test_an_app_s_result_file_is_its_output(
     session: AndroidSession, stand_in: StandInPhone, hook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("platforms.android.state.readings._FRESH_S", 60.0)
+    monkeypatch.setattr("platforms.android.state.state._FRESH_S", 60.0)
     does(stand_in, hook, f'cd /data/data/{PACKAGE}; mkdir -p files; echo "$*" >files/result.json; sleep 30')
     (tmp_path / "model").write_text("model")
     staged = session.stage({"model": tmp_path / "model"}, {})

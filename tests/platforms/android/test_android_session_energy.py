@@ -113,7 +113,7 @@ def test_a_phone_on_its_charger_says_why_there_is_no_energy(session: AndroidSess
     completed = session.run(program(spends_uah=0))
     assert completed.ok
     assert completed.energy_mj == {}
-    assert completed.energy_unavailable == "it shows no power rails, and it is plugged in: reach it over Wi-Fi"
+    assert completed.energy_unavailable == "it has no power rails, and it is plugged in: reach it over Wi-Fi"
 
 
 def test_who_does_not_ask_is_told_nothing(session: AndroidSession) -> None:

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed
-from platforms.android.launch import script
-from platforms.android.launch.logcat import chosen
-from platforms.android.launch.script import Around
+from platforms.android.launch.logcat import select_lines
+from platforms.android.launch.script import LaunchContext, elapsed_s, launch_line, parse_report, partial_output
 
 MARK = "5ec0de"
 ANSWER = """
@@ -35,49 +34,49 @@ ANSWER = """
 """
 
 
-def around(cpus: tuple[int, ...] = ()) -> Around:
-    return Around(own="/o", folder="/o/f", began="/o/f/began", watched="/o/w", cpus=cpus)
+def context(cpus: tuple[int, ...] = ()) -> LaunchContext:
+    return LaunchContext(workdir="/o", folder="/o/f", began="/o/f/began", watched="/o/w", cpus=cpus)
 
 
 def test_an_answer_is_taken_apart() -> None:
-    ending = script.ending((ANSWER % "out").encode(), MARK)
-    assert ending is not None
-    assert (ending.code, ending.pid, ending.out) == (139, 1234, b"out")
-    assert ending.wall_s == 2.5
-    assert ending.cpu_s == pytest.approx(61.4)
-    assert ending.began == "11-20 10:07:10.000"
-    assert ending.state.startswith("[battery]")
-    assert ending.files == "0123abcd"
+    report = parse_report((ANSWER % "out").encode(), MARK)
+    assert report is not None
+    assert (report.code, report.pid, report.out) == (139, 1234, b"out")
+    assert report.wall_s == 2.5
+    assert report.cpu_s == pytest.approx(61.4)
+    assert report.began == "11-20 10:07:10.000"
+    assert report.state.startswith("[battery]")
+    assert report.files == "0123abcd"
 
 
 @given(st.text())
 def test_whatever_a_program_writes_stays_its_own(text: str) -> None:
-    ending = script.ending(ANSWER.replace("%s", text).encode("utf-8", "surrogatepass"), MARK)
-    assert ending is not None
-    assert ending.out == text.encode("utf-8", "surrogatepass")
+    report = parse_report(ANSWER.replace("%s", text).encode("utf-8", "surrogatepass"), MARK)
+    assert report is not None
+    assert report.out == text.encode("utf-8", "surrogatepass")
 
 
 @given(st.integers(0, len(ANSWER) - 1))
 def test_half_an_answer_is_none(length: int) -> None:
-    assert script.ending((ANSWER % "out")[:length].encode(), MARK) is None
-    assert b"ended" not in script.written((ANSWER % "out")[:60].encode(), MARK)
+    assert parse_report((ANSWER % "out")[:length].encode(), MARK) is None
+    assert b"ended" not in partial_output((ANSWER % "out")[:60].encode(), MARK)
 
 
 @given(st.binary())
 def test_no_answer_breaks_anything(answer: bytes) -> None:
-    assert script.ending(answer, MARK) is None
-    assert script.written(answer, MARK) == b""
+    assert parse_report(answer, MARK) is None
+    assert partial_output(answer, MARK) == b""
 
 
 def test_a_shell_without_microseconds_tells_no_time() -> None:
     without = (ANSWER % "out").replace("1700000000.250000", "").replace("1700000002.750000", "")
-    ending = script.ending(without.encode(), MARK)
-    assert ending is not None
-    assert ending.wall_s is None
+    report = parse_report(without.encode(), MARK)
+    assert report is not None
+    assert report.wall_s is None
 
 
 @pytest.mark.parametrize(
-    ("clock", "since_boot", "seconds"),
+    ("clock", "uptime", "seconds"),
     [
         pytest.param(("100.25", "102.75"), ("7.10", "9.62"), 2.5, id="fine"),
         pytest.param(("100.25", "100.75"), ("7.10", "9.60"), 2.5, id="set back meanwhile"),
@@ -89,20 +88,20 @@ def test_a_shell_without_microseconds_tells_no_time() -> None:
     ],
 )
 def test_a_clock_that_is_set_meanwhile_is_not_believed(
-    clock: tuple[str, str], since_boot: tuple[str, str], seconds: float | None
+    clock: tuple[str, str], uptime: tuple[str, str], seconds: float | None
 ) -> None:
-    assert script.elapsed_s(clock, since_boot) == seconds
+    assert elapsed_s(clock, uptime) == seconds
 
 
 def test_masks_come_from_the_cores_that_are_asked_for() -> None:
-    assert around((0, 4, 7)).prefix == ("taskset", "91")
-    assert around().prefix == ()
+    assert context((0, 4, 7)).pin_prefix == ("taskset", "91")
+    assert context().pin_prefix == ()
 
 
 @pytest.mark.parametrize("name", ["", "1A", "A-B", "A=B", "A B", "A;B"])
 def test_variables_have_names_that_shells_take(name: str) -> None:
     with pytest.raises(BenchmarkFailed, match="no name"):
-        script.line(Command(("true",), env={name: "x"}), around(), MARK)
+        launch_line(Command(("true",), env={name: "x"}), context(), MARK)
 
 
 def test_of_the_log_only_what_is_about_the_program_is_taken() -> None:
@@ -115,4 +114,4 @@ def test_of_the_log_only_what_is_about_the_program_is_taken() -> None:
         "11-20 10:26:00.127   558   558 E AndroidRuntime: FATAL EXCEPTION: main",
         "nonsense",
     ]
-    assert list(chosen(log, 1234)) == [log[1], log[3], log[4], log[5]]
+    assert list(select_lines(log, 1234)) == [log[1], log[3], log[4], log[5]]

@@ -8,25 +8,32 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from harness.core.errors import EnvironmentProblem
-from platforms.android.settings.journals import JournalBroken, Journals, Written, journal_lines, parse_journal, run_of
-from platforms.android.settings.settings_log import Change, Kind
+from platforms.android.settings.changes import SettingChange, SettingKind
+from platforms.android.settings.settings_log import (
+    InvalidSettingsLog,
+    LoggedChanges,
+    SettingsLog,
+    format_log,
+    parse_log,
+    parse_run,
+)
 
-ANIMATION = Change(kind=Kind.GLOBAL, name="window_animation_scale", before="1.0", ours="0")
-CLOCK = Change(kind=Kind.CPUFREQ, name="policy0/scaling_max_freq", before="1800000", ours="900000")
+ANIMATION = SettingChange(kind=SettingKind.GLOBAL, name="window_animation_scale", before="1.0", ours="0")
+CLOCK = SettingChange(kind=SettingKind.CPUFREQ, name="policy0/scaling_max_freq", before="1800000", ours="900000")
 RUN = "0123456789abcdef"
 HEADER = f"edge-harness changes 2 {RUN}"
 
 CHANGES = st.one_of(
     st.builds(
-        Change,
-        kind=st.just(Kind.GLOBAL),
+        SettingChange,
+        kind=st.just(SettingKind.GLOBAL),
         name=st.sampled_from(["window_animation_scale", "stay_on_while_plugged_in"]),
         before=st.one_of(st.just("null"), st.integers(0, 10**9).map(str)),
         ours=st.sampled_from(["0", "7", "0.5"]),
     ),
     st.builds(
-        Change,
-        kind=st.just(Kind.CPUFREQ),
+        SettingChange,
+        kind=st.just(SettingKind.CPUFREQ),
         name=st.integers(0, 999).map(lambda number: f"policy{number}/scaling_governor"),
         before=st.sampled_from(["schedutil", "sched_pixel", "walt"]),
         ours=st.just("performance"),
@@ -37,36 +44,36 @@ CHANGES = st.one_of(
 @pytest.mark.parametrize(
     ("kind", "name", "before", "ours"),
     [
-        (Kind.GLOBAL, "adb_enabled", "1", "0"),
-        (Kind.GLOBAL, "window_animation_scale", "1; reboot", "0"),
-        (Kind.GLOBAL, "window_animation_scale", "$(reboot)", "0"),
-        (Kind.GLOBAL, "window_animation_scale", "1\n", "0"),
-        (Kind.GLOBAL, "window_animation_scale", "", "0"),
-        (Kind.CPUFREQ, "policy0/../../../../etc/passwd", "1", "2"),
-        (Kind.CPUFREQ, "policy0/scaling_max_freq", "1800000", "*"),
-        (Kind.SCREEN, "power", "on", "0"),
-        (Kind.AIRPLANE, "mode", "1", "enabled"),
+        (SettingKind.GLOBAL, "adb_enabled", "1", "0"),
+        (SettingKind.GLOBAL, "window_animation_scale", "1; reboot", "0"),
+        (SettingKind.GLOBAL, "window_animation_scale", "$(reboot)", "0"),
+        (SettingKind.GLOBAL, "window_animation_scale", "1\n", "0"),
+        (SettingKind.GLOBAL, "window_animation_scale", "", "0"),
+        (SettingKind.CPUFREQ, "policy0/../../../../etc/passwd", "1", "2"),
+        (SettingKind.CPUFREQ, "policy0/scaling_max_freq", "1800000", "*"),
+        (SettingKind.SCREEN, "power", "on", "0"),
+        (SettingKind.AIRPLANE, "mode", "1", "enabled"),
     ],
 )
-def test_only_settings_that_we_change_can_be_written_down(kind: Kind, name: str, before: str, ours: str) -> None:
+def test_only_settings_that_we_change_can_be_written_down(kind: SettingKind, name: str, before: str, ours: str) -> None:
     with pytest.raises(ValidationError):
-        Change(kind=kind, name=name, before=before, ours=ours)
+        SettingChange(kind=kind, name=name, before=before, ours=ours)
 
 
 @given(st.lists(CHANGES))
-def test_the_journal_of_the_phone_says_what_was_written(changes: list[Change]) -> None:
-    written = Written(run=RUN, changes=tuple(changes))
-    assert parse_journal(journal_lines(written)) == written
-    assert run_of(journal_lines(written)[:1]) == RUN
+def test_the_journal_of_the_phone_says_what_was_written(changes: list[SettingChange]) -> None:
+    written = LoggedChanges(run=RUN, changes=tuple(changes))
+    assert parse_log(format_log(written)) == written
+    assert parse_run(format_log(written)[:1]) == RUN
 
 
 @given(st.lists(st.one_of(st.text(), st.sampled_from([HEADER, "end", ANIMATION.line]))))
 def test_a_journal_is_in_its_form_or_broken(lines: list[str]) -> None:
     try:
-        written = parse_journal(lines)
-    except JournalBroken:
+        written = parse_log(lines)
+    except InvalidSettingsLog:
         return
-    assert (journal_lines(written) if written else ()) == tuple(lines)
+    assert (format_log(written) if written else ()) == tuple(lines)
 
 
 @pytest.mark.parametrize(
@@ -83,39 +90,39 @@ def test_a_journal_is_in_its_form_or_broken(lines: list[str]) -> None:
     ],
 )
 def test_a_damaged_or_foreign_journal_is_broken(lines: list[str]) -> None:
-    with pytest.raises(JournalBroken):
-        parse_journal(lines)
+    with pytest.raises(InvalidSettingsLog):
+        parse_log(lines)
 
 
-def journals(folder: Path, identity: str = "ABC/1:5555") -> Journals:
-    return Journals.of(folder, identity)
+def settings_log(folder: Path, identity: str = "ABC/1:5555") -> SettingsLog:
+    return SettingsLog.of(folder, identity)
 
 
 def test_what_is_kept_on_the_host_is_found_again(tmp_path: Path) -> None:
-    journals(tmp_path).keep_on_host(RUN, (ANIMATION, CLOCK))
-    assert journals(tmp_path).on_host() == Written(run=RUN, changes=(ANIMATION, CLOCK))
-    assert journals(tmp_path, "another").on_host() is None
-    journals(tmp_path).keep_on_host(RUN, ())
-    assert journals(tmp_path).on_host() is None
+    settings_log(tmp_path).write_host(RUN, (ANIMATION, CLOCK))
+    assert settings_log(tmp_path).read_host() == LoggedChanges(run=RUN, changes=(ANIMATION, CLOCK))
+    assert settings_log(tmp_path, "another").read_host() is None
+    settings_log(tmp_path).write_host(RUN, ())
+    assert settings_log(tmp_path).read_host() is None
     assert list((tmp_path / "android").iterdir()) == []
 
 
 def test_a_broken_journal_on_the_host_says_where(tmp_path: Path) -> None:
-    kept = journals(tmp_path)
-    kept.keep_on_host(RUN, (ANIMATION,))
-    kept.host.write_text(kept.host.read_text()[:-20])
-    with pytest.raises(JournalBroken, match=r"ABC%2F1%3A5555\.json"):
-        kept.on_host()
+    log = settings_log(tmp_path)
+    log.write_host(RUN, (ANIMATION,))
+    log.host.write_text(log.host.read_text()[:-20])
+    with pytest.raises(InvalidSettingsLog, match=r"ABC%2F1%3A5555\.json"):
+        log.read_host()
 
 
 def test_a_journal_of_another_phone_is_not_taken(tmp_path: Path) -> None:
-    journals(tmp_path, "one").keep_on_host(RUN, (ANIMATION,))
+    settings_log(tmp_path, "one").write_host(RUN, (ANIMATION,))
     (tmp_path / "android" / "one.json").rename(tmp_path / "android" / "two.json")
-    with pytest.raises(JournalBroken, match="that of one"):
-        journals(tmp_path, "two").on_host()
+    with pytest.raises(InvalidSettingsLog, match="that of one"):
+        settings_log(tmp_path, "two").read_host()
 
 
 def test_a_journal_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "android").write_text("in the way")
-    with pytest.raises(EnvironmentProblem, match="cannot write down"):
-        journals(tmp_path).keep_on_host(RUN, (ANIMATION,))
+    with pytest.raises(EnvironmentProblem, match="cannot log the changes"):
+        settings_log(tmp_path).write_host(RUN, (ANIMATION,))

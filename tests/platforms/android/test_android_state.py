@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from platforms.android.state.state import STATE_SCRIPT, parse_state, read_state
+from platforms.android.state.state import STATE_SCRIPT, read_state
 
 PIXEL = """[battery]
   AC powered: false
@@ -83,7 +83,7 @@ Temperature static thresholds from HAL:
 
 
 def test_a_pixel_is_read_whole() -> None:
-    state = parse_state(PIXEL, 5.0)
+    state = read_state(PIXEL, 5.0).device
     assert (state.time, state.load, state.cpus, state.busy) == (5.0, 0.52, 2, None)
     assert state.frequency_mhz == (300.0, 0.0, 1803.0, *(0.0,) * 7, 2850.0), "CPUs that are offline shift no others"
     assert state.domain_cpus == {"policy0": (0, 1, 2), "policy6": (10,)}
@@ -96,15 +96,15 @@ def test_a_pixel_is_read_whole() -> None:
 
 def test_only_what_sensors_say_now_counts_and_only_temperatures() -> None:
     reading = read_state(PIXEL, 0.0)
-    assert reading.state.temperature_c == 48.25
+    assert reading.device.temperature_c == 48.25
     assert reading.skins == (("VIRTUAL-SKIN", 32.704, 39.0),)
 
 
 def test_a_phone_without_thresholds_still_tells_its_skin() -> None:
     reading = read_state(SAMSUNG, 0.0)
     assert reading.skins == (("SKIN", 40.7, None),)
-    assert (reading.state.thermal_status, reading.state.plugged, reading.battery_c) == (2, False, 37.6)
-    assert reading.state.temperature_c == 50.2
+    assert (reading.device.thermal_status, reading.device.plugged, reading.battery_c) == (2, False, 37.6)
+    assert reading.device.temperature_c == 50.2
 
 
 def test_older_thresholds_are_understood_and_the_first_is_no_limit() -> None:
@@ -114,36 +114,36 @@ def test_older_thresholds_are_understood_and_the_first_is_no_limit() -> None:
 def test_busy_is_the_share_between_two_readings() -> None:
     before = read_state("[kernel]\n/proc/stat:cpu  100 0 100 700 100 0 0 0 0 0\n", 0.0)
     after = read_state("[kernel]\n/proc/stat:cpu  150 0 125 720 105 0 0 0 9 9\n", 1.0, before)
-    assert after.state.busy == pytest.approx(0.75)
-    assert read_state("[kernel]\n/proc/stat:cpu  1 0 1 7 1 0 0\n", 2.0, after).state.busy is None  # it was restarted
+    assert after.device.busy == pytest.approx(0.75)
+    assert read_state("[kernel]\n/proc/stat:cpu  1 0 1 7 1 0 0\n", 2.0, after).device.busy is None  # it was restarted
 
 
 def test_readings_that_somebody_chose_are_none() -> None:
     text = PIXEL.replace("  AC powered: false", "  (UPDATES STOPPED -- use 'reset' to restart)\n  AC powered: false")
     reading = read_state(text.replace("IsStatusOverride: false", "IsStatusOverride: true"), 0.0)
-    assert reading.faked
-    state = reading.state
+    assert reading.overridden
+    state = reading.device
     assert (state.battery_percent, state.plugged, state.battery_charge_uah, state.thermal_status) == (None,) * 4
 
 
 def test_a_device_without_a_battery_has_no_charge() -> None:
-    state = parse_state("[battery]\n  AC powered: true\n  present: false\n  level: 0\n  scale: 100\n", 0.0)
+    state = read_state("[battery]\n  AC powered: true\n  present: false\n  level: 0\n  scale: 100\n", 0.0).device
     assert (state.battery_percent, state.plugged) == (None, True)
 
 
 @pytest.mark.parametrize(("raw", "celsius"), [("41000", 41.0), ("410", 41.0), ("41", 41.0), ("-273000", None)])
 def test_zones_stand_in_where_there_is_no_thermal_service(raw: str, celsius: float | None) -> None:
-    state = parse_state(f"[kernel]\n[thermal]\n\n[zones]\n/sys/class/thermal/thermal_zone3/temp:{raw}\n", 0.0)
+    state = read_state(f"[kernel]\n[thermal]\n\n[zones]\n/sys/class/thermal/thermal_zone3/temp:{raw}\n", 0.0).device
     assert state.temperature_c == celsius
 
 
 def test_what_is_not_plausible_is_none() -> None:
-    state = parse_state("[battery]\n  Charge counter: 0\n  level: 300\n  scale: 100\n  voltage: 4\n", 0.0)
+    state = read_state("[battery]\n  Charge counter: 0\n  level: 300\n  scale: 100\n  voltage: 4\n", 0.0).device
     assert (state.battery_charge_uah, state.battery_percent, state.battery_voltage_mv) == (None, None, None)
 
 
 def test_nothing_is_nothing() -> None:
-    state = parse_state("", 1.0)
+    state = read_state("", 1.0).device
     assert state.model_dump(exclude_none=True, exclude_defaults=True) == {"time": 1.0}
 
 

@@ -11,8 +11,8 @@ from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from harness.testing.phones.android.lab import PhoneLab
 from harness.testing.phones.android.phone import StandInPhone
 from harness.testing.progress import RecordedProgress
-from platforms.android.files.eviction import SPARE_BYTES, Entry, Kept, evicted
-from platforms.android.files.store import _lines
+from platforms.android.files.eviction import SPARE_BYTES, StoreContents, StoredItem, select_evictions
+from platforms.android.files.store import _stamps_by_path
 from platforms.android.launch.script import STAMP_MARK
 from platforms.android.link.phone import Phone
 from platforms.android.session import AndroidSession
@@ -22,19 +22,19 @@ SH = "/system/bin/sh"
 OWN = "/data/local/tmp/edge-harness"
 
 ENTRIES = st.dictionaries(
-    st.text("abc", min_size=1), st.builds(Entry, st.integers(0, 1 << 34), st.floats(0, 1e9)), max_size=20
+    st.text("abc", min_size=1), st.builds(StoredItem, st.integers(0, 1 << 34), st.floats(0, 1e9)), max_size=20
 )
 
 
 @given(entries=ENTRIES, need=st.integers(0, 1 << 34), free=st.none() | st.integers(0, 1 << 36), data=st.data())
 def test_what_goes_is_the_longest_unused_and_no_more_than_needed(
-    entries: dict[str, Entry], need: int, free: int | None, data: st.DataObject
+    entries: dict[str, StoredItem], need: int, free: int | None, data: st.DataObject
 ) -> None:
     in_use = data.draw(st.sets(st.sampled_from(sorted(entries)))) if entries else set()
-    gone = evicted(Kept(entries, free), need, in_use, most_bytes=1 << 34)
+    gone = select_evictions(StoreContents(entries, free), need, in_use, most_bytes=1 << 34)
     assert not in_use & set(gone)
-    left = [entry.used for place, entry in entries.items() if place not in gone and place not in in_use]
-    assert all(entries[place].used <= used for place in gone for used in left)
+    left = [entry.last_used for place, entry in entries.items() if place not in gone and place not in in_use]
+    assert all(entries[place].last_used <= used for place in gone for used in left)
 
     def has_room(places: list[str]) -> bool:
         freed = sum(entries[place].size_bytes for place in places)
@@ -56,21 +56,21 @@ def test_what_a_phone_lists_is_read() -> None:
         "20 200 programs/bb/run ner\n"
         "30 150 programs/bb/lib.so\n"
     )
-    kept = Kept.parse(text)
+    kept = StoreContents.parse(text)
     assert kept.free_bytes == 400_000 * 1024
-    assert kept.entries == {"store/aa": Entry(10, 100.0), "programs/bb": Entry(50, 200.0)}
+    assert kept.items == {"store/aa": StoredItem(10, 100.0), "programs/bb": StoredItem(50, 200.0)}
 
 
 @pytest.mark.parametrize("zone", ["", " +0000"], ids=["of older toybox", "with a zone"])
 def test_names_with_blanks_are_told_from_their_stamps(zone: str) -> None:
     when = f"2024-01-01 00:00:00.000000000{zone}"
     line = f"/x/my model.pte{STAMP_MARK}64768 12 5 {when} {when}"
-    assert _lines(f"{line}\n") == {"/x/my model.pte": line}
+    assert _stamps_by_path(f"{line}\n") == {"/x/my model.pte": line}
 
 
 @given(st.text())
 def test_what_no_phone_lists_is_passed_over(text: str) -> None:
-    Kept.parse(text)
+    StoreContents.parse(text)
 
 
 @pytest.mark.slow
