@@ -161,7 +161,7 @@ def status(
     """
     from harness.flows.inspect import status as flow
 
-    return flow.tell(arguments.state_file(state, arguments.resolve_settings(options)), _console(), as_json=json)
+    return flow.show_status(arguments.state_file(state, arguments.resolve_settings(options)), _console(), as_json=json)
 
 
 @app.command

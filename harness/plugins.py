@@ -12,7 +12,7 @@ from harness.config.settings import Settings
 from harness.core.commit import Source, SourceFactory
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.placeholders import suggest
-from harness.core.protocols import Framework, Platform, Reporter
+from harness.core.protocols import AlarmReporter, Framework, Platform, Reporter
 
 PlugIn = TypeVar("PlugIn")
 
@@ -21,6 +21,7 @@ _GROUPS = {
     "framework": "edge_harness.frameworks",
     "reporter": "edge_harness.reporters",
     "source": "edge_harness.sources",
+    "alarm reporter": "edge_harness.alarm_reporters",
 }
 _OPTIONS = "edge_harness.options"
 
@@ -100,6 +101,16 @@ def source(kind: str, place: str, *, remote: str | None, cache_dir: Path) -> Sou
         EnvironmentProblem: The plug-in cannot be imported, or misses a program.
     """
     return cast("SourceFactory", _factory("source", kind))(place, remote=remote, cache_dir=cache_dir)
+
+
+def alarm_reporters(settings: Settings) -> tuple[AlarmReporter, ...]:
+    """Return every reporter of alarms that is installed and wanted; a factory returns None where it is not.
+
+    Raises:
+        EnvironmentProblem: One is wanted and cannot be made.
+    """
+    made = (cast("AlarmReporter | None", _create("alarm reporter", name, settings)) for name in names("alarm reporter"))
+    return tuple(reporter for reporter in made if reporter is not None)
 
 
 def platform_name(name: str) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from harness.config.settings import Settings
     from harness.flows.compare.requests import CompareRequest
     from harness.flows.compare.sides import Programs
-    from harness.flows.watch.watch import Watching
+    from harness.flows.watch.watch import WatchRequest
 
 _OTHER_FLAGS = ("base-commit", "commit")
 """Further names of flags that are no options."""
@@ -266,9 +266,9 @@ def compare_request(flags: RunFlags, sides: CompareFlags) -> CompareRequest:
     )
 
 
-def watch_options(flags: WatchFlags, settings: Settings) -> Watching:
+def watch_options(flags: WatchFlags, settings: Settings) -> WatchRequest:
     """Return how a repository is to be watched."""
-    from harness.flows.watch.watch import Watching
+    from harness.flows.watch.watch import WatchRequest
 
     values = dataclasses.asdict(flags)
     names = {
@@ -278,7 +278,7 @@ def watch_options(flags: WatchFlags, settings: Settings) -> Watching:
         **{name: name for name in ("step", "merges", "platforms", "commit_file", "status_file", "on_alarm", "hook")},
     }
     given = {names[name]: value for name, value in values.items() if name in names and value is not None}
-    return Watching(state=state_file(flags.state, settings), **given)
+    return WatchRequest(state=state_file(flags.state, settings), **given)
 
 
 def state_file(path: Path | None, settings: Settings) -> Path:

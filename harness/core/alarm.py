@@ -1,130 +1,43 @@
-"""The report of an alarm: everything a person needs to understand one change, and to act on it.
-
-Differences are relative throughout: 0.031 is 3.1 % more, of whatever the metric counts.
-"""
+"""Alarms: changes that are verified, searched for their culprit and reported, each once."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import Field
 
+from harness.core.change import Change
 from harness.core.commit import Commit
 from harness.core.comparison import Verdict
-from harness.core.trend import ChangeKind
+from harness.core.culprit import Candidate, Count, Culprit, SearchResult
+from harness.core.effect import Effect
+from harness.core.series import SeriesPoint
 from harness.core.values import Value
 
-SCHEMA_VERSION: Final = "1.0"
+REPORT_VERSION: Final = "2.0"
 """Raised in its first number when a reader of older reports could be misled, else in its second."""
 
-Probability = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=0)]
+
+class AlarmStage(StrEnum):
+    """How far an alarm is."""
+
+    OPENED = "opened"
+    CONFIRMED = "confirmed"
+    BISECTED = "bisected"
+    REPORTED = "reported"
+    CLOSED = "closed"
 
 
 class AlarmEvent(StrEnum):
-    """What happened to the alarm, in the order in which it happens; each once. Closed means that the change is gone."""
+    """Something about an alarm that is reported, in the order in which it happens; each once.
+
+    `CLOSED` means that the change is gone.
+    """
 
     CONFIRMED = "confirmed"
     BISECTED = "bisected"
     CLOSED = "closed"
-
-
-class Effect(Value):
-    """How large a difference is.
-
-    Attributes:
-        difference: Relative, not below -1.
-        low: Lower end of its 95 % interval; None where nothing is excluded.
-        high: Upper end.
-    """
-
-    difference: Annotated[float, Field(ge=-1)]
-    low: float | None = None
-    high: float | None = None
-
-
-class Verification(Value):
-    """What a comparison of the two builds around the change said.
-
-    Attributes:
-        verdict: For the later build.
-        effect: The later against the earlier; None without pairs.
-        pairs: How many pairs it took.
-        seconds: Device time of it.
-    """
-
-    verdict: Verdict
-    effect: Effect | None = None
-    pairs: Count = 0
-    seconds: Annotated[float, Field(ge=0)] = 0.0
-
-
-class Candidate(Value):
-    """A commit that may have changed the number.
-
-    Attributes:
-        commit: The commit.
-        builds: Whether it can be built; None where nobody tried.
-        probability: That it changed the number; None where it was not searched.
-    """
-
-    commit: Commit
-    builds: bool | None = None
-    probability: Probability | None = None
-
-
-class Culprit(Value):
-    """A commit that changed the number, or several of which one did.
-
-    Attributes:
-        commits: The commit; more than one, oldest first, where all but the last do not build.
-        step: What it changed.
-        evidence: E-value against "no change in this direction"; 100 refutes it at 1 %.
-        probability: That the change is here.
-        confirmed: Whether fresh pairs of its build and the one before it proved the change.
-    """
-
-    commits: Annotated[tuple[Commit, ...], Field(min_length=1)]
-    step: Effect
-    evidence: Annotated[float, Field(ge=0)]
-    probability: Probability
-    confirmed: bool
-
-
-class Search(Value):
-    """What the search for culprits said.
-
-    Attributes:
-        reason: In a sentence.
-        culprits: Oldest first; empty where none was found.
-        rest: The part of the change, relative, that no culprit explains; None where it is not known.
-        pairs: How many pairs it took.
-    """
-
-    reason: str
-    culprits: tuple[Culprit, ...] = ()
-    rest: float | None = None
-    pairs: Count = 0
-
-
-class MeasuredCommit(Value):
-    """One point of the series.
-
-    Attributes:
-        commit: The commit, as `harness.core.commit.Commit.short` names it.
-        order: Its place in the history; commits without a point leave gaps.
-        control: The commit that it was held against, named in the same way.
-        effect: The commit against its control, both ends 0 where the programs are the same bytes; None where there is
-            no number.
-        verdict: What the comparison said.
-    """
-
-    commit: str
-    order: int
-    control: str
-    effect: Effect | None = None
-    verdict: Verdict = Verdict.UNDECIDED
 
 
 class ChangedOperator(Value):
@@ -133,8 +46,8 @@ class ChangedOperator(Value):
     Attributes:
         name: The operator.
         effect: The later build against the earlier; None where only one has it.
-        contribution: What it adds to the time of all operators of the earlier build, relative: 0.02 is 2 %, negative
-            where it saves time. None where the time of all operators is not known.
+        contribution: Change of its time as a share of the time of all operators of the earlier build: 0.02 is 2 %,
+            negative where it saves time. None where the time of all operators is not known.
     """
 
     name: str
@@ -142,8 +55,79 @@ class ChangedOperator(Value):
     contribution: float | None = None
 
 
+class Verification(Value):
+    """Comparison of the two builds around a change, made to see whether the change is there.
+
+    Attributes:
+        confirmed: Whether it is.
+        verdict: Verdict for the later build.
+        reason: What made the verdict.
+        effect: The later build against the earlier; None without pairs.
+        evidence: E-value against "no change in this direction"; 100 refutes it at 1 %.
+        pairs: How many pairs it took.
+        seconds: Device time of it.
+        log_ratios: ln(later / earlier), pair by pair: a search between the same two commits begins with them.
+        operators: The operators that changed, if they were timed.
+        device_name: Name of the device for people.
+        platform: Platform of the device.
+        result: Identity of the result.
+    """
+
+    confirmed: bool
+    verdict: Verdict
+    reason: str
+    effect: Effect | None = None
+    evidence: Annotated[float, Field(ge=0)] = 1.0
+    pairs: Count = 0
+    seconds: Annotated[float, Field(ge=0)] = 0.0
+    log_ratios: tuple[float, ...] = ()
+    operators: tuple[ChangedOperator, ...] = ()
+    device_name: str = ""
+    platform: str = ""
+    result: str = ""
+
+
+class Alarm(Value):
+    """A detected change, and what became of it.
+
+    Attributes:
+        change: The change as it was detected.
+        stage: How far the alarm is.
+        reason: Why it is closed, or what keeps it from its next stage.
+        opened: Unix seconds.
+        updated: Unix seconds.
+        attempts: How often the next stage was tried in vain.
+        verification: None where the change was not measured again.
+        search: None where no culprit was searched.
+        candidates: The commits in question, oldest first: those behind `change.last_without`, up to
+            `change.first_with`. Empty before the search.
+        recovery: The later change that made it good.
+    """
+
+    change: Change
+    stage: AlarmStage
+    reason: str = ""
+    opened: float
+    updated: float
+    attempts: Count = 0
+    verification: Verification | None = None
+    search: SearchResult | None = None
+    candidates: tuple[Candidate, ...] = ()
+    recovery: Change | None = None
+
+    @property
+    def identity(self) -> str:
+        """That of the change."""
+        return self.change.identity
+
+    @property
+    def culprits(self) -> tuple[Culprit, ...]:
+        """The culprits that the search found, oldest first."""
+        return self.search.culprits if self.search is not None else ()
+
+
 class Discovery(Value):
-    """When and by whom the change was found.
+    """When and by whom a change was found.
 
     Attributes:
         time: Unix seconds.
@@ -157,56 +141,26 @@ class Discovery(Value):
 
 
 class AlarmReport(Value):
-    """An alarm as it was when something happened.
+    """An alarm as it was when something happened, with everything that a person needs to understand it and to act.
 
     Attributes:
-        schema_version: Of this document.
-        identity: Of the alarm: the same in all its reports.
+        schema_version: Version of this document.
         event: What happened.
-        kind: What the series shows: a step or a drift for the worse, or an improvement.
-        title: What a person calls the benchmark, for example `mv2/mv2-xnnpack_q8`.
-        device: Identity of the device.
-        device_name: What a person calls it.
-        metric: Name of the metric, for example `NET latency`.
-        unit: Its unit.
-        higher_is_better: Whether larger values of it are better.
-        change: What the series shows.
+        alarm: The alarm, with every commit in question among its candidates.
+        device_name: Name of the device for people.
         before: Last commit without the change.
-        candidates: The commits in question, oldest first: those after `before`, up to the first that surely has the
-            change.
-        verification: None where the change was not measured again.
-        search: None where no culprit was searched.
-        why: Why it is closed, in a sentence.
-        series: The points, in the order of measurement.
-        operators: The operators that changed, if they were timed.
+        series: The points of the series.
         command: The command that measures the change again, on one line.
         discovery: When and by whom it was found.
         results: Where the results are: absolute folders, or URLs.
     """
 
-    schema_version: str = SCHEMA_VERSION
-    identity: Annotated[str, Field(min_length=1)]
+    schema_version: str = REPORT_VERSION
     event: AlarmEvent
-    kind: Literal[ChangeKind.STEP, ChangeKind.DRIFT, ChangeKind.IMPROVEMENT]
-    title: str
-    device: str
+    alarm: Alarm
     device_name: str
-    metric: str
-    unit: str = ""
-    higher_is_better: bool = False
-    change: Effect
     before: Commit
-    candidates: tuple[Candidate, ...] = ()
-    verification: Verification | None = None
-    search: Search | None = None
-    why: str = ""
-    series: tuple[MeasuredCommit, ...] = ()
-    operators: tuple[ChangedOperator, ...] = ()
+    series: tuple[SeriesPoint, ...] = ()
     command: str = ""
     discovery: Discovery
     results: tuple[str, ...] = ()
-
-    @property
-    def culprits(self) -> tuple[Culprit, ...]:
-        """What the search found, oldest first."""
-        return self.search.culprits if self.search is not None else ()

@@ -30,8 +30,13 @@ class Commit(Value):
 
     @property
     def short(self) -> str:
-        """The name that people read: twelve digits of a hash, or the version."""
-        return self.id[:12] if len(self.id) >= 40 else self.id
+        """Name for people: twelve digits of a hash, or the version."""
+        return short_id(self.id)
+
+
+def short_id(commit: str) -> str:
+    """Return the name for people of a commit's id: twelve digits of a hash, or the version."""
+    return commit[:12] if len(commit) >= 40 else commit
 
 
 class Source(Protocol):

@@ -26,6 +26,20 @@ class Direction(StrEnum):
     HIGHER = "higher"
 
 
+class MetricInfo(Value):
+    """Identity of a metric, without its values.
+
+    Attributes:
+        name: Whole name, for example `NET latency`.
+        unit: Unit of its values; empty for a count or a ratio, and where it is not known.
+        direction: Which way is better.
+    """
+
+    name: str
+    unit: str = ""
+    direction: Direction = Direction.LOWER
+
+
 class Observation(Value):
     """Observation of one metric in one launch: samples, a summary, or a text.
 

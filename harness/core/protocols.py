@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
+from harness.core.alarm import AlarmReport
 from harness.core.benchmark import Benchmark, Export
 from harness.core.build import Build
 from harness.core.command import Command, Completed
@@ -330,6 +331,27 @@ class Spooling(Protocol):
 
         Raises:
             ReporterFailed: What waits cannot be read.
+        """
+
+
+class AlarmReporter(Protocol):
+    """Writer of the reports of alarms. Used by one thread.
+
+    Entry points of the group `edge_harness.alarm_reporters` name a factory `create(settings: Settings)`.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name of the reporter, the same after a restart: it gets each report until it was written."""
+
+    def report(self, report: AlarmReport) -> str:
+        """Write a report in place of an earlier one of the same alarm; a later one that is there already stays.
+
+        Returns:
+            Where the report can be found.
+
+        Raises:
+            ReporterFailed: It could not be written; it is tried again.
         """
 
 

@@ -1,18 +1,14 @@
-"""The continuous mode: new commits are compared as they come, alarms are verified, traced and told.
+"""Continuous mode: new commits are compared as they come; alarms are verified, searched for culprits and reported.
 
-records     the values                                  work        what the loop asks others to do
-database    the SQLite file below the state             claim       one watcher for one state
-state       the file's tables, one transaction a change
-commits     which commits wait, run and are done        points      what was measured of them
-alarms      what was raised, and searches for culprits  letters     what is to be told
-notebook    small facts, and what happened
-backlog     which commits come next                     controls    what each is held against
-polling     when to look for new commits                switch      how a person stops it: the status file
-following   finding new commits, whatever network and history do
-taking      comparing them, whatever device and disk do
-patience    writing on a disk that may be full
-pursuit     alarms from suspicion to the culprit
-outbox      telling, again and again until it worked    couriers    by whom: command_courier, hook_courier
-commit_file FAI-PEP's file with the last commit         status      what a person sees
-loop        all of it, one step after the other
+loop              all of it, one step after the other
+branch_poller     finds new commits, whatever network and history do
+backlog           puts new commits in order, also after history was rewritten
+commit_processor  compares commits and records their outcome, whatever device and disk do
+controls          chooses the control of each commit
+alarm_lifecycle   takes alarms from suspicion to report
+tasks             what the loop has others do: compare, find changes, verify, find culprits
+polling           clocks, and pauses that grow with failures
+fai_pep_files     the commit file and the status file, as FAI-PEP has them
+store/            the state: one SQLite file, one transaction a change
+notify/           notifications: outbox and channels
 """

@@ -1,7 +1,7 @@
-"""What becomes of an alarm: a suspicion is measured again, its culprit searched, and somebody told of it.
+"""Life of an alarm: a change is measured again, its culprit searched, and the alarm reported.
 
-opened --confirm--> confirmed --search--> bisected --delivered--> told
-any stage --refuted by confirm, or over as the series says--> closed
+opened --verify--> confirmed --search--> bisected --delivered--> reported
+any stage --refuted by verification, or recovered as the series shows--> closed
 """
 
 from __future__ import annotations
@@ -10,178 +10,193 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from harness.core.alarm import Alarm, AlarmEvent, AlarmStage
+from harness.core.change import Change, ChangeKind
+from harness.core.commit import short_id
 from harness.core.errors import HarnessError
 from harness.shell import Interrupted
-from harness.watch.polling import Rhythm, Timing
-from harness.watch.store.records import Alarm, Document, Event, Fate, Sign, Stage
-from harness.watch.store.retry_when_full import Patience
+from harness.watch.polling import Backoff, Timing
+from harness.watch.store.notifications import DeliveryStatus
+from harness.watch.store.retry_when_full import RetryWhenFull
 from harness.watch.store.state import State
-from harness.watch.work import Confirmation, Stopped, Work
+from harness.watch.tasks import StopRequested, WatchTasks
 
 MOST_SEARCHES: Final = 5
-"""After so many searches that broke down an alarm is told without its culprit."""
-_RHYTHM: Final = Rhythm(first_s=60.0, most_s=6 * 3600.0)
+"""After this many searches that failed an alarm is reported without its culprit."""
+_BACKOFF: Final = Backoff(first_s=60.0, most_s=6 * 3600.0)
 
 
-class Pursuit:
-    """Takes alarms from stage to stage. What a stage found is recorded with the next stage in one transaction.
+class AlarmLifecycle:
+    """Takes alarms from stage to stage. The result of a stage is recorded with the next stage in one transaction.
 
     Args:
-        state: Where alarms are.
-        work: Who measures.
-        couriers: Names of those who deliver news.
+        state: Contains the alarms.
+        tasks: Verify and search.
+        channels: Names of the channels that deliver notifications.
         timing: The clocks.
-        patience: Waits for room.
-        say: Told what a person should know.
+        retry_when_full: Writes to the state.
+        say: Shows a line to a person.
     """
 
     def __init__(
         self,
         state: State,
-        work: Work,
+        tasks: WatchTasks,
         *,
-        couriers: Sequence[str],
+        channels: Sequence[str],
         timing: Timing,
-        patience: Patience,
+        retry_when_full: RetryWhenFull,
         say: Callable[[str], None],
     ) -> None:
         self._state = state
-        self._work = work
-        self._couriers = couriers
+        self._tasks = tasks
+        self._channels = channels
         self._timing = timing
-        self._patience = patience
+        self._retry_when_full = retry_when_full
         self._say = say
-        self._later: dict[str, float] = {}
+        self._retry_at: dict[str, float] = {}
         self.confirmed: list[str] = []
         """Identities of the alarms that were confirmed, in order."""
 
-    def heed(self, signs: Sequence[Sign]) -> None:
-        """Open and close alarms as a series says. A part of the transaction in which its newest point is recorded."""
-        for sign in signs:
-            if sign.over:
-                self._close(sign)
-            elif self._state.alarms.open(sign, self._timing.wall()):
-                self._state.notebook.happened(f"suspicion: {_named(sign)}", self._timing.wall())
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Open and close alarms by the changes of a series; a part of the transaction that records its newest point."""
+        for change in changes:
+            for recovered in change.recovers:
+                self._close(recovered, change)
+            if change.kind is not ChangeKind.RECOVERY and self._state.alarms.open(change, self._timing.wall()):
+                self._state.log.record(f"suspicion: {_describe(change)}", self._timing.wall())
 
     @property
     def next(self) -> float:
         """Moment of the monotonic clock when there may be something to do; `inf` when there is nothing."""
-        return min((self._later.get(alarm.sign.identity, -math.inf) for alarm in self._due()), default=math.inf)
+        return min((self._retry_at.get(alarm.identity, -math.inf) for alarm in self._due()), default=math.inf)
 
     @property
-    def troubled(self) -> bool:
-        """Whether verifying or searching broke down, and is to be tried again."""
-        return any(alarm.sign.identity in self._later for alarm in self._due())
+    def is_troubled(self) -> bool:
+        """Whether verifying or searching failed, and is to be tried again."""
+        return any(alarm.identity in self._retry_at for alarm in self._due())
 
-    def step(self, doing: Callable[[str], None]) -> bool:
-        """Take one alarm one stage further; False when none is due.
+    def step(self, announce: Callable[[str], None]) -> bool:
+        """Take one alarm one stage further; return False when none is due.
 
         Args:
-            doing: Told what is about to be done.
+            announce: Called with what is about to be done.
 
         Raises:
-            Stopped: A person wants an end; the stage is done again later.
+            StopRequested: A person wants an end; the stage is done again later.
         """
         now = self._timing.monotonic()
-        alarm = next((one for one in self._due() if self._later.get(one.sign.identity, -math.inf) <= now), None)
+        due = (alarm for alarm in self._due() if self._retry_at.get(alarm.identity, -math.inf) <= now)
+        alarm = next(due, None)
         if alarm is None:
-            return self._settle()
+            return self._finish_one()
         try:
-            if alarm.stage is Stage.OPENED:
-                doing(f"verifying {_named(alarm.sign)}")
-                self._confirm(alarm)
+            if alarm.stage is AlarmStage.OPENED:
+                announce(f"verifying {_describe(alarm.change)}")
+                self._verify(alarm)
             else:
-                doing(f"searching the culprit of {_named(alarm.sign)}")
+                announce(f"searching the culprit of {_describe(alarm.change)}")
                 self._search(alarm)
-        except (Interrupted, Stopped):
+        except (Interrupted, StopRequested):
             raise
         except HarnessError as error:  # also that its benchmark is no longer asked for: commits go on without it
-            self._broke_down(alarm, error)
+            self._postpone(alarm, error)
         else:
-            self._later.pop(alarm.sign.identity, None)
+            self._retry_at.pop(alarm.identity, None)
         return True
 
     def _due(self) -> Sequence[Alarm]:
-        """Alarms that await another stage."""
-        found = self._state.alarms.those(Stage.OPENED, Stage.CONFIRMED)
-        return [alarm for alarm in found if alarm.stage is Stage.OPENED or self._may_search(alarm)]
+        """Return the alarms that await another stage."""
+        alarms = self._state.alarms.in_stages(AlarmStage.OPENED, AlarmStage.CONFIRMED)
+        return [alarm for alarm in alarms if alarm.stage is AlarmStage.OPENED or self._may_search(alarm)]
 
     def _may_search(self, alarm: Alarm) -> bool:
-        return self._work.search is not None and alarm.attempts < MOST_SEARCHES
+        return self._tasks.find_culprits is not None and alarm.attempts < MOST_SEARCHES
 
-    def _confirm(self, alarm: Alarm) -> None:
-        said = self._work.confirm(alarm) if self._work.confirm else Confirmation(confirmed=True, why="not verified")
-        document = {**alarm.document, "confirmation": said.model_dump(mode="json")}
-        stage = Stage.CONFIRMED if said.confirmed else Stage.CLOSED
-        why = "" if said.confirmed else f"not confirmed: {said.why}".rstrip(": ")
-        self._advance(alarm, stage, document, why=why, event=Event.CONFIRMED if said.confirmed else None)
+    def _verify(self, alarm: Alarm) -> None:
+        if self._tasks.verify is None:
+            self._advance(alarm, AlarmStage.CONFIRMED, {}, event=AlarmEvent.CONFIRMED)
+            return
+        verification = self._tasks.verify(alarm)
+        found = {"verification": verification}
+        if verification.confirmed:
+            self._advance(alarm, AlarmStage.CONFIRMED, found, event=AlarmEvent.CONFIRMED)
+        else:
+            reason = f"not confirmed: {verification.verdict.value}: {verification.reason}".rstrip(": ")
+            self._advance(alarm, AlarmStage.CLOSED, found, reason=reason)
 
     def _search(self, alarm: Alarm) -> None:
-        if self._work.search is None:
+        if self._tasks.find_culprits is None:
             return
-        alarms, identity = self._state.alarms, alarm.sign.identity
-        found = self._work.search(
+        alarms, identity = self._state.alarms, alarm.identity
+        search, candidates = self._tasks.find_culprits(
             alarm,
-            alarms.saved_search(identity),
-            lambda progress: self._patience.until_room(lambda: alarms.save_search(identity, progress)),
+            alarms.load_search(identity),
+            lambda progress: self._retry_when_full.run(lambda: alarms.save_search(identity, progress)),
         )
-        self._advance(alarm, Stage.BISECTED, {**alarm.document, "search": found}, event=Event.BISECTED)
+        found = {"search": search, "candidates": candidates}
+        self._advance(alarm, AlarmStage.BISECTED, found, event=AlarmEvent.BISECTED)
 
     def _advance(
-        self, alarm: Alarm, stage: Stage, document: Document, *, why: str = "", event: Event | None = None
+        self,
+        alarm: Alarm,
+        stage: AlarmStage,
+        found: Mapping[str, object],
+        *,
+        reason: str = "",
+        event: AlarmEvent | None = None,
     ) -> None:
-        now = self._timing.wall()
-        changed = {"stage": stage, "document": document, "why": why, "attempts": 0, "changed": now}
-        after = alarm.model_copy(update=changed)
+        changed = {"stage": stage, "reason": reason, "attempts": 0, "updated": self._timing.wall()}
+        advanced = alarm.model_copy(update={**found, **changed})
 
         def write() -> None:
             with self._state.transaction():
-                self._keep(after, event)
+                self._record(advanced, event)
 
-        self._patience.until_room(write)
-        if stage is Stage.CONFIRMED:
-            self.confirmed.append(alarm.sign.identity)
-        self._say(f"{stage}: {_named(alarm.sign)}" + (f" ({why})" if why else ""))
+        self._retry_when_full.run(write)
+        if stage is AlarmStage.CONFIRMED:
+            self.confirmed.append(alarm.identity)
+        self._say(f"{stage}: {_describe(alarm.change)}" + (f" ({reason})" if reason else ""))
 
-    def _keep(self, alarm: Alarm, event: Event | None) -> None:
+    def _record(self, alarm: Alarm, event: AlarmEvent | None) -> None:
         now = self._timing.wall()
-        self._state.alarms.keep(alarm)
-        self._state.notebook.happened(f"{alarm.stage}: {_named(alarm.sign)} {alarm.why}".rstrip(), now)
+        self._state.alarms.update(alarm)
+        self._state.log.record(f"{alarm.stage}: {_describe(alarm.change)} {alarm.reason}".rstrip(), now)
         if event is not None:
-            self._state.letters.queue(alarm, event, self._couriers, now)
+            self._state.deliveries.queue(alarm, event, self._channels, now)
 
-    def _close(self, sign: Sign) -> None:
-        """A suspicion that nobody was told of is closed without a word."""
-        alarm = self._state.alarms.find(sign.identity)
-        if alarm is None or alarm.stage is Stage.CLOSED:
+    def _close(self, identity: str, recovery: Change) -> None:
+        """Close an alarm whose change was made good. One that nobody was notified of is closed without a word."""
+        alarm = self._state.alarms.find(identity)
+        if alarm is None or alarm.stage is AlarmStage.CLOSED:
             return
-        document: Mapping[str, object] = {**alarm.document, "closing": sign.document}
-        why = f"it is over with {sign.last[:12]}"
-        changed = {"stage": Stage.CLOSED, "why": why, "document": document, "changed": self._timing.wall()}
-        self._keep(alarm.model_copy(update=changed), None if alarm.stage is Stage.OPENED else Event.CLOSED)
+        reason = f"it is over with {short_id(recovery.after)}"
+        changed = {"stage": AlarmStage.CLOSED, "reason": reason, "updated": self._timing.wall(), "recovery": recovery}
+        event = None if alarm.stage is AlarmStage.OPENED else AlarmEvent.CLOSED
+        self._record(alarm.model_copy(update=changed), event)
 
-    def _settle(self) -> bool:
-        """An alarm of which everything was delivered has been told."""
-        for alarm in self._state.alarms.those(Stage.CONFIRMED, Stage.BISECTED):
-            letters = self._state.letters.of_alarm(alarm.sign.identity)
-            if all(letter.fate is Fate.DELIVERED for letter in letters) and alarm not in self._due():
-                self._told(alarm)
+    def _finish_one(self) -> bool:
+        """Mark one alarm as reported of which every notification was delivered; return False when there is none."""
+        for alarm in self._state.alarms.in_stages(AlarmStage.CONFIRMED, AlarmStage.BISECTED):
+            deliveries = self._state.deliveries.of_alarm(alarm.identity)
+            is_delivered = all(delivery.status is DeliveryStatus.DELIVERED for delivery in deliveries)
+            if is_delivered and alarm not in self._due():
+                self._update(alarm, {"stage": AlarmStage.REPORTED})
                 return True
         return False
 
-    def _told(self, alarm: Alarm) -> None:
-        told = alarm.model_copy(update={"stage": Stage.TOLD, "changed": self._timing.wall()})
-        self._patience.until_room(lambda: self._state.alarms.keep(told))
-
-    def _broke_down(self, alarm: Alarm, error: HarnessError) -> None:
+    def _postpone(self, alarm: Alarm, error: HarnessError) -> None:
         attempts = alarm.attempts + 1
-        pause_s = _RHYTHM.pause_s(attempts, self._timing.chance())
-        self._later[alarm.sign.identity] = self._timing.monotonic() + pause_s
-        tried = alarm.model_copy(update={"attempts": attempts, "why": error.message, "changed": self._timing.wall()})
-        self._patience.until_room(lambda: self._state.alarms.keep(tried))
-        self._say(f"{_named(alarm.sign)}: {error}")
+        pause_s = _BACKOFF.pause_s(attempts, self._timing.chance())
+        self._retry_at[alarm.identity] = self._timing.monotonic() + pause_s
+        self._update(alarm, {"attempts": attempts, "reason": error.message})
+        self._say(f"{_describe(alarm.change)}: {error}")
+
+    def _update(self, alarm: Alarm, changed: Mapping[str, object]) -> None:
+        updated = alarm.model_copy(update={**changed, "updated": self._timing.wall()})
+        self._retry_when_full.run(lambda: self._state.alarms.update(updated))
 
 
-def _named(sign: Sign) -> str:
-    title = sign.document.get("title", sign.benchmark)
-    return f"{sign.kind} of {title} on {sign.device} ({sign.first[:12]}..{sign.last[:12]})"
+def _describe(change: Change) -> str:
+    commits = f"{short_id(change.last_without)}..{short_id(change.first_with)}"
+    return f"{change.kind} of {change.title} on {change.device} ({commits})"

@@ -1,4 +1,4 @@
-"""Which commits come next: in order, the newest included, also after somebody rewrote history."""
+"""New commits of a history, in order, the newest included, also after somebody rewrote history."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Final
 
 from harness.core.commit import BranchingSource, Commit, Source
 from harness.core.errors import UsageError
-from harness.watch.store.records import Progress
+from harness.watch.store.commits import CommitStatus
 
 _MOST_TRIED: Final = 200
-"""Known commits that are tried, newest first, when a rewritten history has no common ancestor with the last one."""
+"""Known commits to try, newest first, when a rewritten history has no common ancestor with the last commit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """Which of the new commits are measured.
+class CommitSelection:
+    """Rule that selects the commits to measure.
 
     Attributes:
-        step: Each so many-th.
-        is_merge: Tells merge commits, which are passed over; None measures them too.
+        step: Every step-th commit is measured.
+        is_merge: Recognises merge commits, which are passed over; None measures them too.
     """
 
     step: int = 1
@@ -33,30 +33,30 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrivals:
-    """What is new.
+class NewCommits:
+    """The commits behind the last one that was taken.
 
     Attributes:
         commits: Oldest first.
-        rewritten: Whether the commit that was looked at last is no longer in the history.
-        parted: The newest commit that the old and the new history share; None where there is none.
+        is_rewritten: Whether the commit that was taken last is no longer in the history.
+        common_ancestor: The newest commit that the old and the new history share; None where there is none.
     """
 
     commits: tuple[Commit, ...]
-    rewritten: bool = False
-    parted: Commit | None = None
+    is_rewritten: bool = False
+    common_ancestor: Commit | None = None
 
 
-def newest_of(source: Source, names: Sequence[str], *, main: bool = False) -> Commit:
-    """The commit that the first of several names leads to: `origin/main`, else `main`.
+def resolve_newest(source: Source, names: Sequence[str], *, main: bool = False) -> Commit:
+    """Return the commit of the first of several names that means one: `origin/main`, else `main`.
 
     Args:
-        source: Where commits come from.
-        names: Most wanted first.
-        main: Whether the main branch, where there is one, comes before all of them.
+        source: Source of the commits.
+        names: Preferred first.
+        main: Whether the main branch, where there is one, is preferred to all of them.
 
     Raises:
-        UsageError: None of them does.
+        UsageError: None of them means one.
         EnvironmentProblem: The source cannot be read.
     """
     if main and isinstance(source, BranchingSource):
@@ -71,72 +71,75 @@ def newest_of(source: Source, names: Sequence[str], *, main: bool = False) -> Co
     return source.resolve(last)
 
 
-def arrivals(source: Source, cursor: Commit | None, tip: Commit, known: Sequence[Commit]) -> Arrivals:
-    """What came after the commit that was looked at last.
+def find_new_commits(source: Source, cursor: Commit | None, tip: Commit, known: Sequence[Commit]) -> NewCommits:
+    """Find the commits behind the one that was taken last.
 
     Args:
-        source: Where commits come from.
-        cursor: The commit that was looked at last; None in the beginning, when only the newest is of interest.
+        source: Source of the commits.
+        cursor: The commit that was taken last; None in the beginning, when only the newest is of interest.
         tip: The newest.
-        known: What was looked at before, newest first.
+        known: Commits that were taken before, newest first.
 
     Raises:
         EnvironmentProblem: The source cannot be read.
     """
     if cursor is None:
-        return Arrivals((tip,))
-    way = _way(source, cursor, tip)
-    if way is not None:
-        return Arrivals(way)
-    parted = _parted(source, cursor, tip, known)
-    if parted is None:
-        return Arrivals((tip,), rewritten=True)
-    return Arrivals(_way(source, parted, tip) or (), rewritten=True, parted=parted)
+        return NewCommits((tip,))
+    commits = _between(source, cursor, tip)
+    if commits is not None:
+        return NewCommits(commits)
+    ancestor = _common_ancestor(source, cursor, tip, known)
+    if ancestor is None:
+        return NewCommits((tip,), is_rewritten=True)
+    return NewCommits(_between(source, ancestor, tip) or (), is_rewritten=True, common_ancestor=ancestor)
 
 
-def chosen(commits: Sequence[Commit], choice: Choice, *, quiet: bool) -> Sequence[tuple[Commit, Progress, str]]:
-    """What to do with new commits: which wait to be measured, which are passed over and why.
+def select_commits(
+    commits: Sequence[Commit], selection: CommitSelection, *, is_quiet: bool
+) -> Sequence[tuple[Commit, CommitStatus, str]]:
+    """Decide which new commits wait to be measured, and which are passed over and why.
 
-    Commits after the last that is chosen are left out: they are asked about again when there are more of them. So the
-    newest is never forgotten, and a step is a step however often somebody looks.
+    Commits behind the last that is selected are left out: they are decided about when there are more of them. So the
+    newest is never forgotten, and a step is a step however often the source is polled.
 
     Args:
         commits: Oldest first.
-        choice: Which are wanted.
-        quiet: Nothing came since the last look: then the newest is chosen, although the step is not complete.
+        selection: The rule.
+        is_quiet: Whether nothing came since the last poll: then the newest is selected, although the step is not
+            complete.
     """
-    merge = choice.is_merge or _never
-    wanted = [commit for commit in commits if not merge(commit)]
-    taken = {commit.id for commit in wanted[choice.step - 1 :: choice.step]}
-    if quiet and wanted:
-        taken.add(wanted[-1].id)
-    passed = f"--step {choice.step}: only each {choice.step}th commit is measured"
-    told = [
-        (commit, Progress.WAITING, "")
-        if commit.id in taken
-        else (commit, Progress.SKIPPED, "a merge commit" if merge(commit) else passed)
+    is_merge = selection.is_merge or _never
+    eligible = [commit for commit in commits if not is_merge(commit)]
+    selected = {commit.id for commit in eligible[selection.step - 1 :: selection.step]}
+    if is_quiet and eligible:
+        selected.add(eligible[-1].id)
+    passed_over = f"--step {selection.step}: only each {selection.step}th commit is measured"
+    decisions = [
+        (commit, CommitStatus.WAITING, "")
+        if commit.id in selected
+        else (commit, CommitStatus.SKIPPED, "a merge commit" if is_merge(commit) else passed_over)
         for commit in commits
     ]
-    if quiet:
-        return told
-    last = max((number for number, (_, progress, _) in enumerate(told) if progress is Progress.WAITING), default=-1)
-    return told[: last + 1]
+    if is_quiet:
+        return decisions
+    waiting = [number for number, (_, status, _) in enumerate(decisions) if status is CommitStatus.WAITING]
+    return decisions[: max(waiting, default=-1) + 1]
 
 
-def _way(source: Source, older: Commit, newer: Commit) -> tuple[Commit, ...] | None:
+def _between(source: Source, older: Commit, newer: Commit) -> tuple[Commit, ...] | None:
     try:
         return tuple(source.between(older, newer))
     except UsageError:
         return None
 
 
-def _parted(source: Source, cursor: Commit, tip: Commit, known: Sequence[Commit]) -> Commit | None:
+def _common_ancestor(source: Source, cursor: Commit, tip: Commit, known: Sequence[Commit]) -> Commit | None:
     if isinstance(source, BranchingSource):
         try:
             return source.merge_base(cursor, tip)
         except UsageError:
             pass  # the old history is gone altogether, or shares nothing
-    return next((commit for commit in known[:_MOST_TRIED] if _way(source, commit, tip) is not None), None)
+    return next((commit for commit in known[:_MOST_TRIED] if _between(source, commit, tip) is not None), None)
 
 
 def _never(commit: Commit) -> bool:  # noqa: ARG001 - where merge commits are like any other

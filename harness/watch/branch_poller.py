@@ -1,4 +1,4 @@
-"""Following a branch: finding new commits whatever network and history do, and putting them into the backlog."""
+"""Poller of a branch: finds new commits whatever network and history do, and puts them into the backlog."""
 
 from __future__ import annotations
 
@@ -9,60 +9,60 @@ from typing import Final
 
 from harness.core.commit import Commit, Source
 from harness.core.errors import EnvironmentProblem, HarnessError, UsageError
-from harness.watch.backlog import Arrivals, Choice, arrivals, chosen, newest_of
-from harness.watch.polling import Rhythm, Timing
+from harness.watch.backlog import CommitSelection, NewCommits, find_new_commits, resolve_newest, select_commits
+from harness.watch.polling import Backoff, Timing
+from harness.watch.store.commits import CommitStatus
 from harness.watch.store.database import StateFull
-from harness.watch.store.event_log import Place, Polled
-from harness.watch.store.records import Progress
+from harness.watch.store.event_log import PollCursor, PollStatus
 from harness.watch.store.state import State
 
 _KNOWN: Final = 1000
-"""So many commits are remembered when history was rewritten."""
+"""Commits to remember for the day when history is rewritten."""
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """What is followed.
+    """The branch that is watched.
 
     Attributes:
-        source: Where commits come from.
-        names: Names of the newest commit, most wanted first: `origin/main`, `main`; for releases `latest`.
-        choice: Which commits are measured.
+        source: Source of the commits.
+        names: Names of the newest commit, preferred first: `origin/main`, `main`; for releases `latest`.
+        selection: Rule that selects the commits to measure.
         begin: Name of the commit after which the first start begins; None begins with the newest.
-        main: Whether the main branch of the source, where it has one, comes before the names.
+        main: Whether the main branch of the source, where it has one, is preferred to the names.
     """
 
     source: Source
     names: tuple[str, ...]
-    choice: Choice = field(default_factory=Choice)
+    selection: CommitSelection = field(default_factory=CommitSelection)
     begin: str | None = None
     main: bool = False
 
 
-class Following:
-    """Looks for new commits now and then.
+class BranchPoller:
+    """Looks for new commits at intervals.
 
     Args:
-        branch: What is followed.
-        state: Where commits are kept.
-        rhythm: How often; None is once.
+        branch: The branch.
+        state: Contains the backlog.
+        backoff: Pauses between polls; None polls once.
         timing: The clocks.
-        say: Told what a person should know.
+        say: Shows a line to a person.
     """
 
     def __init__(
-        self, branch: Branch, state: State, rhythm: Rhythm | None, timing: Timing, say: Callable[[str], None]
+        self, branch: Branch, state: State, backoff: Backoff | None, timing: Timing, say: Callable[[str], None]
     ) -> None:
         self._branch = branch
         self._state = state
-        self._rhythm = rhythm
+        self._backoff = backoff
         self._timing = timing
         self._say = say
         self.next = -math.inf
-        """Moment of the monotonic clock when it is time to look again."""
+        """Moment of the monotonic clock when it is time to poll again."""
 
-    def look(self) -> bool:
-        """Look for new commits; a repository that cannot be reached is remembered and asked again later.
+    def poll(self) -> bool:
+        """Look for new commits; a repository that cannot be reached is remembered and polled again later.
 
         Returns:
             Whether it worked.
@@ -71,75 +71,78 @@ class Following:
             UsageError: There never was such a branch.
             StateFull: There is no room for them; they are found again.
         """
-        before = self._state.notebook.read(Polled) or Polled()
+        before = self._state.log.read(PollStatus) or PollStatus()
         try:
-            self._take()
+            self._take_new_commits()
         except StateFull:
             raise
         except UsageError as error:
             if before.success is None:
                 raise
-            self._failed(before, error)
+            self._record_failure(before, error)
             return False
         except EnvironmentProblem as error:
-            self._failed(before, error)
+            self._record_failure(before, error)
             return False
-        self._schedule(Polled(success=self._timing.wall(), failure=before.failure))
+        self._schedule(PollStatus(success=self._timing.wall(), failure=before.failure))
         if before.failures:
-            self._tell(f"the repository answers again, after {before.failures} failures")
+            self._announce(f"the repository answers again, after {before.failures} failures")
         return True
 
-    def _take(self) -> None:
+    def _take_new_commits(self) -> None:
         self._branch.source.fetch()
-        tip = newest_of(self._branch.source, self._branch.names, main=self._branch.main)
-        place = self._state.notebook.read(Place)
+        tip = resolve_newest(self._branch.source, self._branch.names, main=self._branch.main)
+        place = self._state.log.read(PollCursor)
         cursor = place.cursor if place is not None else self._begin()
         known = [entry.commit for entry in self._state.commits.newest(_KNOWN)]
-        found = arrivals(self._branch.source, cursor, tip, known)
-        last_look = self._rhythm is None
-        quiet = last_look or (place is not None and place.tip == tip.id)
-        if cursor is None or (found.rewritten and found.parted is None):
-            taken = [(commit, Progress.WAITING, "") for commit in found.commits]
+        new = find_new_commits(self._branch.source, cursor, tip, known)
+        is_last_poll = self._backoff is None
+        is_quiet = is_last_poll or (place is not None and place.tip == tip.id)
+        if cursor is None or (new.is_rewritten and new.common_ancestor is None):
+            decisions = [(commit, CommitStatus.WAITING, "") for commit in new.commits]
         else:
-            taken = list(chosen(found.commits, self._branch.choice, quiet=quiet))
-        last = taken[-1][0] if taken else found.parted or cursor or tip
+            decisions = list(select_commits(new.commits, self._branch.selection, is_quiet=is_quiet))
+        last = decisions[-1][0] if decisions else new.common_ancestor or cursor or tip
         with self._state.transaction():
-            if found.rewritten:
-                self._rewritten(cursor, found)
-            for commit, progress, why in taken:
-                self._state.commits.add(commit, progress, why)
-            self._state.notebook.write(Place(cursor=last, tip=tip.id))
+            if new.is_rewritten:
+                self._withdraw(cursor, new)
+            for commit, status, reason in decisions:
+                self._state.commits.add(commit, status, reason)
+            self._state.log.write(PollCursor(cursor=last, tip=tip.id))
 
     def _begin(self) -> Commit | None:
         begin = self._branch.begin
         return self._branch.source.resolve(begin) if begin is not None else None
 
-    def _rewritten(self, cursor: Commit | None, found: Arrivals) -> None:
-        after = found.parted.id if found.parted else None
-        gone = self._state.commits.withdraw(after, [commit.id for commit in found.commits])
-        where = f"after {found.parted.short}" if found.parted else "with the newest commit"
-        self._tell(
+    def _withdraw(self, cursor: Commit | None, new: NewCommits) -> None:
+        """Pass over waiting commits that are not in a rewritten history."""
+        ancestor = new.common_ancestor
+        withdrawn = self._state.commits.withdraw(
+            ancestor.id if ancestor else None, [commit.id for commit in new.commits]
+        )
+        place = f"after {ancestor.short}" if ancestor else "with the newest commit"
+        self._announce(
             f"history was rewritten: {cursor.short if cursor else 'the last commit'} is not in it any more;"
-            f" going on {where}" + (f"; {gone} waiting commits are passed over" if gone else "")
+            f" going on {place}" + (f"; {withdrawn} waiting commits are passed over" if withdrawn else "")
         )
 
-    def _failed(self, before: Polled, error: HarnessError) -> None:
+    def _record_failure(self, before: PollStatus, error: HarnessError) -> None:
         failures = before.failures + 1
         self._schedule(
             before.model_copy(update={"failure": self._timing.wall(), "error": str(error), "failures": failures})
         )
         if failures == 1:
-            self._tell(f"no new commits can be found: {error.message}")
+            self._announce(f"no new commits can be found: {error.message}")
 
-    def _schedule(self, polled: Polled) -> None:
-        if self._rhythm is None:
+    def _schedule(self, status: PollStatus) -> None:
+        if self._backoff is None:
             self.next = math.inf
-            self._state.notebook.write(polled.model_copy(update={"next": None}))
+            self._state.log.write(status.model_copy(update={"next": None}))
             return
-        pause_s = self._rhythm.pause_s(polled.failures, self._timing.chance())
+        pause_s = self._backoff.pause_s(status.failures, self._timing.chance())
         self.next = self._timing.monotonic() + pause_s
-        self._state.notebook.write(polled.model_copy(update={"next": self._timing.wall() + pause_s}))
+        self._state.log.write(status.model_copy(update={"next": self._timing.wall() + pause_s}))
 
-    def _tell(self, text: str) -> None:
-        self._state.notebook.happened(text, self._timing.wall())
+    def _announce(self, text: str) -> None:
+        self._state.log.record(text, self._timing.wall())
         self._say(text)

@@ -1,6 +1,6 @@
-"""What each commit is held against: a pinned commit, or the first of its week, as FAI-PEP's `repo_driver` has it.
+"""Choice of the control of each commit: a pinned commit, or the first of its week, as in FAI-PEP's `repo_driver`.
 
-A control that stays for a week makes a series of which every point can be held against every other.
+A control that stays for a week makes a series of which every point can be compared with every other.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from harness.core.errors import UsageError
 
 _MOST_STEPS: Final = 1 << 20
 _WEEKS: Final = 8
-"""So many weeks are gone back when nothing can be used."""
+"""Weeks to go back at most when no commit can be used."""
 
 
 @dataclass(frozen=True, slots=True)
-class Controls:
-    """Chooses controls.
+class ControlPolicy:
+    """Choice of controls.
 
     Attributes:
-        source: Where commits come from.
+        source: Source of the commits.
         pinned: The control of every commit; None takes the first commit of each week.
         begin: Name of the commit after which watching began: the control of the first in a source without times.
     """
@@ -32,8 +32,8 @@ class Controls:
     pinned: Commit | None = None
     begin: str | None = None
 
-    def control_of(self, treatment: Commit, before: Commit | None, unusable: Set[str]) -> Commit | None:
-        """What to hold a commit against: never itself, and never a later one.
+    def choose_control(self, treatment: Commit, before: Commit | None, unusable: Set[str]) -> Commit | None:
+        """Return the commit to compare another with: never itself, and never a later one.
 
         Without a pinned commit it is the first of the treatment's week (ISO, UTC) that can be built; of the week before
         where that is the treatment itself. Sources without times have the commit before.
@@ -44,7 +44,7 @@ class Controls:
             unusable: Ids of commits that cannot be built.
 
         Returns:
-            None when there is nothing to hold it against.
+            None when there is nothing to compare it with.
 
         Raises:
             EnvironmentProblem: The source cannot be read.
@@ -52,19 +52,19 @@ class Controls:
         if self.pinned is not None:
             return None if self.pinned.id == treatment.id else self.pinned
         if treatment.time is None:
-            return before if before is not None else self._where_it_began(treatment, unusable)
+            return before if before is not None else self._begin_of(treatment, unusable)
         newest = treatment
         for _ in range(_WEEKS):
             first = self._first_of_week(newest)
-            found = self._usable(first, newest, unusable | {treatment.id})
+            control = self._first_usable(first, newest, unusable | {treatment.id})
             parent = self._ancestor(first, 1)
-            if found is not None or parent is None:
-                return found
+            if control is not None or parent is None:
+                return control
             newest = parent
         return None
 
-    def _where_it_began(self, treatment: Commit, unusable: Set[str]) -> Commit | None:
-        """The commit after which watching began, if it is before this one."""
+    def _begin_of(self, treatment: Commit, unusable: Set[str]) -> Commit | None:
+        """Return the commit after which watching began, if it is before this one."""
         if self.begin is None:
             return None
         try:
@@ -74,21 +74,23 @@ class Controls:
             return None
         return begin if is_before and begin.id not in unusable else None
 
-    def _usable(self, first: Commit, newest: Commit, unusable: Set[str]) -> Commit | None:
-        """The first that can be used of a week's commits."""
+    def _first_usable(self, first: Commit, newest: Commit, unusable: Set[str]) -> Commit | None:
+        """Return the first usable commit of a week."""
         if first.id not in unusable:
             return first
-        way = self.source.between(first, newest)
-        return next((commit for commit in way if commit.id not in unusable), None)
+        later = self.source.between(first, newest)
+        return next((commit for commit in later if commit.id not in unusable), None)
 
     def _first_of_week(self, commit: Commit) -> Commit:
-        """The oldest of its first parents that was made in the same week; found by doubling, then by halving.
+        """Return the oldest of its first parents that was made in the same week; found by doubling, then by halving.
 
-        Clocks of authors differ, so times do not quite rise along history; the week's border is where the search sees
-        it, and the same for every commit of the week only as far as they do.
+        Clocks of authors differ, so times do not quite rise along history; the search finds the same border for every
+        commit of the week only as far as they do.
         """
         monday = _monday(commit.time or 0)
-        return _last(commit, lambda steps: self._ancestor(commit, steps), lambda one: (one.time or 0) >= monday)
+        return _farthest(
+            commit, lambda steps: self._ancestor(commit, steps), lambda ancestor: (ancestor.time or 0) >= monday
+        )
 
     def _ancestor(self, commit: Commit, steps: int) -> Commit | None:
         try:
@@ -97,23 +99,23 @@ class Controls:
             return None  # history ends before
 
 
-def _last(start: Commit, ancestor: Callable[[int], Commit | None], holds: Callable[[Commit], bool]) -> Commit:
-    """The ancestor that is farthest away of those for which something holds, as it does for the nearest."""
+def _farthest(start: Commit, ancestor: Callable[[int], Commit | None], holds: Callable[[Commit], bool]) -> Commit:
+    """Return the farthest ancestor for which a condition holds, which holds for the nearer ones."""
     best, near, far = start, 0, 1
-    while far < _MOST_STEPS and (found := ancestor(far)) is not None and holds(found):
-        best, near, far = found, far, 2 * far
+    while far < _MOST_STEPS and (candidate := ancestor(far)) is not None and holds(candidate):
+        best, near, far = candidate, far, 2 * far
     while far - near > 1:
         middle = (near + far) // 2
-        found = ancestor(middle)
-        if found is not None and holds(found):
-            best, near = found, middle
+        candidate = ancestor(middle)
+        if candidate is not None and holds(candidate):
+            best, near = candidate, middle
         else:
             far = middle
     return best
 
 
 def _monday(time: int) -> int:
-    """Unix seconds of the beginning of a week in UTC."""
+    """Return the beginning of a week in UTC, Unix seconds."""
     moment = datetime.fromtimestamp(time, UTC)
     day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     return int((day - timedelta(days=day.weekday())).timestamp())

@@ -1,7 +1,7 @@
-"""When to look for new commits, and how to wait until then.
+"""Clocks, waiting, and pauses that grow with failures.
 
-Waiting goes by a clock that only goes forward: somebody who sets the machine's clock neither makes a watcher sleep for
-a day nor ask a thousand times. The wall clock is for people.
+Waiting goes by a clock that only goes forward: whoever sets the machine's clock neither makes a watcher sleep for a day
+nor poll a thousand times. The wall clock is for people.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Final
 from harness import shell
 from harness.core.protocols import Clock
 
-LOOK_S: Final = 1.0
-"""How often a waiting watcher looks whether it shall stop."""
+CHECK_S: Final = 1.0
+"""Interval at which a waiting watcher checks whether it shall stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +35,24 @@ class Timing:
     pause: Callable[[float], None] = shell.pause
     chance: Callable[[], float] = field(default_factory=lambda: random.Random().random)  # noqa: S311 - jitter
 
-    def wait(self, until: float, over: Callable[[], bool]) -> None:
+    def wait(self, until: float, is_over: Callable[[], bool]) -> None:
         """Wait until a moment of the monotonic clock, or until a person wants an end.
 
         Raises:
             Interrupted: The harness is being stopped.
         """
-        while (left := until - self.monotonic()) > 0 and not over():
-            self.pause(min(left, LOOK_S))
+        while (left := until - self.monotonic()) > 0 and not is_over():
+            self.pause(min(left, CHECK_S))
 
 
 @dataclass(frozen=True, slots=True)
-class Rhythm:
-    """How long until the next attempt at something.
+class Backoff:
+    """Pauses between attempts at something.
 
     Attributes:
-        interval_s: After a success.
-        first_s: After the first failure; doubled with each further one.
-        most_s: At most so long after a failure.
+        interval_s: Pause after a success.
+        first_s: Pause after the first failure; doubled with each further one.
+        most_s: Longest pause after a failure.
         jitter: Share by which each pause is longer or shorter, so that many watchers do not ask at the same moment.
     """
 
@@ -62,7 +62,7 @@ class Rhythm:
     jitter: float = 0.1
 
     def pause_s(self, failures: int, chance: float) -> float:
-        """The next pause.
+        """Return the next pause.
 
         Args:
             failures: How often it failed since it worked.
@@ -74,6 +74,6 @@ class Rhythm:
         return plain * (1.0 + self.jitter * (2.0 * chance - 1.0))
 
 
-def polling(interval_s: float) -> Rhythm:
-    """The rhythm of looking for new commits; a repository that does not answer is asked sooner at first, then less."""
-    return Rhythm(interval_s, first_s=min(30.0, interval_s), most_s=max(3600.0, interval_s))
+def polling_backoff(interval_s: float) -> Backoff:
+    """Return the pauses between polls; a repository that does not answer is polled sooner at first, then less often."""
+    return Backoff(interval_s, first_s=min(30.0, interval_s), most_s=max(3600.0, interval_s))

@@ -1,11 +1,12 @@
-"""The report of each alarm in a folder of its own: the page, its picture, and the same for programs."""
+"""Reports of alarms as files: in the folder of each alarm the page, its picture, and the same for programs."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from harness.core.alarm import AlarmEvent, AlarmReport
 from harness.core.errors import ReporterFailed
@@ -22,43 +23,56 @@ DOCUMENT: Final = "alarm.json"
 _ORDER: Final = tuple(AlarmEvent)
 
 
-def write(report: AlarmReport, folder: Path) -> Path:
-    """Write the report of an alarm in place of an earlier one; a later one that is there already stays.
+@dataclass(frozen=True, slots=True)
+class AlarmFolder:
+    """Writes the report of each alarm into a folder of its own (`AlarmReporter`).
 
-    Each file is replaced in one step and is whole at any time. The page comes last: what it shows is there.
-
-    Args:
-        report: The report.
-        folder: Where the folders of alarms are; made if missing.
-
-    Returns:
-        The page, `<folder>/<identity>/alarm.md`.
-
-    Raises:
-        ReporterFailed: It cannot be written.
+    Attributes:
+        folder: Parent of the folders of alarms; made if missing.
     """
-    told = replace_surrogates(report)
-    place = folder / encode_segment(report.identity)
-    try:
-        if not _is_newer(place / DOCUMENT, told.event):
-            write_atomically(place / PICTURE, picture(told), durable=True)
-            write_atomically(place / DOCUMENT, f"{to_pretty_json(told)}\n", durable=True)
-            write_atomically(place / PAGE, render(told), durable=True)
-    except OSError as error:
-        raise ReporterFailed(
-            f"cannot write the report of an alarm into {place}: {error.strerror or error}",
-            hint="make room or permission there",
-        ) from error
-    return place / PAGE
+
+    folder: Path
+    name: str = "report"
+
+    def report(self, report: AlarmReport) -> str:
+        """Write a report in place of an earlier one; a later one that is there already stays.
+
+        Each file is replaced in one step and is whole at any time. The page comes last: what it shows is there.
+
+        Returns:
+            The page, `<folder>/<identity>/alarm.md`.
+
+        Raises:
+            ReporterFailed: It cannot be written.
+        """
+        report = replace_surrogates(report)
+        place = self.folder / encode_segment(report.alarm.identity)
+        try:
+            if not _has_later_event(place / DOCUMENT, report.event):
+                write_atomically(place / PICTURE, picture(report), durable=True)
+                write_atomically(place / DOCUMENT, f"{to_pretty_json(report)}\n", durable=True)
+                write_atomically(place / PAGE, render(report), durable=True)
+        except OSError as error:
+            raise ReporterFailed(
+                f"cannot write the report of an alarm into {place}: {error.strerror or error}",
+                hint="make room or permission there",
+            ) from error
+        return str(place / PAGE)
 
 
-def _is_newer(document: Path, event: AlarmEvent) -> bool:
-    """Whether it tells what happened after this event: news that could not be delivered come late.
+class _WrittenReport(BaseModel):
+    """The part of a written report, of whatever version, that says how late it is."""
 
-    Events follow one another, and clocks may be set back. What cannot be read is no newer report.
+    event: AlarmEvent
+
+
+def _has_later_event(document: Path, event: AlarmEvent) -> bool:
+    """Return whether a written report is about a later event: delayed notifications come late.
+
+    Events follow one another, and clocks may be set back. A file that cannot be read is no later report.
     """
     try:
-        kept = AlarmReport.model_validate_json(document.read_bytes())
+        written = _WrittenReport.model_validate_json(document.read_bytes())
     except (FileNotFoundError, ValidationError):
         return False
-    return _ORDER.index(kept.event) > _ORDER.index(event)
+    return _ORDER.index(written.event) > _ORDER.index(event)

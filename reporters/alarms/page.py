@@ -4,153 +4,166 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from urllib.parse import quote
 
-from harness.core.alarm import AlarmEvent, AlarmReport, Candidate, ChangedOperator, Culprit, Effect
-from harness.core.trend import ChangeKind
+from harness.core.alarm import AlarmEvent, AlarmReport, ChangedOperator
+from harness.core.change import ChangeKind
+from harness.core.culprit import Candidate, Culprit
+from harness.core.effect import relative_change
 from harness.presentation.markdown import escape, fence, format_table
 from harness.presentation.numbers import format_change, format_evidence, format_interval, format_quantity
 from harness.presentation.text import make_printable
 from harness.presentation.verdicts import VerdictCategory
-from reporters.alarms.headline import clipped, headline, short, stretch
+from reporters.alarms.headline import clipped, commits_of, describe_range, format_effect, headline, short
 from reporters.alarms.plot import caption
-from reporters.alarms.suspects import guilty_ids, suspects
 
 PICTURE: Final = "series.svg"
-"""Where the page looks for the picture of its series: beside itself."""
+"""File name of the picture of the series, beside the page."""
 
 _SUBJECT: Final = 72
 _OPERATORS: Final = 10
-"""Rows that a reader takes in at once."""
+"""Most rows of operators."""
+_LIKELY: Final = 0.95
+"""Share of the probability that the shown candidates hold together."""
+_CANDIDATES: Final = 12
+"""Most rows of candidates."""
 _OF_PATHS: Final = "/+=,@~"
 _OF_URLS: Final = "/+=,@~:%?&#"
-"""What stays as it is in an address; all else is percent-encoded (RFC 3986, section 2)."""
+"""Characters that an address keeps; all others are percent-encoded (RFC 3986, section 2)."""
 _LINKS: Final = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
-"""Where GitHub and others would begin a link in plain text (GitHub Flavored Markdown, section 6.9)."""
+"""Places where GitHub and others begin a link in plain text (GitHub Flavored Markdown, section 6.9)."""
 
 
 def render(report: AlarmReport) -> str:
-    """The whole page. Whatever texts the report holds, the page shows them as they are."""
+    """Render the page. Whatever texts the report contains, the page shows them as they are."""
     parts = (
         f"# {_mark(report)} {_plain(headline(report))}",
-        *_standing(report),
+        *_stage(report),
         *_picture(report),
-        *_commits(report),
+        *_candidates(report),
         *_culprits(report),
         *_verification(report),
         *_operators(report),
-        *_again(report),
+        *_command(report),
         *_about(report),
     )
     return "\n\n".join(parts) + "\n"
 
 
 def _plain(text: str) -> str:
-    """Any text as Markdown that shows just that text, and makes no link of an address in it."""
+    """Return Markdown that shows just this text, and makes no link of an address in it."""
     return _LINKS.sub(r"\\\g<0>", escape(text))
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
-    """The columns that tell something, of texts that make no links."""
+    """Return a table of the columns that are not empty, without links."""
     every = range(len(headings))
-    telling = [number for number in every if any(row[number] for row in rows)] or list(every)
-    shown = [[row[number] for number in telling] for row in rows]
-    drawn = format_table([headings[number] for number in telling], shown, [right[number] for number in telling])
-    return _LINKS.sub(r"\\\g<0>", drawn)
+    filled = [number for number in every if any(row[number] for row in rows)] or list(every)
+    shown = [[row[number] for number in filled] for row in rows]
+    markdown = format_table([headings[number] for number in filled], shown, [right[number] for number in filled])
+    return _LINKS.sub(r"\\\g<0>", markdown)
 
 
 def _mark(report: AlarmReport) -> str:
     if report.event is AlarmEvent.CLOSED:
         return "✓"
-    improved = report.kind is ChangeKind.IMPROVEMENT
+    improved = report.alarm.change.kind is ChangeKind.IMPROVEMENT
     return (VerdictCategory.IMPROVEMENT if improved else VerdictCategory.REGRESSION).mark
 
 
-def _standing(report: AlarmReport) -> Iterator[str]:
-    """How far the alarm is."""
+def _stage(report: AlarmReport) -> Iterator[str]:
+    alarm = report.alarm
     if report.event is AlarmEvent.CLOSED:
-        yield f"**Closed**: {_sentence(report.why or 'nothing is left to do')}"
-    elif report.search is not None:
-        rest = format_change(report.search.rest)
-        left = f" No culprit explains the remaining {rest}." if report.culprits and rest.strip("0. %") else ""
-        yield f"**Searched**: {_sentence(report.search.reason)}{left}"
+        yield f"**Closed**: {_sentence(alarm.reason or 'nothing is left to do')}"
+    elif alarm.search is not None:
+        unexplained = alarm.search.unexplained_log_ratio
+        rest = format_change(None if unexplained is None else relative_change(unexplained))
+        left = f" No culprit explains the remaining {rest}." if alarm.culprits and rest.strip("0. %") else ""
+        yield f"**Searched**: {_sentence(alarm.search.reason)}{left}"
     else:
-        how = "by measuring it again" if report.verification is not None else "by the series alone"
-        missing = "" if len(report.candidates) == 1 else " The culprit was not searched yet."
+        how = "by measuring it again" if alarm.verification is not None else "by the series alone"
+        missing = "" if len(alarm.candidates) == 1 else " The culprit was not searched yet."
         yield f"**Confirmed** {how}.{missing}"
 
 
 def _sentence(text: str) -> str:
-    """With a full stop; it may begin with the name of a commit, and so begins as it does."""
+    """Add a full stop; the first letter stays, for it may be that of a commit's name."""
     line = make_printable(text)
     return _plain(f"{line}{'' if line.endswith(('.', '!', '?')) else '.'}")
 
 
 def _picture(report: AlarmReport) -> Iterator[str]:
     if report.series:
-        yield f"![{_plain(clipped(report.metric))} of each commit]({PICTURE})"
+        yield f"![{_plain(clipped(report.alarm.change.metric.name))} of each commit]({PICTURE})"
         yield _plain(caption(report))
 
 
-def _commits(report: AlarmReport) -> Iterator[str]:
-    found, guilty = suspects(report), guilty_ids(report)
-    if len(report.candidates) < 2:
+def _candidates(report: AlarmReport) -> Iterator[str]:
+    candidates = report.alarm.candidates
+    if len(candidates) < 2:
         return
-    yield f"## {len(report.candidates)} commits in question"
-    rows = [_commit_row(one, guilty=one.commit.id in guilty) for one in found.shown]
+    yield f"## {len(candidates)} commits in question"
+    selection = select_candidates(report)
+    culprits = {commit for culprit in report.alarm.culprits for commit in culprit.commits}
+    rows = [_candidate_row(candidate, is_culprit=candidate.commit.id in culprits) for candidate in selection.shown]
     if rows:
         headings = ("", "commit", "subject", "author", "time (UTC)", "builds", "probability")
         yield _table(headings, rows, (False, False, False, False, False, False, True))
-    if found.left_out:
-        share = "" if found.probability is None else f", together {chance(found.probability)}"
-        yield f"{found.left_out} more {'is' if found.left_out == 1 else 'are'} left out{_plain(share)}."
+    if selection.left_out:
+        share = "" if selection.probability is None else f", together {format_probability(selection.probability)}"
+        yield f"{selection.left_out} more {'is' if selection.left_out == 1 else 'are'} left out{_plain(share)}."
 
 
-def _commit_row(one: Candidate, *, guilty: bool) -> tuple[str, ...]:
-    commit = one.commit
+def _candidate_row(candidate: Candidate, *, is_culprit: bool) -> tuple[str, ...]:
+    commit = candidate.commit
     return (
-        "►" if guilty else "",
+        "►" if is_culprit else "",
         short(commit),
         clipped(commit.subject, _SUBJECT),
         clipped(commit.author),
-        "" if commit.time is None else moment(commit.time),
-        "no" if one.builds is False else "",
-        "" if one.probability is None else chance(one.probability),
+        "" if commit.time is None else format_time(commit.time),
+        "no" if candidate.builds is False else "",
+        "" if candidate.probability is None else format_probability(candidate.probability),
     )
 
 
 def _culprits(report: AlarmReport) -> Iterator[str]:
-    if report.culprits:
+    culprits = report.alarm.culprits
+    if culprits:
         yield "## What the search found"
         headings = ("commit", "changed it by", "95 % interval", "probability", "evidence", "proven")
-        yield _table(headings, [_culprit_row(one) for one in report.culprits], (False, *[True] * 4, False))
+        rows = [_culprit_row(culprit, report) for culprit in culprits]
+        yield _table(headings, rows, (False, *[True] * 4, False))
 
 
-def _culprit_row(one: Culprit) -> tuple[str, ...]:
-    commits = one.commits
+def _culprit_row(culprit: Culprit, report: AlarmReport) -> tuple[str, ...]:
+    commits, effect = commits_of(culprit, report), culprit.effect
     return (
-        short(commits[0]) if len(commits) == 1 else f"one of {len(commits)}: {stretch(commits)}",
-        format_change(one.step.difference),
-        format_interval(one.step.low, one.step.high),
-        chance(one.probability),
-        format_evidence(one.evidence),
-        "yes" if one.confirmed else "no",
+        short(commits[0]) if len(commits) == 1 else f"one of {len(commits)}: {describe_range(commits)}",
+        format_change(effect.relative_change),
+        format_interval(effect.low_relative_change, effect.high_relative_change),
+        format_probability(culprit.probability),
+        format_evidence(culprit.evidence),
+        "yes" if culprit.confirmed else "no",
     )
 
 
 def _verification(report: AlarmReport) -> Iterator[str]:
     yield "## Why it is believed"
-    shown = f"the series: {_effect(report.change)} after commit {short(report.before)} (a {report.kind.value})"
-    lines = [shown if report.kind is not ChangeKind.IMPROVEMENT else shown.replace("(a ", "(an ")]
-    again = report.verification
-    if again is not None:
-        size = f", {_effect(again.effect)}" if again.effect is not None else ""
-        cost = f"{_pairs(again.pairs)}, {format_quantity(again.seconds, 's')} of device time"
-        lines.append(f"measured again: {again.verdict.value}{size} ({cost})")
-    if report.search is not None and report.search.pairs:
-        lines.append(f"searched: {_pairs(report.search.pairs)}")
+    alarm, kind = report.alarm, report.alarm.change.kind
+    article = "an" if kind is ChangeKind.IMPROVEMENT else "a"
+    effect = format_effect(alarm.change.effect)
+    lines = [f"the series: {effect} after commit {short(report.before)} ({article} {kind.value})"]
+    verification = alarm.verification
+    if verification is not None:
+        size = f", {format_effect(verification.effect)}" if verification.effect is not None else ""
+        cost = f"{_pairs(verification.pairs)}, {format_quantity(verification.seconds, 's')} of device time"
+        lines.append(f"measured again: {verification.verdict.value}{size} ({cost})")
+    if alarm.search is not None and alarm.search.pairs:
+        lines.append(f"searched: {_pairs(alarm.search.pairs)}")
     yield "\n".join(f"- {_plain(line)}" for line in lines)
 
 
@@ -158,80 +171,128 @@ def _pairs(count: int) -> str:
     return f"{count:,} pair{'' if count == 1 else 's'}"
 
 
-def _effect(effect: Effect) -> str:
-    ends = format_interval(effect.low, effect.high)
-    return f"{format_change(effect.difference)} [{ends}]" if ends else format_change(effect.difference)
-
-
 def _operators(report: AlarmReport) -> Iterator[str]:
-    found = sorted(report.operators, key=lambda one: -abs(one.contribution or 0.0))
-    if not found:
+    verification = report.alarm.verification
+    if verification is None or not verification.operators:
         return
+    operators = sorted(verification.operators, key=lambda operator: -abs(operator.contribution or 0.0))
     yield "## Operators that changed"
     headings = ("operator", "difference", "95 % interval", "contribution")
-    yield _table(headings, [_operator_row(one) for one in found[:_OPERATORS]], (False, True, True, True))
-    if len(found) > _OPERATORS:
-        yield f"{len(found) - _OPERATORS} with smaller contributions are left out."
+    yield _table(headings, [_operator_row(operator) for operator in operators[:_OPERATORS]], (False, True, True, True))
+    if len(operators) > _OPERATORS:
+        yield f"{len(operators) - _OPERATORS} with smaller contributions are left out."
 
 
-def _operator_row(one: ChangedOperator) -> tuple[str, ...]:
-    added, effect = one.contribution, one.effect
+def _operator_row(operator: ChangedOperator) -> tuple[str, ...]:
+    added, effect = operator.contribution, operator.effect
     if effect is not None:
         return (
-            clipped(one.name),
-            format_change(effect.difference),
-            format_interval(effect.low, effect.high),
+            clipped(operator.name),
+            format_change(effect.relative_change),
+            format_interval(effect.low_relative_change, effect.high_relative_change),
             format_change(added),
         )
     return (
-        clipped(one.name),
+        clipped(operator.name),
         "only in one build" if added is None else "new" if added >= 0 else "gone",
         "",
         format_change(added),
     )
 
 
-def _again(report: AlarmReport) -> Iterator[str]:
+def _command(report: AlarmReport) -> Iterator[str]:
     if report.command:
         yield "## To measure it again"
-        # Unlike `printable` this keeps spaces as they are: an argument may hold several.
-        shown = "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in report.command)
+        # Unlike `make_printable` this keeps spaces as they are: an argument may hold several.
+        shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in report.command)
         yield fence(shown, "sh")
 
 
 def _about(report: AlarmReport) -> Iterator[str]:
-    """What is looked up, not read."""
-    found = report.discovery
+    """Yield what is looked up, not read."""
+    change, discovery = report.alarm.change, report.discovery
+    finder = f"harness {clipped(discovery.harness)} on {clipped(discovery.host)}"
     lines = [
-        _plain(f"found {moment(found.time)} UTC by harness {clipped(found.harness)} on {clipped(found.host)}"),
-        _plain(f"device {clipped(report.device_name)} ({clipped(report.device)})"),
-        f"alarm {_plain(report.identity)}; the same for programs: [alarm.json](alarm.json)",
+        _plain(f"found {format_time(discovery.time)} UTC by {finder}"),
+        _plain(f"device {clipped(report.device_name)} ({clipped(change.device)})"),
+        f"alarm {_plain(change.identity)}; the same for programs: [alarm.json](alarm.json)",
         *(f"results: {_link(place)}" for place in report.results),
     ]
     yield "---"
     yield "\n".join(f"- {line}" for line in lines)
-    evident = " Evidence of 100 refutes “no change” at 1 %." if report.culprits else ""
+    evident = " Evidence of 100 refutes “no change” at 1 %." if report.alarm.culprits else ""
     yield f"Intervals hold at 95 % however often one looks; that of the series only if the change is there.{evident}"
 
 
 def _link(place: str) -> str:
-    """A folder or an address as a link; no other kind of address is left in it."""
+    """Return a link to a folder or an address; no other kind of address is left in it."""
     kind, _, rest = place.partition("://")
     web = kind in {"http", "https"}
     end = quote(rest if web else place, safe=_OF_URLS if web else _OF_PATHS, errors="replace")
     return f"[{_plain(place)}](<{f'{kind}://{end}' if web else end}>)"
 
 
-def chance(probability: float) -> str:
-    """A probability in whole percent."""
+def format_probability(probability: float) -> str:
+    """Format a probability in whole percent; none is certain."""
     if probability < 0.01:
         return "< 1 %"
     return "> 99 %" if probability > 0.99 else f"{100 * probability:.0f} %"
 
 
-def moment(seconds: float) -> str:
-    """A time in UTC; `no date` beyond their calendar."""
+def format_time(seconds: float) -> str:
+    """Format a time in UTC; `no date` beyond the calendar."""
     try:
         return f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds):%Y-%m-%d %H:%M}"
     except OverflowError:
         return "no date"
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateSelection:
+    """The candidates that a page shows.
+
+    Attributes:
+        shown: Oldest first.
+        left_out: How many more there are.
+        probability: Probability that those hold together; None where no search was made.
+    """
+
+    shown: tuple[Candidate, ...]
+    left_out: int
+    probability: float | None
+
+
+def select_candidates(report: AlarmReport) -> CandidateSelection:
+    """Select the likeliest after a search, before it the first and the last; both ends of each culprit always."""
+    candidates = report.alarm.candidates
+    is_searched = any(candidate.probability is not None for candidate in candidates)
+    ends = {commit for culprit in report.alarm.culprits for commit in (culprit.commits[0], culprit.commits[-1])}
+    selected = _likeliest(candidates) if is_searched else _outermost(candidates)
+    selected |= {number for number, candidate in enumerate(candidates) if candidate.commit.id in ends}
+    others = [candidate.probability or 0.0 for number, candidate in enumerate(candidates) if number not in selected]
+    return CandidateSelection(
+        shown=tuple(candidates[number] for number in sorted(selected)),
+        left_out=len(others),
+        probability=min(1.0, sum(others)) if is_searched else None,
+    )
+
+
+def _likeliest(candidates: Sequence[Candidate]) -> set[int]:
+    """Return the fewest candidates that hold most of the probability of all."""
+    ranked = sorted(range(len(candidates)), key=lambda number: -(candidates[number].probability or 0.0))
+    enough = _LIKELY * sum(candidate.probability or 0.0 for candidate in candidates)
+    selected: set[int] = set()
+    total = 0.0
+    for number in ranked[:_CANDIDATES]:
+        if total >= enough:
+            break
+        selected.add(number)
+        total += candidates[number].probability or 0.0
+    return selected
+
+
+def _outermost(candidates: Sequence[Candidate]) -> set[int]:
+    if len(candidates) <= _CANDIDATES:
+        return set(range(len(candidates)))
+    half = _CANDIDATES // 2
+    return {*range(half), *range(len(candidates) - half, len(candidates))}

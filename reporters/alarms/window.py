@@ -1,20 +1,46 @@
-"""The part of a series that a picture shows, and where the change lies in it."""
+"""The part of a series that a picture shows, on one scale, and where the change lies in it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
 
 from harness.core.alarm import AlarmEvent, AlarmReport
-from harness.core.commit import Commit
-from reporters.alarms.dots import Dot, dots, on_one_scale
+from harness.core.commit import short_id
+from harness.core.series import SeriesPoint
 
 MOST: Final = 200
-"""Points that a picture shows; more are not told apart."""
+"""Most points of a picture; more are not told apart."""
 _BESIDE: Final = 12
-"""So many points beside a change show the levels that it lies between; farther ones may belong to other changes."""
+"""Points beside a change that show the levels it lies between; farther ones may belong to other changes."""
+_FARTHEST: Final = 1e6
+"""Relative changes beyond this are drawn as if they were this large."""
+_NEIGHBOURS: Final = 5
+"""Points that show the level at a place: enough for a median that one of them does not move."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A point that has a number, as it is drawn.
+
+    Attributes:
+        point: The point.
+        change: Relative change to the first control.
+        low: Lower end of its interval; None where nothing is excluded.
+        high: Upper end.
+    """
+
+    point: SeriesPoint
+    change: float
+    low: float | None
+    high: float | None
+
+    def relative_to(self, control: float) -> Dot:
+        """Return the dot where its control is at this relative change."""
+        ends = [None if end is None else _joined(control, end) for end in (self.low, self.high)]
+        return replace(self, change=_joined(control, self.change), low=ends[0], high=ends[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,30 +50,30 @@ class Level:
     Attributes:
         first: Place in the history of the first of them.
         last: That of the last.
-        difference: Relative to the first control.
+        change: Relative change to the first control.
     """
 
     first: int
     last: int
-    difference: float
+    change: float
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What a picture shows.
+    """The part of a series that a picture shows.
 
     Attributes:
         dots: In the order of measurement.
         before: Place in the history of the last point without the change; None where it was not measured.
         after: That of the first point with it.
-        culprits: The culprits that were measured, with their places.
+        culprits: Ids of the culprits that were measured, with their places.
         levels: Before and after the change.
     """
 
     dots: tuple[Dot, ...]
     before: int | None
     after: int | None
-    culprits: tuple[tuple[Commit, int], ...]
+    culprits: tuple[tuple[str, int], ...]
     levels: tuple[Level, ...]
 
     @property
@@ -62,22 +88,24 @@ class Window:
 
 
 def window(report: AlarmReport) -> Window:
-    """The newest points, but never without the change."""
+    """Choose the newest points, but never without the change."""
     found = dots(report.series)
-    after = _place(report.candidates[-1].commit, found) if report.candidates else None
-    before = _place(report.before, found)
+    candidates = report.alarm.candidates
+    after = _place(candidates[-1].commit.id, found) if candidates else None
+    before = _place(report.before.id, found)
     if before is None and after is not None:
         before = max((dot.point.order for dot in found if dot.point.order < after), default=None)
 
     def side(order: int) -> int:
-        """-1 up to the change, 1 from its end on, 0 within it."""
+        """Return -1 up to the change, 1 from its end on, 0 within it."""
         if before is not None and order <= before:
             return -1
         return 1 if after is not None and order >= after else 0
 
     shown = on_one_scale(_around(found, before if before is not None else after), side)
-    sides = ([dot for dot in shown if side(dot.point.order) == one] for one in (-1, 1))
-    places = ((commit, _place(commit, shown)) for culprit in report.culprits for commit in culprit.commits)
+    sides = ([dot for dot in shown if side(dot.point.order) == wanted] for wanted in (-1, 1))
+    commits = [commit for culprit in report.alarm.culprits for commit in culprit.commits]
+    places = ((commit, _place(commit, shown)) for commit in commits)
     return Window(
         dots=shown,
         before=before,
@@ -91,7 +119,7 @@ def _levels(before: Sequence[Dot], after: Sequence[Dot]) -> Iterator[Level]:
     for beside in (before[-_BESIDE:], after[:_BESIDE]):
         if len(beside) > 1:
             orders = [dot.point.order for dot in beside]
-            yield Level(min(orders), max(orders), median(dot.difference for dot in beside))
+            yield Level(min(orders), max(orders), median(dot.change for dot in beside))
 
 
 def _around(found: Sequence[Dot], change: int | None) -> Sequence[Dot]:
@@ -103,7 +131,48 @@ def _around(found: Sequence[Dot], change: int | None) -> Sequence[Dot]:
     return found[start : start + MOST]
 
 
-def _place(commit: Commit, found: Sequence[Dot]) -> int | None:
-    """Where a commit was measured, if it was."""
-    names = {commit.id, commit.short}
+def _place(commit: str, found: Sequence[Dot]) -> int | None:
+    """Return the place of a commit in the history, if it was measured."""
+    names = {commit, short_id(commit)}
     return next((dot.point.order for dot in found if dot.point.commit in names), None)
+
+
+def dots(series: Sequence[SeriesPoint]) -> list[Dot]:
+    """Return the points that have a number, each relative to its own control."""
+    known = ((point, point.effect) for point in series if point.effect is not None)
+    return [
+        Dot(point, effect.relative_change, effect.low_relative_change, effect.high_relative_change)
+        for point, effect in known
+    ]
+
+
+def on_one_scale(measured: Sequence[Dot], side: Callable[[int], int]) -> tuple[Dot, ...]:
+    """Return the dots relative to the first control.
+
+    Another control is at the level of the commits around it, so that it does not look like a change.
+
+    Args:
+        measured: In the order of measurement, each relative to its own control.
+        side: For each place in the history its side of the change: commits of another side say nothing of a control.
+    """
+    placed: list[Dot] = []
+    controls: dict[str, float] = {}
+    for dot in measured:
+        name = dot.point.control
+        if name not in controls:
+            controls[name] = _level_at(name, placed, side) if placed else 0.0
+        placed.append(dot.relative_to(controls[name]))
+    return tuple(placed)
+
+
+def _level_at(commit: str, placed: Sequence[Dot], side: Callable[[int], int]) -> float:
+    """Return the level of the series at a commit, or the present level when that was not measured itself."""
+    place = next((dot.point.order for dot in placed if dot.point.commit == commit), placed[-1].point.order)
+    alike = [dot for dot in placed if side(dot.point.order) == side(place)]
+    nearest = sorted(alike, key=lambda dot: abs(dot.point.order - place))[:_NEIGHBOURS]
+    return median(dot.change for dot in nearest)
+
+
+def _joined(control: float, change: float) -> float:
+    near = max(-_FARTHEST, min(_FARTHEST, change))
+    return max(-_FARTHEST, min(_FARTHEST, (1 + control) * (1 + near) - 1))

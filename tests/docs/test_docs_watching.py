@@ -15,8 +15,8 @@ from harness.cli import app
 from harness.config.arguments import normalise_flags
 from harness.config.flags import WatchFlags
 from harness.specification.load import load
-from harness.watch.commit_processor import MOST_TROUBLES
-from harness.watch.notify import command_channel, webhook_channel
+from harness.watch.commit_processor import MOST_FAILURES
+from harness.watch.notify import channels
 from harness.watch.notify.outbox import MOST_ATTEMPTS
 from tests.docs.pages import DOCS, ROOT, codes, tables
 
@@ -75,10 +75,10 @@ def test_the_unit_stops_the_watcher_as_it_wants_to_be_stopped() -> None:
 
 
 def test_names_and_numbers_are_those_of_the_program() -> None:
-    for name in (command_channel.FILE_VARIABLE, command_channel.KEY_VARIABLE, webhook_channel.SECRET_VARIABLE):
+    for name in (channels.FILE_VARIABLE, channels.KEY_VARIABLE, channels.SECRET_VARIABLE):
         assert f"`{name}`" in TEXT
-    headers = re.findall(r"^ {4}([A-Z][\w-]+): ", webhook_channel.__doc__ or "", re.MULTILINE)
+    headers = re.findall(r"^ {4}([A-Z][\w-]+): ", channels.__doc__ or "", re.MULTILINE)
     assert {"Idempotency-Key", "X-Harness-Event", "X-Harness-Signature-256"} <= set(headers)
     assert all(f"`{header}`" in TEXT for header in headers if header != "Content-Type")
     assert f"{MOST_ATTEMPTS} times" in TEXT
-    assert f"{MOST_TROUBLES} attempts" in TEXT
+    assert f"{MOST_FAILURES} attempts" in TEXT

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.watch.store.records import Progress
+from harness.watch.store.commits import CommitStatus
 from tests.cli.project import Project
 from tests.e2e.repositories import need
 from tests.e2e.watched import Watch, watch_of
@@ -25,12 +25,12 @@ def watch(tmp_path: Path) -> Watch:
 def measured(watch: Watch) -> list[str]:
     """Commits that were dealt with by comparing them, oldest first."""
     with watch.looked_at() as state:
-        return [entry.commit.id for entry in state.commits.those(Progress.DONE)]
+        return [entry.commit.id for entry in state.commits.with_status(CommitStatus.DONE)]
 
 
 def controls(watch: Watch) -> set[str | None]:
     with watch.looked_at() as state:
-        return {entry.control for entry in state.commits.those(Progress.DONE)}
+        return {entry.control for entry in state.commits.with_status(CommitStatus.DONE)}
 
 
 def test_without_a_word_the_newest_commit_alone_is_measured(watch: Watch) -> None:
@@ -61,9 +61,9 @@ def test_each_third_commit_is_measured_and_at_last_the_newest(watch: Watch) -> N
     with watch.running(*asked) as process:
         watch.wait_for(watch.work.commits[8], process)
     assert measured(watch) == [watch.work.commits[number] for number in (3, 6, 8)]
-    assert watch.counts() == {Progress.DONE: 3, Progress.SKIPPED: 5}
+    assert watch.counts() == {CommitStatus.DONE: 3, CommitStatus.SKIPPED: 5}
     with watch.looked_at() as state:
-        assert {entry.why for entry in state.commits.those(Progress.SKIPPED)} == {
+        assert {entry.reason for entry in state.commits.with_status(CommitStatus.SKIPPED)} == {
             "--step 3: only each 3th commit is measured"
         }
 
@@ -74,8 +74,8 @@ def test_merge_commits_may_be_passed_over(watch: Watch) -> None:
     newest = watch.work.commit("Change 2", same=True)
     assert watch.harness("--since", watch.work.commits[0], "--no-merges").code == 0
     with watch.looked_at() as state:
-        (passed,) = state.commits.those(Progress.SKIPPED)
-    assert (passed.commit.id, passed.why) == (merge, "a merge commit")
+        (passed,) = state.commits.with_status(CommitStatus.SKIPPED)
+    assert (passed.commit.id, passed.reason) == (merge, "a merge commit")
     assert measured(watch)[-1] == newest
 
 
@@ -104,7 +104,7 @@ def test_a_commit_is_held_against_the_first_of_its_week(tmp_path: Path) -> None:
         watch.work.commit(f"Change {number}", same=True)
     assert watch.harness("--since", watch.work.commits[0]).code == 0
     with watch.looked_at() as state:
-        held = {entry.commit.id: entry.control for entry in state.commits.those(Progress.DONE)}
+        held = {entry.commit.id: entry.control for entry in state.commits.with_status(CommitStatus.DONE)}
     names = watch.work.commits
     # the first of a week is held against the first of the week before: nothing is held against itself
     assert [held[name] for name in names[1:]] == [names[number] for number in (0, 0, 0, 3, 3, 3)]
@@ -132,7 +132,7 @@ def test_the_status_file_stops_a_comparison_after_its_pair_which_counts_later(wa
         watch.wait_until(lambda: "comparing on" in watch.said, process)
         switch.write_text("0")
         assert process.wait(120) == 0
-    assert watch.counts() == {Progress.WAITING: 1}
+    assert watch.counts() == {CommitStatus.WAITING: 1}
     switch.write_text("1")
     assert watch.harness("--since", watch.work.commits[0], "--pairs", "8", "--status_file", switch).code == 0
     assert measured(watch) == watch.work.commits[1:]
@@ -156,11 +156,11 @@ def test_a_commit_whose_runner_crashes_is_no_success_and_stops_no_other(watch: W
     watch.work.commit("Change 2")
     done = watch.harness("--since", watch.work.commits[0], "--pairs", "6")
     assert done.code == 4, done.stderr
-    assert watch.counts() == {Progress.FAILED: 1, Progress.DONE: 1}
+    assert watch.counts() == {CommitStatus.FAILED: 1, CommitStatus.DONE: 1}
     with watch.looked_at() as state:
-        (failed,) = state.commits.those(Progress.FAILED)
+        (failed,) = state.commits.with_status(CommitStatus.FAILED)
     assert failed.commit.id == watch.work.commits[1]
-    assert "SIGABRT" in failed.why
+    assert "SIGABRT" in failed.reason
 
 
 def test_a_control_that_crashes_is_named_by_the_commits_that_it_leaves_unmeasured(watch: Watch) -> None:
@@ -169,8 +169,8 @@ def test_a_control_that_crashes_is_named_by_the_commits_that_it_leaves_unmeasure
     done = watch.harness("--base_commit", watch.work.commits[1], "--pairs", "6")
     assert done.code == 4
     with watch.looked_at() as state:
-        (failed,) = state.commits.those(Progress.FAILED)
-    assert "the control cannot be measured" in failed.why
+        (failed,) = state.commits.with_status(CommitStatus.FAILED)
+    assert "the control cannot be measured" in failed.reason
     assert watch.series() == []
 
 
@@ -184,5 +184,5 @@ def test_a_control_that_does_not_build_is_replaced_by_the_next_of_its_week(tmp_p
     assert done.code == 0, done.stderr
     assert f"the control {names[3][:12]} cannot be built" in done.stderr
     with watch.looked_at() as state:
-        held = {entry.commit.id: entry.control for entry in state.commits.those(Progress.DONE)}
+        held = {entry.commit.id: entry.control for entry in state.commits.with_status(CommitStatus.DONE)}
     assert held == {names[4]: names[0], names[5]: names[4], names[6]: names[4]}

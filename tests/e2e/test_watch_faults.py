@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.watch.store.records import Fate, Progress, Stage
+from harness.core.alarm import AlarmStage
+from harness.watch.store.commits import CommitStatus
+from harness.watch.store.notifications import DeliveryStatus
 from tests.cli.project import Project, command
 from tests.e2e.repositories import need
 from tests.e2e.watched import Watch, culprits, documents, watch_of
@@ -37,7 +39,7 @@ def test_a_watcher_killed_at_random_counts_each_commit_once_and_tells_its_alarm_
     asked = ("--since", watch.work.commits[0], *watch.diary, *FEW)
     kills = 0
     for _ in range(6):
-        done = watch.counts().get(Progress.DONE, 0)
+        done = watch.counts().get(CommitStatus.DONE, 0)
         with watch.running(*asked) as process:
             wait_until(advanced(watch, done, process), 180)
             with_luck = chance.uniform(0.0, 1.2)
@@ -51,25 +53,25 @@ def test_a_watcher_killed_at_random_counts_each_commit_once_and_tells_its_alarm_
     last = watch.harness(*asked)
 
     assert last.code in {0, 1}, last.stderr
-    assert watch.counts() == {Progress.DONE: 14}
+    assert watch.counts() == {CommitStatus.DONE: 14}
     (series,) = watch.series()
     points = [placed.commit for placed in series.points]
     assert list(dict.fromkeys(points)) == watch.work.commits[1:]
     with watch.looked_at() as state:
-        rounds = {entry.commit.id: entry.rounds for entry in state.commits.those(Progress.DONE)}
+        rounds = {entry.commit.id: entry.rounds for entry in state.commits.with_status(CommitStatus.DONE)}
         assert len(state.points.every_series()) == 1
-        assert any("killed while it measured" in happening.text for happening in state.notebook.lately(100))
+        assert any("killed while it measured" in happening.text for happening in state.log.latest(100))
     assert {commit: points.count(commit) for commit in rounds} == rounds, "what was measured again has a point a round"
     (alarm,) = watch.alarms()
-    assert alarm.stage is Stage.TOLD
+    assert alarm.stage is AlarmStage.REPORTED
     assert culprits(watch.report(alarm)) == [watch.work.commits[6]]
     assert [document["event"] for _, document in documents(watch)] == ["confirmed", "bisected"]
-    assert set(watch.letters()) == {Fate.DELIVERED}
+    assert set(watch.deliveries()) == {DeliveryStatus.DELIVERED}
     assert len(watch.told()) <= 3, "a kill between delivering and noting it delivers once more, under the same key"
 
 
 def advanced(watch: Watch, done: int, process: subprocess.Popen[str]) -> Callable[[], bool]:
-    return lambda: watch.counts().get(Progress.DONE, 0) > done or process.poll() is not None
+    return lambda: watch.counts().get(CommitStatus.DONE, 0) > done or process.poll() is not None
 
 
 def test_a_remote_that_goes_away_is_told_and_asked_again(watch: Watch) -> None:
@@ -83,7 +85,7 @@ def test_a_remote_that_goes_away_is_told_and_asked_again(watch: Watch) -> None:
     with watch.running(*asked, "--interval", "1") as process:
         watch.wait_for(watch.work.commits[1], process)
         remote.rename(away)
-        watch.wait_until(lambda: watch.status()["polled"]["failures"] >= 1, process)
+        watch.wait_until(lambda: watch.status()["poll"]["failures"] >= 1, process)
         told = watch.project.harness("status")
         assert "it has failed" in told.stdout
         assert str(remote) in told.stdout
@@ -93,7 +95,7 @@ def test_a_remote_that_goes_away_is_told_and_asked_again(watch: Watch) -> None:
         watch.wait_for(watch.work.commits[2], process)
     assert "no new commits can be found" in watch.said
     assert "the repository answers again" in watch.said
-    assert watch.status()["polled"]["failures"] == 0
+    assert watch.status()["poll"]["failures"] == 0
 
 
 def test_a_watcher_that_only_looks_once_says_that_the_remote_is_away(watch: Watch) -> None:
@@ -126,13 +128,13 @@ def test_commits_whose_results_find_no_room_wait_for_it(watch: Watch) -> None:
     )
     assert done.returncode == 3, done.stderr
     assert "No space left" in done.stderr
-    waiting = watch.counts()[Progress.WAITING]
+    waiting = watch.counts()[CommitStatus.WAITING]
     assert waiting >= 1
-    assert "stored" in watch.status()["trouble"]["error"]
+    assert "stored" in watch.status()["last_error"]["error"]
 
     room = watch.harness(*asked)
     assert room.code == 0, room.stderr
-    assert watch.counts() == {Progress.DONE: 3}
+    assert watch.counts() == {CommitStatus.DONE: 3}
     (series,) = watch.series()
     assert [placed.commit for placed in series.points] == watch.work.commits[1:]
     assert len(room.read()) == waiting, "what was counted has its result; what was not is measured now"
@@ -169,9 +171,9 @@ def test_a_watcher_that_is_interrupted_goes_on_with_the_commit(watch: Watch, num
         watch.wait_until(lambda: "comparing on" in watch.said, process)
         process.send_signal(number)
         assert process.wait(120) == 130
-    assert watch.counts() == {Progress.WAITING: 1}
+    assert watch.counts() == {CommitStatus.WAITING: 1}
     with watch.looked_at() as state:
-        (entry,) = state.commits.those(Progress.WAITING)
+        (entry,) = state.commits.with_status(CommitStatus.WAITING)
         assert entry.attempts == 0, "a person's wish is no failure"
     assert watch.harness("--since", watch.work.commits[0], *FEW).code == 0
-    assert watch.counts() == {Progress.DONE: 1}
+    assert watch.counts() == {CommitStatus.DONE: 1}

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.trend import ChangeKind
-from harness.watch.store.records import Fate, Progress, Stage
+from harness.core.alarm import AlarmStage
+from harness.core.change import ChangeKind
+from harness.watch.store.commits import CommitStatus
+from harness.watch.store.notifications import DeliveryStatus
 from tests.cli.project import Project
 from tests.e2e.repositories import need
 from tests.e2e.watched import Watch, culprits, documents, watch_of
@@ -39,39 +41,39 @@ def test_of_64_commits_those_that_changed_something_are_named_and_no_other(
     done = watch.harness("--since", watch.work.commits[0], *watch.diary, *FEW)
 
     assert done.code == 1, done.stderr
-    assert watch.counts() == {Progress.DONE: 63, Progress.BUILD_FAILED: 1}
+    assert watch.counts() == {CommitStatus.DONE: 63, CommitStatus.BUILD_FAILED: 1}
     with watch.looked_at() as state:
         entry = state.commits.find(broken)
-        controls = {placed.point.control for series in state.points.every_series() for placed in series.points}
+        controls = {placed.control for series in state.points.every_series() for placed in series.points}
     assert entry is not None
-    assert "no_such_header_anywhere.h" in entry.why
+    assert "no_such_header_anywhere.h" in entry.reason
     assert len(controls) == 2, "each week has its control"
 
     slow, *others = watch.alarms()
-    assert slow.sign.kind == ChangeKind.STEP
+    assert slow.change.kind == ChangeKind.STEP
     report = watch.report(slow)
     assert culprits(report) == [culprit]
     # Not its interval: one of 95 % may miss, and what preempts a busy machine is not in proportion to the work.
-    assert report["search"]["culprits"][0]["step"]["difference"] == pytest.approx(0.03, abs=0.015)
+    assert report["alarm"]["search"]["culprits"][0]["effect"]["log_ratio"] == pytest.approx(0.03, abs=0.015)
     told = {event: [key for key, document in documents(watch) if document["event"] == event] for event in EVENTS}
     if gain < 0.03:
         (fast,) = others
-        assert (fast.sign.kind, fast.stage) == (ChangeKind.IMPROVEMENT, Stage.TOLD)
+        assert (fast.change.kind, fast.stage) == (ChangeKind.IMPROVEMENT, AlarmStage.REPORTED)
         assert culprits(watch.report(fast)) == [better]
-        assert slow.stage is Stage.TOLD
+        assert slow.stage is AlarmStage.REPORTED
         assert {event: len(keys) for event, keys in told.items()} == {"confirmed": 2, "bisected": 2, "closed": 0}
     else:
         assert others == []
-        assert slow.stage is Stage.CLOSED
-        assert "it is over with" in report["why"]
+        assert slow.stage is AlarmStage.CLOSED
+        assert "it is over with" in report["alarm"]["reason"]
         assert {event: len(keys) for event, keys in told.items()} == {"confirmed": 1, "bisected": 1, "closed": 1}
     assert len(watch.told()) == len(set(watch.told())) == sum(map(len, told.values()))
-    assert set(watch.letters()) == {Fate.DELIVERED}
+    assert set(watch.deliveries()) == {DeliveryStatus.DELIVERED}
 
     again = watch.harness("--since", watch.work.commits[0], *watch.diary, *FEW)
     assert again.code == 0, again.stderr
     assert len(watch.told()) == sum(map(len, told.values())), "nothing is told twice"
-    assert watch.counts() == {Progress.DONE: 63, Progress.BUILD_FAILED: 1}
+    assert watch.counts() == {CommitStatus.DONE: 63, CommitStatus.BUILD_FAILED: 1}
 
 
 EVENTS = ("confirmed", "bisected", "closed")
@@ -86,7 +88,7 @@ def test_a_commit_of_the_same_bytes_hides_no_culprit_behind_it(watch: Watch) -> 
     assert done.code == 1, done.stderr
     (series,) = watch.series()
     assert {placed.commit for placed in series.points} == set(watch.work.commits[1:])
-    assert [placed.commit for placed in series.points if placed.point.log_ratio == 0.0] == [watch.work.commits[1]]
+    assert [placed.commit for placed in series.points if placed.metric is None] == [watch.work.commits[1]]
     (alarm,) = watch.alarms()
     assert culprits(watch.report(alarm)) == [culprit]
     assert [document["event"] for _, document in documents(watch)] == ["confirmed", "bisected"]
@@ -107,18 +109,18 @@ def test_a_repository_may_grow_while_it_is_watched(watch: Watch) -> None:
             if chance.random() < 0.5:  # sometimes it catches up, sometimes it is overtaken
                 watch.wait_for(watch.work.commits[-1], process)
         watch.wait_for(watch.work.commits[-1], process)
-        assert watch.status()["alive"] is True
+        assert watch.status()["is_alive"] is True
         switch.write_text("0\n")
         code = process.wait(120)
     assert code == 1
-    assert f"{switch} says 0" in watch.said
-    assert watch.counts() == {Progress.DONE: number - 1, Progress.BUILD_FAILED: 1}
+    assert f"{switch} contains 0" in watch.said
+    assert watch.counts() == {CommitStatus.DONE: number - 1, CommitStatus.BUILD_FAILED: 1}
     (alarm,) = watch.alarms()
     assert culprits(watch.report(alarm)) == [watch.work.commits[slower]]
     assert [document["event"] for _, document in documents(watch)] == ["confirmed", "bisected"]
     assert len(watch.told()) == 2
     status = watch.status()
-    assert (status["holder"], status["doing"]["what"]) == (None, "stopped")
+    assert (status["owner"], status["activity"]["what"]) == (None, "stopped")
 
 
 @pytest.mark.parametrize("same", [True, False])
@@ -127,9 +129,9 @@ def test_commits_that_change_nothing_raise_no_alarm(watch: Watch, same: bool) ->
         watch.work.commit(f"Change {number}", same=same)
     done = watch.harness("--since", watch.work.commits[0], "--pairs", "6", *watch.diary)
     assert done.code == 0, done.stderr
-    assert watch.counts() == {Progress.DONE: 30}
+    assert watch.counts() == {CommitStatus.DONE: 30}
     assert watch.alarms() == []
     assert watch.told() == []
     (series,) = watch.series()
     assert {placed.commit for placed in series.points} == set(watch.work.commits[1:])
-    assert all((placed.point.error is None) is same for placed in series.points), "equal bytes are not measured"
+    assert all((placed.standard_error is None) is same for placed in series.points), "equal bytes are not measured"

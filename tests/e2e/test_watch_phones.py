@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from harness.watch.store.records import Progress
+from harness.watch.store.commits import CommitStatus
 from tests.e2e.desk import Desk, identity
 from tests.e2e.repositories import need
 from tests.e2e.watched import Watch, watch_of
@@ -25,8 +25,15 @@ def watch(desk: Desk) -> Watch:
     return found
 
 
-def on(desk: Desk, *chosen: int) -> tuple[str, ...]:
-    return ("-p", "android", "-d", ",".join(desk.phones[number].serial for number in chosen), "--return_timeout", "1")
+def on(desk: Desk, *select_commits: int) -> tuple[str, ...]:
+    return (
+        "-p",
+        "android",
+        "-d",
+        ",".join(desk.phones[number].serial for number in select_commits),
+        "--return_timeout",
+        "1",
+    )
 
 
 def test_every_phone_has_its_series(watch: Watch, desk: Desk) -> None:
@@ -34,7 +41,7 @@ def test_every_phone_has_its_series(watch: Watch, desk: Desk) -> None:
     done = watch.harness(*asked, HARNESS_ADB_SERVER=desk.lab.server)
     assert done.code == 0, done.stderr
     series = watch.series()
-    assert {one.device for one in series} == {identity(phone) for phone in desk.phones[:2]}
+    assert {one.key.device for one in series} == {identity(phone) for phone in desk.phones[:2]}
     for one in series:
         assert [placed.commit for placed in one.points] == watch.work.commits[1:]
 
@@ -48,18 +55,18 @@ def test_a_commit_whose_phone_went_away_waits_for_its_return(watch: Watch, desk:
         assert process.wait(120) == 3
     assert "did not come back within 1 s" in watch.said
     lost = watch.counts()
-    assert lost[Progress.WAITING] >= 1
-    assert Progress.FAILED not in lost
-    assert "did not come back" in watch.status()["trouble"]["error"]
+    assert lost[CommitStatus.WAITING] >= 1
+    assert CommitStatus.FAILED not in lost
+    assert "did not come back" in watch.status()["last_error"]["error"]
 
     phone.plug()
     phone.wait_until_ready()
     done = watch.harness("--since", watch.work.commits[0], *on(desk, 0), *FEW, HARNESS_ADB_SERVER=desk.lab.server)
     assert done.code == 0, done.stderr
-    assert watch.counts() == {Progress.DONE: 3}
+    assert watch.counts() == {CommitStatus.DONE: 3}
     (series,) = watch.series()
     assert [placed.commit for placed in series.points] == watch.work.commits[1:]
-    assert watch.status()["trouble"] is None
+    assert watch.status()["last_error"] is None
 
 
 def test_two_platforms_are_measured_by_one_watcher(watch: Watch, desk: Desk) -> None:
@@ -69,6 +76,6 @@ def test_two_platforms_are_measured_by_one_watcher(watch: Watch, desk: Desk) -> 
         watch.wait_for(watch.work.commits[3], process)
         process.send_signal(signal.SIGTERM)
         process.wait(120)
-    devices = {one.device for one in watch.series()}
+    devices = {one.key.device for one in watch.series()}
     assert len(devices) == 2
     assert identity(phone) in devices

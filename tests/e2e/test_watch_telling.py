@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.watch.store.records import Progress, Stage
+from harness.core.alarm import AlarmStage
+from harness.watch.store.commits import CommitStatus
 from tests.cli.project import Project
 from tests.e2e.repositories import need
 from tests.e2e.watched import Watch, culprits, watch_of
@@ -89,7 +90,7 @@ def test_news_that_could_not_be_delivered_is_delivered_by_the_next_start_and_the
     assert "not delivered by command" in told
     assert "not delivered by hook" in told
     (alarm,) = watch.alarms()
-    assert alarm.stage is Stage.BISECTED, "it is told when everybody was told"
+    assert alarm.stage is AlarmStage.BISECTED, "it is told when everybody was told"
 
     still = watch.harness(*asked, HARNESS_HOOK_SECRET=SECRET)
     assert still.code == 3, "news that nobody got is no success"
@@ -106,9 +107,9 @@ def test_news_that_could_not_be_delivered_is_delivered_by_the_next_start_and_the
         assert headers["X-Harness-Signature-256"] == f"sha256={digest}"
         document = json.loads(body)
         assert headers["Idempotency-Key"] == document["key"]
-        assert document["alarm"]["document"]["title"] == "m/work"
+        assert document["alarm"]["change"]["title"] == "m/work"
     assert [headers["Idempotency-Key"] for headers, _ in hook.posted] == watch.told()
-    assert watch.alarms()[0].stage is Stage.TOLD
+    assert watch.alarms()[0].stage is AlarmStage.REPORTED
 
     assert watch.harness(*asked, HARNESS_HOOK_SECRET=SECRET).code == 0
     assert len(hook.posted) == len(watch.told()) == 2
@@ -120,7 +121,7 @@ def test_the_page_of_an_alarm_names_commit_author_and_a_command_that_measures_it
     (alarm,) = watch.alarms()
     report = watch.report(alarm)
     assert culprits(report) == [watch.work.commits[5]]
-    page = (watch.state.parent / "alarms" / alarm.sign.identity / "alarm.md").read_text()
+    page = (watch.state.parent / "alarms" / alarm.identity / "alarm.md").read_text()
     head = page.splitlines()[0]
     assert f"with commit {watch.work.commits[5][:12]} “Change 5” by A. Author" in head
     assert "slower" in head
@@ -134,9 +135,9 @@ def test_status_tells_what_was_done_and_as_json_everything(watch: Watch) -> None
     assert watch.harness("--since", watch.work.commits[0], *FEW).code == 1
     told = watch.project.harness("status")
     assert told.code == 0, told.stderr
-    counted = "alarms: 0 in work, 1 told and not made good"
+    counted = "alarms: 0 in progress, 1 reported and unresolved"
     for words in (
-        "no watcher runs",
+        "no watcher is running",
         "8 done",
         counted,
         "alarm: step of ",
@@ -147,16 +148,16 @@ def test_status_tells_what_was_done_and_as_json_everything(watch: Watch) -> None
         assert words in told.stdout
     status = watch.status()
     assert status["counts"] == {"done": 8}
-    assert status["letters"] == {"delivered": 2}
-    assert [one["sign"]["kind"] for one in status["standing"]] == ["step"]
+    assert status["deliveries"] == {"delivered": 2}
+    assert [alarm["change"]["kind"] for alarm in status["unresolved"]] == ["step"]
     assert status["waiting"] == status["undelivered"] == status["alarms"] == []
-    assert any("bisected: step of m/work" in happening["text"] for happening in status["happenings"])
+    assert any("bisected: step of m/work" in event["text"] for event in status["events"])
 
 
 def test_only_measuring_looks_for_no_changes(watch: Watch) -> None:
     done = watch.harness("--since", watch.work.commits[0], "--no-regression", *FEW)
     assert done.code == 0, done.stderr
-    assert watch.counts() == {Progress.DONE: 8}
+    assert watch.counts() == {CommitStatus.DONE: 8}
     assert watch.alarms() == []
 
 
@@ -168,7 +169,7 @@ def test_an_improvement_is_told_and_is_no_failure(tmp_path: Path) -> None:
     done = watch.harness("--since", watch.work.commits[0], *watch.diary, *FEW)
     assert done.code == 0, done.stderr
     (alarm,) = watch.alarms()
-    assert (alarm.sign.kind, alarm.stage) == ("improvement", Stage.TOLD)
+    assert (alarm.change.kind, alarm.stage) == ("improvement", AlarmStage.REPORTED)
     assert culprits(watch.report(alarm)) == [watch.work.commits[5]]
-    assert "faster" in (watch.state.parent / "alarms" / alarm.sign.identity / "alarm.md").read_text().splitlines()[0]
+    assert "faster" in (watch.state.parent / "alarms" / alarm.identity / "alarm.md").read_text().splitlines()[0]
     assert len(watch.told()) == 2

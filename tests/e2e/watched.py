@@ -12,9 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from harness.core.alarm import Alarm, AlarmStage
 from harness.core.errors import HarnessError
-from harness.watch.store.records import Alarm, Fate, Progress, Series, Stage
-from harness.watch.store.state import State, look_at
+from harness.core.series import Series
+from harness.watch.store.commits import CommitStatus
+from harness.watch.store.notifications import DeliveryStatus
+from harness.watch.store.state import State, read_state
 from tests.cli.project import Outcome, Project, command, generic, one_test
 from tests.processes import wait_until
 
@@ -69,7 +72,7 @@ echo "$HARNESS_ALARM_KEY" >> "$1/told"
 
 
 @dataclass
-class Work:
+class WatchedRepository:
     """A clone that somebody commits to.
 
     Attributes:
@@ -153,7 +156,7 @@ class Watch:
     """
 
     project: Project
-    work: Work
+    work: WatchedRepository
 
     @property
     def state(self) -> Path:
@@ -202,10 +205,10 @@ class Watch:
 
     @contextlib.contextmanager
     def looked_at(self) -> Iterator[State]:
-        with look_at(self.state) as state:
+        with read_state(self.state) as state:
             yield state
 
-    def counts(self) -> dict[Progress, int]:
+    def counts(self) -> dict[CommitStatus, int]:
         """How many commits are where; none before there is a state."""
         try:
             with self.looked_at() as state:
@@ -219,24 +222,24 @@ class Watch:
             with self.looked_at() as state:
                 entry = state.commits.find(commit)
                 open_ = state.commits.counts()
-                alarms = state.alarms.those(Stage.OPENED, Stage.CONFIRMED, Stage.BISECTED)
+                alarms = state.alarms.in_stages(AlarmStage.OPENED, AlarmStage.CONFIRMED, AlarmStage.BISECTED)
         except HarnessError:
             return False
-        settled = not (open_[Progress.WAITING] or open_[Progress.RUNNING] or alarms)
+        settled = not (open_[CommitStatus.WAITING] or open_[CommitStatus.RUNNING] or alarms)
         return settled and entry is not None
 
     def alarms(self) -> Sequence[Alarm]:
         """Every alarm that was ever raised, oldest first."""
         with self.looked_at() as state:
-            return state.alarms.those(*Stage)
+            return state.alarms.in_stages(*AlarmStage)
 
     def series(self) -> Sequence[Series]:
         with self.looked_at() as state:
             return state.points.every_series()
 
-    def letters(self) -> Counter[Fate]:
+    def deliveries(self) -> Counter[DeliveryStatus]:
         with self.looked_at() as state:
-            return state.letters.counts()
+            return state.deliveries.counts()
 
     def status(self) -> dict[str, Any]:
         """What `harness status --json` says."""
@@ -246,7 +249,7 @@ class Watch:
 
     def report(self, alarm: Alarm) -> dict[str, Any]:
         """The last report of an alarm, as programs read it."""
-        folder = self.state.parent / "alarms" / alarm.sign.identity
+        folder = self.state.parent / "alarms" / alarm.identity
         assert (folder / "alarm.md").is_file()
         return dict(json.loads((folder / "alarm.json").read_text()))
 
@@ -285,7 +288,7 @@ def watch_of(project: Project, every_s: int = 3600) -> Watch:
     project.write("diary.sh", DIARY)
     folder = project.folder / "user"
     folder.mkdir()
-    work = Work(folder, every_s=every_s)
+    work = WatchedRepository(folder, every_s=every_s)
     work.git("init", "--quiet", "--initial-branch=main")
     work.commit("Begin")
     return Watch(project, work)
@@ -293,8 +296,8 @@ def watch_of(project: Project, every_s: int = 3600) -> Watch:
 
 def culprits(report: dict[str, Any]) -> list[str]:
     """The commits that a report names."""
-    found = report["search"]["culprits"] if report["search"] else []
-    return [commit["id"] for culprit in found for commit in culprit["commits"]]
+    search = report["alarm"]["search"]
+    return [commit for culprit in (search["culprits"] if search else []) for commit in culprit["commits"]]
 
 
 def documents(watch: Watch) -> list[tuple[str, dict[str, Any]]]:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from harness.builders.sources.git import GitSource
 from harness.core.commit import Commit
-from harness.watch.backlog import newest_of
-from harness.watch.controls import Controls, _monday
+from harness.watch.backlog import resolve_newest
+from harness.watch.controls import ControlPolicy, _monday
 from tests.e2e.repositories import need, run
 from tests.watch.watching import MONDAY, WEEK_S, Line
 
@@ -25,7 +25,7 @@ def history(*times: int) -> Line:
 
 
 def control(line: Line, treatment: str, *unusable: str) -> str | None:
-    found = Controls(line).control_of(line.commit(treatment), None, frozenset(unusable))
+    found = ControlPolicy(line).choose_control(line.commit(treatment), None, frozenset(unusable))
     return found.id if found else None
 
 
@@ -60,20 +60,20 @@ def test_a_week_that_cannot_be_built_gives_way_to_the_one_before() -> None:
 
 
 def test_a_pinned_control_is_never_held_against_itself(line: Line) -> None:
-    controls = Controls(line, line.commit("c0"))
-    assert controls.control_of(line.commit("c2"), None, frozenset()) == line.commit("c0")
-    assert controls.control_of(line.commit("c0"), None, frozenset()) is None
+    controls = ControlPolicy(line, line.commit("c0"))
+    assert controls.choose_control(line.commit("c2"), None, frozenset()) == line.commit("c0")
+    assert controls.choose_control(line.commit("c0"), None, frozenset()) is None
 
 
 def test_sources_without_times_are_compared_with_the_commit_before(line: Line) -> None:
-    controls = Controls(line)
-    assert controls.control_of(line.commit("c2"), line.commit("c1"), frozenset()) == line.commit("c1")
-    assert controls.control_of(line.commit("c0"), None, frozenset()) is None
+    controls = ControlPolicy(line)
+    assert controls.choose_control(line.commit("c2"), line.commit("c1"), frozenset()) == line.commit("c1")
+    assert controls.choose_control(line.commit("c0"), None, frozenset()) is None
 
 
 def test_the_first_commit_of_a_source_without_times_is_held_against_where_watching_began(line: Line) -> None:
     def control_of(treatment: str, begin: str, *unusable: str) -> Commit | None:
-        return Controls(line, begin=begin).control_of(line.commit(treatment), None, frozenset(unusable))
+        return ControlPolicy(line, begin=begin).choose_control(line.commit(treatment), None, frozenset(unusable))
 
     assert control_of("c1", "c0") == line.commit("c0")
     assert control_of("c1", "c1") is None, "never itself"
@@ -129,11 +129,11 @@ def test_weeks_are_found_in_a_real_history_that_grows_at_its_remote(
     newer = [commit(MONDAY + number * DAY_S) for number in range(1, 6)]
     source = GitSource(user, cache_dir=tmp_path / "cache")
     source.fetch()
-    tip = newest_of(source, ("origin/main", "main"))
+    tip = resolve_newest(source, ("origin/main", "main"))
     assert tip.id == newer[-1]
-    found = Controls(source).control_of(tip, None, frozenset())
+    found = ControlPolicy(source).choose_control(tip, None, frozenset())
     assert found is not None
     assert found.id == first
-    other = Controls(source).control_of(tip, None, frozenset({first}))
+    other = ControlPolicy(source).choose_control(tip, None, frozenset({first}))
     assert other is not None
     assert other.id == newer[0]

@@ -14,17 +14,21 @@ from pathlib import Path
 
 import pytest
 
+from harness.core.alarm import AlarmStage
+from harness.core.change import Trend
 from harness.core.commit import Commit
-from harness.watch.commit_file import read_commit
+from harness.core.series import Series
+from harness.watch.fai_pep_files import read_commit
 from harness.watch.loop import watch
+from harness.watch.store.commits import CommitStatus
 from harness.watch.store.database import Database
-from harness.watch.store.records import Alarm, Compared, Fate, Judgement, News, Progress, Series, Sign, Stage
-from harness.watch.store.state import look_at, open_state
-from harness.watch.store.state_lock import last_holder
-from harness.watch.work import Confirmation, Work
+from harness.watch.store.notifications import DeliveryStatus, Notification
+from harness.watch.store.state import open_state, read_state
+from harness.watch.store.state_lock import last_owner
+from harness.watch.tasks import CommitOutcome, WatchTasks
 from tests.e2e.repositories import need, run
 from tests.processes import wait_until
-from tests.watch.watching import Clock, Line, orders, point
+from tests.watch.watching import Clock, Line, change, confirmed, found, orders, point
 
 COMMITS = ["c0", "c1", "c2", "c3"]
 """The first is the control; the second is slower, and so are the others."""
@@ -36,32 +40,28 @@ class _Postman:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def deliver(self, news: News) -> str:
+    def deliver(self, notification: Notification) -> str:
         with (self._folder / "delivered").open("a") as file:
-            file.write(f"{news.key}\n")
+            file.write(f"{notification.key}\n")
         return "taken"
 
 
-def _suspects(series: Series) -> Judgement:
-    found = Sign(identity="step", benchmark=series.benchmark, device=series.device, kind="step", first="c0", last="c1")
-    return Judgement(signs=(found,))
+def _find_step(_: Series) -> Trend:
+    return Trend(changes=(change("step"),))
 
 
 def _watch_everything(folder: Path) -> None:
     """What a watcher does with four commits; each comparison leaves a trace before its result counts."""
 
-    def compare(control: Commit, treatment: Commit) -> Compared:
+    def compare(control: Commit, treatment: Commit) -> CommitOutcome:
         with (folder / "compared").open("a") as file:
             file.write(f"{treatment.id}\n")
-        return Compared(points=(point(control.id, 0.05),))
+        return CommitOutcome(points=(point(control.id, 0.05, commit=treatment.id),))
 
-    def confirm(alarm: Alarm) -> Confirmation:
-        return Confirmation(confirmed=True)
-
-    work = Work(compare, _suspects, confirm, lambda *_: {"culprit": "c1"})
+    work = WatchTasks(compare, _find_step, confirmed, lambda *_: found("c1"))
     asked = orders(Line(COMMITS), base="c0", begin="c0", commit_file=folder / "commit")
     with open_state(folder / "state") as state:
-        watch(asked, work, state, couriers=(_Postman(folder),), timing=Clock().timing)
+        watch(asked, work, state, channels=(_Postman(folder),), timing=Clock().timing)
 
 
 def _in_a_child(work: Callable[[], None]) -> int:
@@ -102,15 +102,15 @@ def _killed_at(number: int, folder: Path, *, after: bool) -> int:
 
 
 def _check(folder: Path) -> None:
-    with look_at(folder / "state") as state:
-        assert state.commits.counts() == {Progress.DONE: 3}
+    with read_state(folder / "state") as state:
+        assert state.commits.counts() == {CommitStatus.DONE: 3}
         (series,) = state.points.every_series()
         assert [placed.commit for placed in series.points] == COMMITS[1:]
-        (alarm,) = state.alarms.those(*Stage)
-        assert alarm.stage is Stage.TOLD
-        letters = [letter.news.key for letter in state.letters.those(Fate.DELIVERED)]
-    assert len(letters) == 2
-    assert set((folder / "delivered").read_text().split()) == set(letters)
+        (alarm,) = state.alarms.in_stages(*AlarmStage)
+        assert alarm.stage is AlarmStage.REPORTED
+        keys = [delivery.notification.key for delivery in state.deliveries.with_status(DeliveryStatus.DELIVERED)]
+    assert len(keys) == 2
+    assert set((folder / "delivered").read_text().split()) == set(keys)
     compared = (folder / "compared").read_text().split()
     assert list(dict.fromkeys(compared)) == COMMITS[1:]
     assert len(compared) <= len(COMMITS), "at most the one that was killed is done again"
@@ -139,20 +139,20 @@ def _wait_for(commit_file: Path, newest: str) -> None:
 
 def holds(state: Path, pid: int) -> bool:
     """Whether a process has a state; the note of one that was killed stays."""
-    holder = last_holder(state)
-    return holder is not None and holder.pid == pid
+    owner = last_owner(state)
+    return owner is not None and owner.pid == pid
 
 
 DRIVER = """
 import pathlib, sys, time
 from harness.builders.sources.git import GitSource
-from harness.watch.backlog import Choice
-from harness.watch.controls import Controls
+from harness.watch.backlog import CommitSelection
+from harness.watch.controls import ControlPolicy
 from harness.watch.branch_poller import Branch
-from harness.watch.loop import Orders, watch
-from harness.watch.store.records import Compared
+from harness.watch.loop import WatchPlan, watch
+from harness.watch.tasks import CommitOutcome
 from harness.watch.store.state import open_state
-from harness.watch.work import Work
+from harness.watch.tasks import WatchTasks
 from tests.watch.watching import point
 
 folder, base = pathlib.Path(sys.argv[1]), sys.argv[2]
@@ -162,12 +162,12 @@ def compare(control, treatment):
     with (folder / "compared").open("a") as file:
         file.write(treatment.id + "\\n")
     time.sleep(0.02)
-    return Compared(points=(point(control.id),))
+    return CommitOutcome(points=(point(control.id, commit=treatment.id),))
 
-branch = Branch(source, ("main",), Choice(), base)
-orders = Orders(branch, Controls(source, source.resolve(base)), 0.05, commit_file=folder / "commit")
+branch = Branch(source, ("main",), CommitSelection(), base)
+orders = WatchPlan(branch, ControlPolicy(source, source.resolve(base)), 0.05, commit_file=folder / "commit")
 with open_state(folder / "state") as state:
-    watch(orders, Work(compare), state)
+    watch(orders, WatchTasks(compare), state)
 """
 
 
@@ -200,10 +200,10 @@ def test_a_watcher_of_a_growing_repository_killed_at_random_measures_each_commit
                     time.sleep(chance.uniform(0.0, 0.5))
             finally:
                 watcher.send_signal(signal.SIGKILL)
-    with look_at(tmp_path / "state") as state:
+    with read_state(tmp_path / "state") as state:
         (series,) = state.points.every_series()
         assert [placed.commit for placed in series.points] == commits
-        assert state.commits.counts() == {Progress.DONE: len(commits)}
+        assert state.commits.counts() == {CommitStatus.DONE: len(commits)}
     compared = (tmp_path / "compared").read_text().split()
     assert list(dict.fromkeys(compared)) == commits
     assert len(compared) <= len(commits) + 4, "at most one a kill is done again"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness.core.change import Outlier, Trend
 from harness.core.commit import Commit
 from harness.core.errors import DeviceLost
+from harness.core.series import Series
 from harness.watch.commit_processor import MOST_ROUNDS
-from harness.watch.loop import Tally, watch
-from harness.watch.store.event_log import Doing
-from harness.watch.store.records import Compared, Judgement, Progress, Series
+from harness.watch.loop import WatchSummary, watch
+from harness.watch.store.commits import CommitStatus
+from harness.watch.store.event_log import CurrentActivity
 from harness.watch.store.state import State
-from harness.watch.work import Work
+from harness.watch.tasks import CommitOutcome, WatchTasks
 from tests.watch.watching import Clock, Laboratory, Line, for_hours, once, orders
 
 
@@ -20,7 +22,7 @@ def test_the_first_start_measures_the_newest_commit(
 ) -> None:
     tally = once(state, line, laboratory, clock, base="c0")
     assert laboratory.asked == [("c0", "c2")]
-    assert tally == Tally({Progress.DONE: 1}, (), unreachable=False, troubled=False)  # type: ignore[arg-type]
+    assert tally == WatchSummary({CommitStatus.DONE: 1}, (), is_unreachable=False, is_troubled=False)  # type: ignore[arg-type]
 
 
 def test_new_commits_are_measured_in_order_the_newest_too_and_never_twice(
@@ -46,7 +48,7 @@ def test_who_looks_only_once_measures_the_newest_although_the_step_is_not_comple
 def test_a_commit_is_never_compared_with_itself(state: State, line: Line, laboratory: Laboratory, clock: Clock) -> None:
     tally = once(state, line, laboratory, clock, base="c2")
     assert not laboratory.asked
-    assert tally.commits == {Progress.SKIPPED: 1}
+    assert tally.commits == {CommitStatus.SKIPPED: 1}
 
 
 def test_the_commit_file_is_where_the_first_start_begins_and_says_what_is_safe(
@@ -96,7 +98,7 @@ def test_a_rewritten_history_is_told_and_waiting_commits_that_are_gone_are_passe
     laboratory.answers["old3"] = DeviceLost("away")
     once(state, line, laboratory, clock, base="c0")
     line.ids[3:] = ["new3"]
-    watch(orders(line, base="c0"), Work(laboratory.compare), state, timing=clock.timing, say=said.append)
+    watch(orders(line, base="c0"), WatchTasks(laboratory.compare), state, timing=clock.timing, say=said.append)
     assert laboratory.treatments == ["c2", "old3", "new3"]
     assert any("history was rewritten" in text and "2 waiting commits" in text for text in said)
 
@@ -106,26 +108,26 @@ def test_a_zero_in_the_status_file_stops_after_the_commit_and_loses_nothing(
 ) -> None:
     status = tmp_path / "status"
 
-    def compare(control: Commit, treatment: Commit) -> Compared:
+    def compare(control: Commit, treatment: Commit) -> CommitOutcome:
         status.write_text("0")
         return laboratory.compare(control, treatment)
 
     asked = orders(line, base="c0", begin="c0", interval_s=60.0, switch=status)
-    watch(asked, Work(compare), state, timing=clock.timing)
+    watch(asked, WatchTasks(compare), state, timing=clock.timing)
     assert laboratory.treatments == ["c1"]
-    doing = state.notebook.read(Doing)
+    doing = state.log.read(CurrentActivity)
     assert doing is not None
     assert doing.what == "stopped"
-    assert state.commits.counts() == {Progress.DONE: 1, Progress.WAITING: 1}
+    assert state.commits.counts() == {CommitStatus.DONE: 1, CommitStatus.WAITING: 1}
 
 
 def test_a_commit_that_stands_out_is_measured_again_but_not_for_ever(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
-    def doubts(series: Series) -> Judgement:
-        return Judgement(again=(series.points[-1].commit,))
+    def doubts(series: Series) -> Trend:
+        return Trend(outlier=Outlier(commit=series.points[-1].commit, log_ratio=0.05, score=6.0))
 
-    watch(orders(line, base="c0"), Work(laboratory.compare, doubts), state, timing=clock.timing)
+    watch(orders(line, base="c0"), WatchTasks(laboratory.compare, doubts), state, timing=clock.timing)
     assert laboratory.treatments == ["c2"] * MOST_ROUNDS
     (series,) = state.points.every_series()
     assert len(series.points) == MOST_ROUNDS

@@ -15,33 +15,38 @@ from pathlib import Path
 
 import pytest
 
+from harness.core.alarm import AlarmEvent
 from harness.core.errors import UsageError
-from harness.watch.notify.channels import Courier, DeliveryFailed
-from harness.watch.notify.command_channel import CommandCourier, command_courier
+from harness.watch.notify.channels import (
+    Channel,
+    CommandChannel,
+    DeliveryFailed,
+    WebhookChannel,
+    command_channel,
+    webhook_channel,
+)
 from harness.watch.notify.outbox import MOST_ATTEMPTS, Outbox
-from harness.watch.notify.webhook_channel import HookCourier, hook_courier
-from harness.watch.store.records import Alarm, Event, Fate, News, Sign, Stage
-from harness.watch.store.retry_when_full import Patience
+from harness.watch.store.notifications import DeliveryStatus, Notification
+from harness.watch.store.retry_when_full import RetryWhenFull
 from harness.watch.store.state import State
-from tests.watch.watching import Clock
+from tests.watch.watching import Clock, alarm, change
 
-SIGN = Sign(identity="grüße\n", benchmark="mv2", device="board", kind="step", first="c0", last="c1")
-ALARM = Alarm(sign=SIGN, stage=Stage.CONFIRMED, opened=1.0, changed=2.0, document={"size": 0.05})
-NEWS = News(key="ab" * 16, event=Event.CONFIRMED, time=3.0, alarm=ALARM)
+ALARM = alarm(changed=change("grüße\n"))
+NOTIFICATION = Notification(key="ab" * 16, event=AlarmEvent.CONFIRMED, time=3.0, alarm=ALARM)
 
 
 @dataclass
-class Postman:
-    """A courier of tests."""
+class RecordingChannel:
+    """A channel that remembers what it delivered."""
 
     name: str = "hook"
     problems: list[DeliveryFailed] = field(default_factory=list)
     delivered: list[str] = field(default_factory=list)
 
-    def deliver(self, news: News) -> str:
+    def deliver(self, notification: Notification) -> str:
         if self.problems:
             raise self.problems.pop(0)
-        self.delivered.append(news.key)
+        self.delivered.append(notification.key)
         return "taken"
 
 
@@ -87,21 +92,20 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
-def outbox(state: State, clock: Clock, *couriers: Courier) -> Outbox:
-    patience = Patience(clock.timing, lambda: False, lambda _: None)
-    return Outbox(state, couriers, clock.timing, patience, lambda _: None)
+def outbox(state: State, clock: Clock, *channels: Channel) -> Outbox:
+    patience = RetryWhenFull(clock.timing, lambda: False, lambda _: None)
+    return Outbox(state, channels, clock.timing, patience, lambda _: None)
 
 
-def queue(state: State, *couriers: str, identity: str = "x") -> None:
-    sign = SIGN.model_copy(update={"identity": identity})
-    state.alarms.open(sign, 1.0)
-    alarm = state.alarms.find(identity)
-    assert alarm is not None
-    state.letters.queue(alarm, Event.CONFIRMED, couriers, 1.0)
+def queue(state: State, *channels: str, identity: str = "x") -> None:
+    state.alarms.open(change(identity), 1.0)
+    opened = state.alarms.find(identity)
+    assert opened is not None
+    state.deliveries.queue(opened, AlarmEvent.CONFIRMED, channels, 1.0)
 
 
-def python(tmp_path: Path, code: str) -> CommandCourier:
-    return CommandCourier((sys.executable, "-c", code), tmp_path / "alarms", timeout_s=60)
+def python(tmp_path: Path, code: str) -> CommandChannel:
+    return CommandChannel((sys.executable, "-c", code), tmp_path / "alarms", timeout_s=60)
 
 
 def test_a_command_reads_the_document_from_its_input_and_from_a_file(tmp_path: Path) -> None:
@@ -111,14 +115,14 @@ def test_a_command_reads_the_document_from_its_input_and_from_a_file(tmp_path: P
         "told, kept = sys.stdin.read(), pathlib.Path(os.environ['HARNESS_ALARM_FILE']).read_text()\n"
         f"assert told == kept; pathlib.Path({str(out)!r}).write_text(os.environ['HARNESS_ALARM_KEY'] + told)"
     )
-    assert python(tmp_path, code).deliver(NEWS) == "exit status 0"
+    assert python(tmp_path, code).deliver(NOTIFICATION) == "exit status 0"
     told = out.read_text()
-    assert told.startswith(NEWS.key)
-    assert News.model_validate_json(told.removeprefix(NEWS.key)) == NEWS
+    assert told.startswith(NOTIFICATION.key)
+    assert Notification.model_validate_json(told.removeprefix(NOTIFICATION.key)) == NOTIFICATION
 
 
 def test_a_document_longer_than_a_pipe_is_in_the_file_and_holds_up_nobody(tmp_path: Path) -> None:
-    long = NEWS.model_copy(update={"alarm": ALARM.model_copy(update={"document": {"text": "x" * 200_000}})})
+    long = NOTIFICATION.model_copy(update={"alarm": ALARM.model_copy(update={"reason": "x" * 200_000})})
     code = (
         "import os, pathlib, sys\n"
         "assert sys.stdin.read() == ''; assert len(pathlib.Path(os.environ['HARNESS_ALARM_FILE']).read_text()) > 200000"
@@ -127,7 +131,7 @@ def test_a_document_longer_than_a_pipe_is_in_the_file_and_holds_up_nobody(tmp_pa
 
 
 def test_a_command_that_reads_nothing_is_fine(tmp_path: Path) -> None:
-    assert python(tmp_path, "pass").deliver(NEWS) == "exit status 0"
+    assert python(tmp_path, "pass").deliver(NOTIFICATION) == "exit status 0"
 
 
 @pytest.mark.slow
@@ -141,37 +145,37 @@ def test_a_command_that_reads_nothing_is_fine(tmp_path: Path) -> None:
 )
 def test_a_command_that_fails_has_delivered_nothing(tmp_path: Path, argv: tuple[str, ...], said: str) -> None:
     with pytest.raises(DeliveryFailed, match=said) as caught:
-        CommandCourier(argv, tmp_path, timeout_s=0.5 if "sleep" in argv[-1] else 60).deliver(NEWS)
+        CommandChannel(argv, tmp_path, timeout_s=0.5 if "sleep" in argv[-1] else 60).deliver(NOTIFICATION)
     assert not caught.value.final
 
 
 def test_a_command_does_not_see_the_secret_of_the_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_HOOK_SECRET", "hush")
     code = "import os, sys; sys.exit('hush' in os.environ.values())"
-    assert python(tmp_path, code).deliver(NEWS) == "exit status 0"
+    assert python(tmp_path, code).deliver(NOTIFICATION) == "exit status 0"
     assert os.environ["HARNESS_HOOK_SECRET"] == "hush"
 
 
 def test_a_command_is_split_like_a_shell_would_and_never_given_to_one(tmp_path: Path) -> None:
-    assert command_courier("sh 'two words' $HOME", tmp_path).argv == ("sh", "two words", "$HOME")
+    assert command_channel("sh 'two words' $HOME", tmp_path).argv == ("sh", "two words", "$HOME")
     for wrong in ("", "sh 'open", "./no-such-program"):
         with pytest.raises(UsageError, match="--on_alarm"):
-            command_courier(wrong, tmp_path)
+            command_channel(wrong, tmp_path)
 
 
 def test_a_hook_gets_a_signed_document_with_its_key(hook: Hook) -> None:
-    courier = hook_courier(hook.url, {"HARNESS_HOOK_SECRET": "hush"})
-    assert courier.deliver(NEWS) == "http://127.0.0.1 answered 204 No Content"
+    channel = webhook_channel(hook.url, {"HARNESS_HOOK_SECRET": "hush"})
+    assert channel.deliver(NOTIFICATION) == "http://127.0.0.1 answered 204 No Content"
     ((headers, body),) = hook.requests
-    assert News.model_validate_json(body) == NEWS
+    assert Notification.model_validate_json(body) == NOTIFICATION
     signature = hmac.new(b"hush", body, hashlib.sha256).hexdigest()
     assert headers["X-Harness-Signature-256"] == f"sha256={signature}"
-    assert headers["Idempotency-Key"] == NEWS.key
+    assert headers["Idempotency-Key"] == NOTIFICATION.key
     assert headers["X-Harness-Event"] == "confirmed"
 
 
 def test_without_a_secret_there_is_no_signature(hook: Hook) -> None:
-    hook_courier(hook.url, {}).deliver(NEWS)
+    webhook_channel(hook.url, {}).deliver(NOTIFICATION)
     assert "X-Harness-Signature-256" not in hook.requests[0][0]
 
 
@@ -181,7 +185,7 @@ def test_without_a_secret_there_is_no_signature(hook: Hook) -> None:
 def test_answers_of_a_hook_tell_whether_to_try_again(hook: Hook, status: int, final: bool) -> None:
     hook.answers = [status]
     with pytest.raises(DeliveryFailed, match=str(status)) as caught:
-        HookCourier(hook.url).deliver(NEWS)
+        WebhookChannel(hook.url).deliver(NOTIFICATION)
     assert caught.value.final is final
     assert len(hook.requests) == 1, "redirects are not followed"
 
@@ -191,36 +195,36 @@ def test_nothing_secret_of_a_hook_is_ever_said(hook: Hook) -> None:
     said = []
     for url in (hook.url, "http://127.0.0.1:1/secret-path?token=hidden", "http://user:hidden@127.0.0.1:1/x"):
         with pytest.raises(DeliveryFailed) as caught:
-            HookCourier(url).deliver(NEWS)
+            WebhookChannel(url).deliver(NOTIFICATION)
         said.append(str(caught.value))
     assert "hidden" not in " ".join(said)
     assert "/secret-path" not in " ".join(said)
 
 
 def test_a_login_in_the_url_of_a_hook_is_used(hook: Hook) -> None:
-    HookCourier(hook.url.replace("//", "//user:word@")).deliver(NEWS)
+    WebhookChannel(hook.url.replace("//", "//user:word@")).deliver(NOTIFICATION)
     assert hook.requests[0][0]["Authorization"] == "Basic dXNlcjp3b3Jk"
 
 
 @pytest.mark.parametrize("url", ["", "ftp://x/y", "http://", "http://x:99999/", "https://x/\n"])
 def test_a_hook_that_is_no_url_is_refused_without_being_shown(url: str) -> None:
     with pytest.raises(UsageError, match=r"no http\(s\) URL"):
-        hook_courier(url, {})
+        webhook_channel(url, {})
 
 
-def test_each_courier_gets_each_letter_once(state: State, clock: Clock) -> None:
-    hook, command = Postman("hook"), Postman("command")
+def test_each_channel_gets_each_notification_once(state: State, clock: Clock) -> None:
+    hook, command = RecordingChannel("hook"), RecordingChannel("command")
     box = outbox(state, clock, hook, command)
     queue(state, "hook", "command")
     while box.deliver():
         pass
     assert len(hook.delivered) == len(command.delivered) == 1
-    assert state.letters.counts() == {Fate.DELIVERED: 2}
+    assert state.deliveries.counts() == {DeliveryStatus.DELIVERED: 2}
 
 
-def test_a_courier_that_fails_is_left_alone_for_longer_and_longer(state: State, clock: Clock) -> None:
-    postman = Postman(problems=[DeliveryFailed("no line")] * 3)
-    box = outbox(state, clock, postman)
+def test_a_channel_that_fails_is_left_alone_for_longer_and_longer(state: State, clock: Clock) -> None:
+    channel = RecordingChannel(problems=[DeliveryFailed("no line")] * 3)
+    box = outbox(state, clock, channel)
     queue(state, "hook")
     pauses = []
     for _ in range(3):
@@ -229,15 +233,15 @@ def test_a_courier_that_fails_is_left_alone_for_longer_and_longer(state: State, 
         pauses.append(box.next - clock.monotonic)
         clock.monotonic = box.next
     assert pauses == pytest.approx([60.0, 120.0, 240.0])
-    (letter,) = state.letters.those(Fate.WAITING)
-    assert (letter.attempts, letter.said) == (3, "no line")
+    (delivery,) = state.deliveries.with_status(DeliveryStatus.WAITING)
+    assert (delivery.attempts, delivery.reply) == (3, "no line")
     assert box.deliver()
-    (letter,) = state.letters.those(Fate.DELIVERED)
-    assert (letter.attempts, letter.said, letter.delivered) == (4, "taken", clock.wall)
+    (delivery,) = state.deliveries.with_status(DeliveryStatus.DELIVERED)
+    assert (delivery.attempts, delivery.reply, delivery.delivered) == (4, "taken", clock.wall)
 
 
-def test_a_broken_courier_does_not_hold_up_the_others(state: State, clock: Clock) -> None:
-    broken, sound = Postman("command", [DeliveryFailed("no")] * 9), Postman("hook")
+def test_a_broken_channel_does_not_hold_up_the_others(state: State, clock: Clock) -> None:
+    broken, sound = RecordingChannel("command", [DeliveryFailed("no")] * 9), RecordingChannel("hook")
     box = outbox(state, clock, broken, sound)
     queue(state, "command", "hook")
     while box.deliver():
@@ -245,45 +249,45 @@ def test_a_broken_courier_does_not_hold_up_the_others(state: State, clock: Clock
     assert len(sound.delivered) == 1
 
 
-def test_a_letter_that_is_never_taken_does_not_hold_up_the_next(state: State, clock: Clock) -> None:
-    postman = Postman(problems=[DeliveryFailed("no")])
-    box = outbox(state, clock, postman)
+def test_a_delivery_that_is_never_taken_does_not_hold_up_the_next(state: State, clock: Clock) -> None:
+    channel = RecordingChannel(problems=[DeliveryFailed("no")])
+    box = outbox(state, clock, channel)
     queue(state, "hook", identity="one")
     queue(state, "hook", identity="other")
     box.deliver()
     clock.monotonic = box.next
     box.deliver()
-    (waiting,) = state.letters.those(Fate.WAITING)
+    (waiting,) = state.deliveries.with_status(DeliveryStatus.WAITING)
     assert waiting.attempts == 1, "the other one went first"
 
 
 def test_a_final_refusal_is_kept_and_not_tried_again(state: State, clock: Clock) -> None:
-    box = outbox(state, clock, Postman(problems=[DeliveryFailed("gone", final=True)]))
+    box = outbox(state, clock, RecordingChannel(problems=[DeliveryFailed("gone", final=True)]))
     queue(state, "hook")
     assert box.deliver()
     assert not box.deliver()
-    assert [letter.said for letter in state.letters.those(Fate.REFUSED)] == ["gone"]
+    assert [delivery.reply for delivery in state.deliveries.with_status(DeliveryStatus.REFUSED)] == ["gone"]
 
 
-def test_a_letter_is_given_up_after_a_week_of_attempts(state: State, clock: Clock) -> None:
-    box = outbox(state, clock, Postman(problems=[DeliveryFailed("no")] * MOST_ATTEMPTS))
+def test_a_delivery_is_given_up_after_a_week_of_attempts(state: State, clock: Clock) -> None:
+    box = outbox(state, clock, RecordingChannel(problems=[DeliveryFailed("no")] * MOST_ATTEMPTS))
     queue(state, "hook")
     begin = clock.monotonic
-    while state.letters.those(Fate.WAITING):
+    while state.deliveries.with_status(DeliveryStatus.WAITING):
         clock.monotonic = max(clock.monotonic, box.next)
         box.deliver()
     assert clock.monotonic - begin > 7 * 24 * 3600
 
 
-def test_letters_of_a_courier_that_is_not_there_wait_for_it(state: State, clock: Clock) -> None:
+def test_deliveries_of_a_channel_that_is_not_there_wait_for_it(state: State, clock: Clock) -> None:
     queue(state, "hook")
     assert not outbox(state, clock).deliver()
-    assert outbox(state, clock, Postman("hook")).deliver()
+    assert outbox(state, clock, RecordingChannel("hook")).deliver()
 
 
-def test_the_key_of_a_letter_fits_a_header_and_a_file_name(state: State) -> None:
+def test_the_key_of_a_notification_fits_a_header_and_a_file_name(state: State) -> None:
     queue(state, "hook", identity="../grüße\n")
-    (letter,) = state.letters.those(Fate.WAITING)
-    assert letter.news.key.isalnum()
-    assert letter.news.key.isascii()
-    assert json.loads(letter.news.model_dump_json())["alarm"]["sign"]["identity"] == "../grüße\n"
+    (delivery,) = state.deliveries.with_status(DeliveryStatus.WAITING)
+    assert delivery.notification.key.isalnum()
+    assert delivery.notification.key.isascii()
+    assert json.loads(delivery.notification.model_dump_json())["alarm"]["change"]["identity"] == "../grüße\n"

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.errors import EnvironmentProblem
-from harness.watch.commit_file import read_commit, write_commit
-from harness.watch.polling import Rhythm, polling
-from harness.watch.stop_file import Switch
+from harness.watch.fai_pep_files import StopFile, read_commit, write_commit
+from harness.watch.polling import Backoff, polling_backoff
 from tests.watch.watching import Clock
 
 DAY_S = 24 * 3600.0
@@ -20,19 +19,19 @@ chances = st.floats(0, 1, exclude_max=True)
 
 @given(st.floats(1, 1e6), chances)
 def test_the_interval_varies_by_a_tenth(interval_s: float, chance: float) -> None:
-    assert 0.899 * interval_s <= polling(interval_s).pause_s(0, chance) <= 1.101 * interval_s
+    assert 0.899 * interval_s <= polling_backoff(interval_s).pause_s(0, chance) <= 1.101 * interval_s
 
 
 @given(st.floats(1, 1e6), st.integers(1, 10**9), chances)
 def test_failures_make_pauses_longer_and_never_endless(interval_s: float, failures: int, chance: float) -> None:
-    rhythm = polling(interval_s)
+    rhythm = polling_backoff(interval_s)
     pause_s = rhythm.pause_s(failures, chance)
     assert 0 < pause_s <= 1.101 * max(3600.0, interval_s)
     assert rhythm.pause_s(failures + 1, chance) >= pause_s
 
 
 def test_pauses_double() -> None:
-    rhythm = Rhythm(100.0, first_s=10.0, most_s=70.0)
+    rhythm = Backoff(100.0, first_s=10.0, most_s=70.0)
     assert [rhythm.pause_s(failures, 0.5) for failures in range(6)] == [100, 10, 20, 40, 70, 70]
 
 
@@ -48,42 +47,42 @@ def test_a_clock_that_is_set_does_not_change_how_long_is_waited(clock: Clock, ju
 
 
 def test_a_waiting_watcher_looks_at_its_status_file_each_second(clock: Clock, tmp_path: Path) -> None:
-    switch = Switch(tmp_path / "status")
-    switch.install()
+    switch = StopFile(tmp_path / "status")
+    switch.create()
 
     def stop() -> None:
         if len(clock.waited) == 3:
             (tmp_path / "status").write_text("0")
 
     clock.meanwhile = stop
-    clock.timing.wait(clock.monotonic + 3600.0, switch.off)
+    clock.timing.wait(clock.monotonic + 3600.0, switch.is_stop_requested)
     assert sum(clock.waited) == 3.0
 
 
 def test_the_status_file_is_made_with_a_one_and_never_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "status"
-    Switch(file).install()
+    StopFile(file).create()
     assert file.read_text().strip() == "1"
     file.write_text("0")
-    Switch(file).install()
-    assert Switch(file).off()
+    StopFile(file).create()
+    assert StopFile(file).is_stop_requested()
 
 
 @pytest.mark.parametrize(("content", "off"), [("0", True), (" 0\n", True), ("1", False), ("", False), ("00", False)])
 def test_only_a_zero_stops(tmp_path: Path, content: str, off: bool) -> None:
     (tmp_path / "status").write_text(content)
-    assert Switch(tmp_path / "status").off() is off
+    assert StopFile(tmp_path / "status").is_stop_requested() is off
 
 
 def test_a_missing_status_file_stops_nothing(tmp_path: Path) -> None:
-    assert not Switch(tmp_path / "none").off()
-    assert not Switch().off()
+    assert not StopFile(tmp_path / "none").is_stop_requested()
+    assert not StopFile().is_stop_requested()
 
 
 def test_a_status_file_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(EnvironmentProblem, match="status file"):
-        Switch(tmp_path / "file" / "status").install()
+        StopFile(tmp_path / "file" / "status").create()
 
 
 def test_the_commit_file_comes_back(tmp_path: Path) -> None:

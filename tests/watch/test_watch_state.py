@@ -12,22 +12,26 @@ from pathlib import Path
 
 import pytest
 
+from harness.core.alarm import Alarm, AlarmEvent, AlarmStage
 from harness.core.comparison import Verdict
+from harness.core.effect import Effect
 from harness.core.errors import EnvironmentProblem, UsageError
+from harness.core.metric import Direction, MetricInfo
+from harness.watch.store.commits import CommitStatus
 from harness.watch.store.database import VERSION, StateFull
-from harness.watch.store.event_log import MOST_HAPPENINGS, Doing
-from harness.watch.store.records import ANY_METRIC, Alarm, Event, Fate, Progress, Sign, Stage
-from harness.watch.store.state import MOST_KILLS, State, look_at, open_state
-from harness.watch.store.state_lock import Holder, last_holder, ourselves
+from harness.watch.store.event_log import MOST_EVENTS, CurrentActivity
+from harness.watch.store.notifications import DeliveryStatus
+from harness.watch.store.state import MOST_KILLS, State, open_state, read_state
+from harness.watch.store.state_lock import Owner, last_owner, this_process
 from tests.processes import wait_until, written
-from tests.watch.watching import Line, limit_pages, page_count, point
+from tests.watch.watching import Line, change, limit_pages, page_count, point
 
-SIGN = Sign(identity="x", benchmark="mv2", device="board", kind="step", first="c0", last="c1")
+CHANGE = change("x")
 
 
 def waiting(state: State, *ids: str) -> None:
     for identity in ids:
-        state.commits.add(Line().commit(identity), Progress.WAITING)
+        state.commits.add(Line().commit(identity), CommitStatus.WAITING)
 
 
 def test_commits_are_taken_in_the_order_in_which_they_came(state: State) -> None:
@@ -35,7 +39,7 @@ def test_commits_are_taken_in_the_order_in_which_they_came(state: State) -> None
     first = state.commits.next()
     assert first is not None
     assert first.commit == Line().commit("b")
-    state.commits.finish(first, Progress.DONE, "", 5.0)
+    state.commits.finish(first, CommitStatus.DONE, "", 5.0)
     second = state.commits.next()
     assert second is not None
     assert second.commit.id == "a"
@@ -43,31 +47,31 @@ def test_commits_are_taken_in_the_order_in_which_they_came(state: State) -> None
 
 def test_a_commit_that_is_known_is_not_added_twice(state: State) -> None:
     waiting(state, "a", "a")
-    assert state.commits.counts() == {Progress.WAITING: 1}
+    assert state.commits.counts() == {CommitStatus.WAITING: 1}
 
 
 def test_a_withdrawn_commit_waits_again_when_history_comes_back(state: State) -> None:
     waiting(state, "a", "b")
     assert state.commits.withdraw("a", keep=()) == 1
-    assert [entry.commit.id for entry in state.commits.those(Progress.SKIPPED)] == ["b"]
+    assert [entry.commit.id for entry in state.commits.with_status(CommitStatus.SKIPPED)] == ["b"]
     waiting(state, "b")
-    assert [entry.commit.id for entry in state.commits.those(Progress.WAITING)] == ["a", "b"]
+    assert [entry.commit.id for entry in state.commits.with_status(CommitStatus.WAITING)] == ["a", "b"]
 
 
 def test_a_commit_is_finished_once(state: State) -> None:
     waiting(state, "a")
     entry = state.commits.next()
     assert entry is not None
-    state.commits.finish(entry, Progress.DONE, "", 1.0)
-    with pytest.raises(EnvironmentProblem, match="by somebody else"):
-        state.commits.finish(entry, Progress.DONE, "", 2.0)
+    state.commits.finish(entry, CommitStatus.DONE, "", 1.0)
+    with pytest.raises(EnvironmentProblem, match="by another program"):
+        state.commits.finish(entry, CommitStatus.DONE, "", 2.0)
 
 
 def test_a_transaction_that_breaks_leaves_nothing(state: State) -> None:
     def change() -> None:
         with state.transaction():
             waiting(state, "a")
-            state.points.add(state.commits.those(Progress.WAITING)[0], point("c0"))
+            state.points.add(state.commits.with_status(CommitStatus.WAITING)[0], point("c0"))
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -78,35 +82,39 @@ def test_a_transaction_that_breaks_leaves_nothing(state: State) -> None:
 
 def test_a_point_comes_back_as_it_was_and_knows_its_place(state: State) -> None:
     waiting(state, "c0", "c1")
-    control, entry = state.commits.those(Progress.WAITING)
-    made = point("c0", 0.25).model_copy(update={"higher_is_better": True, "verdict": Verdict.UNDECIDED})
+    control, entry = state.commits.with_status(CommitStatus.WAITING)
+    speed = MetricInfo(name="LLM speed", unit="tokens/s", direction=Direction.HIGHER)
+    effect = Effect(log_ratio=0.25, low_log_ratio=0.2)
+    made = point("c0", commit="c1").model_copy(
+        update={"metric": speed, "verdict": Verdict.UNDECIDED, "effect": effect, "standard_error": 0.1}
+    )
     state.points.add(entry, made)
     (series,) = state.points.every_series()
-    (placed,) = series.points
-    assert placed.point == made
-    assert (placed.position, placed.control_position) == (entry.position, control.position)
+    places = {"order": entry.position, "control_order": control.position}
+    assert series.points == (made.model_copy(update=places),)
+    assert series.metric == speed
 
 
 def test_a_point_of_equal_bytes_is_in_every_series_of_its_benchmark_and_device(state: State) -> None:
     waiting(state, "same", "slower", "larger")
-    same, slower, larger = state.commits.those(Progress.WAITING)
-    equal = point("c0").model_copy(update={"metric": ANY_METRIC})
+    same, slower, larger = state.commits.with_status(CommitStatus.WAITING)
+    equal = point("c0").model_copy(update={"metric": None})
     state.points.add(same, equal)
     (alone,) = state.points.every_series()
-    assert (alone.metric, [placed.commit for placed in alone.points]) == (ANY_METRIC, ["same"])
+    assert (alone.metric, [placed.commit for placed in alone.points]) == (None, ["same"])
     state.points.add(slower, point("c0", 0.04))
-    state.points.add(larger, point("c0", 0.1).model_copy(update={"metric": "NET memory"}))
-    found = {series.metric: [placed.commit for placed in series.points] for series in state.points.every_series()}
+    state.points.add(larger, point("c0", 0.1).model_copy(update={"metric": MetricInfo(name="NET memory")}))
+    found = {series.key.metric: [placed.commit for placed in series.points] for series in state.points.every_series()}
     assert found == {"NET latency": ["same", "slower"], "NET memory": ["same", "larger"]}
-    assert [metric for _, _, metric in state.points.keys(equal)] == ["NET latency", "NET memory"]
+    assert [key.metric for key in state.points.keys(equal)] == ["NET latency", "NET memory"]
     elsewhere = equal.model_copy(update={"device": "another board"})
     state.points.add(same, elsewhere)
-    assert [metric for _, _, metric in state.points.keys(elsewhere)] == [ANY_METRIC]
+    assert [key.metric for key in state.points.keys(elsewhere)] == [""]
 
 
 def test_points_are_in_the_order_of_commits_also_where_history_came_back(state: State) -> None:
     waiting(state, "back", "other")
-    for entry in state.commits.those(Progress.WAITING):
+    for entry in state.commits.with_status(CommitStatus.WAITING):
         state.points.add(entry, point("c0"))
     state.commits.withdraw(None, keep=("other",))
     waiting(state, "back")
@@ -114,31 +122,34 @@ def test_points_are_in_the_order_of_commits_also_where_history_came_back(state: 
     assert [placed.commit for placed in series.points] == ["other", "back"]
 
 
-def test_an_alarm_is_opened_once_and_told_once_to_each_courier(state: State) -> None:
-    assert state.alarms.open(SIGN, 1.0)
-    assert not state.alarms.open(SIGN, 2.0)
+def test_an_alarm_is_opened_once_and_delivered_once_to_each_channel(state: State) -> None:
+    assert state.alarms.open(CHANGE, 1.0)
+    assert not state.alarms.open(CHANGE, 2.0)
     alarm = state.alarms.find("x")
-    assert alarm == Alarm(sign=SIGN, stage=Stage.OPENED, opened=1.0, changed=1.0)
+    assert alarm == Alarm(change=CHANGE, stage=AlarmStage.OPENED, opened=1.0, updated=1.0)
     for _ in range(2):
-        state.letters.queue(alarm, Event.CONFIRMED, ("command", "hook"), 3.0)
-    assert sorted(letter.courier for letter in state.letters.those(Fate.WAITING)) == ["command", "hook"]
+        state.deliveries.queue(alarm, AlarmEvent.CONFIRMED, ("command", "hook"), 3.0)
+    assert sorted(delivery.channel for delivery in state.deliveries.with_status(DeliveryStatus.WAITING)) == [
+        "command",
+        "hook",
+    ]
 
 
 def test_the_progress_of_a_search_is_kept(state: State) -> None:
-    state.alarms.open(SIGN, 1.0)
-    assert state.alarms.saved_search("x") is None
+    state.alarms.open(CHANGE, 1.0)
+    assert state.alarms.load_search("x") is None
     for tried in (1, 2):
-        state.alarms.save_search("x", {"tried": tried})
-    assert state.alarms.saved_search("x") == {"tried": 2}
+        state.alarms.save_search("x", f"tried {tried}")
+    assert state.alarms.load_search("x") == "tried 2"
 
 
-def test_old_happenings_are_forgotten(state: State) -> None:
+def test_old_events_are_forgotten(state: State) -> None:
     with state.transaction():
-        for number in range(MOST_HAPPENINGS + 5):
-            state.notebook.happened(str(number), 1.0)
-    kept = state.notebook.lately(2 * MOST_HAPPENINGS)
-    assert len(kept) == MOST_HAPPENINGS
-    assert kept[0].text == str(MOST_HAPPENINGS + 4)
+        for number in range(MOST_EVENTS + 5):
+            state.log.record(str(number), 1.0)
+    kept = state.log.latest(2 * MOST_EVENTS)
+    assert len(kept) == MOST_EVENTS
+    assert kept[0].text == str(MOST_EVENTS + 4)
 
 
 def test_what_ran_when_a_watcher_was_killed_waits_again(state: State) -> None:
@@ -161,9 +172,9 @@ def test_a_commit_that_kills_the_harness_again_and_again_is_given_up(state: Stat
         assert entry.commit.id == "a"
         state.commits.begin(entry, Line().commit("c0"), 1.0)
         state.recover(2.0)
-    (given_up,) = state.commits.those(Progress.FAILED)
+    (given_up,) = state.commits.with_status(CommitStatus.FAILED)
     assert given_up.commit.id == "a"
-    assert "killed 3 times" in given_up.why
+    assert "killed 3 times" in given_up.reason
 
 
 def test_a_person_who_stops_the_harness_does_not_count_against_the_commit(state: State) -> None:
@@ -173,7 +184,7 @@ def test_a_person_who_stops_the_harness_does_not_count_against_the_commit(state:
         assert entry is not None
         state.commits.release(state.commits.begin(entry, Line().commit("c0"), 1.0), counts=False)
     state.recover(1.0)
-    assert state.commits.counts() == {Progress.WAITING: 1}
+    assert state.commits.counts() == {CommitStatus.WAITING: 1}
 
 
 def test_a_second_watcher_is_refused_and_told_who_is_there(state: State, state_file: Path) -> None:
@@ -186,7 +197,7 @@ def test_a_watcher_that_ended_in_order_leaves_nobody_behind(state_file: Path) ->
     for _ in range(2):
         with open_state(state_file) as state:
             assert state.predecessor is None
-    assert last_holder(state_file) is None
+    assert last_owner(state_file) is None
 
 
 def test_a_killed_watcher_is_taken_over_from(state_file: Path, tmp_path: Path) -> None:
@@ -207,26 +218,26 @@ def test_a_killed_watcher_is_taken_over_from(state_file: Path, tmp_path: Path) -
     with open_state(state_file) as state:
         assert state.predecessor is not None
         assert state.predecessor.pid == holder.pid
-        assert state.predecessor.alive is False
+        assert state.predecessor.is_alive is False
 
 
-def test_whether_a_holder_lives_is_not_guessed_from_a_pid_used_again_or_another_machine() -> None:
-    us = ourselves()
-    assert us.alive
-    assert us.model_copy(update={"started": us.started - 1000}).alive is False
-    assert Holder(pid=us.pid, host="elsewhere.example", started=us.started).alive is None
+def test_whether_an_owner_lives_is_not_guessed_from_a_pid_used_again_or_another_machine() -> None:
+    us = this_process()
+    assert us.is_alive
+    assert us.model_copy(update={"started": us.started - 1000}).is_alive is False
+    assert Owner(pid=us.pid, host="elsewhere.example", started=us.started).is_alive is None
 
 
 def test_a_state_can_be_looked_at_while_it_is_held_and_not_changed(state: State, state_file: Path) -> None:
-    state.notebook.write(Doing(what="comparing", since=4.0))
-    with look_at(state_file) as seen:
-        assert seen.notebook.read(Doing) == Doing(what="comparing", since=4.0)
+    state.log.write(CurrentActivity(what="comparing", since=4.0))
+    with read_state(state_file) as seen:
+        assert seen.log.read(CurrentActivity) == CurrentActivity(what="comparing", since=4.0)
         with pytest.raises(EnvironmentProblem, match="readonly"):
-            seen.notebook.forget(Doing)
+            seen.log.forget(CurrentActivity)
 
 
 def test_looking_at_a_state_that_is_not_there_makes_none(state_file: Path) -> None:
-    with pytest.raises(UsageError, match="no state"), look_at(state_file):
+    with pytest.raises(UsageError, match="no state"), read_state(state_file):
         pytest.fail("there is none")
     assert not state_file.exists()
 
@@ -270,14 +281,14 @@ def test_a_full_disk_changes_nothing_and_can_be_tried_again(state: State) -> Non
     def fill() -> None:
         with state.transaction():
             for number in range(2000):
-                state.notebook.happened("x" * 1000, float(number))
+                state.log.record("x" * 1000, float(number))
 
     with pytest.raises(StateFull):
         fill()
-    assert not state.notebook.lately()
+    assert not state.log.latest()
     limit_pages(state, 1 << 20)
     waiting(state, "b")
-    assert state.commits.counts() == {Progress.WAITING: 2}
+    assert state.commits.counts() == {CommitStatus.WAITING: 2}
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_of_the_environment(tmp_path: Path) -> None:

@@ -8,14 +8,14 @@ import pytest
 
 from harness.core.commit import Commit
 from harness.core.errors import BenchmarkFailed, BuildFailed, DeviceLost, EnvironmentProblem, HarnessError, UsageError
+from harness.flows.inspect.status import status_of
 from harness.shell import Interrupted
-from harness.watch.commit_processor import MOST_TROUBLES
+from harness.watch.commit_processor import MOST_FAILURES
 from harness.watch.loop import watch
-from harness.watch.status import status_of
-from harness.watch.store.event_log import Polled, Trouble
-from harness.watch.store.records import Compared, Progress
+from harness.watch.store.commits import CommitStatus
+from harness.watch.store.event_log import LastError, PollStatus
 from harness.watch.store.state import MOST_KILLS, State
-from harness.watch.work import Stopped, Work
+from harness.watch.tasks import CommitOutcome, StopRequested, WatchTasks
 from tests.watch.watching import Clock, Laboratory, Line, for_hours, limit_pages, once, orders, page_count, point
 
 
@@ -24,18 +24,18 @@ from tests.watch.watching import Clock, Laboratory, Line, for_hours, limit_pages
     [
         BuildFailed("no compiler"),
         BenchmarkFailed("no numbers"),
-        Compared(progress=Progress.FAILED, why="crashed"),
+        CommitOutcome(status=CommitStatus.FAILED, reason="crashed"),
     ],
 )
 def test_a_commit_that_fails_is_told_and_the_next_is_taken(
-    state: State, line: Line, laboratory: Laboratory, clock: Clock, problem: Compared | HarnessError
+    state: State, line: Line, laboratory: Laboratory, clock: Clock, problem: CommitOutcome | HarnessError
 ) -> None:
     laboratory.answers["c1"] = problem
-    progress = Progress.BUILD_FAILED if isinstance(problem, BuildFailed) else Progress.FAILED
+    progress = CommitStatus.BUILD_FAILED if isinstance(problem, BuildFailed) else CommitStatus.FAILED
     tally = once(state, line, laboratory, clock, base="c0", begin="c0")
-    assert tally.commits == {progress: 1, Progress.DONE: 1}
-    (entry,) = state.commits.those(progress)
-    assert entry.why
+    assert tally.commits == {progress: 1, CommitStatus.DONE: 1}
+    (entry,) = state.commits.with_status(progress)
+    assert entry.reason
 
 
 def test_a_device_that_is_away_costs_no_commit(
@@ -52,17 +52,17 @@ def test_a_device_that_is_away_costs_no_commit(
     for_hours(clock, status, 3)
     tally = once(state, line, laboratory, clock, base="c0", interval_s=3600.0, switch=status)
     assert laboratory.treatments == ["c2"] * 5
-    assert (tally.commits, tally.troubled) == ({Progress.DONE: 1}, False)
-    assert state.notebook.read(Trouble) is None
+    assert (tally.commits, tally.is_troubled) == ({CommitStatus.DONE: 1}, False)
+    assert state.log.read(LastError) is None
 
 
 def test_trouble_is_shown_while_it_lasts(state: State, line: Line, laboratory: Laboratory, clock: Clock) -> None:
     laboratory.answers["c2"] = DeviceLost("unplugged", hint="plug it in")
     tally = once(state, line, laboratory, clock, base="c0")
-    assert tally.troubled
+    assert tally.is_troubled
     status = status_of(state.path)
-    assert status.trouble is not None
-    assert "plug it in" in status.trouble.error
+    assert status.last_error is not None
+    assert "plug it in" in status.last_error.error
     assert [entry.commit.id for entry in status.waiting] == ["c2"]
 
 
@@ -73,23 +73,23 @@ def test_a_commit_that_spoils_the_device_again_and_again_gives_way(
     status = tmp_path / "status"
     for_hours(clock, status, 5)
     once(state, line, laboratory, clock, base="c0", begin="c0", interval_s=3600.0, switch=status)
-    assert laboratory.treatments == ["c1"] * MOST_TROUBLES + ["c2"]
-    assert state.commits.counts() == {Progress.FAILED: 1, Progress.DONE: 1}
+    assert laboratory.treatments == ["c1"] * MOST_FAILURES + ["c2"]
+    assert state.commits.counts() == {CommitStatus.FAILED: 1, CommitStatus.DONE: 1}
 
 
 def test_a_commit_that_killed_the_harness_too_often_is_told_and_no_success(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
-    state.commits.add(line.commit("c1"), Progress.WAITING)
+    state.commits.add(line.commit("c1"), CommitStatus.WAITING)
     for _ in range(MOST_KILLS):
         state.recover(1.0)
         entry = state.commits.next()
         assert entry is not None
         state.commits.begin(entry, line.commit("c0"), 1.0)
     said: list[str] = []
-    work = Work(laboratory.compare)
+    work = WatchTasks(laboratory.compare)
     tally = watch(orders(line, base="c0"), work, state, timing=clock.timing, say=said.append)
-    assert tally.commits == {Progress.FAILED: 1, Progress.DONE: 1}
+    assert tally.commits == {CommitStatus.FAILED: 1, CommitStatus.DONE: 1}
     assert any(f"c1: given up, because the harness was killed {MOST_KILLS} times" in text for text in said)
     assert laboratory.treatments == ["c2"]
 
@@ -100,13 +100,13 @@ def test_a_control_that_cannot_be_built_is_replaced(
     line.times = {"c0": 10, "c1": 20, "c2": 30}
     line.ids = ["c0", "c1", "c2"]
 
-    def compare(control: Commit, treatment: Commit) -> Compared:
+    def compare(control: Commit, treatment: Commit) -> CommitOutcome:
         laboratory.compare(control, treatment)
-        return Compared(control_failed=control.id == "c0", why="no compiler then")
+        return CommitOutcome(control_failed=control.id == "c0", reason="no compiler then")
 
-    watch(orders(line), Work(compare), state, timing=clock.timing)
+    watch(orders(line), WatchTasks(compare), state, timing=clock.timing)
     assert laboratory.asked == [("c0", "c2"), ("c1", "c2")]
-    assert state.commits.counts() == {Progress.DONE: 1}
+    assert state.commits.counts() == {CommitStatus.DONE: 1}
 
 
 def test_of_releases_each_is_held_against_the_one_before_that_can_be_built(
@@ -119,10 +119,10 @@ def test_of_releases_each_is_held_against_the_one_before_that_can_be_built(
 
 
 def test_a_pinned_control_that_cannot_be_built_is_a_failure(state: State, line: Line, clock: Clock) -> None:
-    broken = Compared(control_failed=True, why="no compiler then")
-    tally = watch(orders(line, base="c0"), Work(lambda *_: broken), state, timing=clock.timing)
-    assert tally.commits == {Progress.FAILED: 1}
-    assert "control c0 cannot be built" in state.commits.those(Progress.FAILED)[0].why
+    broken = CommitOutcome(control_failed=True, reason="no compiler then")
+    tally = watch(orders(line, base="c0"), WatchTasks(lambda *_: broken), state, timing=clock.timing)
+    assert tally.commits == {CommitStatus.FAILED: 1}
+    assert "control c0 cannot be built" in state.commits.with_status(CommitStatus.FAILED)[0].reason
 
 
 def test_what_can_never_work_ends_the_watcher(state: State, line: Line, laboratory: Laboratory, clock: Clock) -> None:
@@ -142,8 +142,8 @@ def test_an_unreachable_repository_is_asked_again_and_shown(
     once(state, line, laboratory, clock, base="c0")
     line.problem = EnvironmentProblem("no network")
     tally = once(state, line, laboratory, clock, base="c0")
-    assert tally.unreachable
-    polled = status_of(state.path).polled
+    assert tally.is_unreachable
+    polled = status_of(state.path).poll
     assert polled is not None
     assert polled.success is not None
     assert (polled.error, polled.failures) == ("no network", 1)
@@ -160,23 +160,25 @@ def test_an_unreachable_repository_is_asked_again_and_shown(
     for_hours(clock, status, 6)
     once(state, line, laboratory, clock, base="c0", interval_s=3600.0, switch=status)
     assert laboratory.treatments == ["c2", "c3"]
-    assert state.notebook.read(Polled) is not None
-    assert any("answers again" in happening.text for happening in state.notebook.lately())
+    assert state.log.read(PollStatus) is not None
+    assert any("answers again" in happening.text for happening in state.log.latest())
 
 
-@pytest.mark.parametrize("problem", [Stopped("stopped after a launch"), Interrupted("ctrl-c"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "problem", [StopRequested("stopped after a launch"), Interrupted("ctrl-c"), KeyboardInterrupt()]
+)
 def test_a_comparison_that_was_given_up_is_done_again(
     state: State, line: Line, laboratory: Laboratory, clock: Clock, problem: BaseException
 ) -> None:
-    def compare(control: Commit, treatment: Commit) -> Compared:
+    def compare(control: Commit, treatment: Commit) -> CommitOutcome:
         raise problem
 
     asked = orders(line, base="c0")
-    if isinstance(problem, Stopped):
-        watch(asked, Work(compare), state, timing=clock.timing)
+    if isinstance(problem, StopRequested):
+        watch(asked, WatchTasks(compare), state, timing=clock.timing)
     else:
         with pytest.raises(type(problem)):
-            watch(asked, Work(compare), state, timing=clock.timing)
+            watch(asked, WatchTasks(compare), state, timing=clock.timing)
     once(state, line, laboratory, clock, base="c0")
     assert laboratory.treatments == ["c2"]
 
@@ -185,9 +187,9 @@ def test_results_wait_for_room_on_the_disk(
     state: State, line: Line, laboratory: Laboratory, clock: Clock, tmp_path: Path
 ) -> None:
     said: list[str] = []
-    many = Compared(points=tuple(point("c0", benchmark=f"{number:03}" * 60) for number in range(200)))
+    many = CommitOutcome(points=tuple(point("c0", benchmark=f"{number:03}" * 60) for number in range(200)))
 
-    def compare(control: Commit, treatment: Commit) -> Compared:
+    def compare(control: Commit, treatment: Commit) -> CommitOutcome:
         limit_pages(state, page_count(state))
         laboratory.compare(control, treatment)
         return many
@@ -197,7 +199,7 @@ def test_results_wait_for_room_on_the_disk(
             limit_pages(state, 1 << 20)
 
     clock.meanwhile = make_room
-    watch(orders(line, base="c0"), Work(compare), state, timing=clock.timing, say=said.append)
+    watch(orders(line, base="c0"), WatchTasks(compare), state, timing=clock.timing, say=said.append)
     assert laboratory.treatments == ["c2"], "what was measured is not measured again"
     assert len(state.points.of_commit("c2")) == 200
     assert any("no room" in text for text in said)
@@ -207,14 +209,14 @@ def test_a_full_disk_does_not_keep_a_person_from_stopping(
     state: State, line: Line, laboratory: Laboratory, clock: Clock, tmp_path: Path
 ) -> None:
     status = tmp_path / "status"
-    many = Compared(points=tuple(point("c0", benchmark=f"{number:03}" * 60) for number in range(200)))
+    many = CommitOutcome(points=tuple(point("c0", benchmark=f"{number:03}" * 60) for number in range(200)))
 
-    def compare(control: Commit, treatment: Commit) -> Compared:
+    def compare(control: Commit, treatment: Commit) -> CommitOutcome:
         limit_pages(state, page_count(state))
         return many
 
     for_hours(clock, status, 1)
-    watch(orders(line, base="c0", switch=status), Work(compare), state, timing=clock.timing)
+    watch(orders(line, base="c0", switch=status), WatchTasks(compare), state, timing=clock.timing)
     limit_pages(state, 1 << 20)
     state.recover(clock.wall)
     once(state, line, laboratory, clock, base="c0")
@@ -229,10 +231,10 @@ def test_a_commit_file_that_cannot_be_written_stops_nothing(
     asked = orders(line, base="c0", begin="c0")
     object.__setattr__(asked, "commit_file", tmp_path / "folder" / "commit")
     with pytest.raises(EnvironmentProblem, match="cannot read the commit file"):
-        watch(asked, Work(laboratory.compare), state, timing=clock.timing, say=said.append)
+        watch(asked, WatchTasks(laboratory.compare), state, timing=clock.timing, say=said.append)
     asked = orders(line, base="c0", begin="c0", commit_file=tmp_path / "later" / "commit")
     (tmp_path / "later").symlink_to("/proc")
-    watch(asked, Work(laboratory.compare), state, timing=clock.timing, say=said.append)
+    watch(asked, WatchTasks(laboratory.compare), state, timing=clock.timing, say=said.append)
     assert laboratory.treatments == ["c1", "c2"]
     assert any("cannot write the commit file" in text for text in said)
 

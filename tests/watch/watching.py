@@ -6,20 +6,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.core.alarm import Alarm, AlarmStage, Verification
+from harness.core.change import Change, ChangeKind
 from harness.core.commit import Commit
 from harness.core.comparison import Verdict
+from harness.core.culprit import Candidate, Culprit, SearchEnding, SearchResult
+from harness.core.effect import Effect
 from harness.core.errors import UsageError
-from harness.watch.backlog import Choice
+from harness.core.metric import MetricInfo
+from harness.core.series import SeriesPoint
+from harness.watch.backlog import CommitSelection
 from harness.watch.branch_poller import Branch
-from harness.watch.controls import Controls
-from harness.watch.loop import Orders, Tally, watch
+from harness.watch.controls import ControlPolicy
+from harness.watch.fai_pep_files import StopFile
+from harness.watch.loop import WatchPlan, WatchSummary, watch
 from harness.watch.polling import Timing
-from harness.watch.stop_file import Switch
 from harness.watch.store.database import Cell, Database
-from harness.watch.store.records import Compared, Point
 from harness.watch.store.state import State
-from harness.watch.work import Work
+from harness.watch.tasks import CommitOutcome, WatchTasks
 
+LATENCY_IN_US = MetricInfo(name="NET latency", unit="us")
 WEEK_S = 7 * 24 * 3600
 MONDAY = 1_767_571_200
 """2026-01-05 00:00 UTC."""
@@ -84,11 +90,11 @@ class Laboratory:
     """Compares nothing, and remembers what it was asked."""
 
     asked: list[tuple[str, str]] = field(default_factory=list)
-    answers: dict[str, Compared | Exception] = field(default_factory=dict)
+    answers: dict[str, CommitOutcome | Exception] = field(default_factory=dict)
 
-    def compare(self, control: Commit, treatment: Commit) -> Compared:
+    def compare(self, control: Commit, treatment: Commit) -> CommitOutcome:
         self.asked.append((control.id, treatment.id))
-        answer = self.answers.get(treatment.id, Compared(points=(point(control.id),)))
+        answer = self.answers.get(treatment.id, CommitOutcome(points=(point(control.id, commit=treatment.id),)))
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -98,18 +104,74 @@ class Laboratory:
         return [treatment for _, treatment in self.asked]
 
 
-def point(control: str, log_ratio: float = 0.0, benchmark: str = "mv2") -> Point:
-    return Point(
+def point(
+    control: str, log_ratio: float = 0.0, benchmark: str = "mv2", *, commit: str = "", order: int = 0
+) -> SeriesPoint:
+    return SeriesPoint(
         benchmark=benchmark,
         title=f"{benchmark}/xnnpack",
         device="board",
+        metric=LATENCY_IN_US,
+        commit=commit,
+        order=order,
         control=control,
-        metric="NET latency",
+        control_order=None,
         verdict=Verdict.NO_CHANGE,
-        log_ratio=log_ratio,
+        effect=Effect(log_ratio=log_ratio),
         pairs=10,
         result="/results/1",
     )
+
+
+def change(
+    identity: str = "x",
+    kind: ChangeKind = ChangeKind.STEP,
+    *,
+    benchmark: str = "mv2",
+    device: str = "board",
+    first: str = "c0",
+    last: str = "c1",
+    recovers: tuple[str, ...] = (),
+) -> Change:
+    """A change of 5 % between two commits."""
+    return Change(
+        identity=identity,
+        benchmark=benchmark,
+        title=f"{benchmark}/xnnpack",
+        device=device,
+        metric=LATENCY_IN_US,
+        kind=kind,
+        before=first,
+        before_order=0,
+        after=last,
+        after_order=1,
+        last_without=first,
+        first_with=last,
+        effect=Effect(log_ratio=0.05, low_log_ratio=0.04, high_log_ratio=0.06),
+        score=9.0,
+        detected_with=last,
+        recovers=recovers,
+    )
+
+
+def alarm(stage: AlarmStage = AlarmStage.CONFIRMED, changed: Change | None = None) -> Alarm:
+    return Alarm(change=changed or change(), stage=stage, opened=1.0, updated=2.0)
+
+
+def confirmed(_: Alarm) -> Verification:
+    """A verification that finds the change again."""
+    return Verification(confirmed=True, verdict=Verdict.REGRESSION, reason="20 pairs", pairs=20)
+
+
+def found(commit: str) -> tuple[SearchResult, tuple[Candidate, ...]]:
+    """A search that finds one culprit."""
+    culprit = Culprit(
+        commits=(commit,), before="c0", probability=1.0, effect=Effect(log_ratio=0.05), evidence=200.0, confirmed=True
+    )
+    result = SearchResult(
+        ending=SearchEnding.FOUND, culprits=(culprit,), smallest_log_ratio=0.01, reason=f"{commit} changed it"
+    )
+    return result, (Candidate(commit=Line().commit(commit), builds=True, probability=1.0),)
 
 
 def orders(
@@ -121,20 +183,20 @@ def orders(
     switch: Path | None = None,
     commit_file: Path | None = None,
     base: str | None = None,
-) -> Orders:
+) -> WatchPlan:
     pinned = line.commit(base) if base else None
-    return Orders(
-        Branch(line, ("main",), Choice(step), begin),
-        Controls(line, pinned),
+    return WatchPlan(
+        Branch(line, ("main",), CommitSelection(step), begin),
+        ControlPolicy(line, pinned),
         interval_s,
-        Switch(switch),
+        StopFile(switch),
         commit_file,
     )
 
 
-def once(state: State, line: Line, laboratory: Laboratory, clock: Clock, **others: object) -> Tally:
+def once(state: State, line: Line, laboratory: Laboratory, clock: Clock, **others: object) -> WatchSummary:
     """Do what there is to do, once."""
-    return watch(orders(line, **others), Work(laboratory.compare), state, timing=clock.timing)  # type: ignore[arg-type]
+    return watch(orders(line, **others), WatchTasks(laboratory.compare), state, timing=clock.timing)  # type: ignore[arg-type]
 
 
 def for_hours(clock: Clock, file: Path, hours: float) -> None:

@@ -1,4 +1,4 @@
-"""From comparisons to points, and from points to standard errors that can be believed."""
+"""Points of a series from results, and standard errors of points that can be believed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from harness.analysis.compare.scale import PRIOR_SCALE, PredictableScale
 from harness.analysis.compare.statistics import log_ratios
 from harness.core.comparison import STATISTICS, Comparison
-from harness.core.trend import Point
+from harness.core.effect import Effect
+from harness.core.metric import Direction, MetricInfo
+from harness.core.result import Result
+from harness.core.series import SeriesPoint
 
 Array = NDArray[np.float64]
 
 _ESTIMATED: Final = STATISTICS.index("p25")
-"""As a comparison estimates its difference."""
+"""The statistic that a comparison estimates its difference from."""
 
 _OF_MEDIAN: Final = math.sqrt(math.pi / 2)
 """Standard error of a median of normal values, in those of a mean."""
@@ -27,19 +30,74 @@ _KNOWN: Final = 0.5
 """Standard error of what was not measured, in those of the other points: it is known, but one build is one build."""
 
 _TRUSTED: Final = 8
-"""How many differences of neighbours the stated errors count for."""
+"""Number of differences of neighbours that the stated errors count for."""
+
+
+def series_point(
+    result: Result, commit: str, order: int, *, control: str, control_order: int | None
+) -> SeriesPoint | None:
+    """Make the point that the result of a comparison adds to a series; None where nothing was compared.
+
+    Programs that are the same bytes differ by nothing: that is a point at 0 without an error, of no metric.
+
+    Args:
+        result: Result of the treatment.
+        commit: Id of the treatment's commit.
+        order: Its place in the history.
+        control: Id of the control's commit.
+        control_order: Its place in the history, if it has one.
+
+    Raises:
+        ValueError: A pair does not have five finite statistics above zero on each side.
+    """
+    comparison, device = result.comparison, result.device
+    if comparison is None or device is None or not (result.ok or comparison.identical):
+        return None
+    effect, standard_error = _estimate(comparison)
+    direction = Direction.HIGHER if comparison.higher_is_better else Direction.LOWER
+    measured = MetricInfo(name=comparison.metric, unit=comparison.unit, direction=direction)
+    return SeriesPoint(
+        benchmark=result.benchmark.digest,
+        title=f"{result.benchmark.model}/{result.benchmark.identifier}",
+        device=device.identity,
+        metric=None if comparison.identical else measured,
+        commit=commit,
+        order=order,
+        control=control,
+        control_order=control_order,
+        verdict=comparison.effective_verdict,
+        effect=effect,
+        standard_error=standard_error,
+        pairs=len(comparison.pairs),
+        result=result.uid,
+    )
+
+
+def _estimate(comparison: Comparison) -> tuple[Effect | None, float | None]:
+    """The median of the pairs with the interval of the comparison, and the standard error of the median."""
+    if comparison.identical:
+        return Effect(log_ratio=0.0, low_log_ratio=0.0, high_log_ratio=0.0), None
+    scale = PredictableScale()
+    for pair in comparison.pairs:
+        scale.add(log_ratios(pair)[_ESTIMATED])
+    median = scale.median()
+    if median is None:
+        return None, None
+    interval = comparison.effect or Effect(log_ratio=median)
+    error = _OF_MEDIAN * scale.next() / math.sqrt(len(comparison.pairs))
+    return interval.model_copy(update={"log_ratio": median}), error
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A point on the scale of a whole series, whatever control it was held against.
+    """A point on the scale of a whole series, whatever control it was compared with.
 
     Attributes:
         commit: The commit.
         order: Its place in the history.
         level: Log ratio to the first control.
         error: Standard error as the comparison states it, as a log ratio; None for what was not measured: a control
-            held against itself, or programs that are the same bytes.
+            compared with itself, or programs that are the same bytes.
         pairs: How many pairs it comes from.
     """
 
@@ -50,46 +108,13 @@ class Sample:
     pairs: int = 0
 
 
-def point_of(comparison: Comparison, commit: str, order: int, control_order: int) -> Point | None:
-    """The point that a comparison adds to a series; None where nothing was measured.
+def standard_errors(samples: Sequence[Sample]) -> Array:
+    """Estimate the standard errors of samples of one series: at least as large as neighbours seem to differ.
 
-    Programs that are the same bytes differ by nothing: that is a point at 0 without an error.
-
-    Args:
-        comparison: Of a commit with the control.
-        commit: The treatment, as the history calls it.
-        order: Its place in the history.
-        control_order: The control's place in the history.
-
-    Raises:
-        ValueError: A pair does not have five finite statistics above zero on each side.
-    """
-    scale = PredictableScale()
-    for pair in comparison.pairs:
-        scale.add(log_ratios(pair)[_ESTIMATED])
-    median = 0.0 if comparison.identical else scale.median()
-    if median is None:
-        return None
-    pairs = len(comparison.pairs)
-    return Point(
-        commit=commit,
-        order=order,
-        control=comparison.control.commit,
-        control_order=control_order,
-        difference=median,
-        error=_OF_MEDIAN * scale.next() / math.sqrt(pairs) if pairs else None,
-        pairs=pairs,
-        verdict=comparison.effective_verdict,
-    )
-
-
-def errors(samples: Sequence[Sample]) -> Array:
-    """Standard errors of samples of one series, at least as large as neighbours seem to differ.
-
-    What a comparison states of itself is drawn up to what is usual in the series, for a few pairs that happen to agree
-    are not exact; and all of them are stretched when neighbours differ by more than they allow, which they do when two
-    builds of the same code are not equally fast. The spread is that of first differences, in which a change of level
-    counts once (von Neumann, Ann. Math. Statist. 12, 1941), by their median, in which it does not count at all.
+    The error that a comparison states of itself is drawn up to what is usual in the series, for a few pairs that happen
+    to agree are not exact; and all of them are stretched when neighbours differ by more than they allow, which they do
+    when two builds of the same code are not equally fast. The spread is that of first differences, in which a change of
+    level counts once (von Neumann, Ann. Math. Statist. 12, 1941), by their median, in which it does not count at all.
     """
     pairs = np.array([sample.pairs or math.nan for sample in samples], dtype=np.float64)
     stated = np.array([sample.error or math.nan for sample in samples], dtype=np.float64)
@@ -101,5 +126,5 @@ def errors(samples: Sequence[Sample]) -> Array:
     steps = np.diff([sample.level for sample in samples]) / np.hypot(own[1:], own[:-1])
     if not steps.size:
         return own
-    seen = (float(np.median(np.abs(steps))) / 0.6745) ** 2
-    return np.asarray(own * math.sqrt(max(1.0, (_TRUSTED + steps.size * seen) / (_TRUSTED + steps.size))))
+    spread = (float(np.median(np.abs(steps))) / 0.6745) ** 2
+    return np.asarray(own * math.sqrt(max(1.0, (_TRUSTED + steps.size * spread) / (_TRUSTED + steps.size))))

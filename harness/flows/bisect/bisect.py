@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 
@@ -157,14 +157,14 @@ class _Kept:
         except (OSError, ValidationError) as error:
             raise EnvironmentProblem(f"{self._file} cannot be read: {error}", hint="search without --resume") from error
 
-    def save(self, progress: JsonValue) -> None:
+    def save(self, progress: Search) -> None:
         """Keep it, whole or not at all.
 
         Raises:
             EnvironmentProblem: The disk refuses; what was kept before stays.
         """
         try:
-            write_atomically(self._file, Search.model_validate(progress).model_dump_json(indent=_JSON_INDENT))
+            write_atomically(self._file, progress.model_dump_json(indent=_JSON_INDENT))
         except OSError as error:
             raise EnvironmentProblem(
                 f"how far the search is cannot be kept in {self._file}: {error.strerror or error}",

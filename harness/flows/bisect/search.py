@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from pydantic import JsonValue
-
 from harness.analysis.bisect.queries import Query
 from harness.analysis.bisect.search import Search
 from harness.analysis.compare.statistics import log_ratios
@@ -17,8 +15,8 @@ from harness.core.protocols import Progress
 from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.measure.workload import Selection
 
-Save = Callable[[JsonValue], None]
-"""Keeps how far the search is, so that a killed one goes on there."""
+Save = Callable[[Search], None]
+"""Stores the progress of a search, so that a killed one goes on there."""
 
 _QUARTILE = STATISTICS.index("p25")
 """Of five figures of a launch the one that neither bursts nor a lucky iteration move: what differences are told in."""
@@ -70,7 +68,7 @@ def search(
             current = _taught(current, asked, comparison)
             same = f"{control.short} and {treatment.short} are the same bytes: nothing to measure"
             progress.say(same if comparison.identical else _told(current, by_id))
-        save(current.model_dump(mode="json"))
+        save(current)
     return current, asked.model_copy(update={"reason": _readable(asked.reason, commits)})
 
 

@@ -1,35 +1,128 @@
-"""`harness status`: what a watcher is at, read from its state while it works."""
+"""`harness status`: what a watcher is doing, read from its state while it works."""
 
 from __future__ import annotations
 
 import datetime
-import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from harness.core.culprit import SearchResult
+from harness.core.alarm import Alarm, AlarmStage
+from harness.core.commit import short_id
 from harness.core.errors import ExitCode
+from harness.core.series import SeriesPoint
+from harness.core.values import Value
 from harness.flows.inspect.showing import cell, show
-from harness.watch.status import WatchStatus, status_of
-from harness.watch.store.records import Alarm, Entry, Point
+from harness.watch.store.commits import BacklogEntry, CommitStatus
+from harness.watch.store.event_log import CurrentActivity, Event, LastError, PollStatus
+from harness.watch.store.notifications import Delivery, DeliveryStatus
+from harness.watch.store.state import State, read_state
+from harness.watch.store.state_lock import Owner, last_owner
 
+_FEW = 10
 _LONG = 80
 
 
-def tell(path: Path, console: Console, *, as_json: bool) -> ExitCode:
-    """Show it.
+class FinishedCommit(Value):
+    """A commit that was compared, and the points that it added to series."""
 
-    Args:
-        path: The state file.
-        console: Where.
-        as_json: The whole document instead of what a person needs.
+    entry: BacklogEntry
+    points: tuple[SeriesPoint, ...] = ()
+
+
+class WatchStatus(Value):
+    """Status of a watcher, read from its state.
+
+    Attributes:
+        schema_version: Version of this document.
+        state: The state file.
+        owner: The watcher that has the state, or did not release it; None when none runs.
+        is_alive: Whether it runs; None where that cannot be seen from here.
+        activity: What it is doing.
+        poll: Result of looking for new commits.
+        last_error: What keeps the present commit from being measured.
+        counts: Number of commits by status.
+        running: The commit that is being compared.
+        waiting: The first commits that wait.
+        finished: The commits that were compared last, newest first.
+        alarms: Alarms in progress: all but the reported and the closed ones.
+        unresolved: Changes for the worse that were reported and that no later commit made good.
+        reported: How many alarms were reported and not closed, improvements among them.
+        deliveries: Number of deliveries by status.
+        undelivered: Deliveries that wait after a failure, or were refused.
+        events: The last events, newest first.
+    """
+
+    schema_version: str = "2.0"
+    state: str
+    owner: Owner | None
+    is_alive: bool | None
+    activity: CurrentActivity | None
+    poll: PollStatus | None
+    last_error: LastError | None
+    counts: dict[CommitStatus, int]
+    running: BacklogEntry | None
+    waiting: tuple[BacklogEntry, ...]
+    finished: tuple[FinishedCommit, ...]
+    alarms: tuple[Alarm, ...]
+    unresolved: tuple[Alarm, ...]
+    reported: int
+    deliveries: dict[DeliveryStatus, int]
+    undelivered: tuple[Delivery, ...]
+    events: tuple[Event, ...]
+
+
+def status_of(path: Path) -> WatchStatus:
+    """Read the status of a watcher from its state. Changes nothing, and may be called at any time.
 
     Raises:
         UsageError: There is none.
-        EnvironmentProblem: It is damaged, or of a newer harness.
+        EnvironmentProblem: It is damaged, or of another harness that cannot be read.
+    """
+    with read_state(path) as state:
+        return _status(state, last_owner(path))
+
+
+def _status(state: State, owner: Owner | None) -> WatchStatus:
+    commits, log, deliveries = state.commits, state.log, state.deliveries
+    reported = state.alarms.in_stages(AlarmStage.REPORTED)
+    waiting = [delivery for delivery in deliveries.with_status(DeliveryStatus.WAITING) if delivery.attempts]
+    return WatchStatus(
+        state=str(state.path),
+        owner=owner,
+        is_alive=owner.is_alive if owner is not None else False,
+        activity=log.read(CurrentActivity),
+        poll=log.read(PollStatus),
+        last_error=log.read(LastError),
+        counts=dict(commits.counts()),
+        running=next(iter(commits.with_status(CommitStatus.RUNNING)), None),
+        waiting=tuple(commits.with_status(CommitStatus.WAITING, _FEW)),
+        finished=tuple(
+            FinishedCommit(entry=entry, points=tuple(state.points.of_commit(entry.commit.id)))
+            for entry in commits.finished(_FEW)
+        ),
+        alarms=tuple(state.alarms.in_stages(AlarmStage.OPENED, AlarmStage.CONFIRMED, AlarmStage.BISECTED)),
+        unresolved=tuple(alarm for alarm in reported if alarm.change.is_worse),
+        reported=len(reported),
+        deliveries=dict(deliveries.counts()),
+        undelivered=(*waiting, *deliveries.with_status(DeliveryStatus.REFUSED)),
+        events=tuple(log.latest()),
+    )
+
+
+def show_status(path: Path, console: Console, *, as_json: bool) -> ExitCode:
+    """Show the status of a watcher.
+
+    Args:
+        path: The state file.
+        console: Shows it.
+        as_json: Show the whole document instead of a summary.
+
+    Raises:
+        UsageError: There is no such state.
+        EnvironmentProblem: It is damaged, or of another harness that cannot be read.
     """
     status = status_of(path)
     if as_json:
@@ -37,79 +130,70 @@ def tell(path: Path, console: Console, *, as_json: bool) -> ExitCode:
         return ExitCode.OK
     for line in _lines(status):
         show(cell(line), console)
-    if status.done:
-        table = Table("commit", "when", "became", "benchmark", "device", "difference", "verdict", pad_edge=False)
-        for done in status.done:
-            for row in _rows(done.entry, done.points):
+    if status.finished:
+        table = Table("commit", "when", "status", "benchmark", "device", "difference", "verdict", pad_edge=False)
+        for finished in status.finished:
+            for row in _rows(finished.entry, finished.points):
                 table.add_row(*map(cell, row))
         show(table, console)
-    for alarm in (*status.alarms, *status.standing):
-        show(cell(f"alarm: {_named(alarm)}"), console)
-    for letter in status.undelivered:
-        what = f"{letter.news.event} of {letter.news.alarm.sign.identity}"
-        tried = "1 attempt" if letter.attempts == 1 else f"{letter.attempts} attempts"
-        show(cell(f"not delivered by {letter.courier} ({tried}): {what}: {letter.said}"), console)
+    for alarm in (*status.alarms, *status.unresolved):
+        show(cell(f"alarm: {_describe_alarm(alarm)}"), console)
+    for delivery in status.undelivered:
+        notification = f"{delivery.notification.event} of {delivery.notification.alarm.identity}"
+        attempts = "1 attempt" if delivery.attempts == 1 else f"{delivery.attempts} attempts"
+        line = f"not delivered by {delivery.channel} ({attempts}): {notification}: {delivery.reply}"
+        show(cell(line), console)
     return ExitCode.OK
 
 
 def _lines(status: WatchStatus) -> Iterator[str]:
-    if status.holder is None or status.alive is False:
-        yield "no watcher runs"
+    if status.owner is None or status.is_alive is False:
+        yield "no watcher is running"
     else:
-        sure = "" if status.alive else " (cannot be seen from here)"
-        yield f"watcher {status.holder.pid} on {status.holder.host}{sure}"
-    if status.doing is not None:
-        yield f"{status.doing.what}, since {_time(status.doing.since)}"
-    if status.polled is not None:
-        yield f"looked for new commits: {_time(status.polled.success)}"
-        if status.polled.error:
-            times = "once" if status.polled.failures == 1 else f"{status.polled.failures} times"
-            yield f"  it has failed {times} since: {status.polled.error}"
-    if status.trouble is not None:
-        yield f"trouble: {status.trouble.error}"
-    counts = ", ".join(f"{count} {progress.replace('_', ' ')}" for progress, count in status.counts.items() if count)
+        doubt = "" if status.is_alive else " (cannot be seen from here)"
+        yield f"watcher {status.owner.pid} on {status.owner.host}{doubt}"
+    if status.activity is not None:
+        yield f"{status.activity.what}, since {_format_time(status.activity.since)}"
+    if status.poll is not None:
+        yield f"looked for new commits: {_format_time(status.poll.success)}"
+        if status.poll.error:
+            times = "once" if status.poll.failures == 1 else f"{status.poll.failures} times"
+            yield f"  it has failed {times} since: {status.poll.error}"
+    if status.last_error is not None:
+        yield f"last error: {status.last_error.error}"
+    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in status.counts.items() if count)
     yield f"commits: {counts or 'none yet'}"
     if status.waiting:
         yield "next: " + ", ".join(f"{entry.commit.short} {entry.commit.subject}" for entry in status.waiting[:3])
-    yield f"alarms: {len(status.alarms)} in work, {len(status.standing)} told and not made good"
+    yield f"alarms: {len(status.alarms)} in progress, {len(status.unresolved)} reported and unresolved"
 
 
-def _rows(entry: Entry, points: tuple[Point, ...]) -> Iterator[tuple[str, ...]]:
-    first = (entry.commit.short, _time(entry.finished), entry.progress.replace("_", " "))
+def _rows(entry: BacklogEntry, points: Sequence[SeriesPoint]) -> Iterator[tuple[str, ...]]:
+    first = (entry.commit.short, _format_time(entry.finished), entry.status.replace("_", " "))
     if not points:
-        yield (*first, _first_line(entry.why), "", "", "")
+        yield (*first, _first_line(entry.reason), "", "", "")
     for number, point in enumerate(points):
-        difference = "" if point.log_ratio is None else f"{math.expm1(point.log_ratio):+.2%}"
+        difference = "" if point.effect is None else f"{point.effect.relative_change:+.2%}"
         lead = first if number == 0 else ("", "", "")
         yield (*lead, point.title, point.device, difference, point.verdict.value)
 
 
-def _named(alarm: Alarm) -> str:
-    sign = alarm.sign
-    size = sign.document.get("size")
-    by = f" of {size:+.2%}" if isinstance(size, int | float) else ""
-    why = f" ({alarm.why})" if alarm.why else ""
-    title = sign.document.get("title", sign.benchmark)
-    culprits = ", ".join(commit[:12] for commit in _culprits(alarm))
-    where = f"culprit {culprits}" if culprits else f"{sign.first[:12]}..{sign.last[:12]}"
-    return f"{sign.kind}{by} in {title} on {sign.device}, {where}: {alarm.stage}{why}"
-
-
-def _culprits(alarm: Alarm) -> Sequence[str]:
-    """The commits that the search named, if it did."""
-    searched = alarm.document.get("search")
-    found = searched.get("finding") if isinstance(searched, dict) else None
-    culprits = () if found is None else SearchResult.model_validate(found).culprits
-    return [commit for culprit in culprits for commit in culprit.commits]
+def _describe_alarm(alarm: Alarm) -> str:
+    change = alarm.change
+    reason = f" ({alarm.reason})" if alarm.reason else ""
+    culprits = ", ".join(short_id(commit) for culprit in alarm.culprits for commit in culprit.commits)
+    where = f"culprit {culprits}" if culprits else f"{short_id(change.last_without)}..{short_id(change.first_with)}"
+    size = f"{change.effect.relative_change:+.2%}"
+    return f"{change.kind} of {size} in {change.title} on {change.device}, {where}: {alarm.stage}{reason}"
 
 
 def _first_line(text: str) -> str:
-    """Whole reasons are in the document (`--json`)."""
+    """Return the first line of a reason; the document (`--json`) has all of it."""
     line = text.partition("\n")[0]
     return line if len(line) <= _LONG else line[: _LONG - 1] + "…"
 
 
-def _time(seconds: float | None) -> str:
+def _format_time(seconds: float | None) -> str:
     if seconds is None:
         return "never"
     moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC).astimezone()

@@ -1,4 +1,4 @@
-"""The continuous mode: `harness.watch` decides what is next; here that is done, with builds, devices and statistics."""
+"""`harness watch`: the continuous mode. `harness.watch` decides what is next; the worker does it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from harness.analysis.trend.changes import find_changes
 from harness.config.settings import Settings
 from harness.core.commit import BranchingSource, Source
 from harness.core.errors import ExitCode, UsageError, gravest
@@ -17,39 +18,37 @@ from harness.flows.compare.commits import CommitComparer
 from harness.flows.compare.requests import CompareRequest
 from harness.flows.compare.sides import Programs
 from harness.flows.measure.workload import Workload, load_benchmarks, load_workload
-from harness.flows.watch.alarm_reports import AlarmReports
-from harness.flows.watch.detection import judge
-from harness.flows.watch.work import Doing
-from harness.watch.backlog import Choice
+from harness.flows.watch.alarm_reports import AlarmReportChannel
+from harness.flows.watch.worker import WatchWorker
+from harness.plugins import alarm_reporters
+from harness.watch.backlog import CommitSelection
 from harness.watch.branch_poller import Branch
-from harness.watch.controls import Controls
-from harness.watch.loop import Orders, Tally
-from harness.watch.loop import watch as keep_watching
-from harness.watch.notify.channels import Courier
-from harness.watch.notify.command_channel import command_courier
-from harness.watch.notify.webhook_channel import hook_courier
-from harness.watch.stop_file import Switch
-from harness.watch.store.records import Alarm, Progress
-from harness.watch.store.state import open_state
-from harness.watch.work import Stopped, Work
+from harness.watch.controls import ControlPolicy
+from harness.watch.fai_pep_files import StopFile
+from harness.watch.loop import WatchPlan, WatchSummary
+from harness.watch.loop import watch as run_loop
+from harness.watch.notify.channels import Channel, command_channel, webhook_channel
+from harness.watch.store.commits import CommitStatus
+from harness.watch.store.state import State, open_state
+from harness.watch.tasks import StopRequested, WatchTasks
 
 
 @dataclass(frozen=True, slots=True)
-class Watching:
-    """How a person wants a repository to be watched.
+class WatchRequest:
+    """What the command line asks of a watcher.
 
     Attributes:
-        interval_s: How often new commits are looked for; None looks once and ends when everything is done.
-        step: Each so many-th commit is measured.
+        interval_s: Seconds between two polls; None polls once and ends when everything is done.
+        step: Every step-th commit is measured.
         merges: Whether merge commits are measured.
-        state: The file of what is remembered.
+        state: State file.
         commit_file: FAI-PEP's file with the last commit.
         status_file: FAI-PEP's switch: 0 in it stops the watcher.
-        on_alarm: A command to run for each alarm.
-        hook: A URL to post each alarm to.
+        on_alarm: Command to run for each notification.
+        hook: URL to post each notification to.
         platforms: Kinds of devices; none means that of the settings.
         begin: Name of the commit after which the first start begins.
-        alarms: Whether changes are looked for.
+        alarms: Whether changes are detected, verified and searched.
     """
 
     interval_s: float | None = None
@@ -65,58 +64,61 @@ class Watching:
     alarms: bool = True
 
 
-def watch(request: CompareRequest, settings: Settings, watching: Watching, display: Display) -> ExitCode:
+def watch(request: CompareRequest, settings: Settings, watching: WatchRequest, display: Display) -> ExitCode:
     """Watch until a person stops it, or until everything is done.
 
     Args:
-        request: Where commits come from, and how to decide; its control is the pinned one.
+        request: Source of the commits, and how to decide; its control is the pinned one.
         settings: What to measure, where and how.
         watching: How to watch.
-        display: Shown what happens.
+        display: Shows what happens.
 
     Raises:
-        UsageError: It is not said what to watch, a flag means nothing here, or a comparison can never work.
+        UsageError: No source is given, a flag means nothing here, or a comparison can never work.
         EnvironmentProblem: State or status file cannot be used.
     """
     _refuse(request, settings, watching)
-    switch = Switch(watching.status_file)
+    stop_file = StopFile(watching.status_file)
 
-    def go_on() -> None:
-        if switch.off():
-            raise Stopped(f"{watching.status_file} says 0: stopped after the launch that was running")
+    def check_stop_file() -> None:
+        if stop_file.is_stop_requested():
+            raise StopRequested(f"{watching.status_file} contains 0: stopped after the launch that was running")
 
-    # one line for each comparison tells enough; tables are for those who ask for one
+    # one line for each comparison is enough; whoever wants tables asks for them
     settings = replace(settings, screen_reporter=False)
     platforms = watching.platforms or (settings.platform,)
     comparers = [
-        CommitComparer(workload, request, replace(settings, platform=name), display, go_on)
+        CommitComparer(workload, request, replace(settings, platform=name), display, check_stop_file)
         for name, workload in _load_workloads(settings, platforms)
     ]
     source = comparers[0].source
     pinned = source.resolve(request.control) if isinstance(request.control, str) else None
-    orders = Orders(
+    plan = WatchPlan(
         branch=Branch(
             source,
-            _tips(request, source),
-            _choice(watching),
+            _newest_names(request, source),
+            _commit_selection(watching),
             _begin(request, watching),
             main=request.branch is None,
         ),
-        controls=Controls(source, pinned),
+        controls=ControlPolicy(source, pinned),
         interval_s=watching.interval_s,
-        switch=switch,
+        stop_file=stop_file,
         commit_file=watching.commit_file,
     )
-    couriers = _couriers(watching)
+    channels = _channels(watching)
     with open_state(watching.state) as state, ThreadPoolExecutor(1, "build-ahead") as ahead:
-        reports = AlarmReports(state, source, request, settings)
+        reports = [
+            AlarmReportChannel(reporter, state, source, request, settings) for reporter in alarm_reporters(settings)
+        ]
         may_build = may_build_ahead(settings, [comparer.workload.platform for comparer in comparers])
-        doing = Doing(comparers, source, state, ahead if may_build else None, display)
-        work = Work(doing.compare, judge, doing.confirm, doing.search) if watching.alarms else Work(doing.compare)
-        tally = keep_watching(orders, work, state, couriers=[reports, *couriers], say=display.say)
-        return _code(
-            tally, worse=any(_is_worse(state.alarms.find(alarm)) for alarm in tally.alarms), failed=doing.failed
-        )
+        worker = WatchWorker(comparers, source, state, ahead if may_build else None, display)
+        tasks = WatchTasks(worker.compare)
+        if watching.alarms:
+            tasks = WatchTasks(worker.compare, find_changes, worker.verify, worker.find_culprits)
+        summary = run_loop(plan, tasks, state, channels=[*reports, *channels], say=display.say)
+        is_worse = any(_is_worse(state, alarm) for alarm in summary.alarms)
+        return exit_code_of(summary, is_worse=is_worse, has_failures=worker.has_failures)
 
 
 def may_build_ahead(settings: Settings, platforms: Sequence[Platform]) -> bool:
@@ -131,8 +133,8 @@ def _load_workloads(settings: Settings, platforms: Sequence[str]) -> Iterator[tu
         yield name, load_workload(replace(settings, platform=name), benchmarks)
 
 
-def _refuse(request: CompareRequest, settings: Settings, watching: Watching) -> None:
-    """Refuse what means nothing to a watcher: a flag is never accepted and then ignored."""
+def _refuse(request: CompareRequest, settings: Settings, watching: WatchRequest) -> None:
+    """Refuse flags that mean nothing to a watcher: a flag is never accepted and then ignored."""
     if isinstance(request.control, Programs) or isinstance(request.treatment, Programs) or request.self_check:
         raise UsageError("a watcher compares commits, and no ready programs", hint="`harness compare` does that")
     if settings.dry_run:
@@ -141,42 +143,49 @@ def _refuse(request: CompareRequest, settings: Settings, watching: Watching) -> 
         raise UsageError("--since and --commit both say where to begin", hint="leave one of them out")
 
 
-def _begin(request: CompareRequest, watching: Watching) -> str | None:
-    """The commit after which the first start begins; FAI-PEP says it with `--commit`."""
+def _begin(request: CompareRequest, watching: WatchRequest) -> str | None:
+    """Return the commit after which the first start begins; FAI-PEP's flag for it is `--commit`."""
     return request.treatment if isinstance(request.treatment, str) else watching.begin
 
 
-def _tips(request: CompareRequest, source: Source) -> tuple[str, ...]:
-    """Names of the newest commit. Where no branch is named, the main one comes before them, if the source has one."""
+def _newest_names(request: CompareRequest, source: Source) -> tuple[str, ...]:
+    """Return names of the newest commit; where no branch is named, the main one is preferred to them."""
     if request.branch is None or not isinstance(source, BranchingSource):
         return (source.newest,)
     return tuple(source.tips(request.branch))
 
 
-def _choice(watching: Watching) -> Choice:
-    return Choice(watching.step, None if watching.merges else lambda commit: commit.merge)
+def _commit_selection(watching: WatchRequest) -> CommitSelection:
+    return CommitSelection(watching.step, None if watching.merges else lambda commit: commit.merge)
 
 
-def _couriers(watching: Watching) -> list[Courier]:
-    couriers: list[Courier] = []
+def _channels(watching: WatchRequest) -> list[Channel]:
+    channels: list[Channel] = []
     if watching.on_alarm is not None:
-        couriers.append(command_courier(watching.on_alarm, watching.state.parent / "alarms"))
+        channels.append(command_channel(watching.on_alarm, watching.state.parent / "alarms"))
     if watching.hook is not None:
-        couriers.append(hook_courier(watching.hook, os.environ))
-    return couriers
+        channels.append(webhook_channel(watching.hook, os.environ))
+    return channels
 
 
-def _is_worse(alarm: Alarm | None) -> bool:
-    return alarm is not None and alarm.sign.is_worse
+def _is_worse(state: State, identity: str) -> bool:
+    alarm = state.alarms.find(identity)
+    return alarm is not None and alarm.change.is_worse
 
 
-def _code(tally: Tally, *, worse: bool, failed: bool) -> ExitCode:
-    """What ended watching amounts to."""
+def exit_code_of(summary: WatchSummary, *, is_worse: bool, has_failures: bool) -> ExitCode:
+    """Return the exit code of a watcher that ended.
+
+    Args:
+        summary: What it did.
+        is_worse: Whether a change for the worse was confirmed.
+        has_failures: Whether a benchmark failed that was to be compared.
+    """
     codes = [ExitCode.OK]
-    if worse:
+    if is_worse:
         codes.append(ExitCode.REGRESSION)
-    if tally.unreachable or tally.troubled:
+    if summary.is_unreachable or summary.is_troubled:
         codes.append(ExitCode.ENVIRONMENT)
-    if failed or tally.commits[Progress.FAILED] or tally.commits[Progress.BUILD_FAILED]:
+    if has_failures or summary.commits[CommitStatus.FAILED] or summary.commits[CommitStatus.BUILD_FAILED]:
         codes.append(ExitCode.BENCHMARK_FAILED)
     return gravest(codes)

@@ -1,176 +1,221 @@
-"""The commits of a state: which wait, which one runs, and what became of the others."""
+"""Backlog of a state: which commits wait, which one runs, and what became of the others."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 from typing import Final
 
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem
+from harness.core.values import Value
 from harness.watch.store.database import Cell, Database
-from harness.watch.store.records import Entry, Progress
 
 WITHDRAWN: Final = "no longer in the history that is watched"
-"""Why a commit that waited is passed over; should history come back to it, it waits again."""
+"""Reason why a commit that waited is passed over; should history come back to it, it waits again."""
 
 _COLUMNS: Final = (
-    "position, id, source, time, author, subject, progress, why, control, started, finished, attempts, rounds"
+    "position, id, source, time, author, subject, status, reason, control, started, finished, attempts, rounds"
 )
 
 
-class Commits:
-    """The table of commits. Each method is one transaction, or a part of the one that is open."""
+class CommitStatus(StrEnum):
+    """How far a commit is."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    BUILD_FAILED = "build_failed"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+class BacklogEntry(Value):
+    """A commit of the backlog.
+
+    Attributes:
+        position: Its number in the order in which commits are taken.
+        commit: The commit.
+        status: How far it is.
+        reason: Why it was skipped or failed.
+        control: Id of the commit that it is or was compared with.
+        started: Unix seconds of the last start.
+        finished: Unix seconds.
+        attempts: How often it was started without an end.
+        rounds: How often it was measured to the end.
+    """
+
+    position: int
+    commit: Commit
+    status: CommitStatus
+    reason: str = ""
+    control: str | None = None
+    started: float | None = None
+    finished: float | None = None
+    attempts: int = 0
+    rounds: int = 0
+
+
+class CommitTable:
+    """Table of commits. Each method is one transaction, or a part of the one that is open."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, commit: Commit, progress: Progress, why: str = "") -> None:
-        """Put a commit at the end of the order. One that is known stays as it is, unless it was withdrawn."""
+    def add(self, commit: Commit, status: CommitStatus, reason: str = "") -> None:
+        """Append a commit to the backlog. One that is known stays as it is, unless it was withdrawn."""
         self._database.change(
-            "INSERT INTO commits (position, id, source, time, author, subject, progress, why)"
+            "INSERT INTO commits (position, id, source, time, author, subject, status, reason)"
             " VALUES ((SELECT coalesce(max(position), 0) + 1 FROM commits), ?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (id) DO UPDATE SET position = excluded.position, progress = excluded.progress,"
-            " why = excluded.why WHERE commits.progress = ? AND commits.why = ?",
-            *(commit.id, commit.source, commit.time, commit.author, commit.subject, progress, why),
-            *(Progress.SKIPPED, WITHDRAWN),
+            " ON CONFLICT (id) DO UPDATE SET position = excluded.position, status = excluded.status,"
+            " reason = excluded.reason WHERE commits.status = ? AND commits.reason = ?",
+            *(commit.id, commit.source, commit.time, commit.author, commit.subject, status, reason),
+            *(CommitStatus.SKIPPED, WITHDRAWN),
         )
 
     def withdraw(self, after: str | None, keep: Iterable[str]) -> int:
-        """Pass over what waits and is not in the history any more.
+        """Pass over commits that wait and are not in the history any more.
 
         Args:
             after: Id of the commit from which history goes on; what came before it stays. None is before all.
             keep: Ids of commits that stay.
 
         Returns:
-            How many were passed over.
+            How many commits were passed over.
         """
         known = self.find(after) if after else None
         kept = set(keep)
         gone = [
             entry
-            for entry in self.those(Progress.WAITING)
+            for entry in self.with_status(CommitStatus.WAITING)
             if entry.commit.id not in kept and (known is None or entry.position > known.position)
         ]
         for entry in gone:
-            self._set(entry, Progress.SKIPPED, WITHDRAWN)
+            statement = "UPDATE commits SET status = ?, reason = ? WHERE id = ?"
+            self._database.change(statement, CommitStatus.SKIPPED, WITHDRAWN, entry.commit.id)
         return len(gone)
 
-    def next(self) -> Entry | None:
-        """The first commit that waits."""
-        return next(iter(self._entries("WHERE progress = ? ORDER BY position LIMIT 1", Progress.WAITING)), None)
+    def next(self) -> BacklogEntry | None:
+        """Return the first commit that waits."""
+        return next(iter(self._entries("WHERE status = ? ORDER BY position LIMIT 1", CommitStatus.WAITING)), None)
 
-    def begin(self, entry: Entry, control: Commit, time: float) -> Entry:
-        """A commit is being compared from now on."""
+    def begin(self, entry: BacklogEntry, control: Commit, time: float) -> BacklogEntry:
+        """Mark a commit as running: it is being compared from now on."""
         statement = (
-            "UPDATE commits SET progress = ?, control = ?, started = ?, finished = NULL, attempts = attempts + 1"
-            " WHERE id = ? AND progress = ?"
+            "UPDATE commits SET status = ?, control = ?, started = ?, finished = NULL, attempts = attempts + 1"
+            " WHERE id = ? AND status = ?"
         )
-        self._one(
-            self._database.change(statement, Progress.RUNNING, control.id, time, entry.commit.id, Progress.WAITING)
-        )
-        return self._found(entry)
+        values = (CommitStatus.RUNNING, control.id, time, entry.commit.id, CommitStatus.WAITING)
+        self._require_one(self._database.change(statement, *values))
+        return self.get(entry.commit.id)
 
-    def release(self, entry: Entry, *, counts: bool) -> None:
-        """A commit that ran waits again.
+    def release(self, entry: BacklogEntry, *, counts: bool) -> None:
+        """Let a commit that ran wait again.
 
         Args:
             entry: The commit.
             counts: Whether the attempt was in vain, and not only ended by a person.
         """
-        statement = "UPDATE commits SET progress = ?, attempts = attempts - ? WHERE id = ? AND progress = ?"
-        self._database.change(statement, Progress.WAITING, int(not counts), entry.commit.id, Progress.RUNNING)
+        statement = "UPDATE commits SET status = ?, attempts = attempts - ? WHERE id = ? AND status = ?"
+        self._database.change(statement, CommitStatus.WAITING, int(not counts), entry.commit.id, CommitStatus.RUNNING)
 
-    def finish(self, entry: Entry, progress: Progress, why: str, time: float) -> None:
-        """A commit that waited or ran is dealt with for good.
+    def finish(self, entry: BacklogEntry, status: CommitStatus, reason: str, time: float) -> None:
+        """Mark a commit that waited or ran as finished for good.
 
         Raises:
-            EnvironmentProblem: It is already: nothing is counted twice.
+            EnvironmentProblem: It was finished before: nothing is counted twice.
         """
         statement = (
-            "UPDATE commits SET progress = ?, why = ?, finished = ?, attempts = 0, rounds = rounds + ?"
-            " WHERE id = ? AND progress IN (?, ?)"
+            "UPDATE commits SET status = ?, reason = ?, finished = ?, attempts = 0, rounds = rounds + ?"
+            " WHERE id = ? AND status IN (?, ?)"
         )
-        values = (progress, why, time, progress is Progress.DONE, entry.commit.id, Progress.WAITING, Progress.RUNNING)
-        self._one(self._database.change(statement, *values))
+        open_ = (CommitStatus.WAITING, CommitStatus.RUNNING)
+        values = (status, reason, time, status is CommitStatus.DONE, entry.commit.id, *open_)
+        self._require_one(self._database.change(statement, *values))
 
-    def again(self, commit: str, most: int) -> bool:
+    def measure_again(self, commit: str, most: int) -> bool:
         """Let a commit that was measured wait once more.
 
         Args:
             commit: Its id.
-            most: So often at most it is measured.
+            most: How often it is measured at most.
 
         Returns:
-            Whether it does.
+            Whether it waits again.
         """
-        statement = "UPDATE commits SET progress = ? WHERE id = ? AND progress = ? AND rounds < ?"
-        return self._database.change(statement, Progress.WAITING, commit, Progress.DONE, most) == 1
+        statement = "UPDATE commits SET status = ? WHERE id = ? AND status = ? AND rounds < ?"
+        return self._database.change(statement, CommitStatus.WAITING, commit, CommitStatus.DONE, most) == 1
 
-    def abandoned(self) -> Sequence[Entry]:
-        """The commits that ran when a watcher was killed."""
-        return self.those(Progress.RUNNING)
+    def interrupted(self) -> Sequence[BacklogEntry]:
+        """Return the commits that ran when a watcher was killed."""
+        return self.with_status(CommitStatus.RUNNING)
 
-    def those(self, progress: Progress, most: int = -1) -> Sequence[Entry]:
-        """Commits by where they are, in order.
+    def with_status(self, status: CommitStatus, most: int = -1) -> Sequence[BacklogEntry]:
+        """Return the commits with a status, in order.
 
         Args:
-            progress: Where.
-            most: How many; -1 is all.
+            status: The status.
+            most: How many at most; -1 is all.
         """
-        return self._entries("WHERE progress = ? ORDER BY position LIMIT ?", progress, most)
+        return self._entries("WHERE status = ? ORDER BY position LIMIT ?", status, most)
 
-    def newest(self, most: int) -> Sequence[Entry]:
-        """The last commits of the order, newest first."""
+    def newest(self, most: int) -> Sequence[BacklogEntry]:
+        """Return the last commits of the order, newest first."""
         return self._entries("ORDER BY position DESC LIMIT ?", most)
 
-    def finished(self, most: int) -> Sequence[Entry]:
-        """The commits that were compared last, newest first."""
-        ends = (Progress.DONE, Progress.BUILD_FAILED, Progress.FAILED)
-        return self._entries("WHERE progress IN (?, ?, ?) ORDER BY position DESC LIMIT ?", *ends, most)
+    def finished(self, most: int) -> Sequence[BacklogEntry]:
+        """Return the commits that were compared last, newest first."""
+        ends = (CommitStatus.DONE, CommitStatus.BUILD_FAILED, CommitStatus.FAILED)
+        return self._entries("WHERE status IN (?, ?, ?) ORDER BY position DESC LIMIT ?", *ends, most)
 
-    def last_dealt_with(self) -> Entry | None:
-        """The newest commit before which none waits or runs: where another watcher would go on."""
-        open_ = "(SELECT coalesce(min(position), 1 << 62) FROM commits WHERE progress IN (?, ?))"
+    def last_finished(self) -> BacklogEntry | None:
+        """Return the newest commit before which none waits or runs: where another watcher would go on."""
+        open_ = "(SELECT coalesce(min(position), 1 << 62) FROM commits WHERE status IN (?, ?))"
         where = f"WHERE position < {open_} ORDER BY position DESC LIMIT 1"
-        return next(iter(self._entries(where, Progress.WAITING, Progress.RUNNING)), None)
+        return next(iter(self._entries(where, CommitStatus.WAITING, CommitStatus.RUNNING)), None)
 
-    def find(self, commit: str) -> Entry | None:
-        """The entry of a commit."""
+    def find(self, commit: str) -> BacklogEntry | None:
+        """Return the entry of a commit, if it has one."""
         return next(iter(self._entries("WHERE id = ?", commit)), None)
 
-    def before(self, entry: Entry) -> Entry | None:
-        """The entry before another in the order."""
+    def get(self, commit: str) -> BacklogEntry:
+        """Return the entry of a commit that has one.
+
+        Raises:
+            EnvironmentProblem: It has none any more.
+        """
+        entry = self.find(commit)
+        if entry is None:
+            raise self._changed_by_others()
+        return entry
+
+    def before(self, entry: BacklogEntry) -> BacklogEntry | None:
+        """Return the entry before another in the order."""
         return next(iter(self._entries("WHERE position < ? ORDER BY position DESC LIMIT 1", entry.position)), None)
 
-    def counts(self) -> Counter[Progress]:
-        """How many are where."""
-        found = self._database.rows("SELECT progress, count(*) FROM commits GROUP BY progress")
-        return Counter({Progress(str(progress)): int(str(count)) for progress, count in found})
+    def counts(self) -> Counter[CommitStatus]:
+        """Count the commits by status."""
+        rows = self._database.rows("SELECT status, count(*) FROM commits GROUP BY status")
+        return Counter({CommitStatus(str(status)): int(str(count)) for status, count in rows})
 
-    def _set(self, entry: Entry, progress: Progress, why: str) -> None:
-        self._database.change("UPDATE commits SET progress = ?, why = ? WHERE id = ?", progress, why, entry.commit.id)
-
-    def _found(self, entry: Entry) -> Entry:
-        found = self.find(entry.commit.id)
-        self._one(int(found is not None))
-        return found or entry
-
-    def _one(self, changed: int) -> None:
+    def _require_one(self, changed: int) -> None:
         if changed != 1:
-            raise EnvironmentProblem(
-                f"the state {self._database.path} was changed by somebody else",
-                hint="let nothing but one watcher write to it",
-            )
+            raise self._changed_by_others()
 
-    def _entries(self, which: str, *values: Cell) -> Sequence[Entry]:
-        rows = self._database.rows(f"SELECT {_COLUMNS} FROM commits {which}", *values)  # noqa: S608 - all ours
-        return [_entry(row) for row in rows]
+    def _changed_by_others(self) -> EnvironmentProblem:
+        return EnvironmentProblem(
+            f"the state {self._database.path} was changed by another program",
+            hint="let nothing but one watcher write to it",
+        )
 
+    def _entries(self, where: str, *values: Cell) -> Sequence[BacklogEntry]:
+        rows = self._database.rows(f"SELECT {_COLUMNS} FROM commits {where}", *values)  # noqa: S608 - all ours
+        return [self._entry(row) for row in rows]
 
-def _entry(row: Sequence[Cell]) -> Entry:
-    position, identity, source, time, author, subject, *others = row
-    commit = {"source": source, "id": identity, "time": time, "author": author, "subject": subject}
-    names = ("progress", "why", "control", "started", "finished", "attempts", "rounds")
-    return Entry.model_validate({"position": position, "commit": commit, **dict(zip(names, others, strict=True))})
+    def _entry(self, row: Sequence[Cell]) -> BacklogEntry:
+        position, identity, source, time, author, subject, *others = row
+        commit = {"source": source, "id": identity, "time": time, "author": author, "subject": subject}
+        names = ("status", "reason", "control", "started", "finished", "attempts", "rounds")
+        fields = {"position": position, "commit": commit, **dict(zip(names, others, strict=True))}
+        return self._database.validate(BacklogEntry, fields)

@@ -1,58 +1,62 @@
-"""The SQLite file below a state: opened with care, changed in transactions, its errors said in words.
+"""SQLite file of a state: opened with checks, changed in transactions, its errors translated.
 
-WAL, so that `harness status` reads while a watcher writes; `synchronous=FULL`, so that what was said to be recorded
-survives a power failure too (https://www.sqlite.org/pragma.html#pragma_synchronous).
+WAL, so that `harness status` reads while a watcher writes; `synchronous=FULL`, so that what was recorded survives a
+power failure too (https://www.sqlite.org/pragma.html#pragma_synchronous).
 """
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from harness.core.errors import EnvironmentProblem, UsageError
 
-VERSION: Final = 1
-"""Of the schema; in the file as `user_version`."""
+VERSION: Final = 2
+"""Version of the schema; in the file as `user_version`. `harness.watch.store.migration` brings older files to it."""
 APPLICATION: Final = 0x68_77_61_74
-"""`hwat`: tells our files from others (https://www.sqlite.org/pragma.html#pragma_application_id)."""
+"""`hwat`: marks our files (https://www.sqlite.org/pragma.html#pragma_application_id)."""
 _BUSY_S: Final = 30.0
 
 Cell = str | int | float | None
+AnyModel = TypeVar("AnyModel", bound=BaseModel)
 
 _SCHEMA: Final = """
-CREATE TABLE notebook (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE happenings (number INTEGER PRIMARY KEY, time REAL NOT NULL, text TEXT NOT NULL) STRICT;
+CREATE TABLE facts (kind TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE events (number INTEGER PRIMARY KEY, time REAL NOT NULL, text TEXT NOT NULL) STRICT;
 CREATE TABLE commits (
   position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source TEXT NOT NULL, time INTEGER, author TEXT NOT NULL,
-  subject TEXT NOT NULL, progress TEXT NOT NULL, why TEXT NOT NULL DEFAULT '', control TEXT, started REAL,
+  subject TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', control TEXT, started REAL,
   finished REAL, attempts INTEGER NOT NULL DEFAULT 0, rounds INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE INDEX commits_by_progress ON commits (progress, position);
+CREATE INDEX commits_by_status ON commits (status, position);
 CREATE TABLE points (
   number INTEGER PRIMARY KEY, commit_id TEXT NOT NULL REFERENCES commits (id), round INTEGER NOT NULL,
   benchmark TEXT NOT NULL, title TEXT NOT NULL, device TEXT NOT NULL, control TEXT NOT NULL, metric TEXT NOT NULL,
-  higher_is_better INTEGER NOT NULL, verdict TEXT NOT NULL, log_ratio REAL, low REAL, high REAL, error REAL,
-  pairs INTEGER NOT NULL, result TEXT NOT NULL, UNIQUE (commit_id, round, benchmark, device, metric)
+  unit TEXT NOT NULL, direction TEXT NOT NULL, verdict TEXT NOT NULL, log_ratio REAL, low_log_ratio REAL,
+  high_log_ratio REAL, standard_error REAL, pairs INTEGER NOT NULL, result TEXT NOT NULL,
+  UNIQUE (commit_id, round, benchmark, device, metric)
 ) STRICT;
 CREATE INDEX points_by_series ON points (benchmark, device, metric);
 CREATE TABLE alarms (
   identity TEXT PRIMARY KEY, stage TEXT NOT NULL, opened REAL NOT NULL, alarm TEXT NOT NULL
 ) STRICT;
 CREATE TABLE searches (identity TEXT PRIMARY KEY REFERENCES alarms (identity), progress TEXT NOT NULL) STRICT;
-CREATE TABLE letters (
-  number INTEGER PRIMARY KEY, key TEXT NOT NULL, courier TEXT NOT NULL, identity TEXT NOT NULL, fate TEXT NOT NULL,
-  letter TEXT NOT NULL, UNIQUE (key, courier)
+CREATE TABLE deliveries (
+  number INTEGER PRIMARY KEY, key TEXT NOT NULL, channel TEXT NOT NULL, identity TEXT NOT NULL, status TEXT NOT NULL,
+  delivery TEXT NOT NULL, UNIQUE (key, channel)
 ) STRICT;
-CREATE INDEX letters_by_fate ON letters (fate, number);
+CREATE INDEX deliveries_by_status ON deliveries (status, number);
 """
 
 
 class StateFull(EnvironmentProblem):
-    """There is no room for the state to grow. Nothing was changed; the same can be tried again."""
+    """The disk is full. Nothing was changed; the same can be tried again."""
 
 
 class Database:
@@ -60,11 +64,11 @@ class Database:
 
     Args:
         path: The file.
-        readonly: Only look; the file must be there. Otherwise it is made when needed.
+        readonly: Only read the file, which must be there. Otherwise it is made when needed.
 
     Raises:
         UsageError: There is no such file to look at.
-        EnvironmentProblem: It is damaged, something else, or of a newer harness.
+        EnvironmentProblem: It is damaged, something else, of a newer harness, or of an older one that cannot be read.
     """
 
     def __init__(self, path: Path, *, readonly: bool = False) -> None:
@@ -83,6 +87,8 @@ class Database:
             self._check()
             if not readonly:
                 self._prepare()
+            elif 0 < self._version() < VERSION:
+                self._migrate_copy()
         except BaseException:
             self._connection.close()
             raise
@@ -96,20 +102,20 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Let the file go. What was not in a finished transaction was never there."""
+        """Close the file. What was not in a finished transaction was never there."""
         self._connection.close()
 
     def rows(self, query: str, *values: Cell) -> Sequence[Sequence[Cell]]:
-        """What a query finds.
+        """Return the rows of a query.
 
         Raises:
             EnvironmentProblem: The file cannot be read.
         """
-        with self._told():
+        with self._translated_errors():
             return self._connection.execute(query, values).fetchall()
 
     def change(self, statement: str, *values: Cell) -> int:
-        """Change something: a transaction of its own, or a part of the one that is open.
+        """Execute a statement that changes something: a transaction of its own, or a part of the one that is open.
 
         Returns:
             How many rows were changed.
@@ -118,12 +124,12 @@ class Database:
             StateFull: There is no room.
             EnvironmentProblem: The file cannot be written.
         """
-        with self._told():
+        with self._translated_errors():
             return self._connection.execute(statement, values).rowcount
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """All changes of the context, or none.
+        """Make all changes of the context, or none.
 
         Raises:
             StateFull: There is no room.
@@ -139,35 +145,86 @@ class Database:
             raise
 
     def _check(self) -> None:
-        """Refuse what is not ours, is newer, or is damaged."""
-        application, version, tables = (
-            self.rows(query)[0][0]
-            for query in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_schema")
+        """Refuse a file that is not ours, is newer, or is damaged."""
+        application, tables = (
+            self.rows(query)[0][0] for query in ("PRAGMA application_id", "SELECT count(*) FROM sqlite_schema")
         )
         if tables and application != APPLICATION:
             raise UsageError(f"{self.path} is a database of something else", hint="name another file for the state")
-        if isinstance(version, int) and version > VERSION:
+        if (version := self._version()) > VERSION:
             raise EnvironmentProblem(
                 f"the state {self.path} has schema version {version}; this harness knows up to {VERSION}",
                 hint="use the newer harness that wrote it, or another file for the state",
             )
         if (found := self.rows("PRAGMA quick_check(1)")[0][0]) != "ok":
-            raise self._damaged(str(found))
+            raise self.damaged(str(found))
 
     def _prepare(self) -> None:
         self.rows("PRAGMA journal_mode = WAL")
         self.rows("PRAGMA synchronous = FULL")
         self.rows("PRAGMA foreign_keys = ON")
         with self.transaction():
-            if self.rows("PRAGMA user_version")[0][0] == VERSION:
+            if (version := self._version()) == VERSION:
                 return
-            for statement in filter(str.strip, _SCHEMA.split(";")):
-                self.change(statement)
+            if version:
+                self._migrate()
+                return
+            self.create_schema()
             self.change(f"PRAGMA application_id = {APPLICATION}")
-            self.change(f"PRAGMA user_version = {VERSION}")
+
+    def create_schema(self) -> None:
+        """Create all tables of the present version."""
+        for statement in filter(str.strip, _SCHEMA.split(";")):
+            self.change(statement)
+        self.change(f"PRAGMA user_version = {VERSION}")
+
+    def _migrate(self) -> None:
+        from harness.watch.store.migration import migrate  # noqa: PLC0415 - needed once in the life of a file
+
+        migrate(self)
+
+    def _migrate_copy(self) -> None:
+        """Read a file of an older version through a copy in memory: it stays as it is."""
+        copy = sqlite3.connect(":memory:", isolation_level=None)
+        with self._translated_errors():
+            self._connection.backup(copy)
+        self._connection.close()
+        self._connection = copy
+        with self.transaction():
+            self._migrate()
+
+    def _version(self) -> int:
+        return int(str(self.rows("PRAGMA user_version")[0][0]))
+
+    def parse(self, model: type[AnyModel], cell: Cell) -> AnyModel:
+        """Validate a stored JSON document.
+
+        Raises:
+            EnvironmentProblem: It is no such document.
+        """
+        try:
+            return model.model_validate_json(str(cell))
+        except ValidationError as error:
+            raise self._unreadable(model, error) from error
+
+    def validate(self, model: type[AnyModel], fields: Mapping[str, object]) -> AnyModel:
+        """Validate the columns of a row.
+
+        Raises:
+            EnvironmentProblem: They make no such value.
+        """
+        try:
+            return model.model_validate(fields)
+        except ValidationError as error:
+            raise self._unreadable(model, error) from error
+
+    def _unreadable(self, model: type[BaseModel], error: ValidationError) -> EnvironmentProblem:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        return self.damaged(f"a stored {model.__name__.lstrip('_')} has no valid {place or 'content'}: {first['msg']}")
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -175,11 +232,12 @@ class Database:
                 raise StateFull(f"no room for the state {self.path}", hint="make room on its disk") from error
             raise EnvironmentProblem(f"the state {self.path}: {error}", hint="see disk and permissions") from error
         except sqlite3.DatabaseError as error:
-            raise self._damaged(str(error)) from error
+            raise self.damaged(str(error)) from error
 
-    def _damaged(self, found: str) -> EnvironmentProblem:
+    def damaged(self, problem: str) -> EnvironmentProblem:
+        """Return the error that says what is wrong with the file, and how to begin again without it."""
         return EnvironmentProblem(
-            f"the state {self.path} is damaged: {found}",
+            f"the state {self.path} is damaged: {problem}",
             hint=f"move it away (`mv {self.path} {self.path}.damaged`, and -wal and -shm beside it); results are not in"
             " it. Begin again after the last good commit with --commit_file or --commit",
         )

@@ -1,22 +1,20 @@
-"""Small facts that a watcher keeps, and what happened lately, for people."""
+"""Event log of a watcher, for people, and small facts that it keeps, one of each kind."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final, TypeVar
 
-from pydantic import ValidationError
-
 from harness.core.commit import Commit
 from harness.core.values import Value
 from harness.watch.store.database import Database
 
-MOST_HAPPENINGS: Final = 1000
+MOST_EVENTS: Final = 1000
 """Older ones are forgotten: a watcher runs for months."""
 
 
-class Doing(Value):
-    """What a watcher is at.
+class CurrentActivity(Value):
+    """What a watcher is doing.
 
     Attributes:
         what: In words.
@@ -27,13 +25,13 @@ class Doing(Value):
     since: float
 
 
-class Polled(Value):
-    """How looking for new commits went. Times are Unix seconds, for people.
+class PollStatus(Value):
+    """Result of looking for new commits. Times are Unix seconds, for people.
 
     Attributes:
         success: When it last worked.
-        failure: When it last did not.
-        error: Why not; None since it works again.
+        failure: When it last failed.
+        error: Why it failed; None since it works again.
         failures: How often it failed since it worked.
         next: When it is tried again; None when it is not.
     """
@@ -45,8 +43,8 @@ class Polled(Value):
     next: float | None = None
 
 
-class Place(Value):
-    """How far new commits were looked at.
+class PollCursor(Value):
+    """Place in the history up to which commits were taken.
 
     Attributes:
         cursor: The last commit that was taken or passed over.
@@ -57,13 +55,13 @@ class Place(Value):
     tip: str
 
 
-class Broken(Value):
+class BrokenCommits(Value):
     """Ids of commits that cannot be built, and so can be no control."""
 
     commits: tuple[str, ...] = ()
 
 
-class Trouble(Value):
+class LastError(Value):
     """What keeps the present commit from being measured.
 
     Attributes:
@@ -75,51 +73,48 @@ class Trouble(Value):
     time: float
 
 
-class Happening(Value):
+class Event(Value):
     """Something that a person should know.
 
     Attributes:
         time: Unix seconds.
-        text: What.
+        text: What happened.
     """
 
     time: float
     text: str
 
 
-AnyFact = TypeVar("AnyFact", Doing, Polled, Place, Broken, Trouble)
+AnyFact = TypeVar("AnyFact", CurrentActivity, PollStatus, PollCursor, BrokenCommits, LastError)
 
 
-class Notebook:
-    """The facts of one state, one of each kind."""
+class EventLog:
+    """Events and facts of one state."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def read(self, kind: type[AnyFact]) -> AnyFact | None:
-        """The fact of a kind, if there is one."""
-        found = self._database.rows("SELECT value FROM notebook WHERE key = ?", kind.__name__)
-        try:
-            return kind.model_validate_json(str(found[0][0])) if found else None
-        except ValidationError:
-            return None  # of another version of the harness; facts come again
+        """Return the fact of a kind, if there is one."""
+        rows = self._database.rows("SELECT value FROM facts WHERE kind = ?", kind.__name__)
+        return self._database.parse(kind, rows[0][0]) if rows else None
 
     def write(self, fact: Value) -> None:
-        """Keep a fact in place of the last of its kind."""
-        statement = "INSERT INTO notebook VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+        """Store a fact in place of the last of its kind."""
+        statement = "INSERT INTO facts VALUES (?, ?) ON CONFLICT (kind) DO UPDATE SET value = excluded.value"
         self._database.change(statement, type(fact).__name__, fact.model_dump_json())
 
     def forget(self, kind: type[Value]) -> None:
-        """Keep no fact of a kind."""
-        self._database.change("DELETE FROM notebook WHERE key = ?", kind.__name__)
+        """Delete the fact of a kind."""
+        self._database.change("DELETE FROM facts WHERE kind = ?", kind.__name__)
 
-    def happened(self, text: str, time: float) -> None:
-        """Remember that something happened."""
-        self._database.change("INSERT INTO happenings (time, text) VALUES (?, ?)", time, text)
-        oldest = "(SELECT max(number) FROM happenings) - ?"
-        self._database.change(f"DELETE FROM happenings WHERE number <= {oldest}", MOST_HAPPENINGS)  # noqa: S608 - ours
+    def record(self, text: str, time: float) -> None:
+        """Record an event."""
+        self._database.change("INSERT INTO events (time, text) VALUES (?, ?)", time, text)
+        oldest = "(SELECT max(number) FROM events) - ?"
+        self._database.change(f"DELETE FROM events WHERE number <= {oldest}", MOST_EVENTS)  # noqa: S608 - ours
 
-    def lately(self, most: int = 20) -> Sequence[Happening]:
-        """What happened last, newest first."""
-        found = self._database.rows("SELECT time, text FROM happenings ORDER BY number DESC LIMIT ?", most)
-        return [Happening.model_validate({"time": time, "text": text}) for time, text in found]
+    def latest(self, most: int = 20) -> Sequence[Event]:
+        """Return the last events, newest first."""
+        rows = self._database.rows("SELECT time, text FROM events ORDER BY number DESC LIMIT ?", most)
+        return [Event.model_validate({"time": time, "text": text}) for time, text in rows]

@@ -1,55 +1,106 @@
-"""What is to be told: each document once for each courier, until it was delivered or refused."""
+"""Notifications about alarms: each once for each channel, until it was delivered or refused."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 
+from harness.core.alarm import Alarm, AlarmEvent
+from harness.core.values import Value
 from harness.watch.store.database import Cell, Database
-from harness.watch.store.records import Alarm, Event, Fate, Letter, News
 
 
-class Letters:
-    """The table of letters. Each method is one transaction, or a part of the one that is open."""
+class Notification(Value):
+    """Document that is delivered: an alarm as it was when something happened.
+
+    Attributes:
+        schema_version: Version of this document.
+        key: Unique; the same in every attempt to deliver it.
+        event: What happened.
+        time: When it happened, Unix seconds.
+        alarm: The alarm then.
+    """
+
+    schema_version: str = "2.0"
+    key: str
+    event: AlarmEvent
+    time: float
+    alarm: Alarm
+
+
+class DeliveryStatus(StrEnum):
+    """How far a delivery is."""
+
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    REFUSED = "refused"
+
+
+class Delivery(Value):
+    """One notification for one channel.
+
+    Attributes:
+        notification: The document.
+        channel: Name of the channel.
+        status: How far the delivery is.
+        queued: Unix seconds.
+        attempts: How often it was tried.
+        reply: Answer or error of the last attempt.
+        delivered: Unix seconds.
+    """
+
+    notification: Notification
+    channel: str
+    status: DeliveryStatus = DeliveryStatus.WAITING
+    queued: float
+    attempts: int = 0
+    reply: str = ""
+    delivered: float | None = None
+
+
+class DeliveryTable:
+    """Table of deliveries. Each method is one transaction, or a part of the one that is open."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def queue(self, alarm: Alarm, event: Event, couriers: Iterable[str], time: float) -> None:
-        """Put a document into the spool of each courier; the same event of the same alarm is never put twice."""
-        news = News(key=_key(alarm, event), event=event, time=time, alarm=alarm)
-        for courier in couriers:
-            letter = Letter(news=news, courier=courier, queued=time)
+    def queue(self, alarm: Alarm, event: AlarmEvent, channels: Iterable[str], time: float) -> None:
+        """Queue a notification for each channel; the same event of the same alarm is never queued twice."""
+        notification = Notification(key=_key(alarm, event), event=event, time=time, alarm=alarm)
+        for channel in channels:
+            delivery = Delivery(notification=notification, channel=channel, queued=time)
             self._database.change(
-                "INSERT INTO letters (key, courier, identity, fate, letter) VALUES (?, ?, ?, ?, ?)"
+                "INSERT INTO deliveries (key, channel, identity, status, delivery) VALUES (?, ?, ?, ?, ?)"
                 " ON CONFLICT DO NOTHING",
-                *(news.key, courier, alarm.sign.identity, letter.fate, letter.model_dump_json()),
+                *(notification.key, channel, alarm.identity, delivery.status, delivery.model_dump_json()),
             )
 
-    def keep(self, letter: Letter) -> None:
-        """Keep a letter as it is now."""
-        statement = "UPDATE letters SET fate = ?, letter = ? WHERE key = ? AND courier = ?"
-        self._database.change(statement, letter.fate, letter.model_dump_json(), letter.news.key, letter.courier)
+    def update(self, delivery: Delivery) -> None:
+        """Store a delivery after an attempt."""
+        statement = "UPDATE deliveries SET status = ?, delivery = ? WHERE key = ? AND channel = ?"
+        values = (delivery.status, delivery.model_dump_json(), delivery.notification.key, delivery.channel)
+        self._database.change(statement, *values)
 
-    def those(self, fate: Fate) -> Sequence[Letter]:
-        """Letters by fate, oldest first."""
-        return self._letters("WHERE fate = ? ORDER BY number", fate)
+    def with_status(self, status: DeliveryStatus) -> Sequence[Delivery]:
+        """Return the deliveries with a status, oldest first."""
+        return self._deliveries("WHERE status = ? ORDER BY number", status)
 
-    def of_alarm(self, identity: str) -> Sequence[Letter]:
-        """Every letter about one alarm, oldest first."""
-        return self._letters("WHERE identity = ? ORDER BY number", identity)
+    def of_alarm(self, identity: str) -> Sequence[Delivery]:
+        """Return every delivery about one alarm, oldest first."""
+        return self._deliveries("WHERE identity = ? ORDER BY number", identity)
 
-    def counts(self) -> Counter[Fate]:
-        """How many have which fate."""
-        found = self._database.rows("SELECT fate, count(*) FROM letters GROUP BY fate")
-        return Counter({Fate(str(fate)): int(str(count)) for fate, count in found})
+    def counts(self) -> Counter[DeliveryStatus]:
+        """Count the deliveries by status."""
+        rows = self._database.rows("SELECT status, count(*) FROM deliveries GROUP BY status")
+        return Counter({DeliveryStatus(str(status)): int(str(count)) for status, count in rows})
 
-    def _letters(self, which: str, *values: Cell) -> Sequence[Letter]:
-        rows = self._database.rows(f"SELECT letter FROM letters {which}", *values)  # noqa: S608 - all ours
-        return [Letter.model_validate_json(str(cell)) for (cell,) in rows]
+    def _deliveries(self, where: str, *values: Cell) -> Sequence[Delivery]:
+        rows = self._database.rows(f"SELECT delivery FROM deliveries {where}", *values)  # noqa: S608 - all ours
+        return [self._database.parse(Delivery, cell) for (cell,) in rows]
 
 
-def _key(alarm: Alarm, event: Event) -> str:
-    """Fit for a header and a file name, whatever the identity is made of."""
-    return hashlib.sha256(f"{alarm.sign.identity}\n{event}".encode()).hexdigest()[:32]
+def _key(alarm: Alarm, event: AlarmEvent) -> str:
+    """Return a key that fits a header and a file name, whatever the identity is made of."""
+    return hashlib.sha256(f"{alarm.identity}\n{event}".encode()).hexdigest()[:32]

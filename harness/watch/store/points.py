@@ -1,78 +1,139 @@
-"""What was measured of each commit, and the series that it makes."""
+"""Points of the series of a state."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
+from pydantic import BaseModel, ConfigDict
+
+from harness.core.comparison import Verdict
+from harness.core.effect import Effect
+from harness.core.metric import Direction, MetricInfo
+from harness.core.series import Series, SeriesKey, SeriesPoint
+from harness.watch.store.commits import BacklogEntry
 from harness.watch.store.database import Cell, Database
-from harness.watch.store.records import ANY_METRIC, Entry, Placed, Point, Series
 
-Key = tuple[str, str, str]
-"""Benchmark, device and metric of a series."""
+_NOT_MEASURED: Final = ""
+"""Column `metric` of a point of no metric."""
 
-_FIELDS: Final = tuple(Point.model_fields)
-_COLUMNS: Final = ", ".join(_FIELDS)
-_PLACED: Final = (
-    f"SELECT one.position, commit_id, other.position, {', '.join(f'points.{name}' for name in _FIELDS)} FROM points"  # noqa: S608 - all ours
-    " JOIN commits AS one ON one.id = commit_id LEFT JOIN commits AS other ON other.id = points.control"
+
+class _Row(BaseModel):
+    """Columns of a point, with the places of its commit and of its control in the history."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    commit_id: str
+    place: int
+    control: str
+    control_place: int | None
+    benchmark: str
+    title: str
+    device: str
+    metric: str
+    unit: str
+    direction: Direction
+    verdict: Verdict
+    log_ratio: float | None
+    low_log_ratio: float | None
+    high_log_ratio: float | None
+    standard_error: float | None
+    pairs: int
+    result: str
+
+    def point(self) -> SeriesPoint:
+        measured = MetricInfo(name=self.metric, unit=self.unit, direction=self.direction)
+        effect = None
+        if self.log_ratio is not None:
+            ends = {"low_log_ratio": self.low_log_ratio, "high_log_ratio": self.high_log_ratio}
+            effect = Effect(log_ratio=self.log_ratio, **ends)
+        return SeriesPoint(
+            benchmark=self.benchmark,
+            title=self.title,
+            device=self.device,
+            metric=None if self.metric == _NOT_MEASURED else measured,
+            commit=self.commit_id,
+            order=self.place,
+            control=self.control,
+            control_order=self.control_place,
+            verdict=self.verdict,
+            effect=effect,
+            standard_error=self.standard_error,
+            pairs=self.pairs,
+            result=self.result,
+        )
+
+
+_JOINED: Final = {"place": "treatment.position", "control_place": "other.position"}
+_QUERY: Final = (
+    f"SELECT {', '.join(_JOINED.get(name, f'points.{name}') for name in _Row.model_fields)} FROM points"  # noqa: S608 - ours
+    " JOIN commits AS treatment ON treatment.id = commit_id LEFT JOIN commits AS other ON other.id = points.control"
 )
 
 
-class Points:
-    """The table of points. Each method is one transaction, or a part of the one that is open."""
+class PointTable:
+    """Table of points. Each method is one transaction, or a part of the one that is open."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, entry: Entry, point: Point) -> None:
-        """Keep a point of a commit; each of its rounds has one for each benchmark, device and metric."""
-        values = point.model_dump(mode="json")
-        self._database.change(
-            f"INSERT OR REPLACE INTO points (commit_id, round, {_COLUMNS}) VALUES (?, ?{', ?' * len(_FIELDS)})",  # noqa: S608 - ours
-            entry.commit.id,
-            entry.rounds,
-            *(values[name] for name in _FIELDS),
-        )
+    def add(self, entry: BacklogEntry, point: SeriesPoint) -> None:
+        """Store a point of a commit; each of its rounds has one for each benchmark, device and metric.
 
-    def series(self, benchmark: str, device: str, metric: str) -> Series:
-        """Everything known of one metric of one benchmark on one device: also where nothing had to be measured."""
-        where = "WHERE benchmark = ? AND device = ? AND metric IN (?, ?) ORDER BY one.position, number"
-        found = self._placed(where, benchmark, device, metric, ANY_METRIC)
-        return Series(benchmark=benchmark, device=device, metric=metric, points=tuple(found))
+        The places in the history are not stored: those of the backlog count when the point is read.
+        """
+        metric = point.metric or MetricInfo(name=_NOT_MEASURED)
+        effect = point.effect
+        values: dict[str, Cell] = {
+            "commit_id": entry.commit.id,
+            "round": entry.rounds,
+            "benchmark": point.benchmark,
+            "title": point.title,
+            "device": point.device,
+            "control": point.control,
+            "metric": metric.name,
+            "unit": metric.unit,
+            "direction": metric.direction,
+            "verdict": point.verdict,
+            "log_ratio": effect.log_ratio if effect else None,
+            "low_log_ratio": effect.low_log_ratio if effect else None,
+            "high_log_ratio": effect.high_log_ratio if effect else None,
+            "standard_error": point.standard_error,
+            "pairs": point.pairs,
+            "result": point.result,
+        }
+        marks = ", ".join("?" * len(values))
+        statement = f"INSERT OR REPLACE INTO points ({', '.join(values)}) VALUES ({marks})"  # noqa: S608 - ours
+        self._database.change(statement, *values.values())
+
+    def series(self, key: SeriesKey) -> Series:
+        """Return everything known of one metric of one benchmark on one device: also where nothing was measured."""
+        where = "WHERE benchmark = ? AND device = ? AND metric IN (?, ?) ORDER BY treatment.position, number"
+        points = self._points(where, key.benchmark, key.device, key.metric, _NOT_MEASURED)
+        return Series(key=key, points=tuple(points))
 
     def every_series(self) -> Sequence[Series]:
-        """All series."""
+        """Return all series."""
         places = self._database.rows("SELECT DISTINCT benchmark, device FROM points ORDER BY 1, 2")
-        return [self.series(*key) for place in places for key in self._keys(*map(str, place))]
+        return [self.series(key) for place in places for key in self._keys_at(*map(str, place))]
 
-    def keys(self, point: Point) -> Sequence[Key]:
-        """Benchmark, device and metric of each series that a point is in."""
-        if point.metric != ANY_METRIC:
-            return [(point.benchmark, point.device, point.metric)]
-        return self._keys(point.benchmark, point.device)
+    def keys(self, point: SeriesPoint) -> Sequence[SeriesKey]:
+        """Return the keys of the series that a point is in."""
+        if point.metric is not None:
+            return [SeriesKey(benchmark=point.benchmark, device=point.device, metric=point.metric.name)]
+        return self._keys_at(point.benchmark, point.device)
 
-    def _keys(self, benchmark: str, device: str) -> Sequence[Key]:
-        """Those of a benchmark on a device; one of no metric in particular while nothing was measured there."""
+    def of_commit(self, commit: str) -> Sequence[SeriesPoint]:
+        """Return the points of one commit."""
+        return self._points("WHERE commit_id = ? ORDER BY number", commit)
+
+    def _keys_at(self, benchmark: str, device: str) -> Sequence[SeriesKey]:
+        """Return the keys of a benchmark on a device; one of no metric in particular while nothing was measured."""
         query = "SELECT DISTINCT metric FROM points WHERE benchmark = ? AND device = ? ORDER BY 1"
         metrics = [str(metric) for (metric,) in self._database.rows(query, benchmark, device)]
-        measured = [metric for metric in metrics if metric != ANY_METRIC]
-        return [(benchmark, device, metric) for metric in measured or metrics]
+        measured = [metric for metric in metrics if metric != _NOT_MEASURED]
+        return [SeriesKey(benchmark=benchmark, device=device, metric=metric) for metric in measured or metrics]
 
-    def of_commit(self, commit: str) -> Sequence[Point]:
-        """What was measured of one commit."""
-        return [placed.point for placed in self._placed("WHERE commit_id = ? ORDER BY number", commit)]
-
-    def _placed(self, which: str, *values: Cell) -> Sequence[Placed]:
-        rows = self._database.rows(f"{_PLACED} {which}", *values)
-        return [
-            Placed.model_validate(
-                {
-                    "position": position,
-                    "commit": commit,
-                    "control_position": control_position,
-                    "point": dict(zip(_FIELDS, cells, strict=True)),
-                }
-            )
-            for position, commit, control_position, *cells in rows
-        ]
+    def _points(self, where: str, *values: Cell) -> Sequence[SeriesPoint]:
+        rows = self._database.rows(f"{_QUERY} {where}", *values)
+        return [self._database.validate(_Row, dict(zip(_Row.model_fields, row, strict=True))).point() for row in rows]

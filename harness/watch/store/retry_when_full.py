@@ -13,20 +13,20 @@ _PAUSE_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """Waits for room.
+class RetryWhenFull:
+    """Writer that waits for disk space.
 
     Attributes:
         timing: The clocks.
-        off: Whether a person wants an end.
-        say: Told what a person should know; the state cannot be.
+        is_stop_requested: Returns whether a person wants an end.
+        say: Shows a line to a person; the state has no room for it.
     """
 
     timing: Timing
-    off: Callable[[], bool]
+    is_stop_requested: Callable[[], bool]
     say: Callable[[str], None]
 
-    def until_room(self, write: Callable[[], None]) -> None:
+    def run(self, write: Callable[[], None]) -> None:
         """Write; where there is no room, wait until there is.
 
         Args:
@@ -36,16 +36,16 @@ class Patience:
             StateFull: A person wants an end and there still is no room.
             Interrupted: The harness is being stopped.
         """
-        told = False
+        is_announced = False
         while True:
             try:
                 write()
             except StateFull as error:
-                if self.off():
+                if self.is_stop_requested():
                     raise
-                if not told:
+                if not is_announced:
                     self.say(f"{error}; trying again each {_PAUSE_S:g} s")
-                told = True
-                self.timing.wait(self.timing.monotonic() + _PAUSE_S, self.off)
+                is_announced = True
+                self.timing.wait(self.timing.monotonic() + _PAUSE_S, self.is_stop_requested)
             else:
                 return

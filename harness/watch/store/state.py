@@ -1,4 +1,4 @@
-"""Everything that a watcher remembers, in one file that survives whatever becomes of the watcher."""
+"""State of a watcher: everything that it remembers, in one file that survives whatever becomes of the watcher."""
 
 from __future__ import annotations
 
@@ -7,39 +7,38 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from harness.watch.store.alarms import Alarms
-from harness.watch.store.commits import Commits
+from harness.watch.store.alarms import AlarmTable
+from harness.watch.store.commits import BacklogEntry, CommitStatus, CommitTable
 from harness.watch.store.database import Database
-from harness.watch.store.event_log import Notebook
-from harness.watch.store.notifications import Letters
-from harness.watch.store.points import Points
-from harness.watch.store.records import Entry, Progress
-from harness.watch.store.state_lock import Holder, claimed
+from harness.watch.store.event_log import EventLog
+from harness.watch.store.notifications import DeliveryTable
+from harness.watch.store.points import PointTable
+from harness.watch.store.state_lock import Owner, lock_state
 
 MOST_KILLS: Final = 3
-"""A commit with which the harness was killed so often is given up."""
+"""A commit with which the harness was killed this often is given up."""
 
 
 class State:
     """An open state. Used by one thread.
 
     Attributes:
-        commits: Which commits wait, run and are done.
-        points: What was measured of them.
-        alarms: What was raised.
-        letters: What is to be told.
-        notebook: Small facts.
-        predecessor: Who held the state before and did not let it go.
+        commits: Backlog of commits.
+        points: Points of series.
+        alarms: Alarms and searches.
+        deliveries: Notifications about alarms.
+        log: Events and facts.
+        predecessor: Watcher that owned the state before and did not release it.
     """
 
-    def __init__(self, database: Database, predecessor: Holder | None = None) -> None:
+    def __init__(self, database: Database, predecessor: Owner | None = None) -> None:
         self._database = database
         self.predecessor = predecessor
-        self.commits = Commits(database)
-        self.points = Points(database)
-        self.alarms = Alarms(database)
-        self.letters = Letters(database)
-        self.notebook = Notebook(database)
+        self.commits = CommitTable(database)
+        self.points = PointTable(database)
+        self.alarms = AlarmTable(database)
+        self.deliveries = DeliveryTable(database)
+        self.log = EventLog(database)
 
     @property
     def path(self) -> Path:
@@ -47,48 +46,49 @@ class State:
         return self._database.path
 
     def transaction(self) -> contextlib.AbstractContextManager[None]:
-        """All changes of the context, or none."""
+        """Make all changes of the context, or none."""
         return self._database.transaction()
 
-    def recover(self, time: float) -> Sequence[Entry]:
-        """Deal with what a killed watcher left: what ran waits again. Nothing of it was counted.
+    def recover(self, time: float) -> Sequence[BacklogEntry]:
+        """Let commits wait again that ran when a watcher was killed. Nothing of them was counted.
 
         Returns:
             The commits that are given up, because they may well be what kills it.
         """
         given_up = []
-        for entry in self.commits.abandoned():
+        for entry in self.commits.interrupted():
             with self.transaction():
                 if entry.attempts >= MOST_KILLS:
                     given_up.append(entry)
-                    why = f"the harness was killed {entry.attempts} times while it measured this commit"
-                    self.commits.finish(entry, Progress.FAILED, why, time)
+                    reason = f"the harness was killed {entry.attempts} times while it measured this commit"
+                    self.commits.finish(entry, CommitStatus.FAILED, reason, time)
                 else:
                     self.commits.release(entry, counts=True)
-                    why = "the harness was killed while it measured this commit; it is done again"
-                self.notebook.happened(f"{entry.commit.short}: {why}", time)
+                    reason = "the harness was killed while it measured this commit; it is done again"
+                self.log.record(f"{entry.commit.short}: {reason}", time)
         return given_up
 
 
 @contextlib.contextmanager
 def open_state(path: Path) -> Iterator[State]:
-    """Claim a state for a watcher, and make it when it is not there.
+    """Open and lock a state for a watcher; make it when it is not there.
 
     Raises:
         UsageError: The file is something else.
-        EnvironmentProblem: Another watcher has it, or it is damaged, of a newer harness, or cannot be written.
+        EnvironmentProblem: Another watcher has it, or it is damaged, written by another harness in a way that cannot
+            be read, or cannot be written.
     """
-    with claimed(path) as predecessor, Database(path) as database:
+    with lock_state(path) as predecessor, Database(path) as database:
         yield State(database, predecessor)
 
 
 @contextlib.contextmanager
-def look_at(path: Path) -> Iterator[State]:
-    """Look at a state, also while a watcher has it. Nothing can be changed.
+def read_state(path: Path) -> Iterator[State]:
+    """Open a state for reading, also while a watcher has it.
 
     Raises:
         UsageError: There is none, or the file is something else.
-        EnvironmentProblem: It is damaged, or of a newer harness.
+        EnvironmentProblem: It is damaged, or of another harness that cannot be read.
     """
     with Database(path, readonly=True) as database:
         yield State(database)

@@ -1,4 +1,4 @@
-"""One watcher for one state: a lock that the system keeps, and a note that says whose it is."""
+"""Lock of a state, for one watcher, and the note beside it that names the owner."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import psutil
 from pydantic import ValidationError
@@ -16,9 +17,12 @@ from harness.core.values import Value
 from harness.files.atomic import write_atomically
 from harness.files.locks import FileLock
 
+_SAME_S: Final = 2.0
+"""`psutil` counts from the boot's wall-clock time, which settles by a little when the clock is set."""
 
-class Holder(Value):
-    """A watcher.
+
+class Owner(Value):
+    """Watcher that owns a state.
 
     Attributes:
         pid: Its process.
@@ -31,7 +35,7 @@ class Holder(Value):
     started: float
 
     @property
-    def alive(self) -> bool | None:
+    def is_alive(self) -> bool | None:
         """Whether it still runs; None where that cannot be seen, because it is on another machine."""
         if self.host != socket.gethostname():
             return None
@@ -44,51 +48,46 @@ class Holder(Value):
         return f"process {self.pid} on {self.host}"
 
 
-_SAME_S = 2.0
-"""`psutil` counts from the boot's wall-clock time, which settles by a little when the clock is set."""
+def this_process() -> Owner:
+    """Return this process as an owner."""
+    return Owner(pid=os.getpid(), host=socket.gethostname(), started=psutil.Process().create_time())
 
 
-def ourselves() -> Holder:
-    """This process."""
-    return Holder(pid=os.getpid(), host=socket.gethostname(), started=psutil.Process().create_time())
-
-
-def last_holder(state: Path) -> Holder | None:
-    """Who holds or held a state last, as far as the note beside it says."""
+def last_owner(state: Path) -> Owner | None:
+    """Return the present or last owner of a state, as far as the note beside it names one."""
     try:
-        return Holder.model_validate_json(_note(state).read_text(encoding="utf-8"))
+        return Owner.model_validate_json(_note(state).read_text(encoding="utf-8"))
     except (OSError, ValidationError):
         return None
 
 
 @contextlib.contextmanager
-def claimed(state: Path) -> Iterator[Holder | None]:
-    """Hold a state. The lock ends with the process, however that ends, so a dead holder is taken over from.
+def lock_state(state: Path) -> Iterator[Owner | None]:
+    """Own a state. The lock ends with the process, however that ends, so a dead owner is taken over from.
 
-    Gives:
-        Who held it before and did not let it go; None where nobody did.
+    Yields:
+        The watcher that owned it before and did not release it; None where there was none.
 
     Raises:
         EnvironmentProblem: Another watcher has it, or its folder cannot be written.
     """
     lock = FileLock(state.with_name(f"{state.name}.lock"))
     try:
-        free = lock.acquire()
+        is_locked = lock.acquire()
     except OSError as error:
-        raise EnvironmentProblem(f"cannot claim the state {state}: {error}", hint="is its folder yours?") from error
-    if not free:
-        whose = last_holder(state)
+        raise EnvironmentProblem(f"cannot lock the state {state}: {error}", hint="is its folder yours?") from error
+    previous = last_owner(state)
+    if not is_locked:
         raise EnvironmentProblem(
-            f"another watcher has the state {state}: {whose or 'one that is just starting'}",
+            f"another watcher has the state {state}: {previous or 'one that is just starting'}",
             hint="`harness status` shows what it does; stop it, or name another file for the state",
         )
-    with lock:
-        before = last_holder(state)
-        try:
-            _write_note(state)
-            yield before
-        finally:
-            _note(state).unlink(missing_ok=True)
+    try:
+        _write_note(state)
+        yield previous
+    finally:
+        _note(state).unlink(missing_ok=True)
+        lock.release()
 
 
 def _note(state: Path) -> Path:
@@ -97,6 +96,6 @@ def _note(state: Path) -> Path:
 
 def _write_note(state: Path) -> None:
     try:
-        write_atomically(_note(state), ourselves().model_dump_json())
+        write_atomically(_note(state), this_process().model_dump_json())
     except OSError as error:
-        raise EnvironmentProblem(f"cannot claim the state {state}: {error}", hint="make room on its disk") from error
+        raise EnvironmentProblem(f"cannot lock the state {state}: {error}", hint="make room on its disk") from error

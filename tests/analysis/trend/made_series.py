@@ -8,7 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.analysis.compare.scale import PredictableScale
-from harness.core.trend import Point, Series, SeriesKey
+from harness.core.effect import Effect
+from harness.core.metric import Direction, MetricInfo
+from harness.core.series import Series, SeriesKey, SeriesPoint
 from tests.analysis.compare.recorded_launches import recorded
 from tests.analysis.compare.simulated_launches import Array
 
@@ -33,28 +35,56 @@ def tossed(noise: Array, chance: np.random.Generator, pairs: int) -> Array:
     return np.asarray(noise[start : start + pairs] * chance.choice([-1.0, 1.0], pairs))
 
 
-def point(order: int, log_ratios: Sequence[float], *, control_order: int = 0) -> Point:
-    """The point of these pairs."""
-    scale = PredictableScale()
-    for ratio in log_ratios:
-        scale.add(ratio)
-    return Point(
+def made_point(
+    order: int, log_ratio: float, error: float | None, *, control_order: int = 0, pairs: int = PAIRS
+) -> SeriesPoint:
+    """A point of commit `c<order>` against `c<control_order>`; without an error it is one of equal bytes."""
+    return SeriesPoint(
+        benchmark=KEY.benchmark,
+        title="mobilenet/quantised",
+        device=KEY.device,
+        metric=None if error is None else MetricInfo(name=KEY.metric),
         commit=f"c{order}",
         order=order,
         control=f"c{control_order}",
         control_order=control_order,
-        difference=float(np.median(log_ratios)),
-        error=math.sqrt(math.pi / 2) * scale.next() / math.sqrt(len(log_ratios)),
-        pairs=len(log_ratios),
+        effect=Effect(log_ratio=log_ratio),
+        standard_error=error,
+        pairs=pairs,
     )
 
 
-def series(points: Sequence[Point], *, higher_is_better: bool = False) -> Series:
+def at_level(point: SeriesPoint, log_ratio: float) -> SeriesPoint:
+    """The same point with another log ratio."""
+    return point.model_copy(update={"effect": Effect(log_ratio=log_ratio)})
+
+
+def log_ratio_of_point(point: SeriesPoint) -> float:
+    assert point.effect is not None
+    return point.effect.log_ratio
+
+
+def point(order: int, log_ratios: Sequence[float], *, control_order: int = 0) -> SeriesPoint:
+    """The point of these pairs."""
+    scale = PredictableScale()
+    for ratio in log_ratios:
+        scale.add(ratio)
+    error = math.sqrt(math.pi / 2) * scale.next() / math.sqrt(len(log_ratios))
+    median = float(np.median(log_ratios))
+    return made_point(order, median, error, control_order=control_order, pairs=len(log_ratios))
+
+
+def series(points: Sequence[SeriesPoint], *, higher_is_better: bool = False) -> Series:
     """A series of them."""
-    return Series(key=KEY, higher_is_better=higher_is_better, points=tuple(points))
+    gain = MetricInfo(name=KEY.metric, direction=Direction.HIGHER)
+    if higher_is_better:
+        points = [point.model_copy(update={"metric": gain}) if point.metric else point for point in points]
+    return Series(key=KEY, points=tuple(points))
 
 
-def noisy_points(levels: Sequence[float], noise: Array, chance: np.random.Generator, pairs: int = PAIRS) -> list[Point]:
+def noisy_points(
+    levels: Sequence[float], noise: Array, chance: np.random.Generator, pairs: int = PAIRS
+) -> list[SeriesPoint]:
     """Commits 1, 2, ... at these log ratios to commit 0, with noise."""
     return [
         point(order, (level + tossed(noise, chance, pairs)).tolist()) for order, level in enumerate(levels, start=1)
@@ -63,17 +93,9 @@ def noisy_points(levels: Sequence[float], noise: Array, chance: np.random.Genera
 
 def clear_points(
     levels: Sequence[float], *, control_order: int = 0, first: int = 1, error: float = 0.002
-) -> list[Point]:
+) -> list[SeriesPoint]:
     """Commits at these log ratios to the control, with noise that is the same in every test: a tenth of the error."""
     return [
-        Point(
-            commit=f"c{order}",
-            order=order,
-            control=f"c{control_order}",
-            control_order=control_order,
-            difference=level + 0.1 * error * math.cos(2.4 * order),
-            error=error,
-            pairs=PAIRS,
-        )
+        made_point(order, level + 0.1 * error * math.cos(2.4 * order), error, control_order=control_order)
         for order, level in enumerate(levels, start=first)
     ]

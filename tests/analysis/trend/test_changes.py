@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
 import numpy as np
@@ -10,13 +9,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.analysis.trend.changes import read
-from harness.analysis.trend.steps import Sensitivity
-from harness.core.trend import Change, ChangeKind, Point, Trend
+from harness.analysis.trend.changes import find_changes
+from harness.analysis.trend.segmentation import Sensitivity
+from harness.core.change import Change, ChangeKind, Trend
+from harness.core.series import Series, SeriesPoint
 from tests.analysis.compare.simulated_launches import BURSTY, figures, iterations
-from tests.analysis.trend.made_series import clear_points, noisy_points, paired, recorded_noise, series
+from tests.analysis.trend.made_series import (
+    KEY,
+    at_level,
+    clear_points,
+    log_ratio_of_point,
+    made_point,
+    noisy_points,
+    paired,
+    recorded_noise,
+    series,
+)
 
 STEP = [0.0] * 20 + [0.03] * 20
+IDENTITY_OF_STEP = "222b61e870c95ad7-mobilene"
+"""Identities are stored with alarms: one that changes raises an alarm a second time."""
 
 
 def kinds(trend: Trend) -> list[ChangeKind]:
@@ -24,39 +36,41 @@ def kinds(trend: Trend) -> list[ChangeKind]:
 
 
 def test_a_series_that_has_just_begun_shows_nothing() -> None:
-    assert read(series([])) == Trend()
-    begun = read(series(clear_points([0.0])))
+    assert find_changes(series([])) == Trend()
+    begun = find_changes(series(clear_points([0.0])))
     assert not begun.changes
-    assert begun.suspicion is None
+    assert begun.outlier is None
 
 
 def test_a_step_is_told_once_with_its_place_and_size() -> None:
-    (change,) = read(series(clear_points(STEP))).changes
+    (change,) = find_changes(series(clear_points(STEP))).changes
     assert change.kind is ChangeKind.STEP
     assert (change.before, change.after) == ("c20", "c21")
-    assert change.size == pytest.approx(math.expm1(0.03), abs=1e-3)
-    assert change.low < change.size < change.high
+    assert change.effect.log_ratio == pytest.approx(0.03, abs=1e-3)
+    assert change.effect.low_log_ratio is not None
+    assert change.effect.high_log_ratio is not None
+    assert change.effect.low_log_ratio < change.effect.log_ratio < change.effect.high_log_ratio
     assert change.score >= Sensitivity().score
 
 
 def test_a_step_of_twelve_errors_is_told_with_the_second_commit() -> None:
-    (change,) = read(series(clear_points(STEP))).changes
-    assert change.seen == "c22"
+    (change,) = find_changes(series(clear_points(STEP))).changes
+    assert change.detected_with == "c22"
 
 
 def test_an_improvement_is_told_as_one() -> None:
-    trend = read(series(clear_points([0.0] * 20 + [-0.03] * 10)))
+    trend = find_changes(series(clear_points([0.0] * 20 + [-0.03] * 10)))
     assert kinds(trend) == [ChangeKind.IMPROVEMENT]
-    assert trend.level == pytest.approx(-0.03, abs=1e-3)
+    assert trend.level_log_ratio == pytest.approx(-0.03, abs=1e-3)
 
 
 def test_more_is_better_where_higher_is() -> None:
     points = clear_points(STEP)
-    assert kinds(read(series(points, higher_is_better=True))) == [ChangeKind.IMPROVEMENT]
+    assert kinds(find_changes(series(points, higher_is_better=True))) == [ChangeKind.IMPROVEMENT]
 
 
 def test_the_way_back_is_a_recovery_of_what_it_makes_good() -> None:
-    step, recovery = read(series(clear_points([*STEP, *[0.0] * 10]))).changes
+    step, recovery = find_changes(series(clear_points([*STEP, *[0.0] * 10]))).changes
     assert recovery.kind is ChangeKind.RECOVERY
     assert recovery.recovers == (step.identity,)
     assert (recovery.before, recovery.after) == ("c40", "c41")
@@ -64,26 +78,26 @@ def test_the_way_back_is_a_recovery_of_what_it_makes_good() -> None:
 
 def test_half_a_way_back_recovers_only_the_last_step() -> None:
     levels = [0.0] * 15 + [0.02] * 15 + [0.05] * 15 + [0.02] * 15
-    first, second, back = read(series(clear_points(levels))).changes
+    first, second, back = find_changes(series(clear_points(levels))).changes
     assert back.recovers == (second.identity,)
     assert first.identity not in back.recovers
-    everything = read(series(clear_points([*levels[:45], *[0.0] * 15]))).changes[-1]
+    everything = find_changes(series(clear_points([*levels[:45], *[0.0] * 15]))).changes[-1]
     assert everything.recovers == (first.identity, second.identity)
 
 
 def test_a_slow_drift_is_one_drift() -> None:
     levels = [0.0] * 30 + [0.002 * n for n in range(1, 21)] + [0.04] * 30
-    (change,) = read(series(clear_points(levels))).changes
+    (change,) = find_changes(series(clear_points(levels))).changes
     assert change.kind is ChangeKind.DRIFT
     assert change.before_order == pytest.approx(30, abs=2)
     assert change.after_order == pytest.approx(50, abs=2)
-    assert change.size == pytest.approx(math.expm1(0.04), abs=0.002)
+    assert change.effect.log_ratio == pytest.approx(0.04, abs=0.002)
 
 
 def test_a_drift_keeps_its_identity_while_it_goes_on() -> None:
     levels = [0.0] * 30 + [0.002 * n for n in range(1, 21)]
     points = clear_points(levels)
-    told = [read(series(points[:end])).changes for end in range(30, len(points) + 1)]
+    told = [find_changes(series(points[:end])).changes for end in range(30, len(points) + 1)]
     identities = {change.identity for changes in told for change in changes}
     assert len(identities) == 1
     assert [change.kind for change in told[-1]] == [ChangeKind.DRIFT]
@@ -92,77 +106,76 @@ def test_a_drift_keeps_its_identity_while_it_goes_on() -> None:
 
 def test_a_step_behind_a_drift_is_another_change() -> None:
     levels = [0.0] * 30 + [0.002 * n for n in range(1, 21)] + [0.04] * 20 + [0.08] * 10
-    assert kinds(read(series(clear_points(levels)))) == [ChangeKind.DRIFT, ChangeKind.STEP]
+    assert kinds(find_changes(series(clear_points(levels)))) == [ChangeKind.DRIFT, ChangeKind.STEP]
 
 
 def test_commits_that_did_not_build_are_gaps() -> None:
     points = [point for point in clear_points(STEP) if point.order % 3 and not 17 <= point.order <= 23]
-    (change,) = read(series(points)).changes
+    (change,) = find_changes(series(points)).changes
     assert (change.before, change.after) == ("c16", "c25")
 
 
 def test_one_point_that_stands_out_is_suspicious_and_no_change() -> None:
-    trend = read(series(clear_points([*[0.0] * 20, 0.04])))
+    trend = find_changes(series(clear_points([*[0.0] * 20, 0.04])))
     assert not trend.changes
-    assert trend.suspicion is not None
-    assert trend.suspicion.commit == "c21"
-    assert trend.suspicion.difference == pytest.approx(0.04, abs=1e-3)
+    assert trend.outlier is not None
+    assert trend.outlier.commit == "c21"
+    assert trend.outlier.log_ratio == pytest.approx(0.04, abs=1e-3)
 
 
 def test_a_suspicion_that_is_measured_again_becomes_a_change_or_nothing() -> None:
     points = clear_points([*[0.0] * 20, 0.04])
-    confirmed = read(series([*points, points[-1]]))
+    confirmed = find_changes(series([*points, points[-1]]))
     assert [(change.before, change.after) for change in confirmed.changes] == [("c20", "c21")]
-    refuted = read(series([*points, points[-1].model_copy(update={"difference": 0.0})]))
+    refuted = find_changes(series([*points, at_level(points[-1], 0.0)]))
     assert not refuted.changes
-    assert refuted.suspicion is None
+    assert refuted.outlier is None
 
 
 def test_a_spike_leaves_no_change_behind() -> None:
-    assert not read(series(clear_points([*[0.0] * 20, 0.3, *[0.0] * 20]))).changes
+    assert not find_changes(series(clear_points([*[0.0] * 20, 0.3, *[0.0] * 20]))).changes
 
 
 def test_a_commit_that_is_slower_from_the_first_is_seen_against_the_control() -> None:
-    (change,) = read(series(clear_points([0.05] * 8))).changes
+    (change,) = find_changes(series(clear_points([0.05] * 8))).changes
     assert (change.before, change.after) == ("c0", "c1")
 
 
 def test_a_change_too_small_to_matter_is_not_told() -> None:
     points = clear_points([0.0] * 40 + [0.004] * 60)
-    assert not read(series(points)).changes
-    assert read(series(points), Sensitivity(smallest=0.002)).changes
+    assert not find_changes(series(points)).changes
+    assert find_changes(series(points), Sensitivity(smallest_log_ratio=0.002)).changes
 
 
 def test_programs_that_are_the_same_bytes_are_points_like_others() -> None:
     points = [
-        point.model_copy(update={"difference": 0.0, "error": None, "pairs": 0}) if point.order in (5, 6) else point
-        for point in clear_points(STEP)
+        made_point(point.order, 0.0, None, pairs=0) if point.order in (5, 6) else point for point in clear_points(STEP)
     ]
-    assert [(change.before, change.after) for change in read(series(points)).changes] == [("c20", "c21")]
+    assert [(change.before, change.after) for change in find_changes(series(points)).changes] == [("c20", "c21")]
 
 
 def test_a_control_that_moves_to_a_slower_commit_tells_nothing_new() -> None:
     points = clear_points(STEP) + clear_points([0.0] * 20, control_order=30, first=41)
-    trend = read(series(points))
+    trend = find_changes(series(points))
     assert [(change.before, change.after) for change in trend.changes] == [("c20", "c21")]
-    assert trend.level == pytest.approx(0.0, abs=1e-3)
+    assert trend.level_log_ratio == pytest.approx(0.0, abs=1e-3)
 
 
 def test_a_control_that_moves_to_before_a_change_does_not_tell_it_again() -> None:
     points = clear_points(STEP) + clear_points([0.03] * 20, control_order=10, first=41)
-    assert [(change.before, change.after) for change in read(series(points)).changes] == [("c20", "c21")]
+    assert [(change.before, change.after) for change in find_changes(series(points)).changes] == [("c20", "c21")]
 
 
 def test_what_is_made_good_under_a_later_control_is_a_recovery() -> None:
     points = clear_points(STEP) + clear_points([-0.03] * 10, control_order=40, first=45)
-    step, recovery = read(series(points)).changes
+    step, recovery = find_changes(series(points)).changes
     assert recovery.kind is ChangeKind.RECOVERY
     assert recovery.recovers == (step.identity,)
 
 
 def test_a_change_behind_a_control_that_moved_is_told() -> None:
     points = clear_points(STEP) + clear_points([0.0] * 10 + [0.03] * 10, control_order=40, first=41)
-    assert [(change.before, change.after) for change in read(series(points)).changes] == [
+    assert [(change.before, change.after) for change in find_changes(series(points)).changes] == [
         ("c20", "c21"),
         ("c50", "c51"),
     ]
@@ -171,9 +184,9 @@ def test_a_change_behind_a_control_that_moved_is_told() -> None:
 def test_points_come_in_the_order_of_the_history() -> None:
     newer, older = reversed(clear_points([0.0, 0.0]))
     with pytest.raises(ValueError, match="c1 is older than c2"):
-        read(series([newer, older]))
+        find_changes(series([newer, older]))
     with pytest.raises(ValueError, match="c1 is older than c2"):
-        read(series([newer, older.model_copy(update={"control": "another"})]))
+        find_changes(series([newer, older.model_copy(update={"control": "another"})]))
 
 
 levels_of_a_while = st.lists(
@@ -181,7 +194,7 @@ levels_of_a_while = st.lists(
 )
 
 
-def made(stretches: list[tuple[int, float]], seed: int) -> list[Point]:
+def made(stretches: list[tuple[int, float]], seed: int) -> list[SeriesPoint]:
     levels = [level for length, level in stretches for _ in range(length)]
     return noisy_points(levels, np.random.default_rng(9).standard_t(4, 2000) * 0.006, np.random.default_rng(seed))
 
@@ -191,7 +204,9 @@ def made(stretches: list[tuple[int, float]], seed: int) -> list[Point]:
 @given(levels_of_a_while, st.integers(0, 99))
 def test_what_was_seen_stays_seen(stretches: list[tuple[int, float]], seed: int) -> None:
     points = made(stretches, seed)
-    told = [[change.identity for change in read(series(points[:end])).changes] for end in range(1, len(points) + 1)]
+    told = [
+        [change.identity for change in find_changes(series(points[:end])).changes] for end in range(1, len(points) + 1)
+    ]
     for before, after in pairwise(told):
         assert after[: len(before)] == before
         assert len(after) <= len(before) + 1
@@ -201,18 +216,21 @@ def test_what_was_seen_stays_seen(stretches: list[tuple[int, float]], seed: int)
 @given(levels_of_a_while, st.integers(0, 99))
 def test_a_mirrored_metric_shows_the_same(stretches: list[tuple[int, float]], seed: int) -> None:
     points = made(stretches, seed)
-    mirrored = [point.model_copy(update={"difference": -point.difference}) for point in points]
-    one, other = read(series(points)), read(series(mirrored, higher_is_better=True))
+    mirrored = [at_level(point, -log_ratio_of_point(point)) for point in points]
+    one, other = find_changes(series(points)), find_changes(series(mirrored, higher_is_better=True))
     assert [told(change) for change in one.changes] == [told(change) for change in other.changes]
 
 
 @settings(deadline=None, max_examples=25)
 @given(levels_of_a_while, st.integers(0, 99))
 def test_changes_are_in_order_and_do_not_overlap(stretches: list[tuple[int, float]], seed: int) -> None:
-    trend = read(series(made(stretches, seed)))
+    trend = find_changes(series(made(stretches, seed)))
     for change in trend.changes:
         assert change.before_order < change.after_order
-        assert change.low <= change.size <= change.high
+        low, high = change.effect.low_log_ratio, change.effect.high_log_ratio
+        assert low is not None
+        assert high is not None
+        assert low <= change.effect.log_ratio <= high
     for before, after in pairwise(trend.changes):
         assert before.after_order <= after.before_order
     assert Trend.model_validate_json(trend.model_dump_json()) == trend
@@ -230,7 +248,8 @@ def test_quiet_series_of_200_commits_stay_quiet(noise: str) -> None:
     else:
         ratios = paired(figures(iterations(BURSTY, np.random.default_rng(1), 20_000)))
     false = sum(
-        len(read(series(noisy_points([0.0] * 200, ratios, np.random.default_rng(seed)))).changes) for seed in range(100)
+        len(find_changes(series(noisy_points([0.0] * 200, ratios, np.random.default_rng(seed)))).changes)
+        for seed in range(100)
     )
     assert false <= 2 + 3.1 * 2**0.5
 
@@ -240,7 +259,71 @@ def test_two_percent_are_seen_within_a_few_commits_on_recorded_noise() -> None:
     delays = []
     for seed in range(40):
         points = noisy_points([0.0] * 30 + [0.02] * 15, recorded_noise(), np.random.default_rng(seed))
-        found = [change for change in read(series(points)).changes if change.kind is ChangeKind.STEP]
-        delays += [int(change.seen[1:]) - 31 for change in found[:1]]
+        found = [change for change in find_changes(series(points)).changes if change.kind is ChangeKind.STEP]
+        delays += [int(change.detected_with[1:]) - 31 for change in found[:1]]
     assert len(delays) >= 38
     assert np.median(delays) <= 4
+
+
+ERROR = 0.004
+
+
+def first_changes(levels: list[float], error: float | None = ERROR) -> tuple[Change, ...]:
+    """The changes of a series when it first has some: a watcher acts on these."""
+    points = [made_point(number + 1, level, error) for number, level in enumerate(levels)]
+    for known in range(min(31, len(points)), len(points) + 1):
+        changes = find_changes(series(points[:known])).changes
+        if changes:
+            return changes
+    return ()
+
+
+def number(commit: str) -> int:
+    return int(commit[1:])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [0.01, 0.015, 0.02, 0.03])
+def test_the_commit_that_changed_something_is_between_the_sure_ends_of_its_change(step: float) -> None:
+    widths = []
+    for seed in range(25):
+        noise = np.random.default_rng(seed).normal(0, ERROR, 55)
+        change, *_ = first_changes([float(one) + step * (place >= 30) for place, one in enumerate(noise)])
+        assert number(change.last_without) < 31 <= number(change.first_with), seed
+        widths.append(number(change.first_with) - number(change.last_without))
+    assert np.median(widths) <= 1 + 2 * np.ceil((6.5 * ERROR / step) ** 2), "not more than noise asks for"
+
+
+def test_what_was_not_measured_leaves_no_doubt() -> None:
+    (change,) = first_changes([0.0] * 10 + [0.02] * 10, error=None)
+    assert (change.last_without, change.first_with) == ("c10", "c11")
+
+
+def test_ranges_of_neighbouring_changes_do_not_overlap() -> None:
+    noise = np.random.default_rng(4).normal(0, ERROR, 60)
+    levels = [float(one) + 0.03 * (place >= 20) + 0.03 * (place >= 32) for place, one in enumerate(noise)]
+    points = [made_point(place + 1, level, ERROR) for place, level in enumerate(levels)]
+    first, second = find_changes(series(points)).changes
+    assert number(first.last_without) < 21 <= number(first.first_with)
+    assert number(first.first_with) <= number(second.last_without) < 33 <= number(second.first_with)
+
+
+def test_which_way_is_better_is_known_also_where_the_newest_commit_was_not_measured() -> None:
+    gains = [made_point(number, level, ERROR) for number, level in enumerate([0.0] * 10 + [-0.05] * 10, 1)]
+    newest = made_point(21, 0.0, None)
+    (change, *_) = find_changes(series([*gains, newest], higher_is_better=True)).changes
+    assert change.kind is ChangeKind.STEP, "less of what should be more is worse"
+
+
+def test_a_series_without_numbers_shows_nothing() -> None:
+    assert find_changes(Series(key=KEY)).changes == ()
+    without = made_point(1, 0.0, ERROR).model_copy(update={"effect": None})
+    assert find_changes(series([without])) == Trend()
+
+
+def test_a_change_carries_its_metric_and_keeps_the_identity_that_alarms_have() -> None:
+    points = [point.model_copy(update={"title": "m/b"}) for point in clear_points(STEP)]
+    (change,) = find_changes(series(points)).changes
+    assert (change.title, change.benchmark, change.device) == ("m/b", KEY.benchmark, KEY.device)
+    assert change.metric.name == KEY.metric
+    assert change.identity == IDENTITY_OF_STEP

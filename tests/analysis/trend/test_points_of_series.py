@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.analysis.trend.points import Sample, errors, point_of
+from harness.analysis.trend.points import Sample, series_point, standard_errors
 from harness.core.build import BuildInfo
 from harness.core.comparison import Comparison, Pair, Verdict
-from harness.core.trend import Point
+from harness.core.effect import Effect
+from harness.core.metric import Direction, MetricInfo
+from harness.core.series import SeriesPoint
+from harness.testing.results import ok_result
 from tests.analysis.compare.made_pairs import PARAMETERS, flat
 
 
@@ -23,32 +26,51 @@ def comparison(pairs: list[Pair], *, identical: bool = False) -> Comparison:
     )
 
 
+def point_of(compared: Comparison) -> SeriesPoint | None:
+    result = ok_result().model_copy(update={"comparison": compared})
+    return series_point(result, "c9", 9, control="c7", control_order=7)
+
+
 def test_a_point_is_the_median_of_the_pairs() -> None:
-    point = point_of(comparison(flat([0.01, 0.03, 0.02, 0.5])), "c9", 9, 7)
+    point = point_of(comparison(flat([0.01, 0.03, 0.02, 0.5])))
     assert point is not None
-    assert point.difference == pytest.approx(0.025)
+    assert point.effect is not None
+    assert point.effect.log_ratio == pytest.approx(0.025)
     assert (point.commit, point.order, point.control, point.control_order) == ("c9", 9, "c7", 7)
     assert point.pairs == 4
-    assert point.error is not None
+    assert point.standard_error is not None
 
 
 def test_more_pairs_make_a_point_more_certain() -> None:
-    few, many = (point_of(comparison(flat([-0.01, -0.005, 0.0, 0.005, 0.01] * count)), "c9", 9, 7) for count in (4, 32))
+    few, many = (point_of(comparison(flat([-0.01, -0.005, 0.0, 0.005, 0.01] * count))) for count in (4, 32))
     assert few is not None
     assert many is not None
-    assert few.error is not None
-    assert many.error == pytest.approx(few.error / 8**0.5, rel=0.1)
+    assert few.standard_error is not None
+    assert many.standard_error == pytest.approx(few.standard_error / 8**0.5, rel=0.1)
 
 
-def test_what_was_not_measured_is_no_point() -> None:
-    assert point_of(comparison([]), "c9", 9, 7) is None
+def test_a_comparison_without_pairs_is_a_point_without_a_number() -> None:
+    point = point_of(comparison([]))
+    assert point is not None
+    assert (point.effect, point.standard_error, point.pairs) == (None, None, 0)
+
+
+def test_a_result_without_a_comparison_is_no_point() -> None:
+    assert series_point(ok_result(), "c9", 9, control="c7", control_order=7) is None
+
+
+def test_a_point_carries_any_metric() -> None:
+    speed = {"metric": "LLM speed", "unit": "tokens/s", "higher_is_better": True}
+    point = point_of(comparison(flat([0.01] * 4)).model_copy(update=speed))
+    assert point is not None
+    assert point.metric == MetricInfo(name="LLM speed", unit="tokens/s", direction=Direction.HIGHER)
 
 
 def test_the_same_bytes_are_a_point_at_zero() -> None:
-    point = point_of(comparison([], identical=True), "c9", 9, 7)
-    assert point == Point(
-        commit="c9", order=9, control="c7", control_order=7, difference=0.0, verdict=Verdict.NO_CHANGE
-    )
+    point = point_of(comparison([], identical=True))
+    assert point is not None
+    assert point.effect == Effect(log_ratio=0.0, low_log_ratio=0.0, high_log_ratio=0.0)
+    assert (point.metric, point.standard_error, point.verdict) == (None, None, Verdict.NO_CHANGE)
 
 
 def samples(levels: list[float], stated: float | None, pairs: int = 10) -> list[Sample]:
@@ -57,20 +79,20 @@ def samples(levels: list[float], stated: float | None, pairs: int = 10) -> list[
 
 def test_stated_errors_are_stretched_when_neighbours_differ_by_more() -> None:
     noise = (np.random.default_rng(2).normal(size=100) * 0.01).tolist()
-    assert errors(samples(noise, 0.01)) == pytest.approx([0.01] * 100, rel=0.2)
-    assert errors(samples(noise, 0.002))[0] == pytest.approx(0.01, rel=0.2)
+    assert standard_errors(samples(noise, 0.01)) == pytest.approx([0.01] * 100, rel=0.2)
+    assert standard_errors(samples(noise, 0.002))[0] == pytest.approx(0.01, rel=0.2)
 
 
 def test_a_step_does_not_stretch_them() -> None:
     level = [0.0, 0.001] * 20
-    assert errors(samples([*level, *(0.5 + one for one in level)], 0.002)) == pytest.approx([0.002] * 80)
+    assert standard_errors(samples([*level, *(0.5 + one for one in level)], 0.002)) == pytest.approx([0.002] * 80)
 
 
 def test_pairs_that_happen_to_agree_are_not_exact() -> None:
     lucky = [*samples([0.0] * 9, 0.01), Sample("c9", 9, 0.0, 1e-6, 10)]
-    assert errors(lucky)[-1] == pytest.approx(0.01)
+    assert standard_errors(lucky)[-1] == pytest.approx(0.01)
 
 
 def test_errors_are_above_zero_without_any_statement() -> None:
     for count in (1, 2, 3):
-        assert (errors(samples([0.0] * count, None, 0)) > 0).all()
+        assert (standard_errors(samples([0.0] * count, None, 0)) > 0).all()

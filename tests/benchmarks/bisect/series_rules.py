@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from harness.analysis.trend.changes import read
+from harness.analysis.trend.changes import find_changes
+from harness.core.change import ChangeKind
 from harness.core.comparison import STATISTICS
-from harness.core.trend import ChangeKind
 from tests.analysis.compare.simulated_launches import Array, coin
 from tests.analysis.trend.made_series import paired, point, series
 
@@ -30,7 +30,9 @@ def ours(windows: Sequence[Array], effect: float, since: int) -> list[int]:
         sides = np.where(first, 1, -1) * paired(window) + (np.log1p(effect) if number >= since else 0.0)
         points.append(point(number + 1, sides.tolist()))
     worse = {ChangeKind.STEP, ChangeKind.DRIFT}
-    return [int(change.seen[1:]) - 1 for change in read(series(points)).changes if change.kind in worse]
+    return [
+        int(change.detected_with[1:]) - 1 for change in find_changes(series(points)).changes if change.kind in worse
+    ]
 
 
 def threshold(windows: Sequence[Array], effect: float, since: int) -> list[int]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 import pytest
-from pydantic import JsonValue
 
 from harness.analysis.bisect.queries import Query
 from harness.analysis.bisect.search import Search
@@ -33,7 +31,7 @@ def begun(kept: _Kept, *, max_pairs: int | None = None, resume: bool = True) -> 
 
 def heard_something(kept: _Kept) -> Search:
     search = Search.begin([one.id for one in COMMITS]).learn(COMMITS[0].id, COMMITS[2].id, [0.03] * 8)
-    kept.save(cast("JsonValue", search.model_dump(mode="json")))
+    kept.save(search)
     return search
 
 

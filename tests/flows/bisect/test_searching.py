@@ -14,7 +14,7 @@ from harness.core.result import Result
 from harness.flows.bisect.search import search
 from harness.flows.compare.commits import CommitComparer
 from harness.flows.measure.workload import Selection
-from harness.flows.watch.work import searched
+from harness.flows.watch.worker import candidates_of
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import ok_result
 
@@ -101,8 +101,7 @@ def test_a_culprit_that_was_found_is_told_as_found_and_not_as_nobody() -> None:
 def test_a_proven_culprit_has_the_same_probability_among_the_commits_in_question() -> None:
     ended, finding, _, _ = found_in([1.0, 1.001, 1.002, 1.06, 1.061])
     (culprit,) = finding.culprits
-    commits = searched(finding, COMMITS, ended)["commits"]
-    assert isinstance(commits, list)
-    believed = {str(one["id"]): one["probability"] for one in commits if isinstance(one, dict)}
-    assert believed[culprit.commits[0]] == culprit.probability > 0.99
-    assert len(believed) == 4
+    candidates = candidates_of(ended, COMMITS)
+    probabilities = {candidate.commit.id: candidate.probability for candidate in candidates}
+    assert probabilities[culprit.commits[0]] == culprit.probability > 0.99
+    assert len(probabilities) == 4

@@ -12,29 +12,32 @@ from typing import cast
 
 import pytest
 
+from harness.analysis.trend.changes import find_changes
 from harness.config.settings import Settings
-from harness.core.alarm import AlarmReport
+from harness.core.alarm import AlarmEvent, AlarmReport, AlarmStage, Verification
 from harness.core.build import BuildInfo
+from harness.core.change import ChangeKind
 from harness.core.commit import Commit, Source
 from harness.core.comparison import Comparison, Pair, Parameters, Verdict
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, ExitCode, HarnessError
+from harness.core.protocols import AlarmReporter
 from harness.core.result import Result
-from harness.core.trend import ChangeKind
 from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.compare.requests import CompareRequest
-from harness.flows.watch.alarm_reports import AlarmReports
-from harness.flows.watch.detection import judge
-from harness.flows.watch.watch import _code, may_build_ahead
-from harness.flows.watch.work import Doing, _verified
+from harness.flows.watch.alarm_reports import AlarmReportChannel
+from harness.flows.watch.watch import exit_code_of, may_build_ahead
+from harness.flows.watch.worker import WatchWorker, verification_of
+from harness.plugins import alarm_reporters
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import ok_result
-from harness.watch.loop import Tally, watch
-from harness.watch.store.records import Alarm, Compared, Document, Event, News, Progress, Sign, Stage
+from harness.watch.loop import WatchSummary, watch
+from harness.watch.store.commits import CommitStatus
+from harness.watch.store.notifications import Notification
 from harness.watch.store.state import State, open_state
-from harness.watch.work import Work
+from harness.watch.tasks import CommitOutcome, WatchTasks
 from platforms.host.platform import Host
 from tests.flows.instant import Instant
-from tests.watch.watching import Clock, Line, orders
+from tests.watch.watching import Clock, Line, alarm, change, orders
 
 CONTROL, TREATMENT = (Commit(source="git:/src", id=name * 40) for name in "ab")
 
@@ -78,9 +81,11 @@ def clock() -> Clock:
     return Clock()
 
 
-def doing(state: State, *answers: Result | HarnessError) -> Doing:
+def worker(state: State, *answers: Result | HarnessError) -> WatchWorker:
     comparers = [cast("CommitComparer", Laboratory(answer)) for answer in answers]
-    return Doing(comparers, cast("Source", None), state, None, RecordedProgress())
+    if state.commits.find(TREATMENT.id) is None:
+        state.commits.add(TREATMENT, CommitStatus.RUNNING)
+    return WatchWorker(comparers, cast("Source", None), state, None, RecordedProgress())
 
 
 @pytest.mark.parametrize("problem", [BuildFailed("no NDK"), BenchmarkFailed("it crashed")])
@@ -88,23 +93,25 @@ def test_what_one_platform_cannot_do_costs_no_points_of_another_and_is_told(
     state: State, problem: HarnessError
 ) -> None:
     for answers in ((compared("board"), problem), (problem, compared("board"))):
-        done = doing(state, *answers)
-        found = done.compare(CONTROL, TREATMENT)
-        assert (found.progress, [point.device for point in found.points]) == (Progress.DONE, ["board"])
-        assert found.why == problem.message
-        assert done.failed, "and the exit code knows"
+        comparing = worker(state, *answers)
+        outcome = comparing.compare(CONTROL, TREATMENT)
+        assert (outcome.status, [point.device for point in outcome.points]) == (CommitStatus.DONE, ["board"])
+        assert outcome.reason == problem.message
+        assert comparing.has_failures, "and the exit code knows"
 
 
 @pytest.mark.parametrize("problem", [BuildFailed("no compiler"), BenchmarkFailed("it crashed")])
 def test_what_no_platform_can_do_is_the_commits_fault(state: State, problem: HarnessError) -> None:
     with pytest.raises(type(problem), match=problem.message):
-        doing(state, problem, problem).compare(CONTROL, TREATMENT)
+        worker(state, problem, problem).compare(CONTROL, TREATMENT)
 
 
 def test_a_control_that_cannot_be_built_is_returned_and_a_lost_device_raised(state: State) -> None:
-    assert doing(state, compared("board"), ControlFailed("no compiler then")).compare(CONTROL, TREATMENT).control_failed
+    assert (
+        worker(state, compared("board"), ControlFailed("no compiler then")).compare(CONTROL, TREATMENT).control_failed
+    )
     with pytest.raises(EnvironmentProblem, match="unplugged"):
-        doing(state, compared("board"), EnvironmentProblem("unplugged")).compare(CONTROL, TREATMENT)
+        worker(state, compared("board"), EnvironmentProblem("unplugged")).compare(CONTROL, TREATMENT)
 
 
 def slower(device: str, by: float) -> Result:
@@ -133,17 +140,21 @@ def test_a_commit_of_the_same_bytes_is_a_point_of_the_series_and_the_change_behi
     line = Line(["base", "refactor", "slower", "later", "latest"])
     work = {"refactor": compared("board"), "base": compared("board")}
 
-    def compare(control: Commit, treatment: Commit) -> Compared:
-        return doing(state, work.get(treatment.id, slower("board", 0.04))).compare(control, treatment)
+    def compare(control: Commit, treatment: Commit) -> CommitOutcome:
+        return worker(state, work.get(treatment.id, slower("board", 0.04))).compare(control, treatment)
 
-    tally = watch(orders(line, base="base", begin="base"), Work(compare, judge), state, timing=clock.timing)
+    tally = watch(
+        orders(line, base="base", begin="base"), WatchTasks(compare, find_changes), state, timing=clock.timing
+    )
     (series,) = state.points.every_series()
-    assert series.metric == "NET latency"
-    assert [one.commit for one in series.points if one.point.log_ratio == 0.0] == ["refactor"]
-    (alarm,) = state.alarms.those(*Stage)
-    assert tally.alarms == (alarm.sign.identity,)
-    assert (alarm.sign.kind, alarm.sign.first) == (ChangeKind.STEP, "refactor")
-    assert line.ids.index("slower") <= line.ids.index(alarm.sign.last), "the search has the culprit among its commits"
+    assert series.key.metric == "NET latency"
+    assert [point.commit for point in series.points if point.metric is None] == ["refactor"]
+    (raised,) = state.alarms.in_stages(*AlarmStage)
+    assert tally.alarms == (raised.identity,)
+    assert (raised.change.kind, raised.change.last_without) == (ChangeKind.STEP, "refactor")
+    assert line.ids.index("slower") <= line.ids.index(raised.change.first_with), (
+        "the search has the culprit among its commits"
+    )
 
 
 def test_nothing_is_built_ahead_while_this_machine_is_measured_too() -> None:
@@ -156,24 +167,26 @@ def test_nothing_is_built_ahead_while_this_machine_is_measured_too() -> None:
     assert not may_build_ahead(Settings(same_host=True), [phones])
 
 
-@pytest.mark.parametrize("progress", [Progress.FAILED, Progress.BUILD_FAILED])
-def test_a_commit_that_was_passed_over_because_it_failed_is_no_success(progress: Progress) -> None:
-    tally = Tally(Counter({Progress.DONE: 3, progress: 1}), (), unreachable=False, troubled=False)
-    assert _code(tally, worse=False, failed=False) is ExitCode.BENCHMARK_FAILED
-    assert _code(tally, worse=True, failed=False) is ExitCode.REGRESSION
+@pytest.mark.parametrize("progress", [CommitStatus.FAILED, CommitStatus.BUILD_FAILED])
+def test_a_commit_that_was_passed_over_because_it_failed_is_no_success(progress: CommitStatus) -> None:
+    tally = WatchSummary(Counter({CommitStatus.DONE: 3, progress: 1}), (), is_unreachable=False, is_troubled=False)
+    assert exit_code_of(tally, is_worse=False, has_failures=False) is ExitCode.BENCHMARK_FAILED
+    assert exit_code_of(tally, is_worse=True, has_failures=False) is ExitCode.REGRESSION
 
 
 def test_commits_that_were_skipped_on_purpose_are_no_failure() -> None:
-    tally = Tally(Counter({Progress.DONE: 3, Progress.SKIPPED: 2}), (), unreachable=False, troubled=False)
-    assert _code(tally, worse=False, failed=False) is ExitCode.OK
+    tally = WatchSummary(
+        Counter({CommitStatus.DONE: 3, CommitStatus.SKIPPED: 2}), (), is_unreachable=False, is_troubled=False
+    )
+    assert exit_code_of(tally, is_worse=False, has_failures=False) is ExitCode.OK
 
 
 def again(platform: str) -> list[str]:
     """The words of the command that measures an alarm of a device again."""
-    sign = Sign(identity="x", benchmark="b", device="SERIAL 1", kind="step", first="a" * 40, last="b" * 40)
-    alarm = Alarm(sign=sign, stage=Stage.CONFIRMED, opened=1.0, changed=1.0, document={"title": "m/b"})
-    reports = AlarmReports(cast("State", None), Line(), CompareRequest(source="git:/src"), Settings())
-    return shlex.split(reports._command(alarm, platform))
+    changed = change(device="SERIAL 1", first="a" * 40, last="b" * 40)
+    reporter, state = cast("AlarmReporter", None), cast("State", None)
+    channel = AlarmReportChannel(reporter, state, Line(), CompareRequest(source="git:/src"), Settings())
+    return shlex.split(channel.command(changed, platform))
 
 
 def test_the_command_of_an_alarm_measures_on_the_platform_of_its_device() -> None:
@@ -185,23 +198,27 @@ def test_the_report_of_an_alarm_says_where_results_are_and_how_to_measure_on_its
     state: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    sign = Sign(identity="x", benchmark="b", device="SERIAL 1", kind="step", first="c0", last="c2")
-    verified: Document = {"confirmation": {"confirmed": True, "document": {"platform": "android"}}}
-    alarm = Alarm(sign=sign, stage=Stage.CONFIRMED, opened=1.0, changed=1.0, document=verified)
+    verification = Verification(confirmed=True, verdict=Verdict.REGRESSION, reason="slower", platform="android")
+    changed = change(device="SERIAL 1", last="c2")
+    verified = alarm(changed=changed).model_copy(update={"verification": verification})
     settings = Settings(local_reporter=Path("results"), platform="host")
-    reports = AlarmReports(state, Line(["c0", "c1", "c2"]), CompareRequest(source="git:/src"), settings)
-    page = Path(reports.deliver(News(key="k", event=Event.CONFIRMED, time=1.0, alarm=alarm)))
+    (reporter,) = alarm_reporters(settings)
+    source, request = Line(["c0", "c1", "c2"]), CompareRequest(source="git:/src")
+    channel = AlarmReportChannel(reporter, state, source, request, settings)
+    page = Path(channel.deliver(Notification(key="k", event=AlarmEvent.CONFIRMED, time=1.0, alarm=verified)))
     report = AlarmReport.model_validate_json((page.parent / "alarm.json").read_bytes())
     assert report.results == (str(tmp_path / "results"),)
     assert report.command.endswith("-p android -d 'SERIAL 1'")
-    assert [one.commit.id for one in report.candidates] == ["c1", "c2"]
+    assert [candidate.commit.id for candidate in report.alarm.candidates] == ["c1", "c2"]
 
 
 def test_verifying_remembers_the_platform() -> None:
     result = compared("board")
     assert result.comparison is not None
     assert result.device is not None
-    assert _verified(result, result.comparison)["platform"] == result.device.platform
+    verification = verification_of(result, result.comparison, Verdict.REGRESSION)
+    assert verification.platform == result.device.platform
+    assert not verification.confirmed
 
 
 def test_the_command_of_an_alarm_names_the_source_wherever_it_is_typed() -> None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.core.alarm import (
+    Alarm,
     AlarmEvent,
     AlarmReport,
-    Candidate,
+    AlarmStage,
     ChangedOperator,
-    Culprit,
     Discovery,
-    Effect,
-    MeasuredCommit,
-    Search,
     Verification,
 )
+from harness.core.change import Change, ChangeKind
 from harness.core.commit import Commit
 from harness.core.comparison import Verdict
-from harness.core.trend import ChangeKind
+from harness.core.culprit import Candidate, Culprit, SearchEnding, SearchResult
+from harness.core.effect import Effect, effect_of, log_ratio_of
+from harness.core.metric import Direction, MetricInfo
+from harness.core.series import SeriesPoint
 
 NASTY = (
     "<script>alert(1)</script> [x](javascript:alert(1)) ![y](https://evil.example/p.png) `a` | b",
@@ -50,56 +51,122 @@ def commit(number: int, subject: str | None = None) -> Commit:
     )
 
 
-def points(steps: Mapping[int, float], count: int = 40, *, week: int = 28, slope: float = 0.0) -> list[MeasuredCommit]:
+LATENCY_IN_US = MetricInfo(name="NET latency", unit="us")
+
+
+def measured(
+    commit_: str, order: int, control: str, effect: Effect | None, *, verdict: Verdict = Verdict.UNDECIDED
+) -> SeriesPoint:
+    """A point of the series of the samples."""
+    return SeriesPoint(
+        benchmark="0a1b2c3d4e5f",
+        title="mv2/mv2-xnnpack_q8",
+        device="39121FDJH000AB",
+        metric=LATENCY_IN_US,
+        commit=commit_,
+        order=order,
+        control=control,
+        control_order=None,
+        verdict=verdict,
+        effect=effect,
+    )
+
+
+def points(steps: Mapping[int, float], count: int = 40, *, week: int = 28, slope: float = 0.0) -> list[SeriesPoint]:
     """A series that changes by so much at these commits; each week has a control of its own."""
     levels = [slope * number + sum(size for at, size in steps.items() if number >= at) for number in range(count)]
     controls = {number: number - (number % week or week) for number in range(1, count)}
     return [_point(number, levels[number], control, levels[control]) for number, control in controls.items()]
 
 
-def _point(number: int, level: float, control: int, control_level: float) -> MeasuredCommit:
+def _point(number: int, level: float, control: int, control_level: float) -> SeriesPoint:
     difference = (1 + level) / (1 + control_level) - 1 + 0.4 * _NOISE[number % len(_NOISE)] / 100
     half = 0.003 + 0.001 * (number % 3)
     low, high = difference - half, difference + half
     verdict = Verdict.REGRESSION if low > 0 else Verdict.IMPROVEMENT if high < 0 else Verdict.NO_CHANGE
     if verdict is Verdict.NO_CHANGE and number % 7 == 0:
         verdict = Verdict.UNDECIDED
-    return MeasuredCommit(
-        commit=commit(number).short,
-        order=number,
-        control=commit(control).short,
-        effect=Effect(difference=difference, low=low, high=high),
-        verdict=verdict,
-    )
+    effect = effect_of(difference, low, high)
+    return measured(commit(number).id, number, commit(control).id, effect, verdict=verdict)
 
 
 def verified(difference: float, verdict: Verdict = Verdict.REGRESSION) -> Verification:
     """Pairs of the builds around a change."""
-    effect = Effect(difference=difference, low=difference - 0.005, high=difference + 0.005)
-    return Verification(verdict=verdict, effect=effect, pairs=24, seconds=12.3)
+    effect = effect_of(difference, difference - 0.005, difference + 0.005)
+    return Verification(confirmed=True, verdict=verdict, reason="", effect=effect, pairs=24, seconds=12.3)
 
 
 def culprit(*commits: Commit, step: float = 0.031, probability: float = 0.97, confirmed: bool = True) -> Culprit:
     """A culprit with an interval of half a percent to each side."""
-    effect = Effect(difference=step, low=step - 0.005, high=step + 0.005)
-    return Culprit(commits=commits, step=effect, evidence=1240.0, probability=probability, confirmed=confirmed)
+    return Culprit(
+        commits=tuple(one.id for one in commits),
+        before="",
+        effect=effect_of(step, step - 0.005, step + 0.005),
+        evidence=1240.0,
+        probability=probability,
+        confirmed=confirmed,
+    )
+
+
+def searched(
+    reason: str, culprits: tuple[Culprit, ...] = (), *, rest: float | None = None, pairs: int = 0
+) -> SearchResult:
+    """The result of a search, of which culprits explain all but a rest."""
+    return SearchResult(
+        ending=SearchEnding.FOUND if culprits else SearchEnding.UNDECIDED,
+        culprits=culprits,
+        unexplained_log_ratio=None if rest is None else log_ratio_of(rest),
+        smallest_log_ratio=0.005,
+        pairs=pairs,
+        reason=reason,
+    )
+
+
+def changed(report: AlarmReport, **fields: object) -> AlarmReport:
+    """The report with other fields, whether they are its own, its alarm's, its change's or its verification's."""
+    verification = report.alarm.verification
+    if "operators" in fields and verification is not None:
+        fields["verification"] = verification.model_copy(update={"operators": fields.pop("operators")})
+    of_report = {name: fields.pop(name) for name in [*fields] if name in AlarmReport.model_fields}
+    of_alarm = {name: fields.pop(name) for name in [*fields] if name in Alarm.model_fields}
+    assert fields.keys() <= Change.model_fields.keys()
+    change = report.alarm.change.model_copy(update=fields)
+    alarm = report.alarm.model_copy(update={"change": change, **of_alarm})
+    return report.model_copy(update={"alarm": alarm, **of_report})
 
 
 def found_step() -> AlarmReport:
     """A step between two measured commits that are four apart."""
-    return AlarmReport(
+    change = Change(
         identity="5f2b8c0d1e9a4b37-0a1b2c3d",
-        event=AlarmEvent.CONFIRMED,
-        kind=ChangeKind.STEP,
+        benchmark="0a1b2c3d4e5f",
         title="mv2/mv2-xnnpack_q8",
         device="39121FDJH000AB",
-        device_name="Pixel 8",
-        metric="NET latency",
-        unit="us",
-        change=Effect(difference=0.0305, low=0.0271, high=0.034),
-        before=commit(22),
-        candidates=tuple(Candidate(commit=commit(number)) for number in range(23, 27)),
+        metric=LATENCY_IN_US,
+        kind=ChangeKind.STEP,
+        before=commit(22).id,
+        before_order=22,
+        after=commit(26).id,
+        after_order=26,
+        last_without=commit(22).id,
+        first_with=commit(26).id,
+        effect=effect_of(0.0305, 0.0271, 0.034),
+        score=7.5,
+        detected_with=commit(27).id,
+    )
+    alarm = Alarm(
+        change=change,
+        stage=AlarmStage.CONFIRMED,
+        opened=1_767_700_000.0,
+        updated=1_767_700_000.0,
         verification=verified(0.0312),
+        candidates=tuple(Candidate(commit=commit(number)) for number in range(23, 27)),
+    )
+    return AlarmReport(
+        event=AlarmEvent.CONFIRMED,
+        alarm=alarm,
+        device_name="Pixel 8",
+        before=commit(22),
         series=tuple(point for point in points({25: 0.031}) if point.order not in {23, 24, 25}),
         command="harness compare -b specifications/models/mv2.json --only mv2/mv2-xnnpack_q8 -p android -d 39121FDJH",
         discovery=Discovery(time=1_767_700_000.0, harness="0.1.0", host="lab-3"),
@@ -113,71 +180,65 @@ def bisected_step() -> AlarmReport:
     shares = (0.01, 0.012, 0.97, 0.008)
     commits = [commit(23), commit(24), commit(25, "Use a slower loop"), commit(26)]
     candidates = tuple(Candidate(commit=one, probability=share) for one, share in zip(commits, shares, strict=True))
-    search = Search(
+    search = searched(
         reason=f"{commits[2].short} made it slower",
         culprits=(culprit(commits[2]),),
         rest=0.0004,
         pairs=120,
     )
     operators = (
-        ChangedOperator(name="Softmax #1", effect=Effect(difference=-0.0995, low=-0.103), contribution=-0.0133),
-        ChangedOperator(name="Convolution #1", effect=Effect(difference=0.2, low=0.19, high=0.21), contribution=0.042),
+        ChangedOperator(name="Softmax #1", effect=effect_of(-0.0995, -0.103), contribution=-0.0133),
+        ChangedOperator(name="Convolution #1", effect=effect_of(0.2, 0.19, 0.21), contribution=0.042),
         ChangedOperator(name="Transpose #1", contribution=0.0033),
     )
-    return begun.model_copy(
-        update={
-            "event": AlarmEvent.BISECTED,
-            "candidates": candidates,
-            "search": search,
-            "operators": operators,
-            "series": tuple(points({25: 0.031})),
-            "results": ("/srv/results/Pixel 8", "https://perf.example/runs?alarm=5f2b"),
-        }
+    return changed(
+        begun,
+        event=AlarmEvent.BISECTED,
+        candidates=candidates,
+        search=search,
+        operators=operators,
+        series=tuple(points({25: 0.031})),
+        results=("/srv/results/Pixel 8", "https://perf.example/runs?alarm=5f2b"),
     )
 
 
 def confirmed_drift() -> AlarmReport:
     """Many small steps, which no search was made for."""
-    return found_step().model_copy(
-        update={
-            "kind": ChangeKind.DRIFT,
-            "change": Effect(difference=0.052, low=0.04, high=0.064),
-            "before": commit(5),
-            "candidates": tuple(Candidate(commit=commit(number)) for number in range(6, 40)),
-            "verification": verified(0.0521),
-            "series": tuple(points({}, week=100, slope=0.0013)),
-        }
+    return changed(
+        found_step(),
+        kind=ChangeKind.DRIFT,
+        effect=effect_of(0.052, 0.04, 0.064),
+        before=commit(5),
+        candidates=tuple(Candidate(commit=commit(number)) for number in range(6, 40)),
+        verification=verified(0.0521),
+        series=tuple(points({}, week=100, slope=0.0013)),
     )
 
 
 def improvement() -> AlarmReport:
     """For the better, with one commit in question, of a metric that is no latency of the whole."""
-    return found_step().model_copy(
-        update={
-            "kind": ChangeKind.IMPROVEMENT,
-            "metric": "LLM tokens_per_second",
-            "unit": "1/s",
-            "higher_is_better": True,
-            "change": Effect(difference=0.081, low=0.07, high=0.09),
-            "before": commit(14),
-            "candidates": (Candidate(commit=commit(15, "Fuse two kernels")),),
-            "verification": verified(0.083, Verdict.IMPROVEMENT),
-            "series": tuple(
-                point.model_copy(update={"verdict": Verdict.IMPROVEMENT}) if point.order >= 15 else point
-                for point in points({15: 0.083}, week=100)
-            ),
-        }
+    return changed(
+        found_step(),
+        kind=ChangeKind.IMPROVEMENT,
+        metric=MetricInfo(name="LLM tokens_per_second", unit="1/s", direction=Direction.HIGHER),
+        effect=effect_of(0.081, 0.07, 0.09),
+        before=commit(14),
+        candidates=(Candidate(commit=commit(15, "Fuse two kernels")),),
+        verification=verified(0.083, Verdict.IMPROVEMENT),
+        series=tuple(
+            point.model_copy(update={"verdict": Verdict.IMPROVEMENT}) if point.order >= 15 else point
+            for point in points({15: 0.083}, week=100)
+        ),
     )
 
 
 def closed() -> AlarmReport:
     """A step that was made good."""
-    return bisected_step().model_copy(
-        update={
-            "event": AlarmEvent.CLOSED,
-            "why": f"it is over since {commit(34).short}",
-            "series": tuple(points({25: 0.031, 34: -0.031})),
-        }
+    return changed(
+        bisected_step(),
+        event=AlarmEvent.CLOSED,
+        reason=f"it is over since {commit(34).short}",
+        series=tuple(points({25: 0.031, 34: -0.031})),
     )
 
 
@@ -191,7 +252,7 @@ def two_culprits() -> AlarmReport:
         Candidate(commit=named.get(number, one), probability=shares.get(number, 0.02 / 17))
         for number, one in zip(range(8, 28), commits, strict=True)
     )
-    search = Search(
+    search = searched(
         reason="two commits made it slower, the second of them is not proven",
         culprits=(
             culprit(first, step=0.021),
@@ -200,16 +261,15 @@ def two_culprits() -> AlarmReport:
         rest=0.004,
         pairs=260,
     )
-    return found_step().model_copy(
-        update={
-            "event": AlarmEvent.BISECTED,
-            "before": commit(7),
-            "change": Effect(difference=0.037, low=0.031, high=0.043),
-            "verification": verified(0.0371),
-            "candidates": candidates,
-            "search": search,
-            "series": tuple(points({10: 0.021, 20: 0.012}, week=100)),
-        }
+    return changed(
+        found_step(),
+        event=AlarmEvent.BISECTED,
+        before=commit(7),
+        effect=effect_of(0.037, 0.031, 0.043),
+        verification=verified(0.0371),
+        candidates=candidates,
+        search=search,
+        series=tuple(points({10: 0.021, 20: 0.012}, week=100)),
     )
 
 
@@ -219,13 +279,13 @@ def unbuildable_range() -> AlarmReport:
     candidates = tuple(
         Candidate(commit=one, builds=number == 3, probability=0.245) for number, one in enumerate(commits)
     )
-    search = Search(
+    search = searched(
         reason=f"{commits[3].short} made it slower, or one of the 3 before it, which do not build",
         culprits=(culprit(*commits, probability=0.98),),
         rest=0.0,
         pairs=80,
     )
-    return found_step().model_copy(update={"event": AlarmEvent.BISECTED, "candidates": candidates, "search": search})
+    return changed(found_step(), event=AlarmEvent.BISECTED, candidates=candidates, search=search)
 
 
 def nasty_subjects() -> AlarmReport:
@@ -234,23 +294,20 @@ def nasty_subjects() -> AlarmReport:
     commits = [one.model_copy(update={"author": text}) for one, text in zip(commits, reversed(NASTY), strict=True)]
     shares = (0.3, 0.3, 0.4)
     candidates = tuple(Candidate(commit=one, probability=share) for one, share in zip(commits, shares, strict=True))
-    search = Search(reason=NASTY[1], culprits=(culprit(commits[0]),), rest=0.02, pairs=1)
-    return found_step().model_copy(
-        update={
-            "event": AlarmEvent.BISECTED,
-            "title": "a|b <img src=x>",
-            "device_name": "[phone](javascript:alert(1))",
-            "device": "</style><b>",
-            "candidates": candidates,
-            "search": search,
-            "operators": (ChangedOperator(name=NASTY[0], effect=Effect(difference=0.1), contribution=0.1),),
-            "command": "harness compare --only '```' '<script>' \n rm\x1b[2J",
-            "results": ("javascript:alert(1)", "/srv/a) b>c", 'http://x/<y>\n"z"'),
-            "series": (
-                MeasuredCommit(
-                    commit='"><script>x</script>', order=1, control="&</svg>", effect=Effect(difference=0.01)
-                ),
-                MeasuredCommit(commit="b\x00", order=2, control="]]>", effect=Effect(difference=0.02, low=0.0)),
-            ),
-        }
+    search = searched(reason=NASTY[1], culprits=(culprit(commits[0]),), rest=0.02, pairs=1)
+    return changed(
+        found_step(),
+        event=AlarmEvent.BISECTED,
+        title="a|b <img src=x>",
+        device_name="[phone](javascript:alert(1))",
+        device="</style><b>",
+        candidates=candidates,
+        search=search,
+        operators=(ChangedOperator(name=NASTY[0], effect=effect_of(0.1), contribution=0.1),),
+        command="harness compare --only '```' '<script>' \n rm\x1b[2J",
+        results=("javascript:alert(1)", "/srv/a) b>c", 'http://x/<y>\n"z"'),
+        series=(
+            measured('"><script>x</script>', 1, "&</svg>", effect_of(0.01)),
+            measured("b\x00", 2, "]]>", effect_of(0.02, 0.0)),
+        ),
     )

@@ -5,20 +5,21 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from harness.core.alarm import (
+    Alarm,
     AlarmEvent,
     AlarmReport,
-    Candidate,
+    AlarmStage,
     ChangedOperator,
-    Culprit,
     Discovery,
-    Effect,
-    MeasuredCommit,
-    Search,
     Verification,
 )
+from harness.core.change import Change, ChangeKind
 from harness.core.commit import Commit
 from harness.core.comparison import Verdict
-from harness.core.trend import ChangeKind
+from harness.core.culprit import Candidate, Culprit, SearchEnding, SearchResult
+from harness.core.effect import Effect
+from harness.core.metric import Direction, MetricInfo
+from harness.core.series import SeriesPoint
 
 _TEXTS = st.text(st.sampled_from("ab1 .)|<>[]()*_`~\\#&;!-+=:/$@'\"\n\t\x1b\ud800\u202eé"), max_size=30) | st.text(
     max_size=12
@@ -30,8 +31,9 @@ _SHARES = st.floats(0, 1)
 _ENDS = st.none() | _USUAL | _NUMBERS
 _COUNTS = st.integers(0, 10**6)
 
-_EFFECTS = st.builds(
-    Effect, difference=_USUAL | st.floats(-1, allow_nan=False, allow_infinity=False), low=_ENDS, high=_ENDS
+_EFFECTS = st.builds(Effect, log_ratio=_USUAL | _NUMBERS, low_log_ratio=_ENDS, high_log_ratio=_ENDS)
+_METRICS = st.builds(
+    MetricInfo, name=st.just("NET latency") | _TEXTS, unit=_TEXTS, direction=st.sampled_from(Direction)
 )
 _IDS = st.sampled_from([letter * 40 for letter in "0123456789abcdef"]) | _TEXTS
 _COMMITS = st.builds(
@@ -39,62 +41,91 @@ _COMMITS = st.builds(
 )
 _CULPRITS = st.builds(
     Culprit,
-    commits=st.lists(_COMMITS, min_size=1, max_size=4).map(tuple),
-    step=_EFFECTS,
+    commits=st.lists(_IDS, min_size=1, max_size=4).map(tuple),
+    before=_IDS,
+    effect=_EFFECTS,
     evidence=_POSITIVE,
     probability=_SHARES,
     confirmed=st.booleans(),
 )
 _POINTS = st.builds(
-    MeasuredCommit,
-    commit=_IDS.map(lambda name: name[:12]),
+    SeriesPoint,
+    benchmark=_TEXTS,
+    title=_TEXTS,
+    device=_TEXTS,
+    metric=st.none() | _METRICS,
+    commit=_IDS,
     order=st.integers(0, 300) | st.integers(),
-    control=_IDS.map(lambda name: name[:12]),
+    control=_IDS,
+    control_order=st.none() | st.integers(),
     effect=st.none() | _EFFECTS,
     verdict=st.sampled_from(Verdict),
 )
 
-reports = st.builds(
-    AlarmReport,
+_CHANGES = st.builds(
+    Change,
     identity=_TEXTS.map(lambda text: text.replace("\ud800", "") or "1"),
-    event=st.sampled_from(AlarmEvent),
-    kind=st.sampled_from([ChangeKind.STEP, ChangeKind.DRIFT, ChangeKind.IMPROVEMENT]),
+    benchmark=_TEXTS,
     title=_TEXTS,
     device=_TEXTS,
-    device_name=_TEXTS,
-    metric=st.just("NET latency") | _TEXTS,
-    unit=_TEXTS,
-    higher_is_better=st.booleans(),
-    change=_EFFECTS,
-    before=_COMMITS,
-    candidates=st.lists(
-        st.builds(Candidate, commit=_COMMITS, builds=st.none() | st.booleans(), probability=st.none() | _SHARES),
-        max_size=20,
-    ).map(tuple),
-    verification=st.none()
-    | st.builds(
-        Verification,
-        verdict=st.sampled_from(Verdict),
-        effect=st.none() | _EFFECTS,
-        pairs=_COUNTS,
-        seconds=_POSITIVE,
-    ),
-    search=st.none()
-    | st.builds(
-        Search,
-        reason=_TEXTS,
-        culprits=st.lists(_CULPRITS, max_size=5).map(tuple),
-        rest=st.none() | _USUAL | _NUMBERS,
-        pairs=_COUNTS,
-    ),
-    why=_TEXTS,
-    series=st.lists(_POINTS, max_size=12).map(tuple),
+    metric=_METRICS,
+    kind=st.sampled_from([ChangeKind.STEP, ChangeKind.DRIFT, ChangeKind.IMPROVEMENT]),
+    before=_IDS,
+    before_order=st.integers(),
+    after=_IDS,
+    after_order=st.integers(),
+    last_without=_IDS,
+    first_with=_IDS,
+    effect=_EFFECTS,
+    score=_NUMBERS,
+    detected_with=_IDS,
+)
+_VERIFICATIONS = st.builds(
+    Verification,
+    confirmed=st.booleans(),
+    verdict=st.sampled_from(Verdict),
+    reason=_TEXTS,
+    effect=st.none() | _EFFECTS,
+    pairs=_COUNTS,
+    seconds=_POSITIVE,
     operators=st.lists(
         st.builds(
             ChangedOperator, name=_TEXTS, effect=st.none() | _EFFECTS, contribution=st.none() | _USUAL | _NUMBERS
         ),
         max_size=12,
     ).map(tuple),
+)
+_SEARCHES = st.builds(
+    SearchResult,
+    ending=st.sampled_from(SearchEnding),
+    reason=_TEXTS,
+    culprits=st.lists(_CULPRITS, max_size=5).map(tuple),
+    unexplained_log_ratio=st.none() | _USUAL | _NUMBERS,
+    smallest_log_ratio=_USUAL,
+    pairs=_COUNTS,
+)
+_ALARMS = st.builds(
+    Alarm,
+    change=_CHANGES,
+    stage=st.sampled_from(AlarmStage),
+    reason=_TEXTS,
+    opened=_NUMBERS,
+    updated=_NUMBERS,
+    verification=st.none() | _VERIFICATIONS,
+    search=st.none() | _SEARCHES,
+    candidates=st.lists(
+        st.builds(Candidate, commit=_COMMITS, builds=st.none() | st.booleans(), probability=st.none() | _SHARES),
+        max_size=20,
+    ).map(tuple),
+)
+
+reports = st.builds(
+    AlarmReport,
+    event=st.sampled_from(AlarmEvent),
+    alarm=_ALARMS,
+    device_name=_TEXTS,
+    before=_COMMITS,
+    series=st.lists(_POINTS, max_size=12).map(tuple),
     command=_TEXTS,
     discovery=st.builds(Discovery, time=_NUMBERS, harness=_TEXTS, host=_TEXTS),
     results=st.lists(_TEXTS | st.just("https://perf.example/x y"), max_size=3).map(tuple),

@@ -10,9 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from harness.core.alarm import AlarmReport
 from harness.core.errors import ReporterFailed
 from harness.core.values import replace_surrogates
-from reporters.alarms.folder import DOCUMENT, PAGE, write
-from tests.reporters.alarms.alarm_samples import bisected_step, closed, found_step
+from reporters.alarms.folder import DOCUMENT, PAGE, AlarmFolder
+from tests.reporters.alarms.alarm_samples import bisected_step, changed, closed, found_step
 from tests.reporters.alarms.any_alarm import reports
+
+
+def write(report: AlarmReport, folder: Path) -> Path:
+    return Path(AlarmFolder(folder).report(report))
 
 
 def _kept(page: Path) -> AlarmReport:
@@ -21,7 +25,7 @@ def _kept(page: Path) -> AlarmReport:
 
 def test_a_report_is_a_page_a_picture_and_a_document(tmp_path: Path) -> None:
     page = write(found_step(), tmp_path / "alarms")
-    assert page == tmp_path / "alarms" / found_step().identity / PAGE
+    assert page == tmp_path / "alarms" / found_step().alarm.identity / PAGE
     assert sorted(file.name for file in page.parent.iterdir()) == ["alarm.json", "alarm.md", "series.svg"]
     assert _kept(page) == found_step()
     assert "](series.svg)" in page.read_text(encoding="utf-8")
@@ -43,6 +47,13 @@ def test_news_that_come_late_replace_nothing(tmp_path: Path) -> None:
     assert _kept(page) == bisected_step()
 
 
+def test_a_later_report_of_an_earlier_version_stays(tmp_path: Path) -> None:
+    page = write(found_step(), tmp_path)
+    (page.parent / DOCUMENT).write_text('{"schema_version": "1.0", "event": "closed", "why": "over"}', encoding="utf-8")
+    write(bisected_step(), tmp_path)
+    assert '"why": "over"' in (page.parent / DOCUMENT).read_text(encoding="utf-8")
+
+
 def test_the_same_event_again_is_written_again(tmp_path: Path) -> None:
     page = write(found_step(), tmp_path)
     page.unlink()
@@ -59,7 +70,7 @@ def test_a_document_that_cannot_be_read_is_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("identity", ["../../etc", ".", "a/b", "x" * 400])
 def test_no_identity_leads_out_of_the_folder(tmp_path: Path, identity: str) -> None:
-    page = write(found_step().model_copy(update={"identity": identity}), tmp_path)
+    page = write(changed(found_step(), identity=identity), tmp_path)
     assert page.parent.parent == tmp_path
     assert page.resolve().is_relative_to(tmp_path)
 

@@ -7,12 +7,14 @@ from hypothesis import HealthCheck, given, settings
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from harness.core.alarm import AlarmReport, Candidate, ChangedOperator, Effect, Search
+from harness.core.alarm import AlarmReport, ChangedOperator
+from harness.core.culprit import Candidate
+from harness.core.effect import effect_of
 from reporters.alarms.headline import headline
-from reporters.alarms.page import chance, moment, render
-from reporters.alarms.suspects import suspects
+from reporters.alarms.page import format_probability, format_time, render, select_candidates
 from tests.reporters.alarms.alarm_samples import (
     bisected_step,
+    changed,
     closed,
     commit,
     confirmed_drift,
@@ -20,6 +22,7 @@ from tests.reporters.alarms.alarm_samples import (
     found_step,
     improvement,
     nasty_subjects,
+    searched,
     two_culprits,
     unbuildable_range,
 )
@@ -99,8 +102,8 @@ def test_an_improvement_of_a_rate_rises() -> None:
 
 
 def test_faster_has_its_interval_seen_from_the_same_side() -> None:
-    effect = Effect(difference=-0.031, low=-0.036, high=-0.026)
-    report = found_step().model_copy(update={"change": effect, "verification": None})
+    effect = effect_of(-0.031, -0.036, -0.026)
+    report = changed(found_step(), effect=effect, verification=None)
     assert "became 3.1 % faster [2.6, 3.6] with" in headline(report)
 
 
@@ -114,13 +117,13 @@ def test_faster_has_its_interval_seen_from_the_same_side() -> None:
     ],
 )
 def test_an_end_that_nothing_excludes_is_endless(low: float | None, high: float | None, told: str) -> None:
-    effect = Effect(difference=0.03, low=low, high=high)
-    assert told in headline(found_step().model_copy(update={"change": effect, "verification": None}))
+    effect = effect_of(0.03, low, high)
+    assert told in headline(changed(found_step(), effect=effect, verification=None))
 
 
 def test_what_was_measured_again_is_told_rather_than_the_series() -> None:
     assert "[2.6, 3.6]" in headline(found_step())
-    assert "became 3.0 % slower [2.7, 3.4]" in headline(found_step().model_copy(update={"verification": None}))
+    assert "became 3.0 % slower [2.7, 3.4]" in headline(changed(found_step(), verification=None))
 
 
 def test_of_two_culprits_each_has_its_share_and_the_unproven_one_is_probable() -> None:
@@ -131,8 +134,8 @@ def test_of_two_culprits_each_has_its_share_and_the_unproven_one_is_probable() -
 
 
 def test_of_many_culprits_some_are_counted() -> None:
-    search = Search(reason="many", culprits=tuple(culprit(commit(number)) for number in range(23, 28)))
-    assert headline(found_step().model_copy(update={"search": search})).endswith(" and 2 more")
+    search = searched(reason="many", culprits=tuple(culprit(commit(number)) for number in range(23, 28)))
+    assert headline(changed(found_step(), search=search)).endswith(" and 2 more")
 
 
 def test_commits_that_do_not_build_are_one_culprit() -> None:
@@ -146,7 +149,7 @@ def test_a_closed_alarm_tells_that_it_is_over() -> None:
 
 
 def test_a_search_without_a_culprit_names_the_range_and_says_why() -> None:
-    report = found_step().model_copy(update={"search": Search(reason="the budget is spent", rest=0.03)})
+    report = changed(found_step(), search=searched(reason="the budget is spent", rest=0.03))
     text = render(report)
     assert "with one of 4 commits" in headline(report)
     assert "**Searched**: the budget is spent.\n" in text
@@ -154,7 +157,7 @@ def test_a_search_without_a_culprit_names_the_range_and_says_why() -> None:
 
 
 def test_only_likely_commits_are_shown_and_the_others_are_counted() -> None:
-    found = suspects(two_culprits())
+    found = select_candidates(two_culprits())
     assert [one.commit.id for one in found.shown] == [commit(number).id for number in (10, 11, 20)]
     assert found.left_out == 17
     assert found.probability == pytest.approx(0.02)
@@ -162,33 +165,33 @@ def test_only_likely_commits_are_shown_and_the_others_are_counted() -> None:
 
 def test_a_culprit_is_shown_however_unlikely() -> None:
     begun = two_culprits()
-    found = suspects(begun.model_copy(update={"search": Search(reason="", culprits=(culprit(commit(15)),))}))
+    found = select_candidates(changed(begun, search=searched(reason="", culprits=(culprit(commit(15)),))))
     assert commit(15).id in [one.commit.id for one in found.shown]
 
 
 def test_of_a_long_range_both_ends_are_shown() -> None:
-    found = suspects(confirmed_drift())
+    found = select_candidates(confirmed_drift())
     assert [found.shown[0].commit, found.shown[-1].commit] == [commit(6), commit(39)]
     assert (len(found.shown), found.left_out, found.probability) == (12, 22, None)
 
 
 def test_commits_that_are_equally_likely_do_not_fill_the_page() -> None:
     candidates = tuple(Candidate(commit=commit(number), probability=0.01) for number in range(100))
-    assert len(suspects(found_step().model_copy(update={"candidates": candidates})).shown) == 12
+    assert len(select_candidates(changed(found_step(), candidates=candidates)).shown) == 12
 
 
 def test_operators_stand_by_what_they_contribute() -> None:
     text = render(bisected_step())
     assert text.index("Convolution") < text.index("Softmax") < text.index("Transpose")
     many = tuple(ChangedOperator(name=f"Op {number}", contribution=number / 100) for number in range(14))
-    text = render(bisected_step().model_copy(update={"operators": many}))
+    text = render(changed(bisected_step(), operators=many))
     assert "4 with smaller contributions are left out." in text
     assert "Op 13" in text
     assert "Op 3 " not in text
 
 
 def test_what_is_not_known_has_no_heading() -> None:
-    report = found_step().model_copy(update={"command": "", "series": (), "candidates": (), "results": ()})
+    report = changed(found_step(), command="", series=(), candidates=(), results=())
     text = render(report)
     assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Why it is believed"]
     assert "series.svg" not in text
@@ -204,9 +207,9 @@ def test_a_folder_with_odd_characters_is_linked_as_it_is_called() -> None:
     ("probability", "told"), [(0.0, "< 1 %"), (0.01, "1 %"), (0.5, "50 %"), (0.994, "> 99 %"), (1.0, "> 99 %")]
 )
 def test_no_probability_is_told_as_certain(probability: float, told: str) -> None:
-    assert chance(probability) == told
+    assert format_probability(probability) == told
 
 
 def test_times_are_utc_and_those_of_no_calendar_are_no_date() -> None:
-    assert moment(0) == "1970-01-01 00:00"
-    assert moment(-(10**400)) == moment(1e300) == "no date"
+    assert format_time(0) == "1970-01-01 00:00"
+    assert format_time(-(10**400)) == format_time(1e300) == "no date"

@@ -9,18 +9,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.core.alarm import AlarmReport, Candidate, Effect, MeasuredCommit
+from harness.core.alarm import AlarmReport
 from harness.core.comparison import Verdict
-from reporters.alarms.axes import HEIGHT, WIDTH, axes
-from reporters.alarms.dots import dots, on_one_scale
-from reporters.alarms.plot import caption, picture
-from reporters.alarms.window import MOST, window
+from harness.core.culprit import Candidate
+from harness.core.effect import effect_of
+from reporters.alarms.plot import HEIGHT, WIDTH, caption, fit_axes, picture
+from reporters.alarms.window import MOST, dots, on_one_scale, window
 from tests.reporters.alarms.alarm_samples import (
     bisected_step,
+    changed,
     closed,
     commit,
     confirmed_drift,
     found_step,
+    measured,
     nasty_subjects,
     points,
     two_culprits,
@@ -81,12 +83,12 @@ def test_the_change_is_marked_and_the_culprit_named() -> None:
 def test_the_band_lies_between_the_last_commit_without_and_the_first_with_the_change() -> None:
     seen = window(found_step())
     assert (seen.before, seen.after) == (22, 26)
-    unmeasured = found_step().model_copy(update={"before": commit(100)})
+    unmeasured = changed(found_step(), before=commit(100))
     assert (window(unmeasured).before, window(unmeasured).after) == (22, 26)
 
 
 def test_a_culprit_that_was_not_measured_has_no_line() -> None:
-    report = bisected_step().model_copy(update={"series": found_step().series})
+    report = changed(bisected_step(), series=found_step().series)
     assert window(report).culprits == ()
     assert "mark" not in _classes(_parsed(report), "path")
 
@@ -94,13 +96,13 @@ def test_a_culprit_that_was_not_measured_has_no_line() -> None:
 def test_levels_stand_beside_an_open_change_only() -> None:
     before, after = window(bisected_step()).levels
     assert (before.last, after.first) == (22, 26)
-    assert after.difference - before.difference == pytest.approx(0.031, abs=0.002)
+    assert after.change - before.change == pytest.approx(0.031, abs=0.002)
     assert window(closed()).levels == ()
 
 
 def test_another_control_does_not_look_like_a_change() -> None:
     seen = window(bisected_step())
-    newest = [dot.difference for dot in seen.dots if dot.point.order > 30]
+    newest = [dot.change for dot in seen.dots if dot.point.order > 30]
     assert newest == pytest.approx([0.031] * len(newest), abs=0.005)
     assert _classes(_parsed(bisected_step()), "path").count("switch") == 1
     assert "dashed" in caption(bisected_step())
@@ -109,13 +111,13 @@ def test_another_control_does_not_look_like_a_change() -> None:
 
 def test_a_control_that_comes_back_stands_where_it_stood() -> None:
     series = [
-        MeasuredCommit(commit=name, order=order, control=control, effect=Effect(difference=difference))
+        measured(name, order, control, effect_of(difference))
         for order, (name, control, difference) in enumerate(
             [("b", "a", 0.0), ("c", "a", 0.1), ("d", "c", 0.0), ("e", "c", 0.1), ("f", "a", 0.21)]
         )
     ]
     placed = on_one_scale(dots(series), lambda order: order)
-    assert [dot.difference for dot in placed] == pytest.approx([0.0, 0.1, 0.1, 0.21, 0.21])
+    assert [dot.change for dot in placed] == pytest.approx([0.0, 0.1, 0.1, 0.21, 0.21])
 
 
 @given(st.lists(st.floats(-0.05, 0.05), min_size=2, max_size=30), st.integers(1, 9))
@@ -124,27 +126,27 @@ def test_series_without_noise_are_joined_exactly(steps: list[float], week: int) 
     for step in steps:
         levels.append(levels[-1] * (1 + step))
     series = [
-        MeasuredCommit(
-            commit=str(number),
-            order=number,
-            control=str(control := number - ((number % week) or week)),
-            effect=Effect(difference=levels[number] / levels[control] - 1),
+        measured(
+            str(number),
+            number,
+            str(control := number - ((number % week) or week)),
+            effect_of(levels[number] / levels[control] - 1),
         )
         for number in range(week, len(levels))
     ]
     placed = on_one_scale(dots(series), lambda order: order)  # each commit is its own side: no neighbour blurs it
-    assert [dot.difference for dot in placed] == pytest.approx([level - 1 for level in levels[week:]])
+    assert [dot.change for dot in placed] == pytest.approx([level - 1 for level in levels[week:]])
 
 
 def test_a_long_series_is_shown_around_its_change_and_stays_small() -> None:
     begun = two_culprits()
     whole = points({10: 0.021, 20: 0.012}, 1000)
     worst = [point.model_copy(update={"verdict": Verdict.IMPROVEMENT}) for point in whole]
-    seen = window(begun.model_copy(update={"series": tuple(worst)}))
+    seen = window(changed(begun, series=tuple(worst)))
     assert len(seen.dots) == MOST
     assert (seen.before, seen.after) == (7, 27)
     assert (seen.first, seen.last) == (1, MOST)
-    assert len(picture(begun.model_copy(update={"series": tuple(worst)})).encode()) <= 40_000
+    assert len(picture(changed(begun, series=tuple(worst))).encode()) <= 40_000
 
 
 def test_the_newest_points_are_shown_where_the_change_is_among_them() -> None:
@@ -155,22 +157,22 @@ def test_the_newest_points_are_shown_where_the_change_is_among_them() -> None:
 
 def test_an_outlier_does_not_flatten_the_others() -> None:
     series = list(bisected_step().series)
-    series[3] = series[3].model_copy(update={"effect": Effect(difference=40.0, low=30.0, high=50.0)})
-    report = bisected_step().model_copy(update={"series": tuple(series)})
-    assert axes(window(report)).high < 0.06
+    series[3] = series[3].model_copy(update={"effect": effect_of(40.0, 30.0, 50.0)})
+    report = changed(bisected_step(), series=tuple(series))
+    assert fit_axes(window(report)).high < 0.06
     assert 'r="1.6"' in picture(report)
 
 
 def test_an_end_that_nothing_excludes_leads_to_the_edge() -> None:
-    series = (MeasuredCommit(commit="a", order=1, control="b", effect=Effect(difference=0.01)),)
-    root = _parsed(found_step().model_copy(update={"series": series}))
+    series = (measured("a", 1, "b", effect_of(0.01)),)
+    root = _parsed(changed(found_step(), series=series))
     (spans,) = [element.get("d", "") for element in root.iter(f"{SVG}path") if element.get("class") == "spans"]
     _, bottom, top = (float(one) for one in NUMBER.findall(spans))
     assert (top, bottom) == (50.0, HEIGHT - 46)
 
 
 def test_an_empty_series_says_so() -> None:
-    empty = found_step().model_copy(update={"series": ()})
-    nothing = MeasuredCommit(commit="a", order=1, control="b")
+    empty = changed(found_step(), series=())
+    nothing = measured("a", 1, "b", None)
     assert "no points" in picture(empty)
-    assert "no points" in picture(empty.model_copy(update={"series": (nothing,)}))
+    assert "no points" in picture(changed(empty, series=(nothing,)))

@@ -1,0 +1,83 @@
+"""Series of commits: one point for each comparison of a commit with its control, of any metric."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from harness.core.comparison import Verdict
+from harness.core.effect import Effect
+from harness.core.metric import MetricInfo
+from harness.core.values import Value
+
+
+class SeriesKey(Value):
+    """Identity of a series.
+
+    Attributes:
+        benchmark: Digest of the benchmark's definition, or another name that is the same for the same benchmark.
+        device: Identity of the device.
+        metric: Name of the metric, for example `NET latency`; empty while nothing was measured.
+    """
+
+    benchmark: str
+    device: str
+    metric: str
+
+
+class SeriesPoint(Value):
+    """One comparison of a commit with its control. A commit that is measured again has another point.
+
+    Attributes:
+        benchmark: Digest of the benchmark's definition.
+        title: Name of the benchmark, for example `mv2/mv2-xnnpack_q8`.
+        device: Identity of the device.
+        metric: What was compared; None where nothing was measured, because the programs are the same bytes: such a
+            point is in every series of its benchmark and device.
+        commit: Id of the commit.
+        order: Its place in the history; commits that were left out or did not build leave gaps.
+        control: Id of the commit that it was compared with.
+        control_order: Its place in the history; None where it is older than everything in the series.
+        verdict: Verdict of the comparison.
+        effect: The commit against its control; None where there is no number.
+        standard_error: Standard error of the log ratio; None where nothing was measured.
+        pairs: How many pairs it comes from.
+        result: Identity of the result.
+    """
+
+    benchmark: str
+    title: str
+    device: str
+    metric: MetricInfo | None
+    commit: str
+    order: int
+    control: str
+    control_order: int | None
+    verdict: Verdict = Verdict.UNDECIDED
+    effect: Effect | None = None
+    standard_error: Annotated[float, Field(gt=0)] | None = None
+    pairs: Annotated[int, Field(ge=0)] = 0
+    result: str = ""
+
+
+class Series(Value):
+    """The points of one metric of one benchmark on one device.
+
+    Attributes:
+        key: Identity of the series.
+        points: In the order of the history; those of a commit that was measured again in the order of measurement.
+    """
+
+    key: SeriesKey
+    points: tuple[SeriesPoint, ...] = ()
+
+    @property
+    def metric(self) -> MetricInfo | None:
+        """The metric, as the newest point that was measured has it; None while none was."""
+        return next((point.metric for point in reversed(self.points) if point.metric is not None), None)
+
+    @property
+    def title(self) -> str:
+        """Name of the benchmark, as the newest point has it."""
+        return self.points[-1].title if self.points else self.key.benchmark

@@ -1,0 +1,239 @@
+"""Worker of the continuous mode: compares commits, verifies changes and searches their culprits (`WatchTasks`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+
+from pydantic import ValidationError
+
+from harness.analysis.bisect.search import Search
+from harness.analysis.trend.points import series_point
+from harness.core.alarm import Alarm, ChangedOperator, Verification
+from harness.core.change import ChangeKind
+from harness.core.commit import Commit, Source
+from harness.core.comparison import Comparison, Verdict
+from harness.core.culprit import Candidate, Culprit, SearchEnding, SearchResult
+from harness.core.effect import Effect
+from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, HarnessError
+from harness.core.protocols import Display
+from harness.core.result import Outcome, Result
+from harness.core.series import SeriesPoint
+from harness.flows.bisect.search import ratios_of, search
+from harness.flows.compare.commits import CommitComparer, ControlFailed
+from harness.flows.measure.workload import Selection
+from harness.presentation.operators import find_changed_operators
+from harness.watch.store.commits import CommitStatus
+from harness.watch.store.state import State
+from harness.watch.tasks import CommitOutcome
+
+_BUDGET_FACTOR = 3
+"""A verification has this many times the budget of a comparison: it is measured once, and read by people."""
+
+
+class WatchWorker:
+    """Does what the loop of the continuous mode asks for.
+
+    Args:
+        comparers: One for each platform.
+        source: Source of the commits.
+        state: State of the watcher.
+        ahead: Builds the next commit meanwhile; None where that would disturb.
+        display: Shows what happens.
+    """
+
+    def __init__(
+        self,
+        comparers: Sequence[CommitComparer],
+        source: Source,
+        state: State,
+        ahead: Executor | None,
+        display: Display,
+    ) -> None:
+        self._comparers = comparers
+        self._source = source
+        self._state = state
+        self._ahead = ahead
+        self._display = display
+        self.has_failures = False
+        """Whether a benchmark failed that was to be compared."""
+
+    def compare(self, control: Commit, treatment: Commit) -> CommitOutcome:
+        """Compare every benchmark on every device (`harness.watch.tasks.Compare`)."""
+        self._build_ahead(treatment)
+        self._display.say(f"{treatment.short} {treatment.subject}")
+        results: list[Result] = []
+        errors: list[BuildFailed | BenchmarkFailed] = []
+        for comparer in self._comparers:
+            try:
+                results.extend(comparer.compare(control, treatment, resume=True))
+            except ControlFailed as error:
+                return CommitOutcome(status=CommitStatus.FAILED, reason=error.message, control_failed=True)
+            except (BuildFailed, BenchmarkFailed) as error:
+                errors.append(error)  # the results of other platforms are valid all the same
+        return self._outcome(results, errors, tuple(self._points(results, control, treatment)))
+
+    def _points(self, results: Sequence[Result], control: Commit, treatment: Commit) -> Iterator[SeriesPoint]:
+        order = self._state.commits.get(treatment.id).position
+        watched = self._state.commits.find(control.id)
+        control_order = watched.position if watched is not None else None
+        for result in results:
+            point = series_point(result, treatment.id, order, control=control.id, control_order=control_order)
+            if point is not None:
+                yield point
+
+    def _outcome(
+        self,
+        results: Sequence[Result],
+        errors: Sequence[BuildFailed | BenchmarkFailed],
+        points: tuple[SeriesPoint, ...],
+    ) -> CommitOutcome:
+        """Summarise the results, and the errors of platforms on which there was no comparison."""
+        if errors and not points:
+            raise errors[0]
+        failed = [result for result in results if _has_failed(result)]
+        self.has_failures = self.has_failures or bool(failed or errors)
+        if not points:
+            reason = (failed or results)[0].reason or "nothing was measured"
+            return CommitOutcome(status=CommitStatus.FAILED, reason=reason)
+        reasons = [error.message for error in errors]
+        if failed:
+            reasons.append(f"{len(failed)} of {len(results)} benchmarks failed: {failed[0].reason}")
+        return CommitOutcome(points=points, reason="; ".join(reasons))
+
+    def verify(self, alarm: Alarm) -> Verification:
+        """Compare the builds around a change (`harness.watch.tasks.Verify`)."""
+        change = alarm.change
+        before, after = self._source.resolve(change.last_without), self._source.resolve(change.first_with)
+        comparer = self._comparer(change.device)
+        budget = _BUDGET_FACTOR * comparer.most_pairs
+        (result, *_) = comparer.compare(
+            before, after, run_type="verify", selection=_selection_of(alarm), most_pairs=budget
+        )
+        if result.comparison is None or _has_failed(result):
+            raise BenchmarkFailed(f"it could not be measured again: {result.reason or 'it gave no pair'}")
+        expected = Verdict.IMPROVEMENT if change.kind is ChangeKind.IMPROVEMENT else Verdict.REGRESSION
+        return verification_of(result, result.comparison, expected)
+
+    def find_culprits(
+        self, alarm: Alarm, progress: str | None, save: Callable[[str], None]
+    ) -> tuple[SearchResult, tuple[Candidate, ...]]:
+        """Bisect the range of a change; with a single commit in it, verification has already identified the culprit."""
+        change = alarm.change
+        before, after = self._source.resolve(change.last_without), self._source.resolve(change.first_with)
+        commits = (before, *self._source.between(before, after))
+        if len(commits) == 2 and alarm.verification is not None:
+            return _only_culprit(alarm.verification, *commits), (Candidate(commit=after, builds=True, probability=1.0),)
+        ended, found = search(
+            self._begin_search(alarm, commits, progress),
+            commits,
+            _selection_of(alarm),
+            self._comparer(change.device),
+            progress=self._display,
+            save=lambda current: save(current.model_dump_json()),
+        )
+        return found, candidates_of(ended, commits)
+
+    def _begin_search(self, alarm: Alarm, commits: Sequence[Commit], progress: str | None) -> Search:
+        """Return the search as it was saved, or a new one that begins with the pairs of the verification."""
+        if progress is not None:
+            try:
+                return Search.model_validate_json(progress)
+            except ValidationError:
+                self._display.say("the search was saved by another version of the harness: it begins anew")
+        ratios = alarm.verification.log_ratios if alarm.verification is not None else ()
+        return Search.begin([commit.id for commit in commits], ratios)
+
+    def _comparer(self, device: str) -> CommitComparer:
+        """Return the comparer that reaches a device."""
+        if len(self._comparers) == 1:
+            return self._comparers[0]
+        for comparer in self._comparers:
+            if any(reachable.identity == device for reachable in comparer.workload.platform.devices()):
+                return comparer
+        raise EnvironmentProblem(f"the device {device} cannot be reached", hint="`harness devices` lists what can")
+
+    def _build_ahead(self, present: Commit) -> None:
+        waiting = [entry.commit for entry in self._state.commits.with_status(CommitStatus.WAITING, 2)]
+        coming = next((commit for commit in waiting if commit.id != present.id), None)
+        if self._ahead is not None and coming is not None:
+            self._ahead.submit(_build, self._comparers[-1], coming)
+
+
+def _build(comparer: CommitComparer, commit: Commit) -> None:
+    try:
+        comparer.bring(commit)
+    except HarnessError:
+        return  # it is reported when the commit is compared
+
+
+def _has_failed(result: Result) -> bool:
+    """Return whether the result should have numbers and has none."""
+    return not result.ok and result.outcome not in {Outcome.SKIPPED, Outcome.UNSUPPORTED}
+
+
+def _selection_of(alarm: Alarm) -> Selection:
+    return Selection(alarm.change.title, alarm.change.device)
+
+
+def verification_of(result: Result, comparison: Comparison, expected: Verdict) -> Verification:
+    """Make a verification of the comparison of the builds around a change.
+
+    Args:
+        result: Result of the later build.
+        comparison: Its comparison with the earlier.
+        expected: Verdict that confirms the change.
+    """
+    verdict, evidence = comparison.effective_verdict, comparison.evidence
+    operators = {operator.name: operator for operator in comparison.operators}
+    return Verification(
+        confirmed=verdict is expected,
+        verdict=verdict,
+        reason=comparison.reason,
+        effect=comparison.effect,
+        evidence=max(evidence.regression, evidence.improvement),
+        pairs=len(comparison.pairs),
+        seconds=comparison.seconds,
+        log_ratios=ratios_of(comparison),
+        operators=tuple(
+            ChangedOperator(name=row.name, effect=operators[row.name].effect, contribution=row.contribution)
+            for row in find_changed_operators(comparison)
+        ),
+        device_name=result.device.name if result.device else "",
+        platform=result.device.platform if result.device else "",
+        result=result.uid,
+    )
+
+
+def _only_culprit(verification: Verification, before: Commit, commit: Commit) -> SearchResult:
+    """Name the only commit in question, proven by the pairs that verified the alarm."""
+    effect = verification.effect or Effect(log_ratio=0.0)
+    culprit = Culprit(
+        commits=(commit.id,),
+        before=before.id,
+        probability=1.0,
+        effect=effect,
+        evidence=verification.evidence,
+        confirmed=True,
+    )
+    return SearchResult(
+        ending=SearchEnding.FOUND,
+        culprits=(culprit,),
+        total_log_ratio=effect.log_ratio,
+        unexplained_log_ratio=0.0,
+        smallest_log_ratio=0.0,
+        reason=f"{commit.short} is the only commit in question",
+    )
+
+
+def candidates_of(ended: Search, commits: Sequence[Commit]) -> tuple[Candidate, ...]:
+    """Return the commits that a search was about, but for the good one, with the probabilities that it found."""
+    probabilities = {suspect.commit: suspect.probability for suspect in ended.suspects()}
+    return tuple(
+        Candidate(
+            commit=commit,
+            builds=commit.id not in ended.skipped,
+            probability=min(1.0, max(0.0, probabilities.get(commit.id, 0.0))),
+        )
+        for commit in commits[1:]
+    )

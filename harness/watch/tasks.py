@@ -1,0 +1,85 @@
+"""Tasks that the loop gives to others. The flows do them with builds, devices and statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.core.alarm import Alarm, Verification
+from harness.core.change import Trend
+from harness.core.commit import Commit
+from harness.core.culprit import Candidate, SearchResult
+from harness.core.errors import HarnessError
+from harness.core.series import Series, SeriesPoint
+from harness.core.values import Value
+from harness.watch.store.commits import CommitStatus
+
+
+class StopRequested(HarnessError):
+    """Work was given up because a person wants the watcher to stop. It is done again later."""
+
+
+class CommitOutcome(Value):
+    """What became of one commit.
+
+    Attributes:
+        status: `done`, `build_failed`, `skipped` or `failed`.
+        reason: Why it is not done, or what failed beside it.
+        points: The points that it adds to series.
+        control_failed: Whether the control could not be built: the commit waits for another one to be compared with.
+    """
+
+    status: CommitStatus = CommitStatus.DONE
+    reason: str = ""
+    points: tuple[SeriesPoint, ...] = ()
+    control_failed: bool = False
+
+
+Compare = Callable[[Commit, Commit], CommitOutcome]
+"""Builds and compares control and treatment.
+
+It returns when every result is safe on the disk, and not before: what it returns is then counted.
+
+Raises:
+    StopRequested: It was given up on the way.
+    BuildFailed: The treatment cannot be built; it is not tried again. (A control that cannot be built is returned.)
+    BenchmarkFailed: The commit has no numbers; it is not tried again.
+    EnvironmentProblem: Device, tool or disk: it is tried again.
+    UsageError: It can never work; the watcher ends.
+"""
+
+FindChanges = Callable[[Series], Trend]
+"""Finds the changes of a series. Pure, and quick: it is called while the newest point is being recorded."""
+
+Verify = Callable[[Alarm], Verification]
+"""Measures a change again. Whatever it raises but `StopRequested`, it is tried again later."""
+
+FindCulprits = Callable[[Alarm, str | None, Callable[[str], None]], tuple[SearchResult, tuple[Candidate, ...]]]
+"""Finds the culprits of an alarm among the commits in question, which it returns too.
+
+Whatever it raises but `StopRequested`, it is tried again later, a few times. It gets the progress that it saved last
+(None at first), a text of its own, and a function that saves it: called after each step, so that a killed search goes
+on where it was.
+"""
+
+
+def find_no_changes(series: Series) -> Trend:  # noqa: ARG001 - for series that are only recorded
+    """Return an empty trend."""
+    return Trend()
+
+
+@dataclass(frozen=True, slots=True)
+class WatchTasks:
+    """The tasks of a watcher.
+
+    Attributes:
+        compare: Required.
+        find_changes: Finds changes in series.
+        verify: Verifies them; None takes every change for true.
+        find_culprits: Finds culprits; None searches for none.
+    """
+
+    compare: Compare
+    find_changes: FindChanges = find_no_changes
+    verify: Verify | None = None
+    find_culprits: FindCulprits | None = None
