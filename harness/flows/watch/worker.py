@@ -17,7 +17,7 @@ from harness.core.culprit import Candidate, Culprit, SearchEnding, SearchResult
 from harness.core.effect import Effect
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, HarnessError
 from harness.core.protocols import Display
-from harness.core.result import Outcome, Result
+from harness.core.result import Result
 from harness.core.series import SeriesPoint
 from harness.flows.bisect.search import ratios_of, search
 from harness.flows.compare.commits import CommitComparer, ControlFailed
@@ -169,7 +169,7 @@ def _build(comparer: CommitComparer, commit: Commit) -> None:
 
 def _has_failed(result: Result) -> bool:
     """Return whether the result should have numbers and has none."""
-    return not result.ok and result.outcome not in {Outcome.SKIPPED, Outcome.UNSUPPORTED}
+    return not result.ok and not result.outcome.is_skipped
 
 
 def _selection_of(alarm: Alarm) -> Selection:
