@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.analysis.noise import between_launches, by_launch, spread, trend, within_launches
-from harness.analysis.quality import assess_quality
+from harness.analysis.quality import assess_quality, between_launches, by_launch, spread, trend, within_launches
 from harness.analysis.summary import collect
 from harness.core.device import DeviceState
 from harness.core.metric import Metric, Observation

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.analysis.compare.scale import PRIOR_SCALE, PRIOR_WEIGHT
+from harness.analysis.compare.statistics import PRIOR_SCALE, PRIOR_WEIGHT
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.analysis.compare.estimate import crossed, limits
 from harness.analysis.compare.evidence import EProcess, Refutes
-from harness.analysis.compare.scale import PredictableScale
+from harness.analysis.compare.statistics import PredictableScale
 from harness.core.effect import Effect
 
 _LARGEST_LOG = 700.0

@@ -14,8 +14,7 @@ from harness.analysis.compare.reasons import (
     explain_verdict,
 )
 from harness.analysis.compare.resolution import explain_coarseness
-from harness.analysis.compare.scale import PredictableScale
-from harness.analysis.compare.statistics import log_ratios, statistics_of
+from harness.analysis.compare.statistics import PredictableScale, log_ratios, statistics_of
 from harness.core.comparison import STATISTICS, Evidence, Pair, Parameters, Verdict
 from harness.core.effect import relative_change
 from harness.core.errors import UsageError

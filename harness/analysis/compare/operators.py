@@ -17,7 +17,7 @@ from harness.analysis.compare.discovery import select_discoveries
 from harness.analysis.compare.estimate import interval
 from harness.analysis.compare.evidence import EProcess, Refutes, fewest_pairs, finite_evidence, reaches
 from harness.analysis.compare.resolution import Resolution
-from harness.analysis.compare.scale import PredictableScale
+from harness.analysis.compare.statistics import PredictableScale
 from harness.core.comparison import Evidence, OperatorComparison, OperatorMedians, Parameters, Verdict
 from harness.core.effect import relative_change
 from harness.core.note import Note

@@ -10,8 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.analysis.compare.scale import PRIOR_SCALE, PredictableScale
-from harness.analysis.compare.statistics import log_ratios
+from harness.analysis.compare.statistics import PRIOR_SCALE, PredictableScale, log_ratios
 from harness.core.comparison import STATISTICS, Comparison
 from harness.core.effect import Effect
 from harness.core.metric import Direction, MetricInfo

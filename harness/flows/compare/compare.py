@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness import plugins
+from harness.analysis.compare.discovery import DiscoveryControl
 from harness.analysis.results import build_info
 from harness.config.settings import Settings
 from harness.core.comparison import Comparison, Parameters, Verdict
@@ -18,7 +19,6 @@ from harness.core.protocols import Display, Reporter
 from harness.core.result import Outcome, Report, Result
 from harness.flows.compare import self_check
 from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
-from harness.flows.compare.discovery_control import DiscoveryControl
 from harness.flows.compare.journal import Journal
 from harness.flows.compare.reports import build_report, final_evidence_of, load_previous
 from harness.flows.compare.scheduler import RoundRobinScheduler

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from harness.analysis.compare.estimate import crossed, interval, limits
 from harness.analysis.compare.evidence import EProcess, Refutes
-from harness.analysis.compare.scale import PredictableScale
+from harness.analysis.compare.statistics import PredictableScale
 from tests.analysis.compare.made_pairs import flat, heard
 
 series = st.lists(st.floats(min_value=-0.1, max_value=0.1), min_size=1, max_size=30)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from harness.analysis.compare.evidence import EProcess, Refutes, fewest_pairs
 from harness.analysis.compare.final_test import RESERVE, level_on_the_way
-from harness.analysis.compare.scale import PredictableScale
+from harness.analysis.compare.statistics import PredictableScale
 from harness.core.comparison import STATISTICS, Parameters, Verdict
 from tests.analysis.compare.made_pairs import heard, pair
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.compare.scale import PRIOR_SCALE, PredictableScale, median_deviation
+from harness.analysis.compare.statistics import PRIOR_SCALE, PredictableScale, median_deviation
 
 values = st.lists(st.floats(min_value=-1e3, max_value=1e3) | st.integers(-3, 3).map(float), min_size=1, max_size=40)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.analysis.compare.scale import PredictableScale
+from harness.analysis.compare.statistics import PredictableScale
 from harness.core.effect import Effect
 from harness.core.metric import Direction, MetricInfo
 from harness.core.series import Series, SeriesKey, SeriesPoint

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.analysis.compare.evidence import EProcess, Refutes
-from harness.analysis.compare.scale import PredictableScale
+from harness.analysis.compare.statistics import PredictableScale
 from tests.analysis.bisect.noisy_history import NoisyHistory
 
 _MOST = 100

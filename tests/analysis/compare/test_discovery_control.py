@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.compare.discovery import select_discoveries
+from harness.analysis.compare.discovery import DiscoveryControl, select_discoveries
 from harness.core.comparison import Comparison, Evidence, Verdict
 from harness.core.result import Report
-from harness.flows.compare.discovery_control import DiscoveryControl
 from tests.presentation.comparison_samples import compared, made_pairs
 
 Q = 0.05
