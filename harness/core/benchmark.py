@@ -142,6 +142,7 @@ class Benchmark(Value):
 
     Attributes:
         id: `{ID}`: 0-based number of the expanded test in its specification.
+        model: The model.
         identifier: Its name within the model, for example `mv2-xnnpack_q8-t1`.
         metric: The kind of test: `delay`, `accuracy`, `generic`, ...
         framework: Name of the framework plug-in.
@@ -153,19 +154,34 @@ class Benchmark(Value):
         min_iterations: Minimum number of iterations under a time limit.
         time_limit_s: Limit on the total time of all launches, after which iterating stops; None is no limit.
         launches: Number of times the program is started (FAI-PEP's `repeat`).
+        timeout_s: Wall-clock limit of each launch.
+        cooldown_s: Pause after the benchmark.
+        files: Files of the model.
+        input_files: Files of the test.
+        output_files: Files that the program writes.
         commands: Command-line templates; if empty, the framework composes the command.
         arguments: Text appended to each command that starts the program (`command_args`).
+        env: Variables of each launch.
         cpus: CPUs to pin to; `()` means no pinning; None leaves the choice to the platform.
         sleep_before_run_s: Pause on the device before each launch.
         app: The app that is started instead of a program.
         platform: The platform it requires; None means any.
         tags: Words by which it can be selected.
+        model_before: Commands on the host before all launches.
+        model_after: Commands on the host after all launches.
+        before: Commands on the host before each launch.
+        after: Commands on the host after each launch.
         statistics: Names of statistics beyond the standard ones.
         direction: Direction of metrics that are not known by name; keys are full names or names without the type.
+        converter: Name of the parser of what the program prints; None takes that of the framework.
+        converter_args: Options of that parser.
+        log_output: Whether to show what the program prints.
         operators: Whether each operator is timed too, at a small cost.
         energy: Whether the energy of each launch is measured too.
         variables: Value of every placeholder known at load time, as text.
         meta: Additional values from list files and command line, reported with the result.
+        origin: Place in the specification.
+        digest: SHA-256 of the benchmark's definition; benchmarks with equal digests are the same.
     """
 
     id: int
@@ -209,7 +225,6 @@ class Benchmark(Value):
     meta: dict[str, JsonValue] = {}
     origin: Origin
     digest: str
-    """SHA-256 of the benchmark's definition; benchmarks with equal digests are the same."""
 
     @property
     def title(self) -> str:

@@ -1,4 +1,4 @@
-"""Commands to start, and what became of them."""
+"""Commands to start, and how they ended."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from harness.core.values import Value
 
 
 class App(Value):
-    """An installed application that is started in place of a program.
+    """Installed application that is started in place of a program.
 
     Attributes:
-        package: Its name, for example `org.pytorch.minibench`.
-        activity: What of it is started, for example `.BenchmarkActivity`.
-        result: File in its own folder that it writes at its end, and that then counts as its standard output; empty for
-            an app that says `BENCHMARK_DONE` in the system's log, whose lines there count (FAI-PEP's protocol).
+        package: Name of the package, for example `org.pytorch.minibench`.
+        activity: Activity to start, for example `.BenchmarkActivity`.
+        result: File in the app's own folder that it writes at its end, and that then counts as its standard output;
+            empty for an app that says `BENCHMARK_DONE` in the system's log, whose lines there count (FAI-PEP's
+            protocol).
     """
 
     package: str
@@ -27,18 +28,18 @@ class App(Value):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One program start. Never a shell line: arguments arrive as they are.
+    """Start of one program. Never a shell line: arguments arrive unchanged.
 
     Attributes:
-        argv: Program and arguments, as paths on the device where it runs. For an app its extras, as name and value in
-            turn: whole numbers, decimal numbers, `true` and `false` are given as such.
+        argv: Program and arguments, as paths on the device where it runs. For an app its extras, names and values
+            alternating: whole numbers, decimal numbers, `true` and `false` are passed with their types.
         env: Variables added to the environment of this one start.
-        timeout_s: Wall-clock limit; the whole process group is ended on expiry.
-        threads: How many CPUs it may use; None leaves placement alone.
-        cpus: The CPUs to pin it to; None leaves the choice to the session, `()` forbids pinning.
+        timeout_s: Wall-clock limit; the whole process group is killed on expiry.
+        threads: Number of CPUs it may use; None leaves placement alone.
+        cpus: CPUs to pin it to; None leaves the choice to the session, `()` forbids pinning.
         cwd: Working directory; None inherits.
-        app: The application to start instead of a program.
-        energy: Whether its energy is wanted too.
+        app: Application to start instead of a program.
+        energy: Whether to measure its energy, too.
     """
 
     argv: tuple[str, ...]
@@ -51,31 +52,31 @@ class Command:
     energy: bool = False
 
     def replace_argv(self, argv: tuple[str, ...]) -> Command:
-        """The same start with other words."""
+        """Return the same start with other words."""
         return replace(self, argv=argv)
 
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A program that ended, one way or another.
+    """Program that has ended, in whatever way.
 
     Attributes:
-        command: What was started, with every prefix (pinning and the like).
+        command: Command that was started, with every prefix (pinning and the like).
         exit_code: Exit status; None when a signal ended it.
         signal: Number of the signal that ended it.
-        timed_out: Whether we ended it because its time was over.
-        flooded: Whether we ended it because it wrote more than is kept.
-        stdout: Everything it wrote there.
-        stderr: Everything it wrote there.
+        timed_out: Whether the harness killed it because its time was over.
+        flooded: Whether the harness killed it because it wrote more than is kept.
+        stdout: Everything it wrote to standard output.
+        stderr: Everything it wrote to standard error.
         wall_s: Seconds from start to end.
         cpu_s: CPU seconds of the process and its waited-for children.
-        peak_memory_bytes: Peak resident memory of its largest process; None where it cannot be told.
-        cpus: The CPUs it was pinned to, if any.
+        peak_memory_bytes: Peak resident memory of its largest process; None where it is unknown.
+        cpus: CPUs it was pinned to, if any.
         files: Files fetched after it ended, by key.
-        energy_mj: Millijoules that were spent from its start to its end, by what measured them: `battery`,
-            `rail S2M_VDD_CPUCL2`, `package-0`. Of everything that these feed, not of this program alone. Empty where
-            it was not asked for, or cannot be told.
-        energy_unavailable: Why its energy, which was asked for, cannot be told.
+        energy_mj: Millijoules spent from its start to its end, by meter: `battery`, `rail S2M_VDD_CPUCL2`, `package-0`.
+            Each meter counts everything that it feeds, not this program alone. Empty where energy was not wanted, or
+            is unknown.
+        energy_unavailable: Reason why its energy, which was wanted, is unknown.
     """
 
     command: Command
@@ -95,23 +96,23 @@ class Completed:
 
     @property
     def ok(self) -> bool:
-        """Whether it ended by itself, with status 0."""
+        """Whether it ended by itself, with exit status 0."""
         return self.exit_code == 0 and not self.timed_out
 
     def describe(self) -> str:
-        """In words why it is not ok, ending with the last thing it said."""
+        """Return in words why it is not ok, ending with the last line that it wrote."""
         if self.timed_out:
-            fate = f"did not end within {self.command.timeout_s:g} s and was killed"
+            ending = f"did not end within {self.command.timeout_s:g} s and was killed"
         elif self.flooded:
-            fate = "was killed because it said too much"
+            ending = "was killed because it said too much"
         elif self.signal is not None:
-            fate = f"was ended by {_signal_name(self.signal)}"
+            ending = f"was ended by {_signal_name(self.signal)}"
             if self.signal == signal.SIGKILL:
-                fate += " (often the kernel's out-of-memory killer: see `dmesg`)"
+                ending += " (often the kernel's out-of-memory killer: see `dmesg`)"
         else:
-            fate = f"ended with exit status {self.exit_code}"
-        said = _last_line(self.stderr) or _last_line(self.stdout)
-        return fate + (f": {said}" if said else " and said nothing")
+            ending = f"ended with exit status {self.exit_code}"
+        last_line = _last_line(self.stderr) or _last_line(self.stdout)
+        return ending + (f": {last_line}" if last_line else " and said nothing")
 
 
 def _signal_name(number: int) -> str:

@@ -1,4 +1,4 @@
-"""Devices, and the state they are in when a number is taken."""
+"""Devices, and their state when a number is measured."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ DEFAULT_PLATFORM: Final = "host"
 
 
 class Device(Value):
-    """One thing that a platform can reach.
+    """Device that a platform can reach.
 
     Attributes:
-        platform: The platform plug-in's name.
-        identity: Stable across reboots and unique: what a series is keyed by. Never empty.
-        name: What a person calls it.
+        platform: Name of the platform plug-in.
+        identity: Unique and stable across reboots: the key of every series. Never empty.
+        name: Name for people.
         kind: Product or CPU model.
         os: Operating system and version.
         abi: Machine architecture, for example `x86_64`.
-        cores: CPUs that may be used.
+        cores: Number of CPUs that may be used.
         memory_bytes: Physical memory.
         attributes: Everything else worth keeping: governor, virtualisation, kernel, ...
     """
@@ -37,22 +37,22 @@ class Device(Value):
 
 
 class DeviceState(Value):
-    """What may disturb a measurement, read before and after each launch. None means: not to be seen here.
+    """Conditions that may disturb a measurement, read before and after each launch. None: the device does not say.
 
     Attributes:
         time: Unix seconds.
         load: Runnable tasks, one-minute average.
         busy: Share (0..1) of the CPU time of the whole machine used since the previous state.
-        cpus: How many CPUs `busy` is a share of, which may be more than those that may be used.
-        frequency_mhz: Current frequency by CPU; 0 for one that does not tell, because it is offline for example.
-        temperature_c: Hottest sensor.
+        cpus: Number of CPUs that `busy` is a share of, which may be more than those that may be used.
+        frequency_mhz: Current frequency by CPU; 0 for a CPU that does not say, because it is offline for example.
+        temperature_c: Temperature of the hottest sensor.
         throttle_count: Thermal throttling events since boot.
         memory_available_bytes: Memory that programs could still get.
-        thermal_status: How far the system holds the device back because of heat: 0 not at all, to 6 shutting down
-            (Android's `THERMAL_STATUS_*`).
+        thermal_status: Degree of throttling because of heat: from 0 (none) to 6 (shutting down), as Android's
+            `THERMAL_STATUS_*`.
         residency_ms: Milliseconds spent at each frequency (kHz) since boot, by clock domain.
         domain_cpus: CPUs of each clock domain.
-        battery_percent: Charge.
+        battery_percent: Charge of the battery.
         battery_charge_uah: Charge left in the battery, microampere hours.
         battery_voltage_mv: Voltage of the battery.
         plugged: Whether external power is connected.

@@ -30,7 +30,7 @@ class Package:
     project: Project
 
     def harness(self, *arguments: str | Path) -> Outcome:
-        return self.project.harness(*arguments, PYTHONPATH=str(self.folder), ACME_LAUNCHER="nice -n 0")
+        return self.project.harness(*arguments, PYTHONPATH=str(self.folder), HARNESS_EMULATOR_LAUNCHER="nice -n 0")
 
 
 @pytest.fixture
@@ -87,6 +87,31 @@ def test_the_platform_runs_programs_on_its_device(package: Package) -> None:
     assert "emulator-nice" in package.harness("devices").stdout
 
 
+def test_the_option_of_the_platform_is_shown_and_set_like_ours(package: Package) -> None:
+    shown = package.harness("run", "--help").stdout
+    assert shown.index("On the emulator") < shown.index("--emulator-launcher") < shown.index("Program that starts")
+    spec = package.project.write("spec.json", generic(one_test("a", observe(1, 2, 3, 4, 5))))
+    done = package.harness("-b", spec, "--platform", "emulator", "--emulator_launcher=env")
+    assert done.code == 0, done.stderr
+    (result,) = done.read()
+    assert result["device"]["identity"] == "emulator-env"
+
+
+def test_the_source_gives_commits_to_build_from(package: Package) -> None:
+    folder = package.project.folder
+    for name in ("2024-01-01", "2024-01-02"):
+        package.project.write(f"nightly/{name}/runner", f"#!/bin/sh\nexec {observe(1, 2, 3, 4, 5)}\n# {name}\n")
+    package.project.write("recipes/generic/host/build.sh", 'cp "$1/runner" "$2"; chmod +x "$2"\n')
+    spec = package.project.write("spec.json", generic(one_test("a", "{program}")))
+    source = ("-b", spec, "--source", f"snapshots:{folder / 'nightly'}", "--frameworks-dir", folder / "recipes")
+    done = package.harness(*source, "--commit", "latest")
+    assert done.code == 0, done.stderr
+    assert done.read()[-1]["build"]["commit"] == "2024-01-02"
+    unknown = package.harness(*source, "--commit", "2024-01-03")
+    assert unknown.code == 2
+    assert "there are: 2024-01-01, 2024-01-02" in unknown.stderr
+
+
 def test_the_reporter_is_told_when_it_is_asked_for(package: Package) -> None:
     spec = package.project.write(
         "spec.json", generic(one_test("good", observe(1, 2, 3, 4, 5)), one_test("bad", "false"))
@@ -121,12 +146,16 @@ CONFORMS = """
 from pathlib import Path
 from acme.csv_reporter import CsvReporter
 from acme.emulator import Emulator, EmulatorSession
+from acme.snapshots import SnapshotSource, create
 from acme.timeit_framework import Timeit
+from harness.core.commit import Source, SourceFactory
 from harness.core.protocols import Framework, Interactive, Platform, Reporter
 
 framework: Framework = Timeit()
 platform: Platform = Emulator((), Path())
 reporter: Reporter = CsvReporter(Path())
+source: Source = SnapshotSource(Path())
+opens: SourceFactory = create
 
 def session(given: EmulatorSession) -> Interactive:
     return given
