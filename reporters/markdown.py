@@ -10,36 +10,21 @@ from typing import Final
 
 from harness.config.settings import Settings
 from harness.core.comparison import Comparison
-from harness.core.result import Result
 from harness.presentation.commands import collect_rerun_commands, format_reevaluate_command
-from harness.presentation.comparison_table import (
-    LAUNCH_HEADINGS,
-    build_columns,
-    build_row,
-    describe_sides,
-    explain_launches,
-    list_lines,
-    tabulate_launches,
-)
-from harness.presentation.explanations import (
-    EVIDENCE_HEADINGS,
-    collect_rules,
-    explain_in_full,
-    select_measured_comparisons,
-    tabulate_evidence,
-)
+from harness.presentation.comparison_table import LAUNCH_HEADINGS
+from harness.presentation.explanations import EVIDENCE_HEADINGS
 from harness.presentation.markdown import escape, fence, format_table
-from harness.presentation.measurement_table import build_further_metrics, build_overview, format_legend, format_title
+from harness.presentation.measurement_table import format_legend
 from harness.presentation.numbers import format_change
-from harness.presentation.operators import (
-    CHANGES_HEADING,
-    PROFILE_HEADING,
-    build_changes_table,
-    build_profile_table,
-    describe_coverage,
+from harness.presentation.sections import (
+    ComparisonDetails,
+    ComparisonSection,
+    MeasurementSection,
+    TitledTable,
+    describe_comparisons,
+    describe_details,
+    describe_measurements,
 )
-from harness.presentation.remarks import list_remarks
-from harness.presentation.speeds import describe_fastest
 from harness.presentation.tables import Column, select_informative
 from harness.presentation.trajectory import trace_pairs
 from harness.presentation.verdicts import format_headline, separate_comparisons
@@ -62,73 +47,63 @@ def render(run: ReportedRun) -> str:
     if run.notice:
         parts.append("> **{}** {}".format(*run.notice))
     if compared:
-        parts += _comparisons(compared, run)
+        parts += _comparisons(describe_comparisons(compared), run)
     if compared and measured:
         parts.append("## Measured without a control")
     if measured:
-        parts += _measurements(measured)
+        parts += _measurements(describe_measurements(measured))
     return "\n\n".join(parts) + "\n"
 
 
-def _comparisons(results: Sequence[Result], run: ReportedRun) -> Iterator[str]:
-    facts = [*describe_sides(results), ("where", format_title(results, with_runner=False).text)]
+def _comparisons(section: ComparisonSection, run: ReportedRun) -> Iterator[str]:
+    facts = [*section.sides, ("where", section.title.text)]
     yield "\n".join(f"- **{name}** {escape(text)}" for name, text in facts)
-    yield _table(build_columns(results))
-    yield _list([line.text for line in list_lines(results)])
-    yield from _section(CHANGES_HEADING, build_changes_table(results))
-    compared = len(select_measured_comparisons(results))
-    for result in results:
-        if result.comparison is not None and result.comparison.pairs:
-            yield _details(result, result.comparison, compared, run)
-    yield from _rules(results, run)
+    yield _table(section.columns)
+    yield _list([*filter(None, [section.error_rate]), *(line.text for line in section.lines)])
+    yield from _titled_table(section.operators)
+    for details in describe_details(section.results):
+        yield _details(details, run)
+    if section.rules:
+        yield "## How verdicts were decided"
+    for rules in section.rules:
+        yield format_table(("", "rule"), rules, (False, False))
+    if commands := collect_rerun_commands(section.results, run.working_folder):
+        yield "## How to measure again"
+        yield fence("\n".join(commands), "sh")
 
 
-def _details(result: Result, comparison: Comparison, compared: int, run: ReportedRun) -> str:
-    """Render what a verdict rests on, folded away."""
-    row = build_row(result)
+def _details(details: ComparisonDetails, run: ReportedRun) -> str:
+    """Render the grounds of a verdict, folded away."""
+    row = details.row
     name = f"{row.mark} {row.model}/{row.identifier}: {row.verdict}, {row.difference} ({row.interval})"
     parts = [
         f"<details><summary>{html.escape(name)}</summary>",
-        escape(explain_in_full(result, compared)),
-        fence(draw_comparison(comparison)),
-        format_table(LAUNCH_HEADINGS, tabulate_launches(comparison), (False, True, True, True)),
-        escape(explain_launches(comparison)),
-        format_table(EVIDENCE_HEADINGS, tabulate_evidence(comparison), (False, True, True)),
-        fence(format_reevaluate_command(run.place(result)), "sh"),
+        escape(details.reason),
+        fence(draw_comparison(details.comparison)),
+        format_table(LAUNCH_HEADINGS, details.launches, (False, True, True, True)),
+        escape(details.launches_key),
+        format_table(EVIDENCE_HEADINGS, details.evidence, (False, True, True)),
+        fence(format_reevaluate_command(run.place(details.result)), "sh"),
         "</details>",
     ]
     return "\n\n".join(parts)
 
 
-def _rules(results: Sequence[Result], run: ReportedRun) -> Iterator[str]:
-    """Render how verdicts were decided, and how to measure again; once for all that share it."""
-    rules, commands = collect_rules(results), collect_rerun_commands(results, run.working_folder)
-    if rules:
-        yield "## How verdicts were decided"
-    for rows in rules:
-        yield format_table(("", "rule"), rows, (False, False))
-    if commands:
-        yield "## How to measure again"
-        yield fence("\n".join(commands), "sh")
-
-
-def _measurements(results: Sequence[Result]) -> Iterator[str]:
-    overview = select_informative(build_overview(results))
-    yield escape(format_title(results).text)
-    yield _table(overview)
-    if legend := format_legend({column.name for column in overview}):
+def _measurements(section: MeasurementSection) -> Iterator[str]:
+    yield escape(section.title.text)
+    yield _table(section.overview)
+    if legend := format_legend({column.name for column in select_informative(section.overview)}):
         yield escape(legend)
-    yield from _section("Further metrics", build_further_metrics(results))
-    yield from _section(PROFILE_HEADING, build_profile_table(results))
-    yield from map(escape, describe_coverage(results))
-    yield _list([line.text for line in (*describe_fastest(results), *list_remarks(results))])
+    yield from _titled_table(section.further_metrics)
+    yield from _titled_table(section.operators)
+    yield from map(escape, section.coverage)
+    yield _list([line.text for line in (*section.fastest, *section.remarks)])
 
 
-def _section(heading: str, columns: Sequence[Column]) -> Iterator[str]:
-    """Render a table under a heading, if it has rows."""
-    if columns[0].cells:
-        yield f"## {heading}"
-        yield _table(columns)
+def _titled_table(table: TitledTable) -> Iterator[str]:
+    if table.has_rows:
+        yield f"## {table.heading}"
+        yield _table(table.columns)
 
 
 def _table(columns: Sequence[Column]) -> str:

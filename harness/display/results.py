@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from rich.console import Console
 
 from harness.core.result import Result
 from harness.display.tables import fit_table, print_line, widen
-from harness.presentation.comparison_table import build_columns, describe_sides, list_lines
-from harness.presentation.measurement_table import build_further_metrics, build_overview, format_legend, format_title
-from harness.presentation.operators import (
-    CHANGES_HEADING,
-    PROFILE_HEADING,
-    SHORT,
-    build_changes_table,
-    build_profile_table,
-    describe_coverage,
+from harness.presentation.measurement_table import format_legend
+from harness.presentation.sections import (
+    ComparisonSection,
+    MeasurementSection,
+    TitledTable,
+    describe_comparisons,
+    describe_measurements,
 )
-from harness.presentation.remarks import list_remarks
-from harness.presentation.speeds import describe_fastest
-from harness.presentation.tables import Column
 from harness.presentation.text import Line, Span, Tone, make_printable
 from harness.presentation.verdicts import separate_comparisons
+
+_OPERATORS: Final = 5
+"""Operators that are listed for each benchmark; pages list all."""
 
 
 def show_results(results: Sequence[Result], console: Console) -> None:
@@ -36,41 +35,45 @@ def show_results(results: Sequence[Result], console: Console) -> None:
     compared, measured = separate_comparisons(results)
     if compared:
         console.print()
-        _show_comparisons(compared, console)
+        _show_comparisons(describe_comparisons(compared, operators_at_most=_OPERATORS), console)
     if measured:
         console.print()
-        _show_measurements(measured, console)
+        _show_measurements(describe_measurements(measured, operators_at_most=_OPERATORS), console)
 
 
-def _show_comparisons(results: Sequence[Result], console: Console) -> None:
-    print_line(format_title(results, with_runner=False), console)
-    for name, text in describe_sides(results):
+def _show_comparisons(section: ComparisonSection, console: Console) -> None:
+    print_line(section.title, console)
+    for name, text in section.sides:
         print_line(Line.of(Span(f"{name:<10}", Tone.STRONG), make_printable(text)), console)
-    console.print(fit_table(build_columns(results), console))
-    for line in list_lines(results):
+    console.print(fit_table(section.columns, console))
+    _show_muted(section.error_rate, console)
+    for line in section.lines:
         print_line(line, console)
-    _show_section(CHANGES_HEADING, build_changes_table(results, SHORT), console)
+    _show_table(section.operators, console)
 
 
-def _show_measurements(results: Sequence[Result], console: Console) -> None:
-    print_line(format_title(results), console)
-    table = fit_table(build_overview(results), console)
+def _show_measurements(section: MeasurementSection, console: Console) -> None:
+    print_line(section.title, console)
+    table = fit_table(section.overview, console)
     console.print(table)
-    if legend := format_legend({str(column.header) for column in table.columns}):
-        print_line(Line.of(Span(legend, Tone.MUTED)), console)
-    for line in describe_fastest(results):
+    _show_muted(format_legend({str(column.header) for column in table.columns}), console)
+    for line in section.fastest:
         print_line(line, console)
-    _show_section("Further metrics", build_further_metrics(results), console)
-    _show_section(PROFILE_HEADING, build_profile_table(results, SHORT), console)
-    for sentence in describe_coverage(results):
+    _show_table(section.further_metrics, console)
+    _show_table(section.operators, console)
+    for sentence in section.coverage:
+        _show_muted(sentence, console)
+    for line in section.remarks:
+        print_line(line, console)
+
+
+def _show_muted(sentence: str, console: Console) -> None:
+    if sentence:
         print_line(Line.of(Span(sentence, Tone.MUTED)), console)
-    for line in list_remarks(results):
-        print_line(line, console)
 
 
-def _show_section(heading: str, columns: Sequence[Column], console: Console) -> None:
-    """Show a table under a heading, if it has rows."""
-    if columns[0].cells:
+def _show_table(table: TitledTable, console: Console) -> None:
+    if table.has_rows:
         console.print()
-        print_line(Line.of(Span(heading, Tone.STRONG)), console)
-        console.print(fit_table(columns, console))
+        print_line(Line.of(Span(table.heading, Tone.STRONG)), console)
+        console.print(fit_table(table.columns, console))

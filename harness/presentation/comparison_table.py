@@ -11,7 +11,6 @@ from harness.core.comparison import Comparison
 from harness.core.result import Result
 from harness.presentation.explanations import (
     describe_discarded_pairs,
-    describe_false_discoveries,
     explain_verdict,
     list_exact_changes,
     select_measured_comparisons,
@@ -155,9 +154,7 @@ def describe_sides(results: Sequence[Result]) -> list[tuple[str, str]]:
 
 
 def list_lines(results: Sequence[Result]) -> Iterator[Line]:
-    """Yield the lines below a table: error rates, reasons, other figures that changed, notes and hints."""
-    if sentence := describe_false_discoveries(results):
-        yield Line.of(Span(sentence, Tone.MUTED))
+    """Yield the lines below a table: reasons, other metrics that changed, notes and hints."""
     labels = label_results(results)
     own_hints, shared_hints = group_hints(list(zip(labels, map(collect_hints, results), strict=True)))
     compared = len(select_measured_comparisons(results))

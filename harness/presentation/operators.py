@@ -15,12 +15,6 @@ from harness.presentation.tables import Column
 from harness.presentation.text import Span, Tone, make_printable
 from harness.presentation.verdicts import VerdictCategory
 
-SHORT: Final = 5
-"""Operators of each benchmark on a screen; a page has all of them."""
-
-PROFILE_HEADING: Final = "Operators"
-CHANGES_HEADING: Final = "Changed operators"
-
 _CATEGORIES: Final = {
     Verdict.REGRESSION: VerdictCategory.REGRESSION,
     Verdict.IMPROVEMENT: VerdictCategory.IMPROVEMENT,

@@ -7,37 +7,21 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from harness.core.comparison import Comparison
 from harness.core.result import Result
 from harness.presentation.commands import collect_rerun_commands, format_reevaluate_command
-from harness.presentation.comparison_table import (
-    LAUNCH_HEADINGS,
-    build_columns,
-    build_row,
-    describe_sides,
-    explain_launches,
-    list_lines,
-    tabulate_launches,
-)
-from harness.presentation.explanations import (
-    EVIDENCE_HEADINGS,
-    collect_rules,
-    describe_false_discoveries,
-    explain_in_full,
-    select_measured_comparisons,
-    tabulate_evidence,
-)
-from harness.presentation.measurement_table import build_further_metrics, build_overview, format_legend, format_title
+from harness.presentation.comparison_table import LAUNCH_HEADINGS
+from harness.presentation.explanations import EVIDENCE_HEADINGS, select_measured_comparisons
+from harness.presentation.measurement_table import format_legend
 from harness.presentation.numbers import format_change
-from harness.presentation.operators import (
-    CHANGES_HEADING,
-    PROFILE_HEADING,
-    build_changes_table,
-    build_profile_table,
-    describe_coverage,
+from harness.presentation.sections import (
+    ComparisonDetails,
+    ComparisonSection,
+    MeasurementSection,
+    TitledTable,
+    describe_comparisons,
+    describe_details,
+    describe_measurements,
 )
-from harness.presentation.remarks import list_remarks
-from harness.presentation.speeds import describe_fastest
 from harness.presentation.tables import Column, select_informative
 from harness.presentation.text import make_printable
 from harness.presentation.verdicts import categorise, format_headline, separate_comparisons
@@ -72,11 +56,11 @@ def render(run: ReportedRun) -> str:
     if run.notice:
         parts.append('<p class="notice"><strong>{}</strong> {}</p>'.format(*run.notice))
     if compared:
-        parts += _comparisons(compared, run)
+        parts += _comparisons(describe_comparisons(compared), run)
     if compared and measured:
         parts.append("<h2>Measured without a control</h2>")
     if measured:
-        parts += _measurements(measured)
+        parts += _measurements(describe_measurements(measured))
     return "\n".join([*parts, "</body>", "</html>", ""])
 
 
@@ -91,46 +75,43 @@ def figure_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f"<table>\n<thead>{_figure_row(headings, 'th')}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
 
 
-def _comparisons(results: Sequence[Result], run: ReportedRun) -> Iterator[str]:
-    where = format_title(results, with_runner=False).text
-    yield _definitions([*describe_sides(results), ("where", where), ("when", _when(results))])
-    yield _comparison_table(results)
-    yield _list([line.text for line in list_lines(results)][1 if describe_false_discoveries(results) else 0 :])
-    yield from _section(CHANGES_HEADING, build_changes_table(results))
-    details = list(_details(results, run))
+def _comparisons(section: ComparisonSection, run: ReportedRun) -> Iterator[str]:
+    yield _definitions([*section.sides, ("where", section.title.text), ("when", _when(section.results))])
+    yield _comparison_table(section)
+    yield _list([line.text for line in section.lines])
+    yield from _titled_table(section.operators)
+    details = describe_details(section.results)
     if details:
         yield f'<h2>Pair by pair</h2>\n<p class="soft">{escape(_KEY)}</p>'
-    yield from details
-    yield from _rules(results, run)
+    yield from (_article(each, run) for each in details)
+    if section.rules:
+        yield "<h2>How verdicts were decided</h2>"
+    yield from map(_definitions, section.rules)
+    commands = collect_rerun_commands(section.results, run.working_folder)
+    if commands:
+        yield "<h2>How to measure again</h2>"
+    yield from map(_preformatted, commands)
 
 
-def _comparison_table(results: Sequence[Result]) -> str:
+def _comparison_table(section: ComparisonSection) -> str:
     """Render the table of comparisons with their intervals drawn, and how many regressions may be false."""
-    columns = select_informative(build_columns(results))
-    reach = interval_reach(select_measured_comparisons(results))
-    intervals = [draw_interval(result.comparison, reach) if result.comparison else "" for result in results]
+    columns = select_informative(section.columns)
+    reach = interval_reach(select_measured_comparisons(section.results))
     headings = [_heading(column) for column in columns]
     place = [column.name for column in columns].index("verdict")
     headings.insert(place, f'<th class="right">± {escape(format_change(reach).lstrip("+"))}</th>')
     rows = []
-    for number, (result, interval) in enumerate(zip(results, intervals, strict=True)):
+    for number, result in enumerate(section.results):
+        interval = draw_interval(result.comparison, reach) if result.comparison else ""
         cells = [_cell(column, number, linked=bool(interval)) for column in columns]
         cells.insert(place, f'<td class="right">{interval}</td>')
         rows.append(f'<tr class="{categorise(result).slug}">{"".join(cells)}</tr>')
-    sentence = describe_false_discoveries(results)
-    return _wide_table(headings, rows) + (_soft(sentence) if sentence else "")
+    return _wide_table(headings, rows) + (_soft(section.error_rate) if section.error_rate else "")
 
 
-def _details(results: Sequence[Result], run: ReportedRun) -> Iterator[str]:
-    compared = len(select_measured_comparisons(results))
-    for number, result in enumerate(results):
-        if result.comparison is not None and result.comparison.pairs:
-            yield _article(result, result.comparison, number, compared, run)
-
-
-def _article(result: Result, comparison: Comparison, number: int, compared: int, run: ReportedRun) -> str:
-    """Render what a verdict rests on."""
-    row = build_row(result)
+def _article(details: ComparisonDetails, run: ReportedRun) -> str:
+    """Render the grounds of a verdict."""
+    row = details.row
     summary = [
         f"<h3>{escape(f'{row.model}/{row.identifier}')}</h3>",
         f'<span class="badge">{escape(row.verdict)}</span>',
@@ -139,49 +120,36 @@ def _article(result: Result, comparison: Comparison, number: int, compared: int,
         f'<span class="soft">{escape(f"{row.pairs} pairs, {row.time}")}</span>',
     ]
     parts = [
-        f'<article class="{row.category.slug}" id="b{number}">',
+        f'<article class="{row.category.slug}" id="b{details.number}">',
         f"<header>{''.join(summary)}</header>",
-        f"<p>{escape(explain_in_full(result, compared))}</p>",
-        draw_comparison(comparison),
+        f"<p>{escape(details.reason)}</p>",
+        draw_comparison(details.comparison),
         '<div class="numbers">',
-        figure_table(LAUNCH_HEADINGS, tabulate_launches(comparison)),
-        figure_table(EVIDENCE_HEADINGS, tabulate_evidence(comparison)),
+        figure_table(LAUNCH_HEADINGS, details.launches),
+        figure_table(EVIDENCE_HEADINGS, details.evidence),
         "</div>",
-        _soft(explain_launches(comparison)),
-        _preformatted(format_reevaluate_command(run.place(result))),
+        _soft(details.launches_key),
+        _preformatted(format_reevaluate_command(run.place(details.result))),
         "</article>",
     ]
     return "\n".join(parts)
 
 
-def _rules(results: Sequence[Result], run: ReportedRun) -> Iterator[str]:
-    """Render how verdicts were decided, and how to measure again; once for all that share it."""
-    rules, commands = collect_rules(results), collect_rerun_commands(results, run.working_folder)
-    if rules:
-        yield "<h2>How verdicts were decided</h2>"
-    yield from map(_definitions, rules)
-    if commands:
-        yield "<h2>How to measure again</h2>"
-    yield from map(_preformatted, commands)
-
-
-def _measurements(results: Sequence[Result]) -> Iterator[str]:
-    overview = select_informative(build_overview(results))
-    yield _definitions([("where", format_title(results).text), ("when", _when(results))])
-    yield _column_table(overview)
-    if legend := format_legend({column.name for column in overview}):
+def _measurements(section: MeasurementSection) -> Iterator[str]:
+    yield _definitions([("where", section.title.text), ("when", _when(section.results))])
+    yield _column_table(section.overview)
+    if legend := format_legend({column.name for column in select_informative(section.overview)}):
         yield _soft(legend)
-    yield _list([line.text for line in (*describe_fastest(results), *list_remarks(results))])
-    yield from _section("Further metrics", build_further_metrics(results))
-    yield from _section(PROFILE_HEADING, build_profile_table(results))
-    yield from map(_soft, describe_coverage(results))
+    yield _list([line.text for line in (*section.fastest, *section.remarks)])
+    yield from _titled_table(section.further_metrics)
+    yield from _titled_table(section.operators)
+    yield from map(_soft, section.coverage)
 
 
-def _section(heading: str, columns: Sequence[Column]) -> Iterator[str]:
-    """Render a table under a heading, if it has rows."""
-    if columns[0].cells:
-        yield f"<h2>{escape(heading)}</h2>"
-        yield _column_table(columns)
+def _titled_table(table: TitledTable) -> Iterator[str]:
+    if table.has_rows:
+        yield f"<h2>{escape(table.heading)}</h2>"
+        yield _column_table(table.columns)
 
 
 def _column_table(columns: Sequence[Column]) -> str:

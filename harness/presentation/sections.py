@@ -1,0 +1,180 @@
+"""Sections of a report about results, as data and in the order in which a terminal and pages show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.core.comparison import Comparison
+from harness.core.result import Result
+from harness.presentation.comparison_table import (
+    ComparisonRow,
+    build_columns,
+    build_row,
+    describe_sides,
+    explain_launches,
+    list_lines,
+    tabulate_launches,
+)
+from harness.presentation.explanations import (
+    collect_rules,
+    describe_false_discoveries,
+    explain_in_full,
+    select_measured_comparisons,
+    tabulate_evidence,
+)
+from harness.presentation.measurement_table import build_further_metrics, build_overview, format_title
+from harness.presentation.operators import build_changes_table, build_profile_table, describe_coverage
+from harness.presentation.remarks import list_remarks
+from harness.presentation.speeds import describe_fastest
+from harness.presentation.tables import Column
+from harness.presentation.text import Line
+
+
+@dataclass(frozen=True, slots=True)
+class TitledTable:
+    """Table under a heading, which is left out when it has no rows."""
+
+    heading: str
+    columns: Sequence[Column]
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there is anything to show."""
+        return bool(self.columns[0].cells)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonSection:
+    """Everything about comparisons.
+
+    Attributes:
+        results: Results of comparisons, gravest first.
+        title: Attributes that all results have in common.
+        sides: Control, treatment and metric, where all results have the same.
+        columns: Table with one row per result.
+        error_rate: Sentence on how many of the regressions may be false; empty where nothing was measured.
+        lines: Reasons, other metrics that changed, notes and hints.
+        operators: Operators that changed.
+        rules: Rules of the decisions, once for all results that share them.
+    """
+
+    results: Sequence[Result]
+    title: Line
+    sides: Sequence[tuple[str, str]]
+    columns: Sequence[Column]
+    error_rate: str
+    lines: Sequence[Line]
+    operators: TitledTable
+    rules: Sequence[Sequence[tuple[str, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonDetails:
+    """Grounds of one verdict.
+
+    Attributes:
+        number: Index of the result in its section.
+        result: Result of the comparison.
+        comparison: The comparison, with at least one pair.
+        row: Its row of the table.
+        reason: Reason of the verdict, and pairs that were discarded.
+        launches: Statistics of the launches, under `LAUNCH_HEADINGS`.
+        launches_key: Explanation of these statistics.
+        evidence: Evidence for and against, under `EVIDENCE_HEADINGS`.
+    """
+
+    number: int
+    result: Result
+    comparison: Comparison
+    row: ComparisonRow
+    reason: str
+    launches: Sequence[tuple[str, ...]]
+    launches_key: str
+    evidence: Sequence[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurementSection:
+    """Everything about measurements without a control.
+
+    Attributes:
+        results: Results in the order of measurement.
+        title: Attributes that all results have in common.
+        overview: Table with one row per result.
+        fastest: Lines that name the fastest of several rivals.
+        further_metrics: Metrics that the overview leaves out.
+        operators: Operators of each result, with their share.
+        coverage: Sentences on how much of the latency the operators take.
+        remarks: Failures, notes and hints.
+    """
+
+    results: Sequence[Result]
+    title: Line
+    overview: Sequence[Column]
+    fastest: Sequence[Line]
+    further_metrics: TitledTable
+    operators: TitledTable
+    coverage: Sequence[str]
+    remarks: Sequence[Line]
+
+
+def describe_comparisons(results: Sequence[Result], *, operators_at_most: int | None = None) -> ComparisonSection:
+    """Describe comparisons.
+
+    Args:
+        results: Of comparisons, ordered for a reader.
+        operators_at_most: Changed operators to list for each result; None lists all.
+    """
+    return ComparisonSection(
+        results=results,
+        title=format_title(results, with_runner=False),
+        sides=describe_sides(results),
+        columns=build_columns(results),
+        error_rate=describe_false_discoveries(results),
+        lines=list(list_lines(results)),
+        operators=TitledTable("Changed operators", build_changes_table(results, operators_at_most)),
+        rules=collect_rules(results),
+    )
+
+
+def describe_details(results: Sequence[Result]) -> list[ComparisonDetails]:
+    """Describe the grounds of each verdict that rests on pairs.
+
+    Args:
+        results: Of comparisons, ordered for a reader.
+    """
+    compared = len(select_measured_comparisons(results))
+    return [
+        ComparisonDetails(
+            number=number,
+            result=result,
+            comparison=comparison,
+            row=build_row(result),
+            reason=explain_in_full(result, compared),
+            launches=tabulate_launches(comparison),
+            launches_key=explain_launches(comparison),
+            evidence=tabulate_evidence(comparison),
+        )
+        for number, result in enumerate(results)
+        if (comparison := result.comparison) is not None and comparison.pairs
+    ]
+
+
+def describe_measurements(results: Sequence[Result], *, operators_at_most: int | None = None) -> MeasurementSection:
+    """Describe measurements without a control.
+
+    Args:
+        results: In the order of measurement.
+        operators_at_most: Operators to list for each result; None lists all.
+    """
+    return MeasurementSection(
+        results=results,
+        title=format_title(results),
+        overview=build_overview(results),
+        fastest=list(describe_fastest(results)),
+        further_metrics=TitledTable("Further metrics", build_further_metrics(results)),
+        operators=TitledTable("Operators", build_profile_table(results, operators_at_most)),
+        coverage=list(describe_coverage(results)),
+        remarks=list_remarks(results),
+    )
