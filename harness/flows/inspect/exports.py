@@ -26,7 +26,7 @@ class Wanted:
     """One program that a person asked for.
 
     Attributes:
-        definition: CommitRunner-in model or `package.module:function`.
+        definition: Built-in model or `package.module:function`.
         recipe: How to lower it.
         seed: Seed of weights and calibration data.
         calibration: Number of calibration batches.
