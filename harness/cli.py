@@ -140,9 +140,9 @@ def bisect(
     from harness import display, shell
     from harness.flows.bisect import bisect as flow
 
-    between = flow.Between(good, bad, benchmark, sides.pairs, resume=bool(sides.resume))
+    bisect_request = flow.BisectRequest(good, bad, benchmark, sides.pairs, resume=bool(sides.resume))
     with shell.handle_signals(), display.display() as shown:
-        return flow.bisect(request, settings, between, shown, _console())
+        return flow.bisect(request, settings, bisect_request, shown, _console())
 
 
 @app.command(sort_key=4)

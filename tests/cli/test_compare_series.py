@@ -52,7 +52,7 @@ def test_a_regression_is_not_hidden_by_a_later_commit(project: Project, spec: Pa
     done = compared(project, spec, clone, commits["base"], listed(project, commits["slower"], commits.get(last, last)))
     assert done.code == ExitCode.REGRESSION, done.stderr
     assert done.read()[0]["comparison"]["verdict"] == "regression"
-    assert {"nosuchcommit": "✗ nosuchcommit", "base": "passed over", "broken": "✗ generic"}[last] in done.stderr
+    assert {"nosuchcommit": "✗ nosuchcommit", "base": "skipped", "broken": "✗ generic"}[last] in done.stderr
 
 
 def test_a_bad_name_is_told_and_counts_and_the_others_are_compared(
@@ -139,7 +139,7 @@ def test_no_descriptor_is_left_when_comparisons_are_over(project: Project, spec:
         compare_batch(plan, [CompareRequest(one, other, decide={"seed": 3, "max_pairs": 2})], settings, display)
 
     def of_commits() -> None:
-        comparer.bring(slower)
+        comparer.build(slower)
         comparer.compare(base, slower)
 
     of_programs(0)

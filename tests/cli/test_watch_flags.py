@@ -67,8 +67,8 @@ def test_flags_that_mean_nothing_are_refused(
     ("flags", "said"),
     [
         (["--dry_run"], "depends on the answers"),
-        (["--control", "v1"], "name them with --good and --bad alone"),
-        (["--treatment", "v2"], "name them with --good and --bad alone"),
+        (["--control", "v1"], "give the ends with --good and --bad"),
+        (["--treatment", "v2"], "give the ends with --good and --bad"),
     ],
 )
 def test_a_search_is_told_its_ends_alone(

@@ -1,4 +1,4 @@
-"""The search for the commit that changed a number: the state machine of `harness.analysis.bisect`, with real pairs."""
+"""Search for the commit that changed a metric: the state machine of `harness.analysis.bisect` with real pairs."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.measure.workload import Selection
 
 Save = Callable[[Search], None]
-"""Stores the progress of a search, so that a killed one goes on there."""
+"""Saves the state of a search, so that it can be resumed when it was killed."""
 
 _QUARTILE = STATISTICS.index("p25")
-"""Of five figures of a launch the one that neither bursts nor a lucky iteration move: what differences are told in."""
-
+"""The statistic of a launch in which differences are expressed: neither a burst nor a lucky iteration moves it."""
 
 _WORTH_NAMING = 0.005
-"""Probability below which a commit is no suspect: it would be told as 0 %."""
+"""Probability below which a commit is not named as a suspect: it would be shown as 0 %."""
 
 
-def search(
-    begun: Search,
+def run_search(
+    search: Search,
     commits: Sequence[Commit],
     selection: Selection,
     comparer: CommitComparer,
@@ -35,91 +34,90 @@ def search(
     progress: Progress,
     save: Save,
 ) -> tuple[Search, SearchResult]:
-    """Ask, measure and tell until something is found, or nothing is left to ask.
-
-    A commit that does not build or does not run is passed over.
+    """Ask, measure and learn until the search is over. Commits that do not build or do not run are skipped.
 
     Args:
-        begun: The search as it stands.
-        commits: The history that it is about, oldest first.
-        selection: What is measured.
-        comparer: Measures.
-        progress: Told each answer.
+        search: The search so far.
+        commits: The history that is searched, oldest first.
+        selection: The benchmark to measure, and the device.
+        comparer: Compares commits.
+        progress: Shows the state after each answer.
         save: Called after each answer.
+
+    Returns:
+        The search at its end, and what was found, with commits under their short names.
 
     Raises:
         BuildFailed: The good or the bad commit cannot be built.
         BenchmarkFailed: One of them does not run.
-        EnvironmentProblem: A device was lost, or a result is not safe.
+        EnvironmentProblem: A device was lost, or a result could not be stored.
     """
     by_id = {commit.id: commit for commit in commits}
-    current = begun
-    while isinstance(asked := current.next(), Query):
-        control, treatment = by_id[asked.control], by_id[asked.treatment]
+    while isinstance(query := search.next(), Query):
+        control, treatment = by_id[query.control], by_id[query.treatment]
         try:
-            comparison = _compared(comparer, control, treatment, selection, asked)
+            comparison = _compare(comparer, control, treatment, selection, query)
         except ControlFailed as error:
-            current = _without(current, control, error)
-            progress.say(f"passed over: {error.message}")
+            search = _skip(search, control, error)
+            progress.say(f"skipped: {error.message}")
         except (BuildFailed, BenchmarkFailed) as error:
-            current = _without(current, treatment, error)
-            progress.say(f"passed over: {error.message}")
+            search = _skip(search, treatment, error)
+            progress.say(f"skipped: {error.message}")
         else:
-            current = _taught(current, asked, comparison)
+            search = _learn(search, query, comparison)
             same = f"{control.short} and {treatment.short} are the same bytes: nothing to measure"
-            progress.say(same if comparison.identical else _told(current, by_id))
-        save(current)
-    return current, asked.model_copy(update={"reason": _readable(asked.reason, commits)})
+            progress.say(same if comparison.identical else _summarise(search, by_id))
+        save(search)
+    return search, query.model_copy(update={"reason": _shorten(query.reason, commits)})
 
 
-def ratios_of(comparison: Comparison) -> tuple[float, ...]:
-    """ln(treatment / control) of the lower quartile, pair by pair; of equal bytes there are no pairs."""
+def quartile_log_ratios(comparison: Comparison) -> tuple[float, ...]:
+    """Return ln(treatment / control) of the lower quartile, pair by pair; empty where both are the same bytes."""
     return tuple(log_ratios(pair)[_QUARTILE] for pair in comparison.pairs)
 
 
-def _taught(current: Search, asked: Query, comparison: Comparison) -> Search:
-    """The search with the answer to its question."""
+def _learn(search: Search, query: Query, comparison: Comparison) -> Search:
     if comparison.identical:
-        return current.learn_same(asked.control, asked.treatment, asked.purpose)
-    return current.learn(asked.control, asked.treatment, ratios_of(comparison), asked.purpose)
+        return search.learn_same(query.control, query.treatment, query.purpose)
+    return search.learn(query.control, query.treatment, quartile_log_ratios(comparison), query.purpose)
 
 
-def _compared(
-    comparer: CommitComparer, control: Commit, treatment: Commit, selection: Selection, asked: Query
+def _compare(
+    comparer: CommitComparer, control: Commit, treatment: Commit, selection: Selection, query: Query
 ) -> Comparison:
-    """What two commits say of one another: pairs, or that they are the same bytes."""
+    """Compare two commits: the result has pairs, or they are the same bytes."""
     results = comparer.compare(
-        control, treatment, run_type="regress", selection=selection, quiet=True, most_pairs=asked.pairs
+        control, treatment, run_type="regress", selection=selection, quiet=True, most_pairs=query.pairs
     )
     comparison = results[0].comparison
     if comparison is None or not (comparison.pairs or comparison.identical):
-        raise BenchmarkFailed(f"{treatment.short} does not run: {results[0].reason or 'it gave no pair'}")
+        raise BenchmarkFailed(f"{treatment.short} does not run: {results[0].reason or 'it gave no pairs'}")
     return comparison
 
 
-def _without(current: Search, commit: Commit, error: BuildFailed | BenchmarkFailed) -> Search:
+def _skip(search: Search, commit: Commit, error: BuildFailed | BenchmarkFailed) -> Search:
     try:
-        return current.skip(commit.id)
+        return search.skip(commit.id)
     except ValueError:  # one of the ends, or it was measured before
         raise error from None
 
 
-def _readable(text: str, commits: Sequence[Commit]) -> str:
-    """With commits as people name them."""
+def _shorten(text: str, commits: Sequence[Commit]) -> str:
+    """Replace ids of commits by their short names."""
     for commit in commits:
         text = text.replace(commit.id, commit.short)
     return text
 
 
-def _told(current: Search, by_id: Mapping[str, Commit]) -> str:
-    """Who is suspected now, behind those who are found."""
-    posterior = current.posterior()
-    pairs = "1 pair" if current.pairs == 1 else f"{current.pairs} pairs"
-    found = [f"found: {by_id[culprit.commits[-1]].short}" for culprit in current.culprits]
+def _summarise(search: Search, by_id: Mapping[str, Commit]) -> str:
+    """Summarise a search: pairs so far, culprits that were found, and suspects."""
+    posterior = search.posterior()
+    pairs = "1 pair" if search.pairs == 1 else f"{search.pairs} pairs"
+    found = [f"found: {by_id[culprit.commits[-1]].short}" for culprit in search.culprits]
     if not posterior.suspects:
         return "; ".join([pairs, *found])
-    likely = [one for one in posterior.likeliest()[:3] if one.probability >= _WORTH_NAMING]
-    names = ", ".join(f"{by_id[one.commit].short} {one.probability:.0%}" for one in likely)
+    likeliest = [suspect for suspect in posterior.likeliest()[:3] if suspect.probability >= _WORTH_NAMING]
+    names = ", ".join(f"{by_id[suspect.commit].short} {suspect.probability:.0%}" for suspect in likeliest)
     suspected = [f"suspected: {names}"] if names else []
     unchanged = f"no {'other' if found else 'change'}: {posterior.unchanged:.0%}"
     return "; ".join([pairs, *found, *suspected, unchanged])

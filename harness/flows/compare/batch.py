@@ -1,4 +1,4 @@
-"""Several commits, one comparison after the other; where that disturbs nothing, the next is built meanwhile."""
+"""Comparisons of several commits, one after the other; where that disturbs nothing, the next is built meanwhile."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from harness.shell import Interrupted
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A request whose commits were found. Its builds are held until its cache is closed."""
+class _BatchItem:
+    """Comparison whose commits are resolved. Its builds stay in use until its cache is closed."""
 
     title: str
-    request: ComparisonTask
+    task: ComparisonTask
     cache: BuildCache
 
 
 def compare_batch(plan: Plan, requests: Sequence[CompareRequest], settings: Settings, display: Display) -> ExitCode:
-    """Compare every request in order. What becomes of one ends none of the others: it is told, and counts.
+    """Compare every request in order. The failure of one ends none of the others: it is shown, and counts.
 
     Raises:
         UsageError: There is nothing to compare.
-        EnvironmentProblem: Of a single request, the source or the device cannot be reached.
+        EnvironmentProblem: The source or the device of a single request cannot be reached.
     """
     codes: list[ExitCode] = []
-    asked = _found(requests, settings, display, codes)
-    with ThreadPoolExecutor(1, thread_name_prefix="build-ahead") as ahead:
-        coming: Future[None] | None = None
-        for number, one in enumerate(asked):
-            if coming is not None:
-                coming.result()
-            more = number + 1 < len(asked) and builds_ahead(settings, plan.platform)
-            coming = ahead.submit(_build, plan, asked[number + 1].request, display) if more else None
-            with one.cache:
-                codes.append(_compared(one, plan, settings, display, alone=not codes and len(asked) == 1))
-    return _amounts_to(codes)
+    items = _resolve_all(requests, settings, display, codes)
+    with ThreadPoolExecutor(1, thread_name_prefix="build-ahead") as executor:
+        ahead: Future[None] | None = None
+        for number, item in enumerate(items):
+            if ahead is not None:
+                ahead.result()
+            has_next = number + 1 < len(items) and builds_ahead(settings, plan.platform)
+            ahead = executor.submit(_build_ahead, plan, items[number + 1].task, display) if has_next else None
+            with item.cache:
+                codes.append(_compare(item, plan, settings, display, alone=not codes and len(items) == 1))
+    return _combine(codes)
 
 
 def builds_ahead(settings: Settings, platform: Platform) -> bool:
@@ -56,55 +56,55 @@ def builds_ahead(settings: Settings, platform: Platform) -> bool:
     return not isinstance(platform, LocalPlatform)
 
 
-def _found(
+def _resolve_all(
     requests: Sequence[CompareRequest], settings: Settings, display: Display, codes: list[ExitCode]
-) -> Sequence[_Asked]:
-    """The requests whose commits are there: all are looked up before the first is measured. Of others the codes."""
-    found, fetcher = [], SourceFetcher(display)
+) -> Sequence[_BatchItem]:
+    """Resolve the commits of all requests before the first is measured; of those that fail, append the exit codes."""
+    items, fetcher = [], SourceFetcher(display)
     for request in requests:
         cache, title = open_cache(request, settings), str(request.treatment)
         try:
-            found.append(_Asked(title, resolve_request(request, settings, fetcher, cache), cache))
+            items.append(_BatchItem(title, resolve_request(request, settings, fetcher, cache), cache))
         except Interrupted:
             raise
         except SameCommit as same:
             if len(requests) == 1:
                 raise
-            display.say(f"{title}: passed over, because {same.message}")
+            display.say(f"{title}: skipped, because {same.message}")
         except HarnessError as error:
             if len(requests) == 1:
                 raise
             display.say(f"✗ {title}: {error}")
             codes.append(error.exit_code)
-    if not found and not codes:
+    if not items and not codes:
         raise UsageError("every commit of the list is the control", hint="name another --control")
-    return found
+    return items
 
 
-def _compared(one: _Asked, plan: Plan, settings: Settings, display: Display, *, alone: bool) -> ExitCode:
-    for side, runner in (("control", one.request.control), ("treatment", one.request.treatment)):
+def _compare(item: _BatchItem, plan: Plan, settings: Settings, display: Display, *, alone: bool) -> ExitCode:
+    for side, runner in (("control", item.task.control), ("treatment", item.task.treatment)):
         if isinstance(runner, CommitRunner):
             display.say(f"{side}: {runner.commit.short} {runner.commit.subject}".rstrip())
     try:
-        return compare(plan, one.request, settings, display)
+        return compare(plan, item.task, settings, display)
     except Interrupted:
         raise
     except HarnessError as error:
         if alone:
             raise
-        display.say(f"✗ {one.title}: {error}")
+        display.say(f"✗ {item.title}: {error}")
         return error.exit_code
 
 
-def _build(plan: Plan, request: ComparisonTask, display: Display) -> None:
-    """Bring its runners into the cache, as far as they can be had."""
-    with contextlib.suppress(HarnessError):  # the comparison itself meets the same, and tells it
-        for side in (request.control, request.treatment):
+def _build_ahead(plan: Plan, task: ComparisonTask, display: Display) -> None:
+    """Build both runners into the cache, as far as possible."""
+    with contextlib.suppress(HarnessError):  # the comparison itself meets the same error, and reports it
+        for side in (task.control, task.treatment):
             build_side(plan, side, display)
 
 
-def _amounts_to(codes: Sequence[ExitCode]) -> ExitCode:
-    """The gravest; a name that means nothing stands behind a regression alone, for others were compared without it."""
+def _combine(codes: Sequence[ExitCode]) -> ExitCode:
+    """The gravest code; a usage error ranks below a regression, as other commits were compared without it."""
     if ExitCode.USAGE in codes and ExitCode.REGRESSION not in codes:
         return ExitCode.USAGE
     return gravest(code for code in codes if code is not ExitCode.USAGE)

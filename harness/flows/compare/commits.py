@@ -1,4 +1,4 @@
-"""Commits compared for somebody who goes on with the results: the continuous mode, the search for a culprit."""
+"""Comparison of commits on behalf of watch and bisect, which go on with the results."""
 
 from __future__ import annotations
 
@@ -25,60 +25,60 @@ class ControlFailed(BuildFailed):
 
 
 class CollectingReporter:
-    """Keeps the results of a comparison for us (`Reporter`)."""
+    """Reporter that keeps the results of a comparison in memory."""
 
-    name = "collected"
+    name = "collecting"
 
     def __init__(self) -> None:
         self.results: list[Result] = []
 
     def report(self, report: Report) -> None:
-        """Keep one."""
+        """Keep a result."""
         self.results.append(report.result)
 
     def close(self) -> None:
-        """Nothing is left to tell."""
+        """Do nothing: every result has been kept."""
 
 
 class QuietDisplay:
-    """A display that shows what takes time, and neither tables nor lines (`Display`).
+    """Display that shows tasks, and neither tables nor lines.
 
     Args:
-        display: Where.
+        display: Shows the tasks.
     """
 
     def __init__(self, display: Display) -> None:
         self._display = display
 
     def task(self, text: str, total: float | None = None) -> AbstractContextManager[Task]:
-        """Shown."""
+        """Show a task."""
         return self._display.task(text, total)
 
     def say(self, text: str) -> None:
-        """Not shown."""
+        """Show nothing."""
 
     @contextlib.contextmanager
     def board(self, title: str, header: Sequence[str]) -> Iterator[QuietDisplay]:
-        """Not shown."""
+        """Begin a table that is not shown."""
         del title, header
         yield self
 
     def show(self, rows: Sequence[BoardRow]) -> None:
-        """Not shown (`Board`)."""
+        """Show nothing (`Board`)."""
 
 
 class CommitComparer:
-    """Compares commits of one source, as a person asked for it.
+    """Comparer of commits of one source.
 
     Args:
         workload: What to measure, and with which plug-ins.
-        request: Where commits come from, and how to decide.
+        request: Source of the commits, and parameters of the decision.
         settings: How to measure, and which reporters to tell.
-        display: Shown what happens.
-        check: Called before each pair; what it raises ends the comparison.
+        display: Shows progress.
+        check: Called before each pair; an error that it raises ends the comparison.
 
     Raises:
-        UsageError: It is not said where commits come from.
+        UsageError: No source of commits is given.
     """
 
     def __init__(
@@ -112,20 +112,20 @@ class CommitComparer:
 
         Args:
             control: The commit to compare with.
-            treatment: What is judged.
+            treatment: The commit to judge.
             run_type: FAI-PEP's kind of run; reported.
-            selection: The one benchmark to measure.
-            quiet: Only store the results: they are parts of something that is told as a whole.
-            most_pairs: Budget in place of the one that was asked for.
+            selection: The only benchmark to measure.
+            quiet: Only store the results: they are parts of a whole that is reported later.
+            most_pairs: Budget in pairs; None takes that of the request.
             resume: Whether pairs of an interrupted comparison of the same builds count.
 
         Raises:
             ControlFailed: The control cannot be built.
             BuildFailed: The treatment cannot be built.
-            BenchmarkFailed: No benchmark has numbers, and that is the treatment's or the specification's fault.
-            EnvironmentProblem: A device was lost, a result is not safe, or network or disk kept a commit from being
-                built: it can be tried again.
-            UsageError: It can never work.
+            BenchmarkFailed: No benchmark has numbers, through the fault of the treatment or of the specification.
+            EnvironmentProblem: A device was lost, a result could not be stored, or network or disk prevented a build:
+                a later attempt may succeed.
+            UsageError: No attempt can succeed.
         """
         decide = dict(self._request.decide) if most_pairs is None else {**self._request.decide, "max_pairs": most_pairs}
         parameters = validate_parameters(
@@ -153,11 +153,11 @@ class CommitComparer:
 
     @property
     def most_pairs(self) -> int:
-        """The budget of a comparison."""
+        """Budget of a comparison, in pairs."""
         return validate_parameters({"seed": 0, **self._request.decide}).max_pairs
 
-    def bring(self, commit: Commit) -> None:
-        """Build a commit, so that it is there when its turn comes.
+    def build(self, commit: Commit) -> None:
+        """Build a commit ahead of its comparison.
 
         Raises:
             EnvironmentProblem: No device to build for can be reached.
@@ -179,17 +179,17 @@ class CommitComparer:
 def raise_for_failure(
     outcome: ComparisonOutcome, results: Sequence[Result], control: Commit, treatment: Commit
 ) -> None:
-    """Raise what became of the comparison as a whole."""
+    """Raise the failure of a comparison as a whole, if it failed."""
     if not outcome.stored:
-        raise EnvironmentProblem("not every result could be stored", hint="see what the local reporter says above")
+        raise EnvironmentProblem("not every result could be stored", hint="see the message of the local reporter above")
     for builds, commit, failed in (
         (outcome.control, control, ControlFailed),
         (outcome.treatment, treatment, BuildFailed),
     ):
         if (failure := _no_build(builds)) is not None:
             kind = EnvironmentProblem if failure.passing else failed
-            named = commit.short in failure.reason
-            raise kind(failure.reason if named else f"{commit.short}: {failure.reason}", hint=failure.hint)
+            prefix = "" if commit.short in failure.reason else f"{commit.short}: "
+            raise kind(f"{prefix}{failure.reason}", hint=failure.hint)
     lost = [result for result in results if result.outcome is Outcome.DEVICE_LOST]
     if lost:
         raise EnvironmentProblem(lost[0].reason or "a device was lost", hint=lost[0].hint)
@@ -199,7 +199,7 @@ def raise_for_failure(
 
 
 def _no_build(builds: Builds) -> Failure | None:
-    """Why no runner at all could be made, if so; what may pass first, because it says nothing about the commit."""
-    failures = [made for made in builds.values() if isinstance(made, Failure)]
+    """Return why no runner at all could be built, if so; transient failures first: they say nothing of the commit."""
+    failures = [build for build in builds.values() if isinstance(build, Failure)]
     failures.sort(key=lambda failure: not failure.passing)
     return failures[0] if failures and len(failures) == len(builds) else None

@@ -98,7 +98,7 @@ def run_comparison(
         listeners: Receive each result, beside the reporters of the settings; also those that were reported before an
             interruption.
     """
-    checked = self_check.Checked()
+    checked = self_check.VerdictCounter()
     reporting = Reporting(plugins.reporters(settings), display, [*listeners, checked])
     try:
         files = fetch(plan, settings, display)
@@ -111,8 +111,8 @@ def run_comparison(
     summary = [reporting.summary(settings.local_reporter)]
     if task.self_check:
         if not reporting.failed:
-            self_check.remember(settings, checked)
-        summary.insert(0, self_check.sentence(checked))
+            self_check.store(settings, checked)
+        summary.insert(0, self_check.summarise(checked))
     code = reporting.exit_code(builds_exit_code(control), builds_exit_code(treatment))
     return ComparisonOutcome(code, control, treatment, stored=reporting.stored, summary=tuple(summary))
 

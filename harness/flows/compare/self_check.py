@@ -1,4 +1,4 @@
-"""A runner compared with itself: whether this machine can be measured on at all."""
+"""Self-check: a runner compared with itself tells whether this machine can be measured on at all."""
 
 from __future__ import annotations
 
@@ -18,76 +18,76 @@ _REMEDY = "harness compare --self_check -b specifications/models/mv2.json"
 
 
 class SelfCheck(Value):
-    """What comparing a runner with itself said on one device.
+    """Stored self-check of one device.
 
     Attributes:
         time: Unix seconds.
-        verdicts: How often each verdict was given.
+        verdicts: Count of each verdict.
     """
 
     time: float
     verdicts: dict[Verdict, int]
 
 
-class Checked:
-    """Counts the verdicts of what could be measured, for each device (`Reporter`)."""
+class VerdictCounter:
+    """Reporter that counts the verdicts of what could be measured, for each device."""
 
     name = "self-check"
 
     def __init__(self) -> None:
         self.devices: defaultdict[str, Counter[Verdict]] = defaultdict(Counter)
-        """By identity."""
+        """Counts by identity of the device."""
 
     def report(self, report: Report) -> None:
-        """Count one."""
+        """Count the verdict of a result."""
         result = report.result
         if result.ok and result.comparison is not None and result.device is not None:
             self.devices[result.device.identity][result.comparison.effective_verdict] += 1
 
     def close(self) -> None:
-        """Nothing is left to tell."""
+        """Do nothing: every verdict has been counted."""
 
 
-def sentence(checked: Checked) -> str:
-    """What a person is told."""
-    verdicts = sum(checked.devices.values(), Counter[Verdict]())
+def summarise(counter: VerdictCounter) -> str:
+    """Summarise a self-check in a sentence."""
+    verdicts = sum(counter.devices.values(), Counter[Verdict]())
     total, false = verdicts.total(), verdicts[Verdict.REGRESSION] + verdicts[Verdict.IMPROVEMENT]
     if not total:
         return "self-check: nothing was checked, because nothing could be measured"
     if false:
         return (
-            f"self-check: {false} of {_comparisons(total)} of a runner with itself found a difference: trust none here"
+            f"self-check: {false} of {_comparisons(total)} of a runner with itself found a difference: "
+            "trust no comparison on this machine"
         )
-    open_ = verdicts[Verdict.UNDECIDED]
+    undecided = verdicts[Verdict.UNDECIDED]
     why = "their reasons say whether more pairs help, or a finer clock"
-    left = f", {open_} undecided: {why}" if open_ else ""
-    return f"self-check: no false alarm in {_comparisons(total)} of a runner with itself{left}"
+    rest = f", {undecided} undecided: {why}" if undecided else ""
+    return f"self-check: no false alarm in {_comparisons(total)} of a runner with itself{rest}"
 
 
 def _comparisons(count: int) -> str:
     return f"{count} comparison{'' if count == 1 else 's'}"
 
 
-def remember(settings: Settings, checked: Checked) -> None:
-    """Keep it for `harness doctor`; nothing is kept of a device on which nothing was measured."""
-    for identity, verdicts in checked.devices.items():
-        place = _place(settings, identity)
-        write_atomically(place, SelfCheck(time=time.time(), verdicts=dict(verdicts)).model_dump_json())
+def store(settings: Settings, counter: VerdictCounter) -> None:
+    """Store a self-check for `harness doctor`; devices on which nothing was measured are left out."""
+    for identity, verdicts in counter.devices.items():
+        write_atomically(
+            _file(settings, identity), SelfCheck(time=time.time(), verdicts=dict(verdicts)).model_dump_json()
+        )
 
 
-def finding(settings: Settings, device: Device) -> Finding:
-    """What is known about a device."""
-    place = _place(settings, device.identity)
-    if not place.exists():
-        return Finding("self-check", None, f"{device.name} was never compared with itself", _REMEDY)
-    check = SelfCheck.model_validate_json(place.read_text())
-    if not sum(check.verdicts.values()):
+def diagnose(settings: Settings, device: Device) -> Finding:
+    """Return the line of `harness doctor` about the last self-check of a device."""
+    file = _file(settings, device.identity)
+    check = SelfCheck.model_validate_json(file.read_text()) if file.exists() else None
+    if check is None or not sum(check.verdicts.values()):
         return Finding("self-check", None, f"{device.name} was never compared with itself", _REMEDY)
     counts = ", ".join(f"{count} {verdict.value}" for verdict, count in sorted(check.verdicts.items()))
-    bad = {Verdict.REGRESSION, Verdict.IMPROVEMENT} & set(check.verdicts)
+    false = {Verdict.REGRESSION, Verdict.IMPROVEMENT} & set(check.verdicts)
     day = time.strftime("%Y-%m-%d", time.gmtime(check.time))
-    return Finding("self-check", None if bad else True, f"{device.name} on {day}: {counts}", _REMEDY)
+    return Finding("self-check", None if false else True, f"{device.name} on {day}: {counts}", _REMEDY)
 
 
-def _place(settings: Settings, identity: str) -> Path:
+def _file(settings: Settings, identity: str) -> Path:
     return settings.cache_dir / "self-checks" / f"{identity}.json"

@@ -1,4 +1,4 @@
-"""Looking for commits: each source is asked for new ones once in a command, however many of its commits are named."""
+"""Fetching of new commits: each source is asked once per command, however many of its commits are named."""
 
 from __future__ import annotations
 
@@ -12,31 +12,32 @@ from harness.core.protocols import Progress
 
 
 class SourceFetcher:
-    """Looks for commits, after asking for new ones. Without its remote a source still knows those that it knew.
+    """Fetches each source once per command. Where its remote cannot be reached, commits known before still count.
 
     Args:
-        progress: Told what happens.
+        progress: Shows what happens.
     """
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._asked: dict[str, EnvironmentProblem | None] = {}
+        self._errors: dict[str, EnvironmentProblem | None] = {}
+        """Outcome of each fetch, by name of the source."""
 
     @contextlib.contextmanager
     def fetch(self, source: Source, names: Sequence[str | None]) -> Iterator[None]:
-        """Names can be resolved meanwhile.
+        """Fetch a source if its names may need it, and let the caller resolve them in this context.
 
         Args:
-            source: Where commits come from.
-            names: What will be resolved; None is the newest.
+            source: Source of the commits.
+            names: Names that will be resolved; None is the newest commit.
 
         Raises:
-            EnvironmentProblem: A name means nothing, and the source could not be asked for new commits.
+            EnvironmentProblem: A name cannot be resolved, and the source could not be fetched.
         """
-        if source.name in self._asked or all(_stays(source, name) for name in names):
-            unreachable = self._asked.get(source.name)
+        if source.name in self._errors or all(_is_known_hash(source, name) for name in names):
+            unreachable = self._errors.get(source.name)
         else:
-            unreachable = self._asked[source.name] = self._ask(source)
+            unreachable = self._errors[source.name] = self._try_to_fetch(source)
         try:
             yield
         except UsageError as error:
@@ -44,19 +45,18 @@ class SourceFetcher:
                 raise
             raise EnvironmentProblem(f"{error.message}; {unreachable.message}", hint=unreachable.hint) from error
 
-    def _ask(self, source: Source) -> EnvironmentProblem | None:
-        """Learn of new commits; the problem, where they cannot be asked for."""
+    def _try_to_fetch(self, source: Source) -> EnvironmentProblem | None:
         try:
             with self._progress.task(f"looking for commits in {source.name}"):
                 source.fetch()
         except EnvironmentProblem as error:
-            self._progress.say(f"{error.message}: going on with the commits that are known here")
+            self._progress.say(f"{error.message}: continuing with the commits that are known here")
             return error
         return None
 
 
-def _stays(source: Source, name: str | None) -> bool:
-    """Whether a name is the hash of a commit that is known: whatever is fetched, it will mean the same."""
+def _is_known_hash(source: Source, name: str | None) -> bool:
+    """Whether a name is the hash of a known commit, which no fetch can change."""
     if name is None or not isinstance(source, BranchingSource) or not parse_name(name).is_hash:
         return False
     try:

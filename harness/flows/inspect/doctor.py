@@ -65,7 +65,7 @@ def _of_platform(name: str, settings: Settings) -> Iterator[Finding]:
         yield Finding("  devices", None, error.message, error.hint or "")
         return
     for device in devices:
-        found = self_check.finding(settings, device)
+        found = self_check.diagnose(settings, device)
         yield found._replace(name=f"  {found.name}")
 
 

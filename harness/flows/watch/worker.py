@@ -19,7 +19,7 @@ from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
 from harness.core.protocols import Display
 from harness.core.result import Result
 from harness.core.series import SeriesPoint
-from harness.flows.bisect.search import ratios_of, search
+from harness.flows.bisect.search import quartile_log_ratios, run_search
 from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.measure.workload import Selection
 from harness.presentation.operators import find_changed_operators
@@ -124,7 +124,7 @@ class WatchWorker:
         commits = (before, *self._source.between(before, after))
         if len(commits) == 2 and alarm.verification is not None:
             return _only_culprit(alarm.verification, *commits), (Candidate(commit=after, builds=True, probability=1.0),)
-        ended, found = search(
+        ended, found = run_search(
             self._begin_search(alarm, commits, progress),
             commits,
             _selection_of(alarm),
@@ -162,7 +162,7 @@ class WatchWorker:
 
 def _build(comparer: CommitComparer, commit: Commit) -> None:
     try:
-        comparer.bring(commit)
+        comparer.build(commit)
     except HarnessError:
         return  # it is reported when the commit is compared
 
@@ -194,7 +194,7 @@ def verification_of(result: Result, comparison: Comparison, expected: Verdict) -
         evidence=max(evidence.regression, evidence.improvement),
         pairs=len(comparison.pairs),
         seconds=comparison.seconds,
-        log_ratios=ratios_of(comparison),
+        log_ratios=quartile_log_ratios(comparison),
         operators=tuple(
             ChangedOperator(name=row.name, effect=operators[row.name].effect, contribution=row.contribution)
             for row in find_changed_operators(comparison)

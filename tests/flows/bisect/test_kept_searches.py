@@ -1,4 +1,4 @@
-"""How far a search is, kept for those who go on with it."""
+"""State of a search, saved to be resumed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.analysis.bisect.search import Search
 from harness.config.settings import Settings
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem
-from harness.flows.bisect.bisect import Between, _begun, _Kept, _measured
+from harness.flows.bisect.bisect import BisectRequest, SearchFile, _begin_or_resume, _measurement_key
 from harness.flows.compare.requests import CompareRequest
 from harness.flows.measure.workload import Selection, load_benchmarks
 from harness.testing.progress import RecordedProgress
@@ -20,60 +20,60 @@ from tests.cli.project import Project, generic, one_test
 COMMITS = tuple(Commit(source="git:/src", id=name * 40) for name in "abc")
 
 
-def kept_in(folder: Path, *measured: str) -> _Kept:
-    return _Kept(folder, COMMITS, measured)
+def search_file(folder: Path, *measured: str) -> SearchFile:
+    return SearchFile(folder, COMMITS, measured)
 
 
-def begun(kept: _Kept, *, max_pairs: int | None = None, resume: bool = True) -> tuple[Search, list[str]]:
+def resumed(file: SearchFile, *, max_pairs: int | None = None, resume: bool = True) -> tuple[Search, list[str]]:
     display = RecordedProgress()
-    return _begun(Between("a", "c", None, max_pairs, resume), COMMITS, kept, display), display.lines
+    return _begin_or_resume(BisectRequest("a", "c", None, max_pairs, resume), COMMITS, file, display), display.lines
 
 
-def heard_something(kept: _Kept) -> Search:
-    search = Search.begin([one.id for one in COMMITS]).learn(COMMITS[0].id, COMMITS[2].id, [0.03] * 8)
-    kept.save(search)
+def save_answers(file: SearchFile) -> Search:
+    search = Search.begin([commit.id for commit in COMMITS]).learn(COMMITS[0].id, COMMITS[2].id, [0.03] * 8)
+    file.save(search)
     return search
 
 
-def test_a_search_goes_on_with_what_it_heard_and_the_budget_of_now(tmp_path: Path) -> None:
-    kept = kept_in(tmp_path, "latency")
-    heard = heard_something(kept)
-    assert begun(kept)[0] == heard
-    again, _ = begun(kept, max_pairs=8)
-    assert (again.answers, again.config.max_pairs) == (heard.answers, 8)
+def test_a_search_is_resumed_with_its_answers_and_the_budget_of_now(tmp_path: Path) -> None:
+    file = search_file(tmp_path, "latency")
+    saved = save_answers(file)
+    assert resumed(file)[0] == saved
+    again, _ = resumed(file, max_pairs=8)
+    assert (again.answers, again.config.max_pairs) == (saved.answers, 8)
     assert not isinstance(again.next(), Query), "the budget is spent"
-    assert isinstance(begun(kept, max_pairs=9)[0].next(), Query)
-    assert begun(kept, resume=False)[0].answers == ()
+    assert isinstance(resumed(file, max_pairs=9)[0].next(), Query)
+    assert resumed(file, resume=False)[0].answers == ()
 
 
-def test_what_was_heard_of_something_else_is_no_evidence_and_beginning_anew_is_said(tmp_path: Path) -> None:
-    heard_something(kept_in(tmp_path, "digest", "latency"))
-    search, said = begun(kept_in(tmp_path, "digest", "peak memory"))
+def test_answers_about_another_metric_are_no_evidence_and_the_new_start_is_shown(tmp_path: Path) -> None:
+    save_answers(search_file(tmp_path, "digest", "latency"))
+    search, lines = resumed(search_file(tmp_path, "digest", "peak memory"))
     assert search.answers == ()
-    assert said == ["nothing is kept of such a search: it begins anew"]
+    assert lines == ["there is no such search to resume: starting a new one"]
 
 
-def test_what_is_measured_is_told_apart_by_metric_definition_and_device(tmp_path: Path) -> None:
+def test_measurements_differ_by_metric_definition_and_device(tmp_path: Path) -> None:
     folder = Project(tmp_path, tmp_path / "cache")
 
-    def measured(iterations: int, request: CompareRequest, device: str = "board") -> tuple[str, ...]:
+    def key(iterations: int, request: CompareRequest, device: str = "board") -> tuple[str, ...]:
         spec = folder.write("spec.json", generic(one_test("work", "{program} {iter}", iter=iterations)))
         settings = Settings(benchmark_file=(spec,))
         (benchmark,) = load_benchmarks(settings)
-        return _measured(request, settings, Selection(benchmark.title, device), {benchmark.digest})
+        return _measurement_key(request, settings, Selection(benchmark.title, device), {benchmark.digest})
 
-    plain = measured(10, CompareRequest())
-    assert plain == measured(10, CompareRequest())
+    plain = key(10, CompareRequest())
+    assert plain == key(10, CompareRequest())
     others = [
-        measured(20, CompareRequest()),
-        measured(10, CompareRequest(metric="NET peak_memory")),
-        measured(10, CompareRequest(), "phone"),
+        key(20, CompareRequest()),
+        key(10, CompareRequest(metric="NET peak_memory")),
+        key(10, CompareRequest(), "phone"),
     ]
     assert len({plain, *others}) == 4
 
 
-def test_progress_that_cannot_be_kept_is_told_and_leaves_no_draft(tmp_path: Path) -> None:
+def test_a_search_that_cannot_be_saved_is_an_error_and_leaves_no_draft(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(EnvironmentProblem, match="cannot be kept") as caught:
-        heard_something(kept_in(tmp_path / "file" / "bisect"))
+    with pytest.raises(EnvironmentProblem, match="cannot be saved") as caught:
+        save_answers(search_file(tmp_path / "file" / "bisect"))
     assert "--resume" in (caught.value.hint or "")

@@ -11,7 +11,7 @@ from harness.core.commit import Commit
 from harness.core.comparison import Comparison, Pair, Parameters, Verdict
 from harness.core.culprit import SearchEnding, SearchResult
 from harness.core.result import Result
-from harness.flows.bisect.search import search
+from harness.flows.bisect.search import run_search
 from harness.flows.compare.commits import CommitComparer
 from harness.flows.measure.workload import Selection
 from harness.flows.watch.worker import candidates_of
@@ -63,7 +63,7 @@ def pair(number: int, ratio: float) -> Pair:
 def found_in(levels: Sequence[float]) -> tuple[Search, SearchResult, Laboratory, list[str]]:
     laboratory, progress = Laboratory(levels), RecordedProgress()
     save: Callable[[object], None] = lambda _: None  # noqa: E731 - a search that nobody interrupts
-    ended, finding = search(
+    ended, finding = run_search(
         Search.begin([commit.id for commit in COMMITS]),
         COMMITS,
         Selection("m/b"),

@@ -30,7 +30,7 @@ def test_a_source_that_cannot_be_asked_is_told_once_and_excuses_every_name_that_
         source = Line(["c0"], problem=away)
         with pytest.raises(EnvironmentProblem, match=f"no {name}; no network"), fetcher.fetch(source, [name]):
             source.resolve(name)
-    assert progress.lines == ["no network: going on with the commits that are known here"]
+    assert progress.lines == ["no network: continuing with the commits that are known here"]
 
 
 def test_a_name_that_a_source_does_not_know_is_a_mistake_where_it_could_be_asked() -> None:
