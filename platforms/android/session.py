@@ -28,7 +28,7 @@ from platforms.android.state.state import PhoneState, StateCache, read_state
 from platforms.staging import describe_end
 
 _RECORDING_S: Final = 60.0
-"""How much longer than a program perfetto may record, in case nobody ends it."""
+"""Time that perfetto may record beyond a program's time limit, in case nobody ends it."""
 _LIMITS: Final = ReadinessLimits()
 _REMOVE: Final = 'rm -f "$1"'
 _IS_NEWER: Final = '[ -e "$2" ] && [ ! "$1" -ot "$2" ]'

@@ -76,20 +76,20 @@ def _system_id() -> str | None:
         if raw and raw != "uninitialized":
             return raw
     if platform.system() == "Darwin":
-        found = re.search(
+        match = re.search(
             r'IOPlatformUUID" = "([^"]+)"', shell.read_output(("ioreg", "-rd1", "-c", "IOPlatformExpertDevice")) or ""
         )
-        return found.group(1) if found else None
+        return match.group(1) if match else None
     return None
 
 
 def _cpu_model() -> str:
     if platform.system() == "Darwin":
         return (shell.read_output(("sysctl", "-n", "machdep.cpu.brand_string")) or "").strip() or platform.machine()
-    found = re.search(
+    match = re.search(
         r"^(?:model name|Hardware|Model)\s*:\s*(.+)$", read_text(Path("/proc/cpuinfo")) or "", re.MULTILINE
     )
-    return found.group(1).strip() if found else platform.processor() or platform.machine()
+    return match.group(1).strip() if match else platform.processor() or platform.machine()
 
 
 def _operating_system() -> str:

@@ -20,7 +20,7 @@ from platforms.host.identity import allowed_cpus
 from platforms.staging import check_cpus
 
 _OBSERVE_S = 0.1
-"""How long the CPUs are observed before one is chosen: ten ticks of the kernel's accounting."""
+"""Time for which the CPUs are observed before one is chosen: ten ticks of the kernel's accounting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Cpu:
     Attributes:
         number: The kernel's number.
         core: Number of the lowest CPU of the same physical core.
-        max_mhz: Highest frequency, which differs between big and small cores; 0 where the kernel does not tell.
+        max_mhz: Highest frequency, which differs between big and small cores; 0 where the kernel does not report.
         busy: Share of its time that was used while it was observed.
     """
 

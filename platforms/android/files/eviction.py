@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 MOST_BYTES: Final = 16 << 30
-"""What may stay on a phone between sessions: a few large models."""
+"""Limit of the store between sessions: a few large models."""
 SHARE: Final = 2
 """Divisor of the space that would be free without the store: at most this part of it may be used."""
 SPARE_BYTES: Final = 1 << 30
-"""What is left free: Android considers its storage low below 500 MiB (`StorageManager`, from 10 GiB on), and begins to
+"""Space that is left free: Android considers its storage low below 500 MiB (`StorageManager`, from 10 GiB on), and begins to
 remove caches of apps well before."""
 
 

@@ -36,7 +36,7 @@ class StagedFile:
 
     @property
     def is_program(self) -> bool:
-        """Whether it is started, and lies beside what it loads."""
+        """True for a program, which lies beside what it loads."""
         return self.location != self.item
 
 

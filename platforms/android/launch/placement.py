@@ -46,11 +46,11 @@ class CpuTopology:
 
     @property
     def usable(self) -> tuple[int, ...]:
-        """All CPUs that can be used now; none when the phone does not tell."""
+        """All CPUs that can be used now; none when the phone does not report."""
         return tuple(sorted(cpu for cpu in self.ranks if self.online is None or cpu in self.online))
 
     def describe_offline(self) -> str | None:
-        """Describe the CPUs that exist and cannot be used now; None when all can, or the phone does not tell.
+        """Describe the CPUs that exist and cannot be used now; None when all can, or the phone does not report.
 
         Phones switch cores off when they are warm, or to save power: results of a phone without its biggest cores
         cannot be compared.
@@ -62,7 +62,7 @@ class CpuTopology:
         return ", ".join(map(str, offline)) + bigger
 
     def check(self, cpus: Sequence[int]) -> tuple[int, ...]:
-        """Return CPUs in ascending order; a phone that does not tell its CPUs is believed to have them.
+        """Return CPUs in ascending order; a phone that does not report its CPUs is believed to have them.
 
         Raises:
             BenchmarkUnsupported: One of them is not usable; the hint lists those that are.

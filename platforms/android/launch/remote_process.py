@@ -17,9 +17,9 @@ from platforms.android.link.phone import Phone
 from platforms.android.link.protocol import ANSWER_S, ShellStream
 
 _REPORT_S: Final = 20.0
-"""What a phone may need for its report after a program, beside the answer itself."""
+"""Time that a phone may need for its report after a program, beside the answer itself."""
 _DRAIN_S: Final = 1.0
-"""How long to wait for the rest of its outputs after the report: both come through different pipes."""
+"""Time limit of the rest of its outputs after the report: both come through different pipes."""
 _LAST_SIGNAL: Final = 64
 _KILLED: Final = 128 + signal.SIGKILL
 _DOING: Final = "a program ran on it"
@@ -64,9 +64,9 @@ class RemoteProcess:
     def wait_for_line(self, line: str) -> bool:
         """Wait for exactly this line of standard output; False when it ended without it, or its time is over."""
         with self._running_clock() as deadline:
-            while not (was_found := self._find_line(line)) and self._is_running() and self._stream.read(deadline):
+            while not (is_found := self._find_line(line)) and self._is_running() and self._stream.read(deadline):
                 pass
-        return was_found
+        return is_found
 
     def finish(self) -> Completed:
         """Wait for its end and return its result.

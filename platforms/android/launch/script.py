@@ -25,7 +25,7 @@ from platforms.android.state.state import STATE_SCRIPT
 STAMP_MARK: Final = "//"
 """Follows the name in a line of `STAMP`, and occurs nowhere after it."""
 STAMP: Final = f"%n{STAMP_MARK}%d %i %s %y %z"
-"""Format of `stat` for staged files: a program that changes one, or puts another in its place, changes it."""
+"""Format of `stat` for staged files: it shows that a program changed or replaced one."""
 STATE_FUNCTION: Final = f"state() {{\n{STATE_SCRIPT}}}\n"
 
 _SCRIPT: Final = STATE_FUNCTION + read_script("launch.sh")
@@ -126,7 +126,7 @@ class LaunchReport:
         state: Output of `STATE_SCRIPT` afterwards.
         files: Hash of the stamps of the watched files; empty when there are none.
         before: Output of `STATE_SCRIPT` before it, where energy was wanted.
-        began_uptime_s: When it began, seconds since boot; None where the phone does not tell.
+        began_uptime_s: When it began, seconds since boot; None where the phone does not report.
         ended_uptime_s: When it had ended.
         trace: Output of `perfetto`.
     """

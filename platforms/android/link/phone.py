@@ -74,7 +74,7 @@ class Phone:
 
     @property
     def over_network(self) -> bool:
-        """Whether it is reached over the network (`HOST:PORT`, or a name that mDNS announced)."""
+        """True when it is reached over the network (`HOST:PORT`, or a name that mDNS announced)."""
         return is_network_serial(self.serial)
 
     def sh(self, script: str, *arguments: str, timeout_s: float = 20.0, stdin: bytes = b"") -> ScriptResult:

@@ -19,14 +19,14 @@ from typing import Final
 from harness import shell
 
 ANSWER_S: Final = 10.0
-"""How long a server or a phone may take to answer. A healthy one takes milliseconds, a busy one perhaps a second."""
+"""Time limit of an answer of a server or a phone. A healthy one takes milliseconds, a busy one perhaps a second."""
 
 _POLL_S: Final = 0.1
-"""How often a waiting thread checks whether the harness is being stopped."""
+"""Interval in which a waiting thread checks whether the harness is being stopped."""
 _CHUNK: Final = 64 << 10
 """The most that one sync packet may carry (SYNC_DATA_MAX)."""
 _WRITE_S: Final = 60.0
-"""How long a phone may take to write a file to its storage."""
+"""Time limit of a phone for writing a file to its storage."""
 
 _STDIN: Final = 0
 _STDOUT: Final = 1
@@ -130,7 +130,7 @@ class ShellStream:
 
     @property
     def flooded(self) -> bool:
-        """Whether it wrote more to one of its outputs than is kept."""
+        """True when it wrote more to one of its outputs than is kept."""
         return max(len(self.out), len(self.err)) > shell.MAX_OUTPUT_BYTES
 
     def read(self, deadline: float) -> bool:

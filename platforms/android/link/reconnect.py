@@ -29,7 +29,7 @@ def wait_for_return(phone: Phone, serialno: str, timeout_s: float, progress: Pro
 
     Args:
         phone: The phone.
-        serialno: Its `ro.serialno` when it was found; empty where it has none.
+        serialno: Its `ro.serialno` when it was listed; empty where it has none.
         timeout_s: How long to wait.
         progress: Shows the waiting.
 

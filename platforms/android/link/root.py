@@ -16,7 +16,7 @@ ALLOW_ROOT: Final = "allow root for Shell in your root app, if the phone has one
 """Hint for a phone that may be rooted and does not grant root access."""
 
 UNROOTED: Final = "unrooted"
-"""What `AS_ROOT` prints first when it runs its script without root."""
+"""First line of `AS_ROOT` when it runs its script without root."""
 
 AS_ROOT: Final = f"""{_FIND}
 [ "$root" ] || {{ echo {UNROOTED}; root='sh -c'; }}

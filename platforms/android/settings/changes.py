@@ -17,7 +17,7 @@ from platforms.android.link.root import AS_ROOT, FIND_S, UNROOTED
 from platforms.android.scripts import read_script
 
 UNREADABLE: Final = "unseen"
-"""What the script answers for a setting that can be changed but not read."""
+"""The script's answer for a setting that can be changed but not read."""
 
 _SCRIPT: Final = read_script("settings.sh")
 _WITHOUT_ROOT: Final = 'exec sh -c "$1"'
@@ -98,7 +98,7 @@ class ScriptRunner(Protocol):
 
     @property
     def over_network(self) -> bool:
-        """Whether it is reached through its own radios."""
+        """True when it is reached through its own radios."""
 
     def sh(self, script: str, *arguments: str, timeout_s: float = 20.0, stdin: bytes = b"") -> ScriptResult:
         """Run a script on the phone."""
@@ -115,7 +115,7 @@ class SettingsReply:
         failed: Settings that could not be changed, with the phone's reason.
         log: Lines of the phone's settings log.
         clocks: Files about the phone's clocks: `path:content`, below `/sys/devices/system/cpu/cpufreq/`.
-        api: Android's API level; None when the phone does not tell.
+        api: Android's API level; None when the phone does not report.
         rooted: Whether the script ran as root, where that was requested.
     """
 

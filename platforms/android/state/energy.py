@@ -60,7 +60,7 @@ class EnergyMeter:
 
     @property
     def wants_trace(self) -> bool:
-        """Whether `perfetto` should run beside the next program."""
+        """True when `perfetto` should run beside the next program."""
         return self._has_rails is not False
 
     def measure(self, window: EnergyWindow) -> EnergyReading:

@@ -18,7 +18,7 @@ STATE_SCRIPT: Final = read_script("state.sh")
 """A fragment for a phone's shell that prints one block for `read_state`."""
 
 _FRESH_S: Final = 2.0
-"""How old a cached state may be: heat and clocks do not change much for a launch in that time."""
+"""Age limit of a cached state: heat and clocks do not change much for a launch in that time."""
 _SKIN: Final = frozenset({"3", "SKIN"})
 _NO_TEMPERATURES: Final = frozenset({-1, 6, 7, 8})
 """Types of "temperatures" that are none: unknown, and the battery current limiter's voltage, current and percentage
@@ -44,7 +44,7 @@ class SkinSensor(NamedTuple):
     Attributes:
         name: The vendor's name for it.
         celsius: Its temperature now.
-        limit_c: Temperature at which the phone begins to throttle; None where it does not tell.
+        limit_c: Temperature at which the phone begins to throttle; None where it does not report.
     """
 
     name: str
