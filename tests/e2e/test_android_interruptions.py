@@ -66,7 +66,7 @@ def test_the_next_run_puts_back_what_a_killed_one_left(desk: Desk, spec: Path, w
     assert [one.ended is not None for one in ran(phone)] == [True, False, True]
 
 
-def test_another_machine_puts_back_what_a_killed_run_left(desk: Desk, spec: Path, witness: Path) -> None:
+def test_another_machine_restores_settings_of_a_killed_run(desk: Desk, spec: Path, witness: Path) -> None:
     phone = desk.phones[0]
     with desk.running("-b", spec, "--program", witness, on=phone.serial) as running:
         has_begun(phone, "long")

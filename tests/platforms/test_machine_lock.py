@@ -63,7 +63,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
         _take(tmp_path / "lock")
 
 
-def test_only_a_file_just_made_is_opened_for_all(tmp_path: Path) -> None:
+def test_only_a_new_lock_file_is_opened_to_everybody(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
         _take(tmp_path / "new")
@@ -75,7 +75,7 @@ def test_only_a_file_just_made_is_opened_for_all(tmp_path: Path) -> None:
     assert (tmp_path / "old").stat().st_mode & 0o777 == 0o644
 
 
-def test_a_session_under_another_lock_keeps_its_folder(tmp_path: Path) -> None:
+def test_a_session_under_another_machine_lock_keeps_its_folder(tmp_path: Path) -> None:
     one, other = (Host(tmp_path / "work", lock_path=tmp_path / name) for name in ("one", "other"))
     device = one.devices()[0]
     with one.open(device, RecordedProgress()) as session:
@@ -87,7 +87,7 @@ def test_a_session_under_another_lock_keeps_its_folder(tmp_path: Path) -> None:
     assert not list((tmp_path / "work" / "sessions").iterdir())
 
 
-def test_a_place_that_cannot_be_written_is_a_problem_of_the_environment(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_a_problem_of_the_environment(tmp_path: Path) -> None:
     host = Host(tmp_path / "work", lock_path=tmp_path / "lock")
     device = host.devices()[0]
     (tmp_path / "work").mkdir(exist_ok=True)
@@ -96,12 +96,12 @@ def test_a_place_that_cannot_be_written_is_a_problem_of_the_environment(tmp_path
         pass
 
 
-def test_cpus_that_are_not_there_are_the_user_s_mistake(tmp_path: Path) -> None:
+def test_missing_cpus_are_the_user_s_mistake(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--cpus: CPU 4095"):
         create(Settings(cache_dir=tmp_path, cpus=(4095,)))
 
 
-def test_cpus_that_went_away_are_a_problem_of_the_environment(tmp_path: Path) -> None:
+def test_cpus_that_disappeared_are_a_problem_of_the_environment(tmp_path: Path) -> None:
     host = Host(tmp_path / "work", cpus=(4095,), lock_path=tmp_path / "lock")
     with pytest.raises(EnvironmentProblem, match="CPU 4095"), host.open(host.devices()[0], RecordedProgress()):
         pass

@@ -11,8 +11,8 @@ MOST_BYTES: Final = 16 << 30
 SHARE: Final = 2
 """Divisor of the space that would be free without the store: at most this part of it may be used."""
 SPARE_BYTES: Final = 1 << 30
-"""Space that is left free: Android considers its storage low below 500 MiB (`StorageManager`, from 10 GiB on), and begins to
-remove caches of apps well before."""
+"""Space left free: Android considers its storage low below 500 MiB (`StorageManager`, from 10 GiB on), and begins
+to remove caches of apps well before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,35 +38,35 @@ def alone(broken_lab: PhoneLab) -> tuple[Phone, StandInPhone]:
     return Phone(AdbServer(broken_lab.server), stand_in.serial), stand_in
 
 
-def test_exit_codes_and_streams_arrive_apart(phone: Phone) -> None:
-    said = phone.sh('echo "$1"; echo err >&2; exit 3 # a comment', "a 'b' $c\n;d")
-    assert (said.exit_code, said.stdout, said.stderr) == (3, "a 'b' $c\n;d\n", "err\n")
+def test_exit_codes_and_streams_are_separate(phone: Phone) -> None:
+    result = phone.sh('echo "$1"; echo err >&2; exit 3 # a comment', "a 'b' $c\n;d")
+    assert (result.exit_code, result.stdout, result.stderr) == (3, "a 'b' $c\n;d\n", "err\n")
 
 
 @pytest.mark.parametrize("code", [0, 127])
-def test_the_exit_code_is_the_script_s_whatever_its_guard_makes_of_it(rooted_lab: PhoneLab, code: int) -> None:
+def test_the_exit_code_is_that_of_the_script_and_not_of_timeout(rooted_lab: PhoneLab, code: int) -> None:
     phone = Phone(AdbServer(rooted_lab.server), rooted_lab.phones[0].serial)
     careless = f'#!/system/bin/sh\nshift 3; "$@"; exit {code}\n'  # as `timeout` when a script ends too soon for it
     put = 'mv "$1" "$1.away"; cat >"$1"; chmod 755 "$1"'
     phone.sh(put, "/system/bin/timeout", stdin=careless.encode())
     try:
-        said = phone.sh("true"), phone.sh("echo -n out; echo -n err >&2; exit 3")
+        results = phone.sh("true"), phone.sh("echo -n out; echo -n err >&2; exit 3")
     finally:
         phone.sh('mv -f "$1.away" "$1"', "/system/bin/timeout")
-    assert [(one.exit_code, one.stdout, one.stderr) for one in said] == [(0, "", ""), (3, "out", "err")]
+    assert [(result.exit_code, result.stdout, result.stderr) for result in results] == [(0, "", ""), (3, "out", "err")]
 
 
-def test_scripts_can_read_what_they_are_given(phone: Phone) -> None:
+def test_scripts_read_arguments_and_standard_input(phone: Phone) -> None:
     given = bytes(range(256)) * 1000
     assert phone.sh("wc -c", stdin=given).stdout.strip() == str(len(given))
 
 
-def test_a_script_that_talks_all_the_time_is_ended_in_time(phone: Phone) -> None:
+def test_a_script_that_writes_without_end_is_ended_in_time(phone: Phone) -> None:
     with pytest.raises(EnvironmentProblem, match="more than 1 s"):  # else we would have given up, in other words
         phone.sh("while :; do echo x; sleep 0.01; done", timeout_s=1.0)
 
 
-def test_a_command_that_adb_cannot_carry_is_refused(phone: Phone) -> None:
+def test_a_command_too_long_for_adb_is_refused(phone: Phone) -> None:
     with pytest.raises(EnvironmentProblem, match="bytes cannot be sent"):
         phone.sh("true", "x" * 70_000)
 
@@ -84,7 +84,9 @@ def test_a_hung_phone_is_noticed(alone: tuple[Phone, StandInPhone]) -> None:
         phone.sh("echo hi", timeout_s=1.0)
 
 
-def test_a_phone_that_does_not_trust_us_is_told_with_the_remedy(alone: tuple[Phone, StandInPhone]) -> None:
+def test_a_phone_that_does_not_trust_this_computer_is_reported_with_the_remedy(
+    alone: tuple[Phone, StandInPhone],
+) -> None:
     phone, stand_in = alone
     stand_in.unauthorise()
     wait_until(lambda: phone.server.state(phone.serial) == "unauthorized")
@@ -113,7 +115,7 @@ def test_a_server_elsewhere_is_not_started() -> None:
 
 
 @pytest.mark.parametrize("address", ["", "nowhere", "host:", ":5037", "host:0", "host:99999", "host:x"])
-def test_what_is_no_address_is_refused(address: str) -> None:
+def test_an_invalid_address_is_refused(address: str) -> None:
     with pytest.raises(UsageError, match="no address"):
         AdbServer(address)
 
@@ -127,13 +129,13 @@ def test_files_arrive_as_they_were_sent(phone: Phone, tmp_path: Path) -> None:
     phone.sh('rm "$1"', f"{TMP}/a file")
 
 
-def test_a_refused_push_tells_the_reason(phone: Phone, tmp_path: Path) -> None:
+def test_a_refused_push_reports_the_reason(phone: Phone, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(EnvironmentProblem, match="refuses"):
         phone.push(tmp_path / "file", "/proc/no/file")
 
 
-def test_what_does_not_arrive_whole_is_noticed_by_its_hash(
+def test_a_damaged_transfer_is_noticed_by_its_hash(
     phone: Phone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("x")
@@ -144,7 +146,7 @@ def test_what_does_not_arrive_whole_is_noticed_by_its_hash(
 
 
 @pytest.mark.parametrize("remote", [f"{TMP}/missing", TMP])
-def test_pulling_what_is_no_file_leaves_nothing(phone: Phone, tmp_path: Path, remote: str) -> None:
+def test_pulling_something_other_than_a_file_leaves_nothing(phone: Phone, tmp_path: Path, remote: str) -> None:
     with pytest.raises(FileNotFoundError):
         phone.pull(remote, tmp_path / "got")
     assert list(tmp_path.iterdir()) == []
@@ -167,7 +169,7 @@ def test_a_cut_while_pushing_is_noticed(alone: tuple[Phone, StandInPhone], tmp_p
         phone.push(tmp_path / "zeros", f"{TMP}/zeros")
 
 
-def test_a_full_phone_is_told_with_the_remedy(alone: tuple[Phone, StandInPhone], tmp_path: Path) -> None:
+def test_a_full_phone_is_reported_with_the_remedy(alone: tuple[Phone, StandInPhone], tmp_path: Path) -> None:
     phone, stand_in = alone
     (tmp_path / "zeros").write_bytes(bytes(3_000_000))
     stand_in.fill(1_000_000)

@@ -33,7 +33,9 @@ def ends() -> Iterator[tuple[socket.socket, Connection]]:
     code=st.integers(0, 255),
     cuts=st.lists(st.integers(0, 2000), max_size=10),
 )
-def test_streams_stay_apart_however_they_are_cut(packets: list[tuple[int, bytes]], code: int, cuts: list[int]) -> None:
+def test_streams_are_separate_however_packets_are_split(
+    packets: list[tuple[int, bytes]], code: int, cuts: list[int]
+) -> None:
     sent = b"".join(packet(kind, content) for kind, content in packets) + packet(3, bytes((code,)))
     ours, theirs = socket.socketpair()
     stream = ShellStream(Connection(ours))
@@ -51,7 +53,7 @@ def test_streams_stay_apart_however_they_are_cut(packets: list[tuple[int, bytes]
     assert bytes(stream.err) == b"".join(content for kind, content in packets if kind == 2)
 
 
-def test_an_end_without_an_exit_code_is_no_end(ends: tuple[socket.socket, Connection]) -> None:
+def test_a_connection_that_ends_without_an_exit_code_is_an_error(ends: tuple[socket.socket, Connection]) -> None:
     theirs, wire = ends
     theirs.sendall(packet(1, b"begun") + packet(1, b"cut")[:6])
     theirs.shutdown(socket.SHUT_WR)
@@ -62,7 +64,7 @@ def test_an_end_without_an_exit_code_is_no_end(ends: tuple[socket.socket, Connec
     assert stream.exit_code is None
 
 
-def test_what_is_told_arrives_in_packets(ends: tuple[socket.socket, Connection]) -> None:
+def test_input_is_sent_in_packets(ends: tuple[socket.socket, Connection]) -> None:
     theirs, wire = ends
     stream = ShellStream(wire)
     stream.write(b"line\n")
@@ -70,7 +72,7 @@ def test_what_is_told_arrives_in_packets(ends: tuple[socket.socket, Connection])
     assert theirs.recv(100) == packet(0, b"line\n") + packet(4, b"")
 
 
-def test_nobody_waits_for_ever(ends: tuple[socket.socket, Connection]) -> None:
+def test_waiting_is_limited(ends: tuple[socket.socket, Connection]) -> None:
     _, wire = ends
     with pytest.raises(TimeoutError):
         wire.read_exactly(4, timeout_s=0.2)

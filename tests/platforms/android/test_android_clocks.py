@@ -30,7 +30,7 @@ BIG = [
 ]
 
 
-def test_policies_are_read_and_the_unreadable_left_out() -> None:
+def test_incomplete_policies_are_left_out() -> None:
     assert parse_policies([*BIG, *LITTLE, "policy7/scaling_governor:schedutil"]) == (
         ClockPolicy(
             "policy0", "schedutil", 300000, 1800000, (300000, 900000, 1200000, 1800000), ("schedutil", "performance")
@@ -39,7 +39,7 @@ def test_policies_are_read_and_the_unreadable_left_out() -> None:
     )
 
 
-def test_the_hardware_limits_are_taken_where_no_steps_are_told() -> None:
+def test_hardware_limits_replace_unknown_frequencies() -> None:
     lines = [*LITTLE[:3], "policy0/cpuinfo_min_freq:300000", "policy0/cpuinfo_max_freq:2000000"]
     assert parse_policies(lines)[0].frequencies_khz == (300000, 2000000)
 
@@ -48,23 +48,23 @@ def test_the_hardware_limits_are_taken_where_no_steps_are_told() -> None:
     ("frequency", "khz"),
     [("max", 1800000), ("min", 300000), ("mid", 1200000), ("1000000", 900000), ("99999999", 1800000)],
 )
-def test_a_frequency_is_the_nearest_that_there_is(frequency: str, khz: int) -> None:
+def test_the_nearest_possible_frequency_is_taken(frequency: str, khz: int) -> None:
     check_frequency(frequency)
     assert parse_policies(LITTLE)[0].nearest_khz(frequency) == khz
 
 
 @pytest.mark.parametrize("frequency", ["", "fast", "-1", "1800", "1.8e6", "1800000; reboot"])
-def test_what_is_no_clock_is_refused(frequency: str) -> None:
+def test_an_invalid_frequency_is_refused(frequency: str) -> None:
     with pytest.raises(UsageError):
         check_frequency(frequency)
 
 
-def test_a_clock_that_is_fixed_already_needs_nothing() -> None:
+def test_a_clock_that_is_fixed_already_needs_no_change() -> None:
     policy = ClockPolicy("policy0", "performance", 900000, 900000, (300000, 900000), ("performance",))
     assert fix_clocks([policy], "max") == ()
 
 
-def test_a_phone_without_clocks_says_so() -> None:
+def test_a_phone_without_clocks_is_refused() -> None:
     with pytest.raises(EnvironmentProblem, match="no clocks"):
         fix_clocks(parse_policies([]), "max")
 

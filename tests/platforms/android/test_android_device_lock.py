@@ -88,7 +88,7 @@ def test_a_second_host_is_refused_by_name_and_touches_nothing(
     assert progress.lines == []
 
 
-def test_a_second_host_waits_until_the_first_is_done(phone: Phone) -> None:
+def test_a_second_host_waits_until_the_first_has_finished(phone: Phone) -> None:
     progress = RecordedProgress()
     first, second = hold(phone), hold(phone, _PATIENT_S, progress)
     first.acquire()
@@ -110,7 +110,7 @@ def test_a_second_host_waits_until_the_first_is_done(phone: Phone) -> None:
     assert len(progress.tasks) == 1
 
 
-def test_a_host_whose_connection_is_gone_holds_nothing(phone: Phone) -> None:
+def test_the_lock_ends_with_the_connection(phone: Phone) -> None:
     line = f"exec 9>>{LOCK}; flock 8 8>&9; echo held; while read -r line; do :; done"
     with phone.shell(line, "it was held") as stream:
         while b"held" not in stream.out:
@@ -122,7 +122,7 @@ def test_a_host_whose_connection_is_gone_holds_nothing(phone: Phone) -> None:
     taken.release()
 
 
-def test_a_hold_that_broke_is_noticed_without_asking_and_taken_again(broken_lab: PhoneLab) -> None:
+def test_a_lost_lock_is_noticed_without_a_round_trip_and_acquired_again(broken_lab: PhoneLab) -> None:
     stand_in = broken_lab.phones[0]
     phone = Phone(AdbServer(broken_lab.server), stand_in.serial)
     ours, other = hold(phone), hold(phone, _PATIENT_S)
@@ -141,23 +141,23 @@ def test_a_hold_that_broke_is_noticed_without_asking_and_taken_again(broken_lab:
     ours.release()
 
 
-def is_lost(one: DeviceLock) -> bool:
+def is_lost(lock: DeviceLock) -> bool:
     try:
-        one.check()
+        lock.check()
     except DeviceLost:
         return True
     return False
 
 
-def is_ensured(one: DeviceLock) -> bool:
+def is_ensured(lock: DeviceLock) -> bool:
     try:
-        one.ensure()
+        lock.ensure()
     except EnvironmentProblem:
         return False
     return True
 
 
-def test_settings_are_not_put_back_under_another_host_s_measurement(make_host: MakeHost) -> None:
+def test_settings_are_not_restored_while_another_host_measures(make_host: MakeHost) -> None:
     progress = RecordedProgress()
     with start_phones(1) as lab, ExitStack() as other:
         stand_in = lab.phones[0]
@@ -176,7 +176,7 @@ def test_settings_are_not_put_back_under_another_host_s_measurement(make_host: M
         assert stand_in.read(_ANIMATION) == "1.0\n"
 
 
-def test_a_phone_that_was_away_for_a_moment_is_regained_before_the_next_program(
+def test_a_phone_that_was_unreachable_for_a_moment_is_reconnected_before_the_next_program(
     broken_lab: PhoneLab, make_host: MakeHost
 ) -> None:
     stand_in, host = broken_lab.phones[0], make_host(broken_lab, "first", lock_timeout=_PATIENT_S)
@@ -188,28 +188,28 @@ def test_a_phone_that_was_away_for_a_moment_is_regained_before_the_next_program(
         assert session.run(Command(("true",))).ok
 
 
-def test_a_phone_without_flock_is_used_all_the_same(rooted_lab: PhoneLab) -> None:
+def test_a_phone_without_flock_is_used_without_a_lock(rooted_lab: PhoneLab) -> None:
     phone = Phone(AdbServer(rooted_lab.server), rooted_lab.phones[0].serial)
     assert phone.sh("mv /system/bin/flock /system/bin/away").exit_code == 0
     try:
         first, second = hold(phone), hold(phone)
-        for one in (first, second):
-            one.acquire()
-            one.check()
-            one.ensure()
+        for lock in (first, second):
+            lock.acquire()
+            lock.check()
+            lock.ensure()
         first.release()
         second.release()
     finally:
         phone.sh("mv /system/bin/away /system/bin/flock")
 
 
-def test_a_lock_that_cannot_be_laid_down_is_told(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_file_that_cannot_be_created_is_reported(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_lock, "LOCK", "/proc/x")
     with pytest.raises(EnvironmentProblem, match="does not let the lock file /proc/x be created"):
         hold(phone).acquire()
 
 
-def test_a_phone_that_another_host_took_meanwhile_is_lost_for_good(make_host: MakeHost) -> None:
+def test_a_phone_that_another_host_has_locked_meanwhile_stays_lost(make_host: MakeHost) -> None:
     progress = RecordedProgress()
     with start_phones(1) as lab:
         stand_in, host = lab.phones[0], make_host(lab, "first")
@@ -243,7 +243,7 @@ def a_ghost(phone: Phone, owner: str) -> Iterator[ShellStream]:
         left.release()
 
 
-def test_what_this_machine_left_behind_is_ended_at_once(phone: Phone) -> None:
+def test_a_left_over_lock_of_this_machine_is_ended_at_once(phone: Phone) -> None:
     with a_ghost(phone, "ours") as ghost:
         with pytest.raises(EnvironmentProblem, match="is measuring on"):
             DeviceLock(phone, "theirs", 0.0, RecordedProgress()).acquire()
@@ -261,7 +261,7 @@ def ended(stream: ShellStream) -> bool:
     return stream.exit_code is not None
 
 
-def test_a_name_in_the_lock_alone_ends_nobody(phone: Phone) -> None:
+def test_a_name_in_the_lock_file_alone_ends_no_process(phone: Phone) -> None:
     bystander = "echo $$; read -r line; echo alive"
     with phone.shell(bystander, "it ran") as stream:
         while b"\n" not in stream.out:
@@ -276,24 +276,24 @@ def test_a_name_in_the_lock_alone_ends_nobody(phone: Phone) -> None:
         assert stream.out.endswith(b"alive\n")
 
 
-def test_a_hold_sends_a_little_now_and_then(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_held_lock_sends_a_line_now_and_then(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_lock, "_SCRIPT", device_lock._SCRIPT.replace("-t 15", "-t 0.1"))
     with a_ghost(phone, "ours") as ghost:
-        said, deadline = len(ghost.out), time.monotonic() + 30.0
-        while len(ghost.out) < said + 3 and ghost.read(deadline):
+        length, deadline = len(ghost.out), time.monotonic() + 30.0
+        while len(ghost.out) < length + 3 and ghost.read(deadline):
             pass
-        assert ghost.out[said:].startswith(b"\n\n\n")
+        assert ghost.out[length:].startswith(b"\n\n\n")
         assert ghost.exit_code is None
 
 
-def test_who_is_granted_the_lock_and_is_gone_does_not_keep_it(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_does_not_confirm_the_lock_loses_it(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_lock, "_SCRIPT", device_lock._SCRIPT.replace("-t 30", "-t 0.3"))
     monkeypatch.setattr(ShellStream, "write", lambda stream, text: None)
     with a_ghost(phone, "ours") as ghost:
         assert ended(ghost)
 
 
-def test_hosts_with_folders_of_their_own_keep_out_of_each_other_s_way(lab: PhoneLab, make_host: MakeHost) -> None:
+def test_hosts_with_different_folders_exclude_each_other(lab: PhoneLab, make_host: MakeHost) -> None:
     first = make_host(lab, "first")
     second = make_host(lab, "second", android_dir="/data/local/tmp/mine")
     with (
@@ -304,7 +304,7 @@ def test_hosts_with_folders_of_their_own_keep_out_of_each_other_s_way(lab: Phone
         pytest.fail("two hosts hold one phone")
 
 
-def test_a_phone_stays_held_when_our_folder_is_removed(phone: Phone) -> None:
+def test_a_phone_stays_locked_when_the_working_folder_is_removed(phone: Phone) -> None:
     ours = hold(phone)
     ours.acquire()
     assert phone.sh(f"mkdir -p {_OWN}; rm -r {_OWN}").exit_code == 0
@@ -313,7 +313,7 @@ def test_a_phone_stays_held_when_our_folder_is_removed(phone: Phone) -> None:
     ours.release()
 
 
-def test_who_holds_a_phone_is_told_by_the_lock_of_the_machine(tmp_path: Path) -> None:
+def test_the_owner_of_a_phone_depends_on_the_lock_file_of_the_machine(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     for lock in (first, second):
         lock.touch()

@@ -67,7 +67,7 @@ def device(identity: str, name: str) -> Device:
     return Device(platform="android", identity=identity, name=name)
 
 
-def test_a_phone_is_described_by_what_it_says() -> None:
+def test_a_phone_is_described_by_its_properties() -> None:
     pixel = parse_description("adb-2A1B1FDH300PPA-x._adb-tls-connect._tcp", PIXEL, 0.0)
     assert pixel.identity == "2A1B1FDH300PPA"
     assert (pixel.kind, pixel.os, pixel.abi) == ("Google Pixel 7 Pro", "Android 14 (API 34)", "arm64-v8a")
@@ -80,25 +80,25 @@ def test_a_phone_is_described_by_what_it_says() -> None:
 
 
 @pytest.mark.parametrize("number", ["", "unknown", "0123456789ABCDEF"])
-def test_a_phone_without_a_number_of_its_own_is_called_what_adb_calls_it(number: str) -> None:
+def test_a_phone_without_a_serial_number_is_identified_by_its_adb_name(number: str) -> None:
     assert parse_description("10.0.0.7:5555", PIXEL.replace("2A1B1FDH300PPA", number), 0.0).identity == "10.0.0.7:5555"
 
 
 @given(st.text())
-def test_whatever_a_phone_says_it_has_an_identity(text: str) -> None:
+def test_any_description_gives_an_identity(text: str) -> None:
     assert parse_description("serial", text, 0.0).identity
     assert parse_description("serial", PIXEL[: len(text)] + text, 0.0).identity
 
 
-def test_a_phone_that_is_reached_twice_is_one_and_its_cable_wins() -> None:
-    found = unique_devices([device("B", "10.0.0.7:5555"), device("B", "B"), device("A", "10.0.0.8:5555")])
-    assert [(one.identity, one.name) for one in found] == [("A", "10.0.0.8:5555"), ("B", "B")]
+def test_a_phone_that_is_reached_twice_is_listed_once_by_its_cable() -> None:
+    devices = unique_devices([device("B", "10.0.0.7:5555"), device("B", "B"), device("A", "10.0.0.8:5555")])
+    assert [(device.identity, device.name) for device in devices] == [("A", "10.0.0.8:5555"), ("B", "B")]
 
 
-def test_the_cable_wins_over_a_name_that_mdns_announced() -> None:
+def test_the_cable_is_preferred_to_an_mdns_name() -> None:
     wireless = "adb-c4d1a2b3-Xy12Zz (2)._adb-tls-connect._tcp"
-    (found,) = unique_devices([device("c4d1a2b3", wireless), device("c4d1a2b3", "c4d1a2b3")])
-    assert found.name == "c4d1a2b3"
+    (listed,) = unique_devices([device("c4d1a2b3", wireless), device("c4d1a2b3", "c4d1a2b3")])
+    assert listed.name == "c4d1a2b3"
 
 
 def test_serials_and_states_may_have_blanks() -> None:
@@ -111,28 +111,28 @@ def test_serials_and_states_may_have_blanks() -> None:
 
 @given(st.text())
 def test_whatever_a_server_lists_has_a_serial(text: str) -> None:
-    assert all(one.serial for one in ListedPhone.parse(text))
+    assert all(listed.serial for listed in ListedPhone.parse(text))
 
 
-def test_a_state_that_goes_on_in_brackets_gets_its_remedy() -> None:
+def test_a_state_with_details_in_brackets_has_its_remedy() -> None:
     assert "udev rules" in (unusable("R5CT1234", _UNPERMITTED).hint or "")
     assert isinstance(unusable("R5CT1234", "absent"), DeviceLost)
 
 
 @pytest.mark.parametrize("folder", ["", "/", "sdcard", "/a\nb"])
-def test_what_is_no_folder_of_a_phone_is_refused(folder: str) -> None:
+def test_an_invalid_folder_is_refused(folder: str) -> None:
     with pytest.raises(UsageError, match="--android-dir"):
         workdir_in(folder)
     with pytest.raises(UsageError, match="--android-dir"):
         create(Settings(plug_ins=(AndroidOptions(android_dir=folder, adb_server="127.0.0.1:5037"),)))
 
 
-def test_a_frequency_that_is_none_is_refused() -> None:
+def test_an_invalid_frequency_option_is_refused() -> None:
     with pytest.raises(UsageError, match="no clock"):
         create(Settings(plug_ins=(AndroidOptions(set_freq="faster", adb_server="127.0.0.1:5037"),)))
 
 
-def test_without_a_server_nothing_is_there_and_the_checkup_says_so() -> None:
+def test_a_missing_server_is_reported() -> None:
     platform = create(Settings(plug_ins=(AndroidOptions(adb_server="127.0.0.2:1"),)))
     with pytest.raises(EnvironmentProblem, match="no adb server"):
         platform.devices()
@@ -144,16 +144,16 @@ def test_without_a_server_nothing_is_there_and_the_checkup_says_so() -> None:
 def test_a_phone_is_found_with_one_round_trip(lab: PhoneLab, make_platform: MakePlatform) -> None:
     platform = make_platform(lab)
     lab.phones[0].round_trips = 0
-    (found,) = platform.devices()
+    (device,) = platform.devices()
     assert lab.phones[0].round_trips == 1
-    assert found.name == lab.phones[0].serial
-    assert found.identity == lab.phones[0].read("/services/properties/ro.serialno").strip()
-    assert found.cores == 8
-    assert found.memory_bytes > 0
+    assert device.name == lab.phones[0].serial
+    assert device.identity == lab.phones[0].read("/services/properties/ro.serialno").strip()
+    assert device.cores == 8
+    assert device.memory_bytes > 0
 
 
 @pytest.mark.slow
-def test_a_phone_that_does_not_let_us_in_is_told_by_the_checkup(
+def test_a_phone_that_refuses_access_is_reported_by_the_diagnosis(
     broken_lab: PhoneLab, make_platform: MakePlatform
 ) -> None:
     platform, stand_in = make_platform(broken_lab), broken_lab.phones[0]
@@ -170,21 +170,19 @@ def test_a_phone_that_does_not_let_us_in_is_told_by_the_checkup(
 
 
 @pytest.mark.slow
-def test_a_phone_is_held_by_one_session_at_a_time(lab: PhoneLab, make_platform: MakePlatform) -> None:
+def test_a_phone_is_locked_by_one_session_at_a_time(lab: PhoneLab, make_platform: MakePlatform) -> None:
     first, second = make_platform(lab), make_platform(lab, lock_timeout=0.3)
-    (found,) = first.devices()
+    (device,) = first.devices()
     with (
-        first.open(found, RecordedProgress()),
+        first.open(device, RecordedProgress()),
         pytest.raises(EnvironmentProblem, match="another harness"),
-        second.open(found, RecordedProgress()),
+        second.open(device, RecordedProgress()),
     ):
         pass
 
 
 @pytest.mark.slow
-def test_a_phone_is_restarted_before_it_is_measured_on_if_that_is_asked(
-    broken_lab: PhoneLab, make_platform: MakePlatform
-) -> None:
+def test_a_phone_is_restarted_before_measuring_on_request(broken_lab: PhoneLab, make_platform: MakePlatform) -> None:
     platform = make_platform(broken_lab, reboot=True)
     phone = Phone(AdbServer(broken_lab.server), broken_lab.phones[0].serial)
     boot = "cat /proc/sys/kernel/random/boot_id"
@@ -196,20 +194,20 @@ def test_a_phone_is_restarted_before_it_is_measured_on_if_that_is_asked(
 
 
 @pytest.mark.slow
-def test_a_phone_that_could_not_be_reached_after_a_restart_is_not_restarted(
+def test_a_phone_that_a_restart_would_disconnect_is_not_restarted(
     lab: PhoneLab, phone: Phone, make_platform: MakePlatform
 ) -> None:
     platform = make_platform(lab, reboot=True)
     boot = "cat /proc/sys/kernel/random/boot_id"
     before = phone.sh(boot).stdout
-    (found,) = platform.devices()
-    with pytest.raises(EnvironmentProblem, match="over the network"), platform.open(found, RecordedProgress()):
+    (device,) = platform.devices()
+    with pytest.raises(EnvironmentProblem, match="over the network"), platform.open(device, RecordedProgress()):
         pass
     assert phone.sh(boot).stdout == before
 
 
 @pytest.mark.slow
-def test_a_phone_before_android_8_is_refused_in_words(make_platform: MakePlatform) -> None:
+def test_a_phone_before_android_8_is_refused(make_platform: MakePlatform) -> None:
     with start_phones(1, api=25) as old:
         platform = make_platform(old)
         assert platform.devices() == ()
@@ -224,16 +222,16 @@ def test_clocks_of_a_hot_phone_are_fixed_when_it_is_cool(rooted_lab: PhoneLab, m
     limit = "/sys/devices/system/cpu/cpufreq/policy4/scaling_max_freq"
     full = stand_in.read(limit)
     platform = make_platform(rooted_lab, set_freq="max", cool_timeout=0.2)
-    (found,) = platform.devices()
+    (device,) = platform.devices()
     progress = RecordedProgress()
     try:
         stand_in.set_thermal(status=3, skin_c=47.0)
         stand_in.write(limit, "1197000\n")
-        with pytest.raises(EnvironmentProblem, match="thermal status 3"), platform.open(found, progress):
+        with pytest.raises(EnvironmentProblem, match="thermal status 3"), platform.open(device, progress):
             pass
         stand_in.set_thermal(status=0, skin_c=30.0)
         assert stand_in.read(limit) == "1197000\n", "what heat does is left to it"
-        with platform.open(found, progress):
+        with platform.open(device, progress):
             pass
     finally:
         stand_in.set_thermal(status=0, skin_c=30.5)
@@ -242,9 +240,7 @@ def test_clocks_of_a_hot_phone_are_fixed_when_it_is_cool(rooted_lab: PhoneLab, m
 
 
 @pytest.mark.slow
-def test_a_hung_phone_is_not_waited_for_longer_than_was_asked(
-    make_platform: MakePlatform, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waiting_for_a_hung_phone_is_limited(make_platform: MakePlatform, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reconnect, "_GLANCE_S", 1.0)
     with start_phones(1) as hung:
         platform = make_platform(hung, return_timeout=0.5)
@@ -264,18 +260,18 @@ def test_a_hung_phone_is_not_waited_for_longer_than_was_asked(
 
 
 @pytest.mark.slow
-def test_what_is_left_on_the_way_out_is_put_back(lab: PhoneLab, make_platform: MakePlatform) -> None:
+def test_a_phone_is_restored_when_the_session_ends(lab: PhoneLab, make_platform: MakePlatform) -> None:
     platform = make_platform(lab)
-    (found,) = platform.devices()
+    (device,) = platform.devices()
 
     def animations(text: str) -> Command:
         return Command(("/system/bin/sh", "-c", text))
 
-    with platform.open(found, RecordedProgress()) as session:
+    with platform.open(device, RecordedProgress()) as session:
         read = animations("settings get global window_animation_scale")
         during = session.run(read).stdout
         assert "fixed_performance" in " ".join(session.device.attributes)
-    with platform.open(found, RecordedProgress()) as session:
+    with platform.open(device, RecordedProgress()) as session:
         assert session.run(read).stdout == during
     assert during.strip() in {"0", "0.0"}
 
@@ -285,8 +281,8 @@ def test_twenty_phones_are_used_at_once(make_platform: MakePlatform, lab: PhoneL
     (tmp_path / "model").write_bytes(bytes(500_000))
     with start_phones(20) as many:
         platform = make_platform(many)
-        found = platform.devices()
-        assert len({device.identity for device in found}) == 20
+        devices = platform.devices()
+        assert len({device.identity for device in devices}) == 20
 
         def measure(device: Device) -> str:
             with platform.open(device, RecordedProgress()) as session:
@@ -295,5 +291,5 @@ def test_twenty_phones_are_used_at_once(make_platform: MakePlatform, lab: PhoneL
                 return session.run(Command(("/system/bin/sh", "-c", script, "sh", staged.files["model"]))).stdout
 
         with ThreadPoolExecutor(max_workers=20) as pool:
-            said = list(pool.map(measure, found))
-    assert said == [f"500000\n{device.identity}\n" for device in found]
+            outputs = list(pool.map(measure, devices))
+    assert outputs == [f"500000\n{device.identity}\n" for device in devices]

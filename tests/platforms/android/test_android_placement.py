@@ -34,11 +34,11 @@ def test_capacity_wins_over_clock() -> None:
     assert CpuTopology.parse(OCTA + capacities).choose(1) == (0,)
 
 
-def test_cores_that_are_switched_off_are_none() -> None:
+def test_cores_that_are_switched_off_are_not_chosen() -> None:
     assert CpuTopology.parse(OCTA + f"{_CPU}/online:0-3,5\n").choose(2) == (1, 5)
 
 
-def test_a_phone_that_does_not_tell_gives_no_cores() -> None:
+def test_unknown_cores_give_no_choice() -> None:
     assert CpuTopology.parse("").choose(4) == ()
 
 

@@ -67,8 +67,10 @@ class PhoneHere:
         moved = [text.replace("/sys/devices/system/cpu/cpufreq", str(self.here / "cpufreq")) for text in arguments]
         environment = {"PATH": f"{self.here / 'bin'}:{os.environ['PATH']}", "HERE": str(self.here)}
         argv = ["sh", "-c", script, "sh", *moved]
-        done = subprocess.run(argv, check=False, input=stdin, capture_output=True, env=environment, timeout=timeout_s)
-        return ScriptResult(done.returncode, done.stdout.decode(), done.stderr.decode(), wall_s=0.0)
+        completed = subprocess.run(
+            argv, check=False, input=stdin, capture_output=True, env=environment, timeout=timeout_s
+        )
+        return ScriptResult(completed.returncode, completed.stdout.decode(), completed.stderr.decode(), wall_s=0.0)
 
     def read(self, path: str) -> str | None:
         file = self.here / path
@@ -80,17 +82,17 @@ class PhoneHere:
 
     def everything(self) -> dict[str, str]:
         """All of the phone's state that a person could see."""
-        seen = [file for name in ("settings", "cpufreq") for file in sorted((self.here / name).rglob("*"))]
-        states = {str(file.relative_to(self.here)): file.read_text() for file in seen if file.is_file()}
+        files = [file for name in ("settings", "cpufreq") for file in sorted((self.here / name).rglob("*"))]
+        states = {str(file.relative_to(self.here)): file.read_text() for file in files if file.is_file()}
         return states | {"power": self.read("power") or "", "fixed": self.read("fixed") or ""}
 
 
 @pytest.fixture
 def phone(tmp_path: Path) -> PhoneHere:
-    made = PhoneHere(tmp_path / "a phone")
+    phone = PhoneHere(tmp_path / "a phone")
     for command in _COMMANDS:
-        made.write(f"bin/{command}", _SERVICES)
-        (made.here / "bin" / command).chmod(0o755)
+        phone.write(f"bin/{command}", _SERVICES)
+        (phone.here / "bin" / command).chmod(0o755)
     states = {
         "api": "34",
         "uid": "2000",
@@ -107,8 +109,8 @@ def phone(tmp_path: Path) -> PhoneHere:
         "cpufreq/policy0/scaling_available_governors": "schedutil performance",
     }
     for path, text in states.items():
-        made.write(path, text)
-    return made
+        phone.write(path, text)
+    return phone
 
 
 @pytest.fixture
@@ -140,7 +142,7 @@ def nothing_written(phone: PhoneHere, settings_log: SettingsLog) -> bool:
     return not settings_log.host.exists() and not Path(settings_log.phone).exists()
 
 
-def test_a_phone_is_prepared_and_put_back_in_three_round_trips(
+def test_a_phone_is_prepared_and_restored_in_three_round_trips(
     phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, progress: RecordedProgress
 ) -> None:
     before = phone.everything()
@@ -167,7 +169,7 @@ def test_a_phone_is_prepared_and_put_back_in_three_round_trips(
     assert progress.lines == []
 
 
-def test_everything_is_put_back_after_a_failure_and_an_interruption(phone: PhoneHere, prepared: Prepare) -> None:
+def test_everything_is_restored_after_a_failure_and_an_interruption(phone: PhoneHere, prepared: Prepare) -> None:
     before = phone.everything()
     for error in (EnvironmentProblem("it failed"), KeyboardInterrupt()):
         with pytest.raises(type(error)), prepared():
@@ -175,7 +177,7 @@ def test_everything_is_put_back_after_a_failure_and_an_interruption(phone: Phone
         assert phone.everything() == before
 
 
-def test_what_a_killed_run_changed_is_put_back_by_the_next(
+def test_the_next_run_restores_settings_of_a_killed_one(
     phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, progress: RecordedProgress
 ) -> None:
     before = phone.everything()
@@ -189,7 +191,9 @@ def test_what_a_killed_run_changed_is_put_back_by_the_next(
 
 
 @pytest.mark.parametrize("lost", ["host", "phone"])
-def test_either_journal_is_enough(phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, lost: str) -> None:
+def test_either_settings_log_is_enough(
+    phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, lost: str
+) -> None:
     before = phone.everything()
     prepared(airplane=True).__enter__()
     if lost == "host":
@@ -201,14 +205,14 @@ def test_either_journal_is_enough(phone: PhoneHere, prepared: Prepare, settings_
     assert phone.everything() == before
 
 
-def test_what_another_host_has_put_back_is_not_put_back_again(
+def test_settings_that_another_host_has_restored_are_not_restored_again(
     phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, progress: RecordedProgress
 ) -> None:
     prepared().__enter__()
-    kept = settings_log.host.read_text()
+    logged = settings_log.host.read_text()
     with prepared():
         pass
-    settings_log.host.write_text(kept)  # of the host that was killed; the second run was another's
+    settings_log.host.write_text(logged)  # of the host that was killed; the second run was another's
     phone.write("settings/global.window_animation_scale", "0")  # a person's own wish
     with prepared():
         pass
@@ -217,7 +221,7 @@ def test_what_another_host_has_put_back_is_not_put_back_again(
     assert len(progress.lines) == 1
 
 
-def test_a_phone_that_restarts_and_forgets_its_journal_is_put_back(phone: PhoneHere, prepared: Prepare) -> None:
+def test_a_phone_that_lost_its_settings_log_is_restored(phone: PhoneHere, prepared: Prepare) -> None:
     before = phone.everything()
     with prepared() as preparation:
         (phone.here / "own" / "changes").unlink()
@@ -225,7 +229,7 @@ def test_a_phone_that_restarts_and_forgets_its_journal_is_put_back(phone: PhoneH
     assert phone.everything() == before
 
 
-def test_the_journal_of_another_run_is_not_forgotten(
+def test_the_settings_log_of_another_run_is_kept(
     phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog
 ) -> None:
     with prepared():
@@ -234,7 +238,7 @@ def test_the_journal_of_another_run_is_not_forgotten(
     assert settings_log.read_host() is None
 
 
-def test_a_mode_that_cannot_be_read_is_said_to_be_off_afterwards(phone: PhoneHere, prepared: Prepare) -> None:
+def test_a_mode_that_cannot_be_read_is_reported_as_off_afterwards(phone: PhoneHere, prepared: Prepare) -> None:
     with prepared() as preparation:
         assert preparation.attributes["fixed_performance_before"] == "unknown, off afterwards"
     phone.write("power", "  mWakefulness=Awake\n  mFixedPerformanceModeEnabled=false")
@@ -242,7 +246,7 @@ def test_a_mode_that_cannot_be_read_is_said_to_be_off_afterwards(phone: PhoneHer
         assert "fixed_performance_before" not in preparation.attributes
 
 
-def test_a_journal_is_written_before_anything_is_changed(phone: PhoneHere, prepared: Prepare) -> None:
+def test_the_settings_log_is_written_before_anything_is_changed(phone: PhoneHere, prepared: Prepare) -> None:
     phone.write("own", "a file where the folder should be")
     before = phone.everything()
     with pytest.raises(EnvironmentProblem, match="nothing was changed"):
@@ -250,7 +254,7 @@ def test_a_journal_is_written_before_anything_is_changed(phone: PhoneHere, prepa
     assert phone.everything() == before
 
 
-def test_what_somebody_changes_meanwhile_is_respected(
+def test_settings_that_somebody_changes_meanwhile_are_kept(
     phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, progress: RecordedProgress
 ) -> None:
     with prepared():
@@ -261,7 +265,7 @@ def test_what_somebody_changes_meanwhile_is_respected(
     assert "window_animation_scale was changed to 0.25 meanwhile" in progress.lines[0]
 
 
-def test_what_cannot_be_put_back_is_told_and_tried_again_by_the_next_run(
+def test_settings_that_cannot_be_restored_are_reported_and_retried_by_the_next_run(
     phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, progress: RecordedProgress
 ) -> None:
     before = phone.everything()
@@ -269,9 +273,9 @@ def test_what_cannot_be_put_back_is_told_and_tried_again_by_the_next_run(
         phone.write("broken/cmd", "failed to set FIXED_PERFORMANCE mode")
     assert phone.read("fixed") == "true"
     assert "mode is not restored (failed to set FIXED_PERFORMANCE mode)" in progress.lines[-1]
-    kept = settings_log.read_host()
-    assert kept is not None
-    assert [change.name for change in kept.changes] == ["mode"]
+    logged = settings_log.read_host()
+    assert logged is not None
+    assert [change.name for change in logged.changes] == ["mode"]
     (phone.here / "broken" / "cmd").unlink()
     with prepared():
         pass
@@ -279,7 +283,7 @@ def test_what_cannot_be_put_back_is_told_and_tried_again_by_the_next_run(
     assert nothing_written(phone, settings_log)
 
 
-def test_a_phone_that_goes_away_is_put_back_when_it_is_there_again(
+def test_a_phone_that_becomes_unreachable_is_restored_when_it_returns(
     phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, progress: RecordedProgress
 ) -> None:
     before = phone.everything()
@@ -291,7 +295,7 @@ def test_a_phone_that_goes_away_is_put_back_when_it_is_there_again(
     assert phone.everything() == before
 
 
-def test_a_stop_while_it_is_put_back_leaves_it_written_down(
+def test_settings_stay_logged_when_restoring_is_interrupted(
     phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog
 ) -> None:
     with prepared():
@@ -299,7 +303,7 @@ def test_a_stop_while_it_is_put_back_leaves_it_written_down(
     assert settings_log.read_host() is not None
 
 
-def test_preparing_again_keeps_what_was_there_at_first(
+def test_preparing_again_keeps_the_original_values(
     phone: PhoneHere, prepared: Prepare, progress: RecordedProgress
 ) -> None:
     before = phone.everything()
@@ -313,7 +317,7 @@ def test_preparing_again_keeps_what_was_there_at_first(
     assert progress.lines == []
 
 
-def test_a_hostile_journal_on_the_phone_changes_nothing(
+def test_a_hostile_settings_log_on_the_phone_changes_nothing(
     phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, progress: RecordedProgress
 ) -> None:
     before = phone.everything()
@@ -333,7 +337,7 @@ def test_an_old_phone_has_no_fixed_performance_mode(phone: PhoneHere, prepared: 
         assert phone.read("fixed") == "false"
 
 
-def test_a_phone_that_refuses_its_mode_says_so_and_goes_on(phone: PhoneHere, prepared: Prepare) -> None:
+def test_a_refused_mode_is_reported_and_measuring_continues(phone: PhoneHere, prepared: Prepare) -> None:
     phone.write("broken/cmd", "failed to set FIXED_PERFORMANCE mode")
     with prepared() as preparation:
         assert preparation.attributes["fixed_performance"] == "refused: failed to set FIXED_PERFORMANCE mode"
@@ -355,7 +359,7 @@ def test_radios_stay_on_where_the_phone_is_reached_through_them(phone: PhoneHere
         assert "reached over the network" in preparation.attributes["airplane"]
 
 
-def test_a_value_that_could_not_be_put_back_is_left_alone(
+def test_a_value_that_could_not_be_restored_is_not_changed(
     phone: PhoneHere, prepared: Prepare, progress: RecordedProgress
 ) -> None:
     phone.write("settings/global.window_animation_scale", "1.0; reboot")
@@ -365,7 +369,7 @@ def test_a_value_that_could_not_be_put_back_is_left_alone(
 
 
 @pytest.mark.parametrize("way", ["uid", "su_android", "su_magisk"])
-def test_clocks_are_fixed_and_put_back_on_rooted_phones(
+def test_clocks_are_fixed_and_restored_on_rooted_phones(
     phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog, way: str
 ) -> None:
     phone.write(way, "0")
@@ -393,7 +397,7 @@ def test_clocks_of_a_phone_that_is_not_rooted_are_refused_before_anything_is_cha
     assert nothing_written(phone, settings_log)
 
 
-def test_clocks_that_do_not_hold_are_refused_and_all_is_put_back(
+def test_clocks_that_cannot_be_fixed_are_refused_and_everything_is_restored(
     phone: PhoneHere, prepared: Prepare, settings_log: SettingsLog
 ) -> None:
     phone.write("uid", "0")
@@ -409,14 +413,14 @@ def test_clocks_that_do_not_hold_are_refused_and_all_is_put_back(
     assert nothing_written(phone, settings_log)
 
 
-def test_a_shell_that_says_nothing_is_a_problem_in_words(phone: PhoneHere, prepared: Prepare) -> None:
+def test_a_shell_without_an_answer_is_reported(phone: PhoneHere, prepared: Prepare) -> None:
     phone.write("bin/sh", "#!/bin/false")
     (phone.here / "bin" / "sh").chmod(0o755)
     with pytest.raises(EnvironmentProblem, match="cannot read the settings of Pixel"):
         prepared().__enter__()
 
 
-def test_a_state_of_the_screen_that_there_is_not_is_refused() -> None:
+def test_an_invalid_state_of_the_screen_is_refused() -> None:
     table = OptionTable(Settings, AndroidOptions)
     with pytest.raises(UsageError, match="--screen dim: input should be 'keep', 'on' or 'off'"):
         resolve({}, table=table, config={"screen": "dim"}, environment={}, default_args={})

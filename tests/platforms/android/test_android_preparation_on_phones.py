@@ -50,7 +50,7 @@ def preparing(
     return Preparation(phone, options, SettingsLog.of(cache, "one"), progress or RecordedProgress())
 
 
-def test_a_phone_is_prepared_and_put_back(stand_in: StandInPhone, phone: Phone, tmp_path: Path) -> None:
+def test_a_phone_is_prepared_and_restored(stand_in: StandInPhone, phone: Phone, tmp_path: Path) -> None:
     before = phone.sh(_SEEN).stdout
     progress = RecordedProgress()
     trips = stand_in.round_trips
@@ -71,7 +71,7 @@ def test_a_phone_is_prepared_and_put_back(stand_in: StandInPhone, phone: Phone, 
 
 
 @pytest.mark.parametrize(("wish", "khz"), [("max", 2_802_000), ("min", 500_000), ("2200000", 2_252_000)])
-def test_clocks_of_a_rooted_phone_are_fixed_and_put_back(rooted: Phone, tmp_path: Path, wish: str, khz: int) -> None:
+def test_clocks_of_a_rooted_phone_are_fixed_and_restored(rooted: Phone, tmp_path: Path, wish: str, khz: int) -> None:
     before = rooted.sh(_SEEN).stdout
     with preparing(rooted, tmp_path, AndroidOptions(set_freq=wish)) as preparation:
         limits = rooted.sh(f"cat {_CLOCKS}/policy6/scaling_m*_freq {_CLOCKS}/policy6/scaling_governor").stdout.split()
@@ -87,7 +87,7 @@ def test_clocks_of_a_phone_that_is_not_rooted_are_refused(phone: Phone, tmp_path
     assert phone.sh(_SEEN).stdout == before
 
 
-def test_another_machine_puts_back_what_a_killed_run_left(phone: Phone, tmp_path: Path) -> None:
+def test_another_machine_restores_settings_of_a_killed_run(phone: Phone, tmp_path: Path) -> None:
     before = phone.sh(_SEEN).stdout
     preparing(phone, tmp_path / "killed", AndroidOptions(screen="off")).__enter__()
     progress = RecordedProgress()
@@ -97,7 +97,7 @@ def test_another_machine_puts_back_what_a_killed_run_left(phone: Phone, tmp_path
     assert "an earlier run had changed" in progress.lines[0]
 
 
-def test_a_restart_in_the_midst_is_prepared_again_and_put_back(tmp_path: Path) -> None:
+def test_a_phone_that_restarts_is_prepared_again_and_restored(tmp_path: Path) -> None:
     with start_phones(1) as lab:
         stand_in, phone = lab.phones[0], Phone(AdbServer(lab.server), lab.phones[0].serial)
         before = phone.sh(_SEEN).stdout
@@ -112,7 +112,7 @@ def test_a_restart_in_the_midst_is_prepared_again_and_put_back(tmp_path: Path) -
     assert after.endswith("false\n")
 
 
-def test_an_interruption_puts_everything_back(
+def test_an_interruption_restores_everything(
     lab: PhoneLab, phone: Phone, make_platform: Callable[..., Platform], tmp_path: Path
 ) -> None:
     before = phone.sh(_SEEN).stdout
@@ -136,7 +136,7 @@ def read(phone: Phone) -> PhoneState:
     return read_state(phone.sh(STATE_SCRIPT).stdout, time.time())
 
 
-def test_the_state_is_that_of_the_phone(stand_in: StandInPhone, phone: Phone) -> None:
+def test_the_state_of_the_phone_is_read(stand_in: StandInPhone, phone: Phone) -> None:
     try:
         stand_in.set_battery(level=55, temperature_c=27.5, plugged=False, charge_uah=2_000_000, voltage_mv=3900)
         stand_in.set_thermal(status=2, skin_c=43.5)
@@ -154,7 +154,7 @@ def test_the_state_is_that_of_the_phone(stand_in: StandInPhone, phone: Phone) ->
     assert state.load is not None
 
 
-def test_a_phone_before_android_10_is_read_all_the_same(tmp_path: Path) -> None:
+def test_the_state_of_a_phone_before_android_10_is_read(tmp_path: Path) -> None:
     with start_phones(1, api=28) as lab:
         phone = Phone(AdbServer(lab.server), lab.phones[0].serial)
         state = read(phone).device

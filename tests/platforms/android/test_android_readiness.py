@@ -47,17 +47,17 @@ def refusal(*readings: PhoneState) -> EnvironmentProblem:
     return refused.value
 
 
-def test_a_cool_charged_phone_passes_at_once_in_silence() -> None:
+def test_a_cool_charged_phone_is_ready_at_once_without_a_message() -> None:
     progress = settled(reading())
     assert (progress.tasks, progress.lines) == ([], [])
 
 
-def test_a_warm_phone_is_waited_for_once_and_says_value_and_limit() -> None:
+def test_waiting_for_a_warm_phone_shows_value_and_limit() -> None:
     progress = settled(reading(skin_c=41.2), reading(skin_c=40.0), reading(skin_c=36.0))
     assert progress.tasks == ["Pixel: waiting, skin sensor skin at 41.2 °C, must be below 39.0 °C"]
 
 
-def test_what_was_too_warm_must_cool_below_its_limit() -> None:
+def test_a_phone_that_was_too_warm_must_cool_below_its_limit() -> None:
     assert "38.5 °C, must be below 37.0 °C" in str(refusal(reading(skin_c=41.0), reading(skin_c=38.5)))
     assert settled(reading(skin_c=38.5)).tasks == []  # it never was too warm
 
@@ -76,7 +76,7 @@ def test_a_skin_sensor_without_a_limit_gets_one() -> None:
     assert "must be below 36.0" in str(refusal(reading(skin_c=38.0, limit_c=None)))
 
 
-def test_the_battery_stands_in_for_the_skin() -> None:
+def test_the_battery_replaces_unknown_skin_sensors() -> None:
     error = refusal(reading(skin_c=None, status=None, battery_c=43.0))
     assert "battery at 43.0 °C" in error.message
 

@@ -56,7 +56,9 @@ def test_a_launch_whose_files_are_there_costs_two_round_trips(
     assert stand_in.round_trips == 2
 
 
-def test_bringing_files_costs_one_more(session: AndroidSession, stand_in: StandInPhone, tmp_path: Path) -> None:
+def test_sending_files_costs_one_more_round_trip(
+    session: AndroidSession, stand_in: StandInPhone, tmp_path: Path
+) -> None:
     files = {f"input-{number}": tmp_path / f"input-{number}" for number in range(20)}
     for name, path in files.items():
         path.write_text(f"{time.time()} {name}")
@@ -85,7 +87,7 @@ def test_long_output_arrives_whole(session: AndroidSession) -> None:
     assert len(completed.stdout) == len(completed.stderr) == 8192 * 128
 
 
-def test_a_flood_is_ended(session: AndroidSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_writes_too_much_is_ended(session: AndroidSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shell, "MAX_OUTPUT_BYTES", 1 << 20)
     completed = session.run(script("while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done"))
     assert (completed.signal, completed.timed_out, completed.flooded) == (9, False, True)
@@ -93,12 +95,12 @@ def test_a_flood_is_ended(session: AndroidSession, monkeypatch: pytest.MonkeyPat
     wait_until(lambda: "do echo xxx" not in session.run(script("ps -A -o ARGS | grep -v grep")).stdout)
 
 
-def test_output_that_looks_like_ours_is_the_program_s(session: AndroidSession) -> None:
-    said = "\n0123 ended 0 1 2\nno newline at the end"
-    assert session.run(Command((SH, "-c", 'echo -n "$1"', "sh", said))).stdout == said
+def test_output_that_looks_like_a_report_is_the_program_s(session: AndroidSession) -> None:
+    output = "\n0123 ended 0 1 2\nno newline at the end"
+    assert session.run(Command((SH, "-c", 'echo -n "$1"', "sh", output))).stdout == output
 
 
-def test_a_daemon_that_keeps_the_outputs_open_does_not_hold_us(session: AndroidSession, phone: Phone) -> None:
+def test_a_daemon_that_keeps_the_outputs_open_does_not_delay_the_result(session: AndroidSession, phone: Phone) -> None:
     runs = "ps -A -o ARGS | grep '[s]leep 987'"
     elsewhere = "cd /; setsid sh -c 'echo $$ >/data/local/tmp/daemon; exec sleep 987' & "  # what is ours is ended
     begun = "while [ ! -s /data/local/tmp/daemon ]; do sleep 0.05; done; echo done"
@@ -110,7 +112,7 @@ def test_a_daemon_that_keeps_the_outputs_open_does_not_hold_us(session: AndroidS
         phone.sh("kill -9 $(cat /data/local/tmp/daemon); rm /data/local/tmp/daemon")
 
 
-def test_what_a_program_leaves_running_ends_with_its_launch(session: AndroidSession, phone: Phone) -> None:
+def test_processes_that_a_program_leaves_running_are_ended(session: AndroidSession, phone: Phone) -> None:
     in_a_session_of_its_own = "setsid sh -c ': >begun; exec sleep 77.5' & while [ ! -e begun ]; do sleep 0.05; done"
     completed = session.run(script(f"{in_a_session_of_its_own}; echo done"))
     assert (completed.ok, completed.stdout) == (True, "done\n")
@@ -119,7 +121,7 @@ def test_what_a_program_leaves_running_ends_with_its_launch(session: AndroidSess
     assert session.run(script("echo alone")).stderr == ""
 
 
-def test_programs_that_talk_are_company_and_nothing_left_running(session: AndroidSession) -> None:
+def test_interactive_programs_do_not_end_each_other(session: AndroidSession) -> None:
     with session.start(script("echo ready; read -r line; echo $line")) as first:
         assert first.wait_for_line("ready")
         with session.start(script("echo ready")) as second:
@@ -132,7 +134,7 @@ def test_where_memory_is_short_the_program_goes_first(session: AndroidSession) -
     assert session.run(script("cat /proc/self/oom_score_adj")).stdout == "900\n"
 
 
-def test_a_program_that_is_killed_crashed_and_its_phone_is_not_lost(session: AndroidSession) -> None:
+def test_a_killed_program_is_a_crash_and_not_a_lost_phone(session: AndroidSession) -> None:
     completed = session.run(script("kill -9 $$"))
     assert (completed.signal, completed.timed_out) == (9, False)
     with_its_shell = session.run(script("echo said; kill -9 $PPID"))
@@ -140,7 +142,7 @@ def test_a_program_that_is_killed_crashed_and_its_phone_is_not_lost(session: And
     assert "the shell that started it" in with_its_shell.describe()
 
 
-def test_outputs_elsewhere_stay_there_and_old_ones_are_none(
+def test_outputs_outside_stay_there_and_old_ones_are_not_pulled(
     session: AndroidSession, stand_in: StandInPhone, phone: Phone, tmp_path: Path
 ) -> None:
     users = "/data/local/tmp/users.log"
@@ -158,7 +160,7 @@ def test_outputs_elsewhere_stay_there_and_old_ones_are_none(
     phone.sh('rm "$1"', users)
 
 
-def test_cpus_that_went_offline_are_told(session: AndroidSession, stand_in: StandInPhone, tmp_path: Path) -> None:
+def test_cpus_that_went_offline_are_reported(session: AndroidSession, stand_in: StandInPhone, tmp_path: Path) -> None:
     online = "/sys/devices/system/cpu/online"
     assert "offline_cpus" not in session.device.attributes
     (tmp_path / "fails").write_text(f"#!{SH}\necho 'taskset: failed to set pid mask: Invalid argument' >&2; exit 1\n")
@@ -174,7 +176,7 @@ def test_cpus_that_went_offline_are_told(session: AndroidSession, stand_in: Stan
         stand_in.write(online, "0-7\n")
 
 
-def test_a_phone_that_begins_without_its_biggest_cores_says_so(
+def test_offline_cores_are_recorded_at_the_start(
     lab: PhoneLab, make_platform: MakePlatform, stand_in: StandInPhone
 ) -> None:
     stand_in.write("/sys/devices/system/cpu/online", "0-5\n")
@@ -206,7 +208,7 @@ def test_a_phone_that_stays_hot_is_waited_for_once(
         session.wait_until_ready()
 
 
-def test_a_program_that_is_not_there_failed(session: AndroidSession) -> None:
+def test_a_missing_program_fails(session: AndroidSession) -> None:
     completed = session.run(Command(("/data/local/tmp/nowhere",)))
     assert (completed.exit_code, completed.ok) == (127, False)
     assert "nowhere" in completed.describe()
@@ -229,7 +231,7 @@ def test_of_the_cpus_to_choose_from_the_biggest_are_taken(lab: PhoneLab, make_pl
         assert session.run(Command((SH, "-c", "true"), threads=9)).cpus == (0, 1, 5, 6)
 
 
-def test_a_variable_that_no_shell_takes_is_told(session: AndroidSession) -> None:
+def test_an_invalid_variable_name_is_reported(session: AndroidSession) -> None:
     with pytest.raises(BenchmarkFailed, match="no name for a variable"):
         session.run(Command((SH, "-c", "true"), env={"A B": "x"}))
 
@@ -239,7 +241,7 @@ def test_the_working_directory_is_the_session_s_or_the_command_s(session: Androi
     assert session.run(Command((SH, "-c", "pwd"), cwd=Path("/data/local"))).stdout.strip() == "/data/local"
 
 
-def test_the_log_is_told_when_a_program_fails(session: AndroidSession) -> None:
+def test_the_log_is_included_when_a_program_fails(session: AndroidSession) -> None:
     completed = session.run(script("log -p f -t DEBUG 'it crashed here'; echo mine >&2; exit 1"))
     assert "it crashed here" in completed.stderr
     assert completed.describe().endswith("mine")
@@ -274,7 +276,7 @@ def stopping() -> Iterator[threading.Event]:
     signals._stopping.clear()
 
 
-def test_everything_is_put_back_when_the_harness_is_being_stopped(
+def test_everything_is_restored_when_the_harness_is_being_stopped(
     lab: PhoneLab, make_platform: MakePlatform, phone: Phone, stopping: threading.Event
 ) -> None:
     platform = make_platform(lab)
@@ -291,7 +293,7 @@ def test_everything_is_put_back_when_the_harness_is_being_stopped(
     assert phone.sh('ls "$1"', folder).exit_code != 0
 
 
-def test_live_programs_are_told_and_heard(session: AndroidSession) -> None:
+def test_interactive_programs_read_and_write_lines(session: AndroidSession) -> None:
     loop = 'echo ready; while read -r line; do echo "done $line"; [ "$line" = end ] && exit 3; done; echo closed'
     with session.start(script(loop)) as first, session.start(script(loop)) as second:
         for live in (first, second):
@@ -304,7 +306,7 @@ def test_live_programs_are_told_and_heard(session: AndroidSession) -> None:
     assert (closed.exit_code, closed.stdout) == (0, "ready\ndone 1\nclosed\n")
 
 
-def test_the_clock_of_a_live_program_runs_only_while_it_is_waited_for(session: AndroidSession) -> None:
+def test_the_time_limit_of_an_interactive_program_counts_waiting_only(session: AndroidSession) -> None:
     with session.start(script("echo ready; read -r line; sleep 60", timeout_s=4.0)) as live:
         assert live.wait_for_line("ready")
         time.sleep(4.5)
@@ -315,7 +317,9 @@ def test_the_clock_of_a_live_program_runs_only_while_it_is_waited_for(session: A
     assert not completed.ok
 
 
-def test_a_phone_that_restarts_is_regained(broken_lab: PhoneLab, make_platform: MakePlatform, tmp_path: Path) -> None:
+def test_a_phone_that_restarts_is_reconnected(
+    broken_lab: PhoneLab, make_platform: MakePlatform, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("content")
     platform = make_platform(broken_lab)
     with platform.open(platform.devices()[0], RecordedProgress()) as session:
@@ -339,7 +343,7 @@ def test_a_phone_that_stays_away_is_lost(broken_lab: PhoneLab, make_platform: Ma
             session.reconnect()
 
 
-def test_a_phone_behind_a_server_that_was_killed_is_regained(broken_lab: PhoneLab, make_platform: MakePlatform) -> None:
+def test_a_phone_behind_a_killed_server_is_reconnected(broken_lab: PhoneLab, make_platform: MakePlatform) -> None:
     platform = make_platform(broken_lab)
     try:
         with platform.open(platform.devices()[0], RecordedProgress()) as session:
@@ -352,14 +356,16 @@ def test_a_phone_behind_a_server_that_was_killed_is_regained(broken_lab: PhoneLa
         broken_lab.kill_server()
 
 
-def test_the_page_cache_of_a_phone_that_is_not_rooted_stays(lab: PhoneLab, make_platform: MakePlatform) -> None:
+def test_the_page_cache_of_a_phone_that_is_not_rooted_cannot_be_dropped(
+    lab: PhoneLab, make_platform: MakePlatform
+) -> None:
     platform = make_platform(lab, wipe_cache=True)
     device = platform.devices()[0]
     with pytest.raises(EnvironmentProblem, match="not rooted"), platform.open(device, RecordedProgress()):
         pass
 
 
-def test_a_page_cache_that_cannot_be_dropped_is_no_success(session: AndroidSession) -> None:
+def test_a_page_cache_that_cannot_be_dropped_is_an_error(session: AndroidSession) -> None:
     session._root_prefix = "false"  # instead of becoming root: the real thing would drop this machine's
     with pytest.raises(EnvironmentProblem, match="page cache"):
         session.run(script("true"))

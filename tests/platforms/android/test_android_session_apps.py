@@ -84,7 +84,7 @@ def test_a_result_that_is_still_written_is_waited_for(
 
 
 @pytest.mark.slow
-def test_an_app_that_nobody_saw_run_is_gone_and_not_late(
+def test_an_app_without_a_process_has_ended_and_not_timed_out(
     session: AndroidSession, stand_in: StandInPhone, hook: Path
 ) -> None:
     does(stand_in, hook, "exec true")
@@ -94,7 +94,7 @@ def test_an_app_that_nobody_saw_run_is_gone_and_not_late(
 
 
 @pytest.mark.slow
-def test_a_crash_is_told_in_the_words_of_the_log(session: AndroidSession, stand_in: StandInPhone, hook: Path) -> None:
+def test_a_crash_is_explained_by_the_log(session: AndroidSession, stand_in: StandInPhone, hook: Path) -> None:
     does(stand_in, hook, "log -p e -t AndroidRuntime 'FATAL EXCEPTION: main'; exit 1")
     completed = session.run(Command((), app=APP, timeout_s=20))
     assert completed.exit_code == 1
@@ -110,9 +110,7 @@ def test_an_app_that_does_not_end_is_stopped(session: AndroidSession, stand_in: 
 
 
 @pytest.mark.slow
-def test_an_app_that_talks_to_the_log_is_heard_there(
-    session: AndroidSession, stand_in: StandInPhone, hook: Path
-) -> None:
+def test_the_result_of_an_app_is_read_from_the_log(session: AndroidSession, stand_in: StandInPhone, hook: Path) -> None:
     does(stand_in, hook, "log -t caffe2 'NET latency: 12'; log -t caffe2 BENCHMARK_DONE; sleep 30")
     completed = session.run(Command((), app=TALKER, timeout_s=20))
     assert completed.ok, completed.describe()
@@ -120,7 +118,7 @@ def test_an_app_that_talks_to_the_log_is_heard_there(
 
 
 @pytest.mark.slow
-def test_an_app_is_installed_when_it_came_with_the_build(
+def test_an_app_of_the_build_is_installed(
     session: AndroidSession, stand_in: StandInPhone, phone: Phone, tmp_path: Path
 ) -> None:
     with pytest.raises(BenchmarkUnsupported, match="not installed"):
@@ -155,7 +153,7 @@ def install(phone: Phone, content: str) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_measured_is_the_build_that_was_given(session: AndroidSession, package: Path) -> None:
+def test_the_given_build_is_measured(session: AndroidSession, package: Path) -> None:
     session.stage({}, {"app": package})
     assert says(session) == says(session) == "ours\n"
     session.reconnect()
@@ -220,7 +218,7 @@ def test_an_app_whose_screen_is_off_is_not_measured(
 
 
 @pytest.mark.slow
-def test_two_builds_of_an_app_are_not_taken_for_each_other(session: AndroidSession, tmp_path: Path) -> None:
+def test_two_builds_of_an_app_are_not_confused(session: AndroidSession, tmp_path: Path) -> None:
     for name in ("one.apk", "two.apk"):
         (tmp_path / name).write_text(name)
         session.stage({}, {"app": tmp_path / name})
@@ -229,7 +227,7 @@ def test_two_builds_of_an_app_are_not_taken_for_each_other(session: AndroidSessi
 
 
 @pytest.mark.slow
-def test_what_an_app_cannot_be_given_is_refused(session: AndroidSession) -> None:
+def test_options_that_apps_do_not_support_are_refused(session: AndroidSession) -> None:
     for command in (Command((), app=APP, env={"A": "1"}), Command((), app=APP, cpus=(0,))):
         with pytest.raises(BenchmarkUnsupported, match="can be given no"):
             session.run(command)

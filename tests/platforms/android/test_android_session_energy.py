@@ -37,8 +37,8 @@ def meterless(lab: PhoneLab, make_platform: MakePlatform, stand_in: StandInPhone
     """A session on a phone off its charger, whose perfetto finds nothing to connect to."""
     stand_in.set_battery(plugged=False, charge_uah=3_000_000, voltage_mv=4000)
     platform = make_platform(lab)
-    with platform.open(platform.devices()[0], RecordedProgress()) as held:
-        yield held
+    with platform.open(platform.devices()[0], RecordedProgress()) as session:
+        yield session
     stand_in.set_battery(plugged=True, charge_uah=3_300_000, voltage_mv=4200)
 
 
@@ -48,10 +48,11 @@ def railed(phone: Phone, session: AndroidSession) -> Iterator[AndroidSession]:
     now_ms = int(1000 * float(phone.sh("cat /proc/uptime").stdout.split()[0]))
     times = range(now_ms, now_ms + 60_000, 250)
     trace = rails_trace(
-        {0: "S2M_VDD_CPUCL2", 1: "S2S_VDD_G3D"}, [(one, {0: _CPU_MW * one, 1: _GPU_MW * one}) for one in times]
+        {0: "S2M_VDD_CPUCL2", 1: "S2S_VDD_G3D"},
+        [(time_ms, {0: _CPU_MW * time_ms, 1: _GPU_MW * time_ms}) for time_ms in times],
     )
-    said = phone.sh(f"base64 -d >{_CANNED}", stdin=base64.b64encode(trace))
-    assert said.exit_code == 0, said.stderr
+    result = phone.sh(f"base64 -d >{_CANNED}", stdin=base64.b64encode(trace))
+    assert result.exit_code == 0, result.stderr
     yield session
     phone.sh(f"rm -f {_CANNED}")
 
@@ -62,21 +63,21 @@ def program(seconds: float = 0.0, *, spends_uah: int = 0) -> Command:
     return Command(("sh", "-c", f"{spend}; sleep {seconds}; echo it was here"), energy=True)
 
 
-def test_power_rails_tell_the_energy_of_a_program(railed: AndroidSession, stand_in: StandInPhone) -> None:
+def test_power_rails_give_the_energy_of_a_program(railed: AndroidSession, stand_in: StandInPhone) -> None:
     stand_in.round_trips = 0
     completed = railed.run(program(2.3))
     assert stand_in.round_trips == 1, "the trace comes with the answer"
     assert completed.ok
     assert completed.stdout == "it was here\n"
     assert completed.energy_unavailable is None
-    # Rails go by the time since boot, which may differ by 0.05 s from the clock that is told (`launching.elapsed_s`).
+    # Rails go by the time since boot, which may differ by 0.05 s from the clock that is told (`script.elapsed_s`).
     assert completed.energy_mj == {
         "rail S2M_VDD_CPUCL2": pytest.approx(_CPU_MW * completed.wall_s, rel=0.04),
         "rail S2S_VDD_G3D": pytest.approx(_GPU_MW * completed.wall_s, rel=0.04),
     }
 
 
-def test_nothing_of_the_recording_is_left(railed: AndroidSession, phone: Phone) -> None:
+def test_the_recording_leaves_no_files_and_processes(railed: AndroidSession, phone: Phone) -> None:
     assert railed.run(program(2.1)).energy_mj
     wait_until(lambda: phone.sh("pidof -x perfetto").stdout == "")
     assert phone.sh("ls /data/misc/perfetto-traces").stdout == ""
@@ -97,7 +98,7 @@ def test_a_program_that_fails_has_no_energy(railed: AndroidSession) -> None:
     assert completed.energy_mj == {}
 
 
-def test_without_rails_the_battery_tells(meterless: AndroidSession) -> None:
+def test_without_rails_the_battery_gives_the_energy(meterless: AndroidSession) -> None:
     completed = meterless.run(program(spends_uah=12_345))
     assert completed.energy_mj == {"battery": pytest.approx(12_345e-6 * 3600 * 4.0 * 1000)}
 
@@ -109,26 +110,26 @@ def test_the_battery_is_read_right_before_the_program(meterless: AndroidSession,
     assert energy_mj == {"battery": pytest.approx(512_345e-6 * 3600 * 4.0 * 1000)}
 
 
-def test_a_phone_on_its_charger_says_why_there_is_no_energy(session: AndroidSession) -> None:
+def test_a_phone_on_its_charger_has_a_reason_for_unknown_energy(session: AndroidSession) -> None:
     completed = session.run(program(spends_uah=0))
     assert completed.ok
     assert completed.energy_mj == {}
     assert completed.energy_unavailable == "it has no power rails, and it is plugged in: reach it over Wi-Fi"
 
 
-def test_who_does_not_ask_is_told_nothing(session: AndroidSession) -> None:
+def test_energy_is_measured_on_request_only(session: AndroidSession) -> None:
     completed = session.run(Command(("true",)))
     assert (completed.energy_mj, completed.energy_unavailable) == ({}, None)
 
 
-def test_live_programs_share_their_energy(meterless: AndroidSession) -> None:
+def test_interactive_programs_have_no_energy_of_their_own(meterless: AndroidSession) -> None:
     with meterless.start(Command(("cat",), energy=True)) as live:
         completed = live.finish()
     assert completed.energy_mj == {}
     assert "share it" in (completed.energy_unavailable or "")
 
 
-def test_the_energy_of_an_app_is_not_told(meterless: AndroidSession, stand_in: StandInPhone) -> None:
+def test_the_energy_of_an_app_is_unknown(meterless: AndroidSession, stand_in: StandInPhone) -> None:
     stand_in.write("/data/app-hooks/org.energy", "echo done >files/result; sleep 2\n")
     app = App(package="org.energy", activity=".A", result="files/result")
     completed = meterless.run(Command((), app=app, energy=True))
@@ -152,8 +153,8 @@ def power_test(session: AndroidSession, folder: Path) -> Result:
         digest="0" * 64,
     )
     job = Job(benchmark, Build(source="none", commit="none"), {})
-    made = measure(job, session, Generic({}), scratch=folder, clock=time.time, progress=RecordedProgress())
-    return build_result(job, session.device, made, run_type="benchmark", meta={})
+    measured = measure(job, session, Generic({}), scratch=folder, clock=time.time, progress=RecordedProgress())
+    return build_result(job, session.device, measured, run_type="benchmark", meta={})
 
 
 def test_a_test_of_power_measures_each_launch(meterless: AndroidSession, tmp_path: Path) -> None:
@@ -168,7 +169,7 @@ def test_a_test_of_power_measures_each_launch(meterless: AndroidSession, tmp_pat
     assert [launch.peak_memory_bytes for launch in result.launches] == [None, None], "unknown, and not zero"
 
 
-def test_a_test_of_power_on_a_charger_fails_in_words(session: AndroidSession, tmp_path: Path) -> None:
+def test_a_test_of_power_on_a_charger_fails_with_a_reason(session: AndroidSession, tmp_path: Path) -> None:
     result = power_test(session, tmp_path)
     assert result.outcome is Outcome.FAILED
     assert "it is plugged in: reach it over Wi-Fi" in (result.reason or "")

@@ -38,7 +38,7 @@ def context(cpus: tuple[int, ...] = ()) -> LaunchContext:
     return LaunchContext(workdir="/o", folder="/o/f", began="/o/f/began", watched="/o/w", cpus=cpus)
 
 
-def test_an_answer_is_taken_apart() -> None:
+def test_a_report_is_parsed() -> None:
     report = parse_report((ANSWER % "out").encode(), MARK)
     assert report is not None
     assert (report.code, report.pid, report.out) == (139, 1234, b"out")
@@ -57,18 +57,18 @@ def test_whatever_a_program_writes_stays_its_own(text: str) -> None:
 
 
 @given(st.integers(0, len(ANSWER) - 1))
-def test_half_an_answer_is_none(length: int) -> None:
+def test_an_incomplete_report_is_none(length: int) -> None:
     assert parse_report((ANSWER % "out")[:length].encode(), MARK) is None
     assert b"ended" not in partial_output((ANSWER % "out")[:60].encode(), MARK)
 
 
 @given(st.binary())
-def test_no_answer_breaks_anything(answer: bytes) -> None:
+def test_any_bytes_are_no_report(answer: bytes) -> None:
     assert parse_report(answer, MARK) is None
     assert partial_output(answer, MARK) == b""
 
 
-def test_a_shell_without_microseconds_tells_no_time() -> None:
+def test_a_shell_without_microseconds_gives_no_time() -> None:
     without = (ANSWER % "out").replace("1700000000.250000", "").replace("1700000002.750000", "")
     report = parse_report(without.encode(), MARK)
     assert report is not None
@@ -87,24 +87,24 @@ def test_a_shell_without_microseconds_tells_no_time() -> None:
         pytest.param(("", ""), ("", ""), None, id="no clock"),
     ],
 )
-def test_a_clock_that_is_set_meanwhile_is_not_believed(
+def test_a_clock_that_is_set_meanwhile_is_ignored(
     clock: tuple[str, str], uptime: tuple[str, str], seconds: float | None
 ) -> None:
     assert elapsed_s(clock, uptime) == seconds
 
 
-def test_masks_come_from_the_cores_that_are_asked_for() -> None:
+def test_masks_contain_the_requested_cpus() -> None:
     assert context((0, 4, 7)).pin_prefix == ("taskset", "91")
     assert context().pin_prefix == ()
 
 
 @pytest.mark.parametrize("name", ["", "1A", "A-B", "A=B", "A B", "A;B"])
-def test_variables_have_names_that_shells_take(name: str) -> None:
+def test_invalid_variable_names_are_refused(name: str) -> None:
     with pytest.raises(BenchmarkFailed, match="no name"):
         launch_line(Command(("true",), env={name: "x"}), context(), MARK)
 
 
-def test_of_the_log_only_what_is_about_the_program_is_taken() -> None:
+def test_only_log_lines_about_the_program_are_selected() -> None:
     log = [
         "--------- beginning of main",
         "11-20 10:26:00.123  1234  1240 I runner  : mine",

@@ -55,20 +55,22 @@ CHANGES = st.one_of(
         (SettingKind.AIRPLANE, "mode", "1", "enabled"),
     ],
 )
-def test_only_settings_that_we_change_can_be_written_down(kind: SettingKind, name: str, before: str, ours: str) -> None:
+def test_only_settings_that_the_harness_changes_can_be_logged(
+    kind: SettingKind, name: str, before: str, ours: str
+) -> None:
     with pytest.raises(ValidationError):
         SettingChange(kind=kind, name=name, before=before, ours=ours)
 
 
 @given(st.lists(CHANGES))
-def test_the_journal_of_the_phone_says_what_was_written(changes: list[SettingChange]) -> None:
+def test_the_log_on_the_phone_is_parsed_back(changes: list[SettingChange]) -> None:
     written = LoggedChanges(run=RUN, changes=tuple(changes))
     assert parse_log(format_log(written)) == written
     assert parse_run(format_log(written)[:1]) == RUN
 
 
 @given(st.lists(st.one_of(st.text(), st.sampled_from([HEADER, "end", ANIMATION.line]))))
-def test_a_journal_is_in_its_form_or_broken(lines: list[str]) -> None:
+def test_any_lines_are_a_log_or_invalid(lines: list[str]) -> None:
     try:
         written = parse_log(lines)
     except InvalidSettingsLog:
@@ -89,7 +91,7 @@ def test_a_journal_is_in_its_form_or_broken(lines: list[str]) -> None:
         ["#!/system/bin/sh", "reboot", "end"],
     ],
 )
-def test_a_damaged_or_foreign_journal_is_broken(lines: list[str]) -> None:
+def test_a_damaged_or_foreign_log_is_invalid(lines: list[str]) -> None:
     with pytest.raises(InvalidSettingsLog):
         parse_log(lines)
 
@@ -98,7 +100,7 @@ def settings_log(folder: Path, identity: str = "ABC/1:5555") -> SettingsLog:
     return SettingsLog.of(folder, identity)
 
 
-def test_what_is_kept_on_the_host_is_found_again(tmp_path: Path) -> None:
+def test_the_log_on_the_host_is_read_back(tmp_path: Path) -> None:
     settings_log(tmp_path).write_host(RUN, (ANIMATION, CLOCK))
     assert settings_log(tmp_path).read_host() == LoggedChanges(run=RUN, changes=(ANIMATION, CLOCK))
     assert settings_log(tmp_path, "another").read_host() is None
@@ -107,7 +109,7 @@ def test_what_is_kept_on_the_host_is_found_again(tmp_path: Path) -> None:
     assert list((tmp_path / "android").iterdir()) == []
 
 
-def test_a_broken_journal_on_the_host_says_where(tmp_path: Path) -> None:
+def test_an_invalid_log_on_the_host_is_reported_with_its_path(tmp_path: Path) -> None:
     log = settings_log(tmp_path)
     log.write_host(RUN, (ANIMATION,))
     log.host.write_text(log.host.read_text()[:-20])
@@ -115,14 +117,14 @@ def test_a_broken_journal_on_the_host_says_where(tmp_path: Path) -> None:
         log.read_host()
 
 
-def test_a_journal_of_another_phone_is_not_taken(tmp_path: Path) -> None:
+def test_the_log_of_another_phone_is_refused(tmp_path: Path) -> None:
     settings_log(tmp_path, "one").write_host(RUN, (ANIMATION,))
     (tmp_path / "android" / "one.json").rename(tmp_path / "android" / "two.json")
     with pytest.raises(InvalidSettingsLog, match="that of one"):
         settings_log(tmp_path, "two").read_host()
 
 
-def test_a_journal_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "android").write_text("in the way")
     with pytest.raises(EnvironmentProblem, match="cannot log the changes"):
         settings_log(tmp_path).write_host(RUN, (ANIMATION,))

@@ -82,7 +82,7 @@ Temperature static thresholds from HAL:
 """  # noqa: E501 - as a phone prints it
 
 
-def test_a_pixel_is_read_whole() -> None:
+def test_the_state_of_a_pixel_is_read_completely() -> None:
     state = read_state(PIXEL, 5.0).device
     assert (state.time, state.load, state.cpus, state.busy) == (5.0, 0.52, 2, None)
     assert state.frequency_mhz == (300.0, 0.0, 1803.0, *(0.0,) * 7, 2850.0), "CPUs that are offline shift no others"
@@ -94,20 +94,20 @@ def test_a_pixel_is_read_whole() -> None:
     assert state.thermal_status == 0
 
 
-def test_only_what_sensors_say_now_counts_and_only_temperatures() -> None:
+def test_only_present_temperatures_count() -> None:
     reading = read_state(PIXEL, 0.0)
     assert reading.device.temperature_c == 48.25
     assert reading.skins == (("VIRTUAL-SKIN", 32.704, 39.0),)
 
 
-def test_a_phone_without_thresholds_still_tells_its_skin() -> None:
+def test_a_phone_without_thresholds_has_skin_sensors() -> None:
     reading = read_state(SAMSUNG, 0.0)
     assert reading.skins == (("SKIN", 40.7, None),)
     assert (reading.device.thermal_status, reading.device.plugged, reading.battery_c) == (2, False, 37.6)
     assert reading.device.temperature_c == 50.2
 
 
-def test_older_thresholds_are_understood_and_the_first_is_no_limit() -> None:
+def test_older_thresholds_are_parsed_and_the_first_is_no_limit() -> None:
     assert read_state(HIDL, 0.0).skins == (("skin", 36.7, 45.0),)
 
 
@@ -118,7 +118,7 @@ def test_busy_is_the_share_between_two_readings() -> None:
     assert read_state("[kernel]\n/proc/stat:cpu  1 0 1 7 1 0 0\n", 2.0, after).device.busy is None  # it was restarted
 
 
-def test_readings_that_somebody_chose_are_none() -> None:
+def test_overridden_readings_are_none() -> None:
     text = PIXEL.replace("  AC powered: false", "  (UPDATES STOPPED -- use 'reset' to restart)\n  AC powered: false")
     reading = read_state(text.replace("IsStatusOverride: false", "IsStatusOverride: true"), 0.0)
     assert reading.overridden
@@ -132,17 +132,17 @@ def test_a_device_without_a_battery_has_no_charge() -> None:
 
 
 @pytest.mark.parametrize(("raw", "celsius"), [("41000", 41.0), ("410", 41.0), ("41", 41.0), ("-273000", None)])
-def test_zones_stand_in_where_there_is_no_thermal_service(raw: str, celsius: float | None) -> None:
+def test_thermal_zones_replace_a_missing_thermal_service(raw: str, celsius: float | None) -> None:
     state = read_state(f"[kernel]\n[thermal]\n\n[zones]\n/sys/class/thermal/thermal_zone3/temp:{raw}\n", 0.0).device
     assert state.temperature_c == celsius
 
 
-def test_what_is_not_plausible_is_none() -> None:
+def test_implausible_values_are_none() -> None:
     state = read_state("[battery]\n  Charge counter: 0\n  level: 300\n  scale: 100\n  voltage: 4\n", 0.0).device
     assert (state.battery_charge_uah, state.battery_percent, state.battery_voltage_mv) == (None, None, None)
 
 
-def test_nothing_is_nothing() -> None:
+def test_empty_output_gives_no_values() -> None:
     state = read_state("", 1.0).device
     assert state.model_dump(exclude_none=True, exclude_defaults=True) == {"time": 1.0}
 
@@ -160,7 +160,7 @@ _TOKENS = st.one_of(
 
 
 @given(st.lists(_TOKENS, max_size=60), st.sampled_from([" ", "\n", ""]))
-def test_shuffled_pieces_never_raise(tokens: list[str], between: str) -> None:
+def test_shuffled_output_never_raises(tokens: list[str], between: str) -> None:
     read_state(between.join(tokens), 0.0, read_state(PIXEL, 0.0))
 
 
@@ -171,13 +171,13 @@ def test_damaged_output_never_raises(data: st.DataObject) -> None:
     read_state(PIXEL[:start] + data.draw(st.text(max_size=5)) + PIXEL[end:], 0.0)
 
 
-def test_the_script_is_a_fragment_that_can_stand_twice() -> None:
+def test_the_script_is_a_fragment_that_can_be_repeated() -> None:
     assert STATE_SCRIPT.startswith("(\n")
 
 
-def test_the_kernel_is_asked_before_services_that_take_time() -> None:
+def test_the_kernel_is_read_before_slow_services() -> None:
     assert STATE_SCRIPT.index("[kernel]") < STATE_SCRIPT.index("dumpsys")
 
 
-def test_the_script_ends_quietly() -> None:
+def test_the_script_has_no_other_output() -> None:
     assert STATE_SCRIPT.rstrip().endswith(") 2>/dev/null </dev/null")

@@ -27,14 +27,14 @@ ENTRIES = st.dictionaries(
 
 
 @given(entries=ENTRIES, need=st.integers(0, 1 << 34), free=st.none() | st.integers(0, 1 << 36), data=st.data())
-def test_what_goes_is_the_longest_unused_and_no_more_than_needed(
+def test_least_recently_used_items_are_evicted_and_no_more_than_needed(
     entries: dict[str, StoredItem], need: int, free: int | None, data: st.DataObject
 ) -> None:
     in_use = data.draw(st.sets(st.sampled_from(sorted(entries)))) if entries else set()
-    gone = select_evictions(StoreContents(entries, free), need, in_use, most_bytes=1 << 34)
-    assert not in_use & set(gone)
-    left = [entry.last_used for place, entry in entries.items() if place not in gone and place not in in_use]
-    assert all(entries[place].last_used <= used for place in gone for used in left)
+    evicted = select_evictions(StoreContents(entries, free), need, in_use, most_bytes=1 << 34)
+    assert not in_use & set(evicted)
+    remaining = [entry.last_used for place, entry in entries.items() if place not in evicted and place not in in_use]
+    assert all(entries[place].last_used <= used for place in evicted for used in remaining)
 
     def has_room(places: list[str]) -> bool:
         freed = sum(entries[place].size_bytes for place in places)
@@ -44,11 +44,11 @@ def test_what_goes_is_the_longest_unused_and_no_more_than_needed(
             return left_bytes <= 1 << 34
         return left_bytes <= min(1 << 34, (free + total) // 2, free + total - SPARE_BYTES)
 
-    assert has_room(gone) or not left
-    assert not gone or not has_room(gone[:-1])
+    assert has_room(evicted) or not remaining
+    assert not evicted or not has_room(evicted[:-1])
 
 
-def test_what_a_phone_lists_is_read() -> None:
+def test_store_contents_are_parsed() -> None:
     text = (
         "Filesystem     1K-blocks  Used Available Use% Mounted on\n"
         "/dev/block/dm-5   1000000 600000    400000  60% /data\n"
@@ -56,25 +56,25 @@ def test_what_a_phone_lists_is_read() -> None:
         "20 200 programs/bb/run ner\n"
         "30 150 programs/bb/lib.so\n"
     )
-    kept = StoreContents.parse(text)
-    assert kept.free_bytes == 400_000 * 1024
-    assert kept.items == {"store/aa": StoredItem(10, 100.0), "programs/bb": StoredItem(50, 200.0)}
+    contents = StoreContents.parse(text)
+    assert contents.free_bytes == 400_000 * 1024
+    assert contents.items == {"store/aa": StoredItem(10, 100.0), "programs/bb": StoredItem(50, 200.0)}
 
 
 @pytest.mark.parametrize("zone", ["", " +0000"], ids=["of older toybox", "with a zone"])
-def test_names_with_blanks_are_told_from_their_stamps(zone: str) -> None:
+def test_names_with_blanks_are_separated_from_their_stamps(zone: str) -> None:
     when = f"2024-01-01 00:00:00.000000000{zone}"
     line = f"/x/my model.pte{STAMP_MARK}64768 12 5 {when} {when}"
     assert _stamps_by_path(f"{line}\n") == {"/x/my model.pte": line}
 
 
 @given(st.text())
-def test_what_no_phone_lists_is_passed_over(text: str) -> None:
+def test_other_lines_are_skipped(text: str) -> None:
     StoreContents.parse(text)
 
 
 @pytest.mark.slow
-def test_a_file_is_moved_once_and_for_all(
+def test_a_file_is_transferred_once(
     lab: PhoneLab, make_platform: MakePlatform, stand_in: StandInPhone, tmp_path: Path
 ) -> None:
     (tmp_path / "model").write_bytes(b"once and for all")
@@ -90,7 +90,7 @@ def test_a_file_is_moved_once_and_for_all(
 
 
 @pytest.mark.slow
-def test_a_file_that_was_damaged_on_the_phone_is_moved_again(
+def test_a_file_that_was_damaged_on_the_phone_is_transferred_again(
     lab: PhoneLab, make_platform: MakePlatform, phone: Phone, tmp_path: Path
 ) -> None:
     (tmp_path / "model").write_bytes(b"to be damaged")
@@ -123,7 +123,7 @@ def test_a_program_that_changes_a_file_is_noticed(session: AndroidSession, tmp_p
 
 
 @pytest.mark.slow
-def test_programs_lie_together_and_find_what_they_load(session: AndroidSession, tmp_path: Path) -> None:
+def test_programs_are_stored_together_and_find_their_libraries(session: AndroidSession, tmp_path: Path) -> None:
     (tmp_path / "runner").write_text(f'#!{SH}\nls "$LD_LIBRARY_PATH"; echo "$LD_LIBRARY_PATH"\n')
     (tmp_path / "libdelegate.so").write_text("library")
     programs = {"program": tmp_path / "runner", "delegate": tmp_path / "libdelegate.so"}
@@ -146,7 +146,7 @@ def test_a_program_that_is_changed_while_it_is_used_is_noticed(session: AndroidS
 
 
 @pytest.mark.slow
-def test_names_that_cannot_be_are_refused(session: AndroidSession, tmp_path: Path) -> None:
+def test_invalid_names_are_refused(session: AndroidSession, tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "runner").write_text("1")
     (tmp_path / "runner").write_text("2")
@@ -160,7 +160,7 @@ def test_names_that_cannot_be_are_refused(session: AndroidSession, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_nothing_but_the_store_stays_and_nothing_else_is_touched(
+def test_only_the_store_stays_and_other_files_are_untouched(
     lab: PhoneLab, make_platform: MakePlatform, phone: Phone, stand_in: StandInPhone, tmp_path: Path
 ) -> None:
     phone.sh(f"mkdir -p {OWN}/sessions/killed/0; echo mine >/data/local/tmp/mine; echo x >{OWN}/sessions/killed/0/file")
@@ -175,7 +175,7 @@ def test_nothing_but_the_store_stays_and_nothing_else_is_touched(
 
 
 @pytest.mark.slow
-def test_a_full_phone_makes_room_and_says_when_it_cannot(
+def test_items_are_evicted_from_a_full_phone_and_a_lack_of_space_is_reported(
     broken_lab: PhoneLab, make_platform: MakePlatform, tmp_path: Path
 ) -> None:
     for number in range(3):

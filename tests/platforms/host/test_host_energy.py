@@ -54,13 +54,13 @@ def test_packages_and_memory_count_and_their_parts_do_not(zones: Zones, tmp_path
     }
 
 
-def test_a_counter_may_begin_anew_once(zones: Zones, tmp_path: Path) -> None:
+def test_a_counter_may_wrap_around_once(zones: Zones, tmp_path: Path) -> None:
     zones(z0__package_0=RANGE - 999)
     completed = measure_energy(program(1.0, lambda: zones(z0__package_0=1000)), tmp_path)
     assert completed.energy_mj == {"package-0": 2.0}
 
 
-def test_a_counter_that_may_have_begun_anew_twice_says_nothing(zones: Zones, tmp_path: Path) -> None:
+def test_a_counter_that_may_have_wrapped_around_twice_is_not_used(zones: Zones, tmp_path: Path) -> None:
     zones(z0__package_0=0)
     completed = measure_energy(program(RANGE / 1e6 / 1000 + 1), tmp_path)
     assert completed.energy_mj == {}
@@ -68,7 +68,7 @@ def test_a_counter_that_may_have_begun_anew_twice_says_nothing(zones: Zones, tmp
 
 
 @pytest.mark.parametrize("spoil", ["nothing", "energy_uj", "words"])
-def test_there_is_a_reason_where_nothing_can_be_read(zones: Zones, tmp_path: Path, spoil: str) -> None:
+def test_unreadable_counters_are_reported(zones: Zones, tmp_path: Path, spoil: str) -> None:
     if spoil != "nothing":
         zones(z0__package_0=0)
         counter = tmp_path / "intel-rapl:0" / "energy_uj"
@@ -78,7 +78,7 @@ def test_there_is_a_reason_where_nothing_can_be_read(zones: Zones, tmp_path: Pat
     assert "RAPL" in (completed.energy_unavailable or "")
 
 
-def test_this_machine_tells_its_energy_or_why_not(tmp_path: Path) -> None:
+def test_this_machine_has_energy_or_a_reason(tmp_path: Path) -> None:
     host = Host(tmp_path / "work", lock_path=tmp_path / "lock")
     with host.open(host.devices()[0], RecordedProgress()) as session:
         asked = session.run(Command(("true",), energy=True))

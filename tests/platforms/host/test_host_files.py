@@ -52,7 +52,7 @@ def test_a_program_that_changes_its_input_fails_and_the_cache_stays(
     assert later.stdout.encode() == before
 
 
-def test_a_live_process_that_changes_its_input_fails(session: HostSession, model: Path) -> None:
+def test_an_interactive_process_that_changes_its_input_fails(session: HostSession, model: Path) -> None:
     staged = session.stage({"model.pte": model}, {})
     with (
         pytest.raises(BenchmarkFailed, match=r"\(it ended with exit status 3"),
@@ -75,7 +75,7 @@ def test_a_large_file_of_the_cache_that_was_changed_is_not_measured_again(
     assert session.run(_sh('cat "$0"', session.stage({"model.pte": model}, {}))).stdout == "brought anew"
 
 
-def test_a_file_that_a_step_made_anew_is_staged_anew(session: HostSession, model: Path) -> None:
+def test_a_file_that_a_step_has_rewritten_is_staged_again(session: HostSession, model: Path) -> None:
     session.stage({"model.pte": model}, {})
     model.write_bytes(b"made anew")
     assert session.run(_sh('cat "$0"', session.stage({"model.pte": model}, {}))).stdout == "made anew"
@@ -90,7 +90,7 @@ def test_a_file_is_copied_once_and_keeps_its_bits(session: HostSession, model: P
     assert os.access(first, os.X_OK)
 
 
-def test_a_file_system_that_cannot_share_blocks_is_copied_by_hand(
+def test_a_file_is_copied_where_blocks_cannot_be_shared(
     session: HostSession, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cannot(*_arguments: int) -> int:
@@ -101,7 +101,7 @@ def test_a_file_system_that_cannot_share_blocks_is_copied_by_hand(
     assert Path(staged.files["model.pte"]).read_bytes() == model.read_bytes()
 
 
-def test_outputs_elsewhere_stay_there_and_old_ones_are_none(session: HostSession, tmp_path: Path) -> None:
+def test_outputs_outside_stay_there_and_old_ones_are_not_pulled(session: HostSession, tmp_path: Path) -> None:
     users, got = tmp_path / "users.log", tmp_path / "got"
     users.write_text("mine\n")
     time.sleep(0.1)  # longer than a tick
@@ -119,6 +119,6 @@ def test_outputs_elsewhere_stay_there_and_old_ones_are_none(session: HostSession
         session.pull(f"{session.stage({}, {}).folder}/../../../users.log", tmp_path / "none")
 
 
-def test_a_file_that_went_away_is_a_problem_of_the_environment(session: HostSession, tmp_path: Path) -> None:
+def test_a_missing_file_is_a_problem_of_the_environment(session: HostSession, tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match="cannot stage"):
         session.stage({"model.pte": tmp_path / "missing"}, {})

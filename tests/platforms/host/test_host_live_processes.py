@@ -37,7 +37,7 @@ def session(tmp_path: Path) -> Iterator[Interactive]:
         yield held
 
 
-def test_live_processes_share_the_cpus_where_they_would_run_alone(session: Interactive) -> None:
+def test_interactive_processes_run_on_the_same_cpus_as_others(session: Interactive) -> None:
     command = Command((sys.executable, "-c", PLACED), threads=1)
     alone = session.run(Command((sys.executable, "-c", "pass"), threads=1))
     with session.start(command) as first, session.start(command) as second:
@@ -50,9 +50,7 @@ def test_live_processes_share_the_cpus_where_they_would_run_alone(session: Inter
             assert {int(word) for word in completed.stdout.splitlines()[0].split()} == set(alone.cpus or ())
 
 
-def test_a_live_process_starts_in_the_session_s_folder_unless_told_otherwise(
-    session: Interactive, tmp_path: Path
-) -> None:
+def test_an_interactive_process_starts_in_the_session_s_folder_by_default(session: Interactive, tmp_path: Path) -> None:
     with session.start(Command(("pwd",))) as live:
         here = live.finish().stdout
     assert here == session.run(Command(("pwd",))).stdout
@@ -60,7 +58,7 @@ def test_a_live_process_starts_in_the_session_s_folder_unless_told_otherwise(
         assert live.finish().stdout.strip() == str(tmp_path)
 
 
-def test_what_cannot_be_started_is_told_as_for_other_programs(session: Interactive) -> None:
+def test_an_interactive_program_that_cannot_be_started_is_reported_like_others(session: Interactive) -> None:
     with pytest.raises(EnvironmentProblem, match="no such program"), session.start(Command(("nowhere",))):
         pass
     with pytest.raises(BenchmarkUnsupported, match="CPU 4095"), session.start(Command(("true",), cpus=(4095,))):
@@ -69,7 +67,7 @@ def test_what_cannot_be_started_is_told_as_for_other_programs(session: Interacti
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death")
-def test_a_live_process_does_not_outlive_a_harness_that_is_killed(tmp_path: Path) -> None:
+def test_an_interactive_process_does_not_outlive_a_killed_harness(tmp_path: Path) -> None:
     holder = subprocess.Popen((sys.executable, "-c", HOLDER, str(tmp_path)))
     try:
         wait_until(lambda: written(tmp_path / "pid"))

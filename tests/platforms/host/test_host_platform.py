@@ -44,23 +44,21 @@ def affinity_of(completed_stdout: str) -> set[int]:
 AFFINITY = (sys.executable, "-c", "import os; print(*os.sched_getaffinity(0))")
 
 
-def test_the_identity_is_the_same_for_every_look_and_never_null(tmp_path: Path) -> None:
+def test_the_identity_is_stable_and_never_empty(tmp_path: Path) -> None:
     first = identity.identity(tmp_path / "one")
     assert first == identity.identity(tmp_path / "two")
     assert len(first) == 16
     assert int(first, 16) >= 0
 
 
-def test_a_machine_without_an_identity_remembers_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_an_identity_generates_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(identity, "_system_id", lambda: None)
     first = identity.identity(tmp_path / "identity")
     assert identity.identity(tmp_path / "identity") == first
     assert identity.identity(tmp_path / "another") != first
 
 
-def test_those_who_come_at_the_same_time_remember_the_same_identity(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_concurrent_processes_generate_the_same_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(identity, "_system_id", lambda: None)
     for number in range(50):
         place = tmp_path / str(number) / "identity"
@@ -75,7 +73,7 @@ def test_those_who_come_at_the_same_time_remember_the_same_identity(
         assert {file.name for file in place.parent.iterdir()} == {"identity", "identity.lock"}
 
 
-def test_an_identity_that_a_full_disk_left_empty_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_identity_file_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(identity, "_system_id", lambda: None)
     for place in (tmp_path / "one", tmp_path / "two"):
         place.touch()
@@ -83,7 +81,7 @@ def test_an_identity_that_a_full_disk_left_empty_is_none(tmp_path: Path, monkeyp
     assert identity.identity(tmp_path / "one") != identity.identity(tmp_path / "two")
 
 
-def test_the_raw_machine_id_is_not_told(tmp_path: Path) -> None:
+def test_the_raw_machine_id_is_not_revealed(tmp_path: Path) -> None:
     raw = Path("/etc/machine-id")
     if not raw.exists():
         pytest.skip("this system has no machine id")
@@ -113,7 +111,7 @@ def test_the_choice_of_the_cpu_is_recorded(host: Host) -> None:
         assert "least busy" in session.device.attributes["placement"]
 
 
-def test_a_program_of_unknown_threads_is_left_alone(host: Host) -> None:
+def test_a_program_of_unknown_threads_is_not_pinned(host: Host) -> None:
     with host.open(host.devices()[0], RecordedProgress()) as session:
         completed = session.run(Command(AFFINITY))
     assert completed.cpus is None
@@ -198,14 +196,14 @@ def test_a_killed_harness_leaves_no_program_no_lock_and_no_files(tmp_path: Path,
         assert len(list((tmp_path / "work" / "sessions").iterdir())) == 1
 
 
-def test_the_checkup_tells_what_steadies_measurements(host: Host) -> None:
-    found = {finding.name: finding for finding in host.diagnose()}
-    assert {"taskset", "setpriv", "governor", "load", "CPUs"} <= set(found)
-    assert all(finding.ok is not False for finding in found.values())
+def test_the_diagnosis_reports_what_steadies_measurements(host: Host) -> None:
+    findings = {finding.name: finding for finding in host.diagnose()}
+    assert {"taskset", "setpriv", "governor", "load", "CPUs"} <= set(findings)
+    assert all(finding.ok is not False for finding in findings.values())
 
 
 @pytest.mark.slow
-def test_busy_tells_what_was_used_since_the_last_look() -> None:
+def test_busy_covers_the_time_since_the_last_reading() -> None:
     reader = StateReader()
     end = time.monotonic() + 0.4
     while time.monotonic() < end:
@@ -215,11 +213,11 @@ def test_busy_tells_what_was_used_since_the_last_look() -> None:
     assert busy > 0.3 / (os.cpu_count() or 1)
 
 
-def test_busy_says_of_how_many_cpus_it_is_a_share() -> None:
+def test_busy_comes_with_the_number_of_cpus() -> None:
     assert StateReader().read().cpus == os.cpu_count()
 
 
-def test_pinning_that_was_not_done_is_not_recorded(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pinning_is_not_recorded(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(placement, "_taskset", lambda: None)
     with host.open(host.devices()[0], RecordedProgress()) as session:
         completed = session.run(Command(AFFINITY, threads=1))
@@ -230,7 +228,7 @@ def test_pinning_that_was_not_done_is_not_recorded(host: Host, monkeypatch: pyte
     assert affinity_of(completed.stdout) == set(identity.allowed_cpus())
 
 
-def test_a_machine_has_the_cpus_to_choose_from_and_not_more(tmp_path: Path) -> None:
-    one = identity.allowed_cpus()[:1]
-    assert Host(tmp_path, cpus=one).devices()[0].cores == 1
+def test_a_machine_has_only_the_cpus_to_choose_from(tmp_path: Path) -> None:
+    cpus = identity.allowed_cpus()[:1]
+    assert Host(tmp_path, cpus=cpus).devices()[0].cores == 1
     assert Host(tmp_path, cpus=()).devices()[0].cores == len(identity.allowed_cpus())

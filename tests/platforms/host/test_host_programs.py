@@ -45,7 +45,7 @@ def test_a_text_is_not_run_as_a_shell_script(session: HostSession, tmp_path: Pat
         session.run(Command((str(program),)))
 
 
-def test_a_program_of_another_machine_is_told_as_such(session: HostSession, tmp_path: Path) -> None:
+def test_a_program_for_another_machine_is_reported(session: HostSession, tmp_path: Path) -> None:
     program = _program(tmp_path, _elf(_NO_MACHINE))
     with pytest.raises(BenchmarkFailed, match=r"runner is a program for machine 31420 of the ELF format, and this"):
         session.run(Command((str(program),)))
@@ -59,7 +59,7 @@ def test_machines_have_names(session: HostSession, tmp_path: Path, monkeypatch: 
         session.run(Command((str(_program(tmp_path, _elf(other))),)))
 
 
-def test_a_program_that_an_emulator_takes_is_started(
+def test_a_program_with_an_emulator_is_started(
     session: HostSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("platforms.host.programs._is_emulated", lambda head, probe: True)
@@ -72,17 +72,17 @@ def test_an_object_file_is_no_program(session: HostSession, tmp_path: Path) -> N
         session.run(Command((str(program),)))
 
 
-def test_a_command_that_is_found_on_the_path_is_looked_at_too(session: HostSession, tmp_path: Path) -> None:
+def test_a_command_on_the_path_is_checked_too(session: HostSession, tmp_path: Path) -> None:
     _program(tmp_path, b"")
     with pytest.raises(BenchmarkFailed, match="is no program"):
         session.run(Command(("runner",), env={"PATH": str(tmp_path)}))
 
 
-def test_a_live_process_is_looked_at_too(session: HostSession, tmp_path: Path) -> None:
+def test_an_interactive_program_is_checked_too(session: HostSession, tmp_path: Path) -> None:
     program = _program(tmp_path, b"echo ready\n")
     with pytest.raises(BenchmarkFailed, match="is no program"), session.start(Command((str(program),))):
         pass
 
 
-def test_scripts_with_a_first_line_are_started(session: HostSession, tmp_path: Path) -> None:
+def test_scripts_with_an_interpreter_are_started(session: HostSession, tmp_path: Path) -> None:
     assert session.run(Command((str(_program(tmp_path, b"#!/bin/sh\necho here\n")),))).stdout == "here\n"
