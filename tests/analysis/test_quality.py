@@ -132,7 +132,7 @@ def test_a_few_wild_samples_do_not_make_a_measurement_noisy() -> None:
     assert notes_on([[*steady[:-5], 90.0, 80.0, 70.0, 60.0, 50.0]] * 3) == ()
 
 
-def test_samples_are_told_apart_by_launch() -> None:
+def test_samples_are_separated_by_launch() -> None:
     assert [each.tolist() for each in by_launch(metric_of([[1.0, 2.0], [], [3.0]]))] == [[1.0, 2.0], [3.0]]
 
 
@@ -157,12 +157,12 @@ def test_launches_that_disagree_are_not_trusted() -> None:
     assert "differs by 6.9% from launch to launch (limit 5%)" in notes[0].message
 
 
-def test_one_bad_launch_of_many_does_not_spoil_the_rest() -> None:
+def test_one_bad_launch_of_many_does_not_affect_the_rest() -> None:
     assert notes_on([*[[10.0] * 10] * 11, [20.0] * 10]) == ()
     assert codes(notes_on([*[[10.0] * 10] * 8, [20.0] * 10])) == ["noisy"]
 
 
-def test_few_samples_are_told_and_one_is_not_trusted() -> None:
+def test_few_samples_are_noted_and_a_single_one_is_not_trusted() -> None:
     few = notes_on([[1.0, 1.0], [1.0]])
     assert [(note.code, note.trust) for note in few] == [("few_samples", True)]
     assert "3 samples" in few[0].message
@@ -170,7 +170,7 @@ def test_few_samples_are_told_and_one_is_not_trusted() -> None:
     assert notes_on([[1.0] * 5]) == ()
 
 
-def test_a_summary_without_samples_is_judged_by_its_own_figures() -> None:
+def test_a_summary_without_samples_is_assessed_by_its_own_figures() -> None:
     def ready(**summary: float | None) -> tuple[Note, ...]:
         return assess_quality(
             [Metric(name="NET latency", type="NET", metric="latency", unit="us", summary=summary)], [], 2
@@ -207,13 +207,13 @@ def test_chance_alone_is_no_trend(seed: int) -> None:
     assert "warming_up" not in codes(notes_on(measured(seed, sd=0.08, launches=1)))
 
 
-def test_without_a_timed_metric_nothing_is_judged() -> None:
+def test_without_a_timed_metric_nothing_is_assessed() -> None:
     accuracy = metric_of([[0.9]], metric="accuracy", unit="")
     assert assess_quality([accuracy], [launch(busy=1.0, throttled=(0, 5))], 2) == ()
     assert assess_quality([], [], 2) == ()
 
 
-def test_zero_and_enormous_samples_are_judged_without_a_warning() -> None:
+def test_zero_and_enormous_samples_are_assessed_without_a_warning() -> None:
     assert codes(notes_on([[0.0] * 10] * 2)) == ["impossible"]
     assert codes(notes_on([[-1.7e308, 1.7e308] * 5, [1.7e308] * 10])) == ["impossible", "noisy"]
     assert math.isinf(within_launches(metric_of([[-1.0, 0.0, 1.0]])))
@@ -235,7 +235,7 @@ def test_throttling_before_the_launch_is_no_concern_of_it() -> None:
     assert state_notes(launch(throttled=(3, 3))) == ()
 
 
-def test_a_falling_frequency_is_told() -> None:
+def test_a_falling_frequency_is_noted() -> None:
     notes = state_notes(launch(frequency_mhz=(3000.0, 3000.0)), launch(1, frequency_mhz=(2000.0, 2400.0)))
     assert [(note.code, note.trust) for note in notes] == [("frequency", True)]
     assert "20%" in notes[0].message
@@ -273,7 +273,7 @@ def clocked(
     return launch(index, wall_s=wall_s, cpus=cpus).model_copy(update={"before": states[0], "after": states[1]})
 
 
-def test_a_clock_that_falls_within_a_launch_is_told_though_it_has_recovered_at_its_end() -> None:
+def test_a_clock_that_falls_within_a_launch_is_noted_though_it_has_recovered_at_its_end() -> None:
     steady = clocked(0, {"big": {1_000_000: 0, 2_000_000: 1000}})
     held_back = clocked(1, {"big": {1_000_000: 600, 2_000_000: 400}})
     notes = state_notes(steady, held_back)
@@ -287,7 +287,7 @@ def test_what_cpus_do_between_launches_and_what_others_do_is_no_concern() -> Non
     assert state_notes(steady, idle_before) == ()
 
 
-def test_programs_that_are_not_pinned_are_judged_by_the_fastest_domain() -> None:
+def test_programs_that_are_not_pinned_are_assessed_by_the_fastest_domain() -> None:
     steady = clocked(0, {"big": {2_000_000: 1000, 1_000_000: 0}, "little": {1_000_000: 1000}}, cpus=None)
     slower = clocked(1, {"big": {2_000_000: 0, 1_000_000: 1000}, "little": {1_000_000: 1000}}, cpus=None)
     assert codes(state_notes(steady, slower)) == ["frequency"]
@@ -303,13 +303,13 @@ def test_programs_that_are_not_pinned_are_judged_by_the_fastest_domain() -> None
         pytest.param(clocked(1, {"big": {2_000_000: 50}}, wall_s=0.05, after_mhz=1000.0), id="too short"),
     ],
 )
-def test_where_one_launch_tells_no_time_at_each_clock_all_go_by_the_clock_after_them(unknown: Launch) -> None:
+def test_without_the_time_at_each_clock_of_one_launch_all_use_the_clock_after_them(unknown: Launch) -> None:
     notes = state_notes(clocked(0, {"big": {500_000: 1000}}), unknown)
     assert codes(notes) == ["frequency"]
     assert "50%" in notes[0].message
 
 
-def test_heat_is_told() -> None:
+def test_heat_is_noted() -> None:
     assert codes(state_notes(launch(temperature_c=60.0), launch(1, temperature_c=91.0))) == ["hot"]
 
 
@@ -319,7 +319,7 @@ def test_other_programs_that_use_the_machine_take_the_trust_away() -> None:
     assert "up to 40%" in notes[0].message
 
 
-def test_busy_is_judged_against_the_cpus_that_it_is_a_share_of() -> None:
+def test_busy_is_assessed_against_the_cpus_that_it_is_a_share_of() -> None:
     """A runner on one of two CPUs that may be used, of a machine of four: nobody else used anything."""
     alone, beside = (launch(busy=busy, cpu_s=1.0, of_cpus=4) for busy in (0.25, 0.5))
     assert state_notes(alone) == ()
@@ -331,12 +331,12 @@ def test_the_runner_itself_does_not_count_as_busy() -> None:
     assert state_notes(launch(busy=0.6, cpu_s=1.0)) == ()
 
 
-def test_one_busy_launch_of_three_is_told_but_believed() -> None:
+def test_one_busy_launch_of_three_is_noted_but_trusted() -> None:
     notes = state_notes(launch(busy=0.5), launch(1, busy=0.9), launch(2, busy=0.5))
     assert [(note.code, note.trust) for note in notes] == [("busy", True)]
 
 
-def test_short_launches_are_judged_together_because_cpu_time_comes_in_ticks() -> None:
+def test_short_launches_are_assessed_together_because_cpu_time_comes_in_ticks() -> None:
     def short(busy: float) -> Launch:
         return launch(wall_s=0.02, cpu_s=0.02, busy=busy)
 
@@ -344,6 +344,6 @@ def test_short_launches_are_judged_together_because_cpu_time_comes_in_ticks() ->
     assert codes(state_notes(short(1.0), short(0.9))) == ["busy"]
 
 
-def test_what_a_device_does_not_tell_is_not_held_against_it() -> None:
+def test_missing_device_state_is_not_held_against_a_launch() -> None:
     blind = Launch(index=0, outcome=Outcome.OK, started=0.0, wall_s=1.0, cpu_s=1.0)
     assert state_notes(blind, launch(cpu_s=None, busy=1.0), launch(busy=None)) == ()

@@ -49,7 +49,7 @@ def concluded(
     return build_result(job, device, measurement, run_type="benchmark", meta={}, known=known)
 
 
-def test_a_latency_that_could_not_be_read_is_a_failure_whatever_else_was_said() -> None:
+def test_a_latency_that_could_not_be_read_is_a_failure_whatever_else_was_reported() -> None:
     result = concluded(f"{CONV % 3}\n{LATENCY % 'fast'}")
     assert result.outcome is Outcome.FAILED
     assert "NET latency was printed" in (result.reason or "")
@@ -60,7 +60,7 @@ def test_a_metric_that_is_lost_in_one_launch_is_a_failure() -> None:
     assert concluded(LATENCY % 1, LATENCY % "fast").outcome is Outcome.FAILED
 
 
-def test_a_launch_that_ends_well_and_says_nothing_is_a_failure_whatever_the_others_said() -> None:
+def test_a_launch_that_ends_well_without_a_number_is_a_failure_whatever_the_others_reported() -> None:
     result = concluded(LATENCY % 1, "", LATENCY % 1)
     assert result.outcome is Outcome.FAILED
     assert result.reason == "launch 2 of 3 ended well and reported nothing"
@@ -75,7 +75,7 @@ def test_something_unreadable_without_any_latency_is_a_failure(garbage: str) -> 
 
 
 @pytest.mark.parametrize("said", [LATENCY % "nan", f"{CONV % 3}\n{LATENCY % 'nan'}", f"{CONV % 3}\nPyTorchObserver {{"])
-def test_what_the_reason_says_no_note_says_again(said: str) -> None:
+def test_a_note_that_became_the_reason_is_not_repeated(said: str) -> None:
     result = concluded(said, said)
     assert result.outcome is Outcome.FAILED
     assert result.reason is not None

@@ -133,7 +133,7 @@ def test_observations_of_one_name_in_one_launch_add_up() -> None:
 
 
 @pytest.mark.parametrize("second", [latency(5.0, unit="cycles"), latency(1e308, unit="s")])
-def test_what_does_not_convert_becomes_a_metric_of_its_own_and_is_told(second: Observation) -> None:
+def test_a_unit_that_does_not_convert_becomes_a_metric_of_its_own_with_a_note(second: Observation) -> None:
     metrics, notes = collect([[latency(1.0, unit="ns")], [second], [second]])
     assert [(metric.name, metric.unit) for metric in metrics] == [
         ("NET latency", "ns"),
@@ -165,7 +165,7 @@ def test_a_ready_summary_is_kept_as_it_is() -> None:
     assert metric.direction is Direction.LOWER
 
 
-def test_of_several_ready_summaries_the_first_is_kept_and_that_is_told() -> None:
+def test_of_several_ready_summaries_the_first_is_kept_with_a_note() -> None:
     metrics, notes = collect([[told(summary={"p50": 2.0})], [told(summary={"p50": 3.0})]])
     assert metrics[0].summary == {"p50": 2.0}
     assert [note.code for note in notes] == ["summary_left_out"]
@@ -182,7 +182,7 @@ def test_a_text_is_kept_without_direction() -> None:
     assert (metric.info, metric.direction, metric.summary) == ("native", None, {})
 
 
-def test_differing_texts_are_told() -> None:
+def test_differing_texts_are_noted() -> None:
     metrics, notes = collect([[told(info="native")], [told(info="python")]])
     assert metrics[0].info == "native"
     assert [note.code for note in notes] == ["info_differs"]

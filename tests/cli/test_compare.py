@@ -137,7 +137,7 @@ def test_a_treatment_that_keeps_failing_is_a_failure_and_no_verdict(project: Pro
     assert "broken" in result["reason"]
 
 
-def test_a_launch_that_fails_now_and_then_voids_its_pair(project: Project, spec: Path) -> None:
+def test_a_launch_that_fails_now_and_then_discards_its_pair(project: Project, spec: Path) -> None:
     count = project.folder / "count"
     flaky = f"""
 open({str(count)!r}, "a").write("x")
@@ -212,7 +212,7 @@ def test_an_interrupted_comparison_goes_on_where_it_was(project: Project, spec: 
     [(), ("--control-program", "/bin/true"), ("--source", "releases:x"), ("--self_check", "--alpha", "7")],
     ids=["nothing", "one side", "no version", "alpha"],
 )
-def test_a_comparison_that_is_not_said_well_is_the_users_mistake(
+def test_an_incomplete_request_to_compare_is_the_users_mistake(
     project: Project, spec: Path, flags: tuple[str, ...]
 ) -> None:
     done = project.harness("compare", "-b", spec, *flags)
@@ -231,7 +231,7 @@ def test_equal_programs_with_other_placeholders_are_not_the_same(project: Projec
     assert done.read()[0]["comparison"]["pairs"], done.stderr
 
 
-def test_a_self_check_in_which_nothing_was_measured_says_so(project: Project, spec: Path) -> None:
+def test_a_self_check_in_which_nothing_was_measured_is_explained(project: Project, spec: Path) -> None:
     done = project.harness("compare", "-b", spec, "--self_check")
     assert done.code == 4
     assert "nothing was checked" in done.stderr
@@ -286,7 +286,7 @@ open({str(mark)!r}, "w").close()
     assert project.harness("compare", "--from", project.folder / "results", "--alpha", "0.2").code == 4
 
 
-def test_what_speaks_against_the_control_is_told(project: Project, spec: Path) -> None:
+def test_doubts_about_the_control_are_noted(project: Project, spec: Path) -> None:
     doubtful = runner(project, "old", after="print('PyTorchObserver {broken')")
     done = project.harness("compare", "-b", spec, *sides(doubtful, runner(project, "new")), *FEW)
     (result,) = done.read()

@@ -46,7 +46,7 @@ def test_a_treatment_that_crashes_now_and_then_is_not_called_unchanged(project: 
     assert again.code == 5, again.stdout
 
 
-def test_a_treatment_that_tells_fewer_samples_is_not_called_unchanged(project: Project, spec: Path) -> None:
+def test_a_treatment_that_reports_fewer_samples_is_not_called_unchanged(project: Project, spec: Path) -> None:
     few = text().replace("range(12)", "range(3)")
     programs = sides(script(project, "control", text()), script(project, "treatment", few))
     done = project.harness("compare", "-b", spec, *programs, "--pairs", "20")
@@ -71,7 +71,7 @@ def test_fewer_samples_before_an_interruption_are_not_forgotten(project: Project
     assert "unequal_samples" in [note["code"] for note in result["notes"]]
 
 
-def test_programs_whose_paths_are_not_equally_long_are_told(project: Project, spec: Path) -> None:
+def test_programs_whose_paths_are_not_equally_long_are_noted(project: Project, spec: Path) -> None:
     rooted = text(before="# $ORIGIN")
     control, treatment = script(project, "a/r", rooted), script(project, "a_much_longer_name/r", rooted)
     done = project.harness("compare", "-b", spec, *sides(control, treatment), "--pairs", "3")
@@ -106,7 +106,9 @@ def test_seconds_are_those_of_all_launches(project: Project, spec: Path) -> None
     assert result["comparison"]["seconds"] == pytest.approx(spent, rel=0.01)
 
 
-def test_seconds_are_told_of_a_comparison_that_failed_before_its_first_pair(project: Project, spec: Path) -> None:
+def test_the_seconds_of_a_comparison_that_failed_before_its_first_pair_are_reported(
+    project: Project, spec: Path
+) -> None:
     programs = sides(script(project, "control", text()), script(project, "treatment", text(before="sys.exit(9)")))
     done = project.harness("compare", "-b", spec, *programs)
     (result,) = done.read()

@@ -7,7 +7,7 @@ from tests.cli.project import Project, generic, observe, one_test
 pytestmark = pytest.mark.slow
 
 
-def test_what_takes_turns_is_stored_with_the_comparison(project: Project) -> None:
+def test_the_interleaving_is_stored_with_the_comparison(project: Project) -> None:
     program = project.folder / "program"
     program.write_text("#!/bin/sh\n" + observe(*(100.0 + value for value in range(12))) + "\n")
     program.chmod(0o755)

@@ -81,7 +81,9 @@ def test_stored_operators_are_decided_again(project: Project, spec: Path, progra
     assert "slower scan" not in " ".join(strict.stdout.split())
 
 
-def test_nobody_who_does_not_ask_is_told_of_operators(project: Project, spec: Path, programs: tuple[str, ...]) -> None:
+def test_operators_are_reported_only_when_they_are_asked_for(
+    project: Project, spec: Path, programs: tuple[str, ...]
+) -> None:
     result = compared(project, "-b", spec, *programs, *SEED)
     assert result["comparison"]["operators"] == []
     assert "resize latency" in [metric["name"] for metric in result["metrics"]], "as any metric of a program"

@@ -1,4 +1,4 @@
-"""Sides that say what cannot be compared: with the words that show the slip."""
+"""Sides whose figures cannot be compared: the reason names the difference."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from harness.run.pairs import PairedLaunches, TooManyFailures
 from tests.run.players import Players, benchmark, player
 
 
-class Telling(Players):
-    """Says one value and its unit in each launch; the last one for ever."""
+class Reporting(Players):
+    """Reports one value with its unit in each launch; the last one repeatedly."""
 
-    def __init__(self, journal: Path, *said: tuple[float, str]) -> None:
+    def __init__(self, journal: Path, *reports: tuple[float, str]) -> None:
         super().__init__(journal)
-        self._said = iter(said)
-        self._last = said[-1]
+        self._reports = iter(reports)
+        self._last = reports[-1]
 
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
         return Command(("true",))
@@ -40,7 +40,7 @@ class Telling(Players):
     def parse(
         self, completed: Sequence[Completed], benchmark: Benchmark
     ) -> tuple[Sequence[Observation], Sequence[Note]]:
-        value, unit = next(self._said, self._last)
+        value, unit = next(self._reports, self._last)
         return (Observation(type="NET", metric="latency", unit=unit, samples=(value,)),), ()
 
 
@@ -49,14 +49,14 @@ def journal(tmp_path: Path) -> Path:
     return tmp_path / "journal"
 
 
-def _pairs(session: Session, control: Telling, treatment: Telling, scratch: Path) -> PairedLaunches:
+def _pairs(session: Session, control: Reporting, treatment: Reporting, scratch: Path) -> PairedLaunches:
     job = Job(benchmark(), player("good"))
     launchers = (Launcher(job, session, side, scratch, time.time) for side in (control, treatment))
     return PairedLaunches(*launchers, seed=1, key="k", statistics=launch_statistics, interleaving=SequentialLaunches())
 
 
 @pytest.mark.parametrize(
-    ("control", "treatment", "said"),
+    ("control", "treatment", "reason"),
     [
         ("bytes", "us", "it reports NET latency in us, and the control in bytes"),
         ("us", "", "it reports NET latency in no unit, and the control in us"),
@@ -64,15 +64,15 @@ def _pairs(session: Session, control: Telling, treatment: Telling, scratch: Path
     ],
 )
 def test_units_that_do_not_convert_are_both_named_before_the_first_pair(
-    session: Session, tmp_path: Path, journal: Path, *, control: str, treatment: str, said: str
+    session: Session, tmp_path: Path, journal: Path, *, control: str, treatment: str, reason: str
 ) -> None:
-    pairs = _pairs(session, Telling(journal, (5.0, control)), Telling(journal, (5.0, treatment)), tmp_path)
-    with pytest.raises(BenchmarkFailed, match=f"the treatment cannot be compared: {said}"):
+    pairs = _pairs(session, Reporting(journal, (5.0, control)), Reporting(journal, (5.0, treatment)), tmp_path)
+    with pytest.raises(BenchmarkFailed, match=f"the treatment cannot be compared: {reason}"):
         pairs.begin()
 
 
-def test_a_side_that_tells_zeros_is_told_with_its_zero(session: Session, tmp_path: Path, journal: Path) -> None:
-    pairs = _pairs(session, Telling(journal, (5.0, "us")), Telling(journal, (5.0, "us"), (0.0, "us")), tmp_path)
+def test_a_side_that_reports_zeros_is_named_with_its_zero(session: Session, tmp_path: Path, journal: Path) -> None:
+    pairs = _pairs(session, Reporting(journal, (5.0, "us")), Reporting(journal, (5.0, "us"), (0.0, "us")), tmp_path)
     pairs.begin()
     assert [pairs.measure_pair().pair, pairs.measure_pair().pair] == [None, None]
     with pytest.raises(
@@ -81,7 +81,7 @@ def test_a_side_that_tells_zeros_is_told_with_its_zero(session: Session, tmp_pat
         pairs.measure_pair()
 
 
-def test_a_program_that_said_too_much_failed_and_did_not_crash() -> None:
+def test_a_program_that_wrote_too_much_failed_and_did_not_crash() -> None:
     state = DeviceState(time=0.0)
     ended = Completed(Command(("loud",)), exit_code=None, signal=9, flooded=True, stderr="it wrote more than 64 MiB")
     record = record_launch(0, [ended], started=0.0, before=state, after=state).launch

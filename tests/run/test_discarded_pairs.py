@@ -1,4 +1,4 @@
-"""Launches that did not count: told by side and cause, and believed to be chance only where they can be."""
+"""Discarded pairs: noted by side and cause, and attributed to chance only where they can be."""
 
 from __future__ import annotations
 
@@ -19,56 +19,56 @@ def launch(outcome: Outcome, *, hot: bool = False) -> Launch:
     return Launch(index=0, outcome=outcome, started=0.0, before=HOT if hot else None)
 
 
-def voids(
+def discarded(
     control: int = 0, treatment: int = 0, *, outcome: Outcome = Outcome.CRASHED, hot: bool = False
 ) -> DiscardedPairs:
-    lost = DiscardedPairs()
+    pairs = DiscardedPairs()
     for side, count in (("control", control), ("treatment", treatment)):
         for _ in range(count):
-            lost.add(side, launch(outcome, hot=hot))
-    return lost
+            pairs.add(side, launch(outcome, hot=hot))
+    return pairs
 
 
-def test_nothing_lost_is_nothing_told() -> None:
-    assert voids().notes(20) == ()
-    assert voids().doubt(20) is None
+def test_without_discarded_pairs_there_is_no_note() -> None:
+    assert discarded().notes(20) == ()
+    assert discarded().doubt(20) is None
 
 
-def test_one_failure_in_many_is_told_and_believed_to_be_chance() -> None:
-    (note,) = voids(treatment=1).notes(21)
+def test_one_failure_in_many_is_noted_and_attributed_to_chance() -> None:
+    (note,) = discarded(treatment=1).notes(21)
     assert note.message == "the treatment crashed in 1 of 21 pairs"
     assert note.trust
-    assert voids(treatment=1).doubt(21) is None
+    assert discarded(treatment=1).doubt(21) is None
 
 
-def test_one_failure_in_a_few_is_a_rate_of_failing() -> None:
-    assert voids(treatment=1).doubt(9) is not None
+def test_one_failure_in_few_pairs_makes_a_side_flaky() -> None:
+    assert discarded(treatment=1).doubt(9) is not None
 
 
 def test_a_flaky_side_is_named_with_count_and_cause_and_speaks_against_no_change() -> None:
-    lost = voids(treatment=3, outcome=Outcome.TIMEOUT)
-    (note,) = lost.notes(25)
+    pairs = discarded(treatment=3, outcome=Outcome.TIMEOUT)
+    (note,) = pairs.notes(25)
     assert note.code == "treatment_lost_launches"
     assert not note.trust
     assert "the treatment timed out in 3 of 25 pairs" in note.message
-    assert lost.doubt(25) == note
+    assert pairs.doubt(25) == note
 
 
 def test_two_failures_in_a_hundred_are_not_flaky() -> None:
-    assert voids(control=2).doubt(100) is None
+    assert discarded(control=2).doubt(100) is None
 
 
-@pytest.mark.parametrize(("treatment", "doubted"), [(7, False), (8, True)])
-def test_heat_of_one_side_alone_is_no_chance(treatment: int, *, doubted: bool) -> None:
-    lost = voids(treatment=treatment, outcome=Outcome.OK, hot=True)
-    doubt = lost.doubt(60)
-    assert (doubt is not None) is doubted
+@pytest.mark.parametrize(("treatment", "doubt_expected"), [(7, False), (8, True)])
+def test_heat_of_one_side_alone_is_not_chance(treatment: int, *, doubt_expected: bool) -> None:
+    pairs = discarded(treatment=treatment, outcome=Outcome.OK, hot=True)
+    doubt = pairs.doubt(60)
+    assert (doubt is not None) is doubt_expected
     if doubt is not None:
         assert "the treatment was slowed by heat in 8 of 60 pairs" in doubt.message
 
 
 def test_heat_that_meets_both_sides_is_the_device() -> None:
-    assert voids(control=9, treatment=11, outcome=Outcome.OK, hot=True).doubt(60) is None
+    assert discarded(control=9, treatment=11, outcome=Outcome.OK, hot=True).doubt(60) is None
 
 
 @given(st.integers(0, 60))

@@ -34,14 +34,14 @@ def took(
 
 
 @given(st.integers(min_value=1, max_value=100_000))
-def test_all_iterations_are_shared_among_turns_that_are_long_enough(iterations: int) -> None:
+def test_all_iterations_are_split_into_batches_that_are_long_enough(iterations: int) -> None:
     turns = split_into_batches(iterations)
     assert sum(turns) == iterations
     assert iterations < SMALLEST_BATCH or min(turns) >= SMALLEST_BATCH
     assert max(turns) < 2 * SMALLEST_BATCH
 
 
-def test_both_live_at_once_and_take_turns_in_the_order_of_their_starts(session: Interactive, journal: Path) -> None:
+def test_both_run_at_once_with_batches_in_the_order_of_their_starts(session: Interactive, journal: Path) -> None:
     found = took(session, journal, "good", "good", plan=BatchPlan((5, 6)))
     (_, first, _), (_, second, _) = told(journal)[:2]
     assert [(process, words) for _, process, words in told(journal)] == [
@@ -84,7 +84,7 @@ def test_each_is_a_launch_with_everything_that_a_launch_has(session: Interactive
     ],
 )
 @pytest.mark.parametrize("first", [True, False], ids=["first", "second"])
-def test_one_that_fails_in_the_middle_ends_the_turns_and_alone_has_failed(
+def test_a_program_that_fails_between_batches_ends_them_and_alone_has_failed(
     session: Interactive, journal: Path, *, how: str, timeout_s: float, outcome: Outcome, words: str, first: bool
 ) -> None:
     players = (how, "good") if first else ("good", how)
@@ -98,7 +98,7 @@ def test_one_that_fails_in_the_middle_ends_the_turns_and_alone_has_failed(
 
 
 @pytest.mark.parametrize(("how", "outcome"), [("old", "failed"), ("deaf", "failed"), ("crashes", "crashed")])
-def test_after_one_that_never_gets_ready_nothing_else_is_started(
+def test_after_a_program_that_never_gets_ready_nothing_else_is_started(
     session: Interactive, journal: Path, how: str, outcome: str
 ) -> None:
     found = took(session, journal, how, "good")
@@ -107,7 +107,9 @@ def test_after_one_that_never_gets_ready_nothing_else_is_started(
     assert {who for who, _, _ in told(journal)} == {how}
 
 
-def test_turns_end_with_the_time_limit_but_not_before_the_least_iterations(session: Interactive, journal: Path) -> None:
+def test_batches_end_with_the_time_limit_but_not_before_the_least_iterations(
+    session: Interactive, journal: Path
+) -> None:
     found = took(session, journal, "good", "good", plan=BatchPlan((5,) * 1000, least=12, limit_s=0.000001))
     assert found.iterations == 15
     assert [words for _, _, words in told(journal)].count("run 5") == 6

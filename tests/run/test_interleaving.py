@@ -72,7 +72,7 @@ class Launchers:
         ]
 
 
-def test_the_coin_says_who_is_started_first_and_has_the_first_turn(
+def test_the_coin_decides_which_side_is_started_first_and_has_the_first_batch(
     session: Session, journal: Path, tmp_path: Path
 ) -> None:
     launchers = Launchers(tmp_path, session, InterleavablePlayers(journal), "good", "good ")
@@ -87,7 +87,7 @@ def test_the_coin_says_who_is_started_first_and_has_the_first_turn(
     assert [pair.control_launch if pair else None for pair in pairs] == [1, 2, 3, 4, 5]
 
 
-def test_the_samples_of_all_turns_give_the_statistics_of_a_pair(
+def test_the_samples_of_all_batches_give_the_statistics_of_a_pair(
     session: Session, journal: Path, tmp_path: Path
 ) -> None:
     launchers = Launchers(tmp_path, session, InterleavablePlayers(journal), "good", "good")
@@ -107,7 +107,7 @@ def test_the_samples_of_all_turns_give_the_statistics_of_a_pair(
 
 
 @pytest.mark.parametrize("sides", [("good", "dies"), ("dies", "good")], ids=["treatment", "control"])
-def test_a_death_in_the_middle_voids_the_pair_and_what_the_other_said(
+def test_a_crash_between_batches_discards_the_pair_and_the_samples_of_the_other_side(
     session: Session, journal: Path, tmp_path: Path, sides: tuple[str, str]
 ) -> None:
     test = benchmark(iterations=10)  # two turns are survived while the sides warm up
@@ -120,7 +120,7 @@ def test_a_death_in_the_middle_voids_the_pair_and_what_the_other_said(
     assert lost == {"good": ["ok", "ok"], "dies": ["ok", "crashed"]}
 
 
-def test_a_side_that_keeps_dying_is_the_finding(session: Session, journal: Path, tmp_path: Path) -> None:
+def test_a_side_that_keeps_crashing_ends_the_comparison(session: Session, journal: Path, tmp_path: Path) -> None:
     launchers = Launchers(
         tmp_path, session, InterleavablePlayers(journal), "good", "dies", test=benchmark(iterations=10)
     )
@@ -146,7 +146,7 @@ def test_a_side_that_fails_while_it_warms_up_cannot_be_measured(
 
 
 @pytest.mark.parametrize(("sides", "words"), [(("good", "old"), "unknown argument"), (("deaf", "good"), "before its")])
-def test_a_runner_that_cannot_take_turns_says_so_and_both_are_launched_instead(
+def test_a_runner_that_cannot_be_interleaved_is_noted_and_launched_instead(
     session: Session, journal: Path, *, tmp_path: Path, sides: tuple[str, str], words: str
 ) -> None:
     interleaving = InterleavedProcesses()
@@ -191,7 +191,7 @@ def test_without_the_capabilities_it_is_launched_with_a_note(session: Session, j
         assert interleaving.interleave is Interleave.LAUNCH
 
 
-def test_turns_that_the_time_limit_ended_are_noted(session: Session, journal: Path, tmp_path: Path) -> None:
+def test_batches_that_the_time_limit_ended_are_noted(session: Session, journal: Path, tmp_path: Path) -> None:
     limited = benchmark(iterations=1000, time_limit_s=0.000001)
     launchers = Launchers(tmp_path, session, InterleavablePlayers(journal), "good", "good", test=limited)
     launchers.pairs.begin()
@@ -200,7 +200,7 @@ def test_turns_that_the_time_limit_ended_are_noted(session: Session, journal: Pa
     assert "after 5 of 1000" in notes[0].message
 
 
-def test_launches_follow_each_other_and_a_failed_one_is_the_last(
+def test_launches_follow_each_other_and_none_follows_a_failed_one(
     session: Session, journal: Path, tmp_path: Path
 ) -> None:
     launchers = Launchers(

@@ -220,7 +220,7 @@ def test_the_environment_of_a_benchmark_reaches_its_program_only(session: Sessio
 
 
 @pytest.mark.slow
-def test_a_time_limit_ends_the_launches_early_and_says_so(session: Session, scratch: Path) -> None:
+def test_a_time_limit_ends_the_launches_early_with_a_note(session: Session, scratch: Path) -> None:
     slow = command("import time; time.sleep(0.4); " + f"print({'PyTorchObserver ' + line(1)!r})")
     result = measured(benchmark(slow, launches=50, time_limit_s=0.6), session, scratch)
     assert result.outcome is Outcome.OK
@@ -329,7 +329,7 @@ def test_a_script_that_may_be_started_finds_its_neighbours(session: Session, scr
     assert (scratch / "ran").exists()
 
 
-def test_operators_that_are_told_by_the_call_are_told_by_the_iteration(session: Session, scratch: Path) -> None:
+def test_operators_that_are_reported_by_the_call_are_summed_by_the_iteration(session: Session, scratch: Path) -> None:
     calls = [
         line(150),
         *(json.dumps({"type": "conv", "metric": "latency", "unit": "us", "value": v}) for v in (99, 51)),

@@ -97,7 +97,7 @@ def test_the_session_of_these_tests_is_what_the_protocols_ask_for(session: Sessi
     assert isinstance(fickle, Reconnectable)
 
 
-def test_a_launch_that_a_device_cut_short_is_made_again_when_it_returns(session: Session, tmp_path: Path) -> None:
+def test_a_launch_that_a_device_cut_short_is_repeated_when_it_returns(session: Session, tmp_path: Path) -> None:
     fickle = Fickle(session, gone_at=(2,))
     result = measured(fickle, tmp_path)
     assert result.outcome is Outcome.OK
@@ -117,7 +117,7 @@ def test_a_device_that_goes_away_again_and_again_is_given_up(session: Session, t
     assert fickle.regained < 10
 
 
-def test_a_launch_that_heat_spoilt_does_not_count_and_is_made_again(session: Session, tmp_path: Path) -> None:
+def test_a_launch_that_heat_disturbed_does_not_count_and_is_repeated(session: Session, tmp_path: Path) -> None:
     result = measured(Fickle(session, hot_at=(2,)), tmp_path, launches=2)
     assert result.outcome is Outcome.OK
     assert [len(said) for said in result.observations].count(1) == 2
@@ -146,7 +146,7 @@ def test_a_device_that_never_becomes_fit_fails_the_benchmark_with_its_words(sess
     assert (result.outcome, result.reason, result.hint) == (Outcome.FAILED, "the battery is at 12 %", "charge it")
 
 
-def test_a_pair_that_a_device_cut_short_is_voided_and_the_next_one_counts(session: Session, tmp_path: Path) -> None:
+def test_a_pair_that_a_device_cut_short_is_discarded_and_the_next_one_counts(session: Session, tmp_path: Path) -> None:
     fickle = Fickle(session, gone_at=(4,))  # two starts warm up; the pair's second launch is cut short
     launchers = [Launcher(job(1), fickle, Generic({}), tmp_path / side, time.time) for side in ("control", "treatment")]
     pairs = PairedLaunches(*launchers, seed=1, key="k", statistics=launch_statistics, interleaving=SequentialLaunches())

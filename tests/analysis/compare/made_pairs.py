@@ -1,4 +1,4 @@
-"""Pairs made to say what a test wants."""
+"""Pairs made for tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PARAMETERS = Parameters(seed=1)
 
 
 def pair(log_ratios: Sequence[float], *, index: int = 0, seconds: float = 1.0, control: float = 8.0) -> Pair:
-    """A pair with these log ratios of its five statistics. A clock as fine as a real one never says the same twice."""
+    """A pair with these log ratios of its five statistics. A clock as fine as a real one never shows the same twice."""
     level = control * (1 + 1e-8 * index)
     return Pair(
         index=index,
@@ -26,17 +26,17 @@ def pair(log_ratios: Sequence[float], *, index: int = 0, seconds: float = 1.0, c
 
 
 def flat(log_ratios: Iterable[float]) -> list[Pair]:
-    """Pairs of which all five statistics say the same."""
+    """Pairs whose five statistics all have the same log ratio."""
     return [pair((ratio,) * len(STATISTICS), index=index) for index, ratio in enumerate(log_ratios)]
 
 
-def heard(
+def feed_pairs(
     pairs: Iterable[Pair], parameters: Parameters = PARAMETERS, *, higher_is_better: bool = False
 ) -> SequentialTest:
-    """A test that has heard them all, also beyond its verdict."""
+    """A test that took all pairs, also beyond its verdict."""
     test = SequentialTest(parameters, higher_is_better)
-    for one in pairs:
-        test.add(one)
+    for each in pairs:
+        test.add(each)
     return test
 
 

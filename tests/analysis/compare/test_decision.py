@@ -14,7 +14,7 @@ from harness.analysis.compare.final_test import RESERVE
 from harness.analysis.compare.recompute import draw_conclusion
 from harness.core.comparison import STATISTICS, Pair, Parameters, Verdict
 from harness.core.errors import UsageError
-from tests.analysis.compare.made_pairs import PARAMETERS, flat, heard, pair, swapped
+from tests.analysis.compare.made_pairs import PARAMETERS, feed_pairs, flat, pair, swapped
 
 NOISE = (0.004, -0.006, 0.001, 0.009, -0.003, -0.008, 0.002, 0.005, -0.001, -0.004)
 ratios = st.tuples(*(st.floats(min_value=-0.1, max_value=0.1),) * len(STATISTICS))
@@ -57,7 +57,7 @@ def capital(series: np.ndarray[tuple[int], np.dtype[np.float64]], sign: int, eff
 def test_the_evidence_is_its_definition() -> None:
     chance = np.random.default_rng(7)
     series = 0.004 + 0.01 * chance.standard_t(3, (30, 5))
-    told = heard(pair(row.tolist(), index=index) for index, row in enumerate(series)).evidence()
+    told = feed_pairs(pair(row.tolist(), index=index) for index, row in enumerate(series)).evidence()
     every = [series[:, column] for column in range(5)]
     margin = math.log(1.01)
 
@@ -82,7 +82,7 @@ def test_a_clear_change_takes_the_fewest_possible_pairs(
     assert f"{pairs} pairs" in test.reason()
 
 
-def test_nothing_is_said_before_there_are_pairs() -> None:
+def test_there_is_no_verdict_before_there_are_pairs() -> None:
     test = SequentialTest(PARAMETERS, higher_is_better=False)
     assert (test.verdict(), test.difference(), test.interval()) == (None, None, (None, None))
     assert test.evidence().regression == pytest.approx(1 - RESERVE)
@@ -104,10 +104,10 @@ def test_a_slower_tail_is_not_called_no_change() -> None:
         for index, noise in enumerate(n for _ in range(9) for n in NOISE)
     ]
     assert until_verdict(tail).verdict() is Verdict.REGRESSION
-    assert heard(tail).evidence().tail < 1 / PARAMETERS.beta
+    assert feed_pairs(tail).evidence().tail < 1 / PARAMETERS.beta
 
 
-def test_figures_that_are_alike_do_not_hide_one_that_is_not() -> None:
+def test_equivalent_statistics_do_not_hide_one_that_changed() -> None:
     """A control with outliers that the treatment lacks: the mean is alike, and everything else is 4 % worse."""
     hidden = [
         pair((0.04 + noise, 0.04 + noise, 0.04 + noise, noise / 10, -0.2), index=index)
@@ -119,7 +119,7 @@ def test_figures_that_are_alike_do_not_hide_one_that_is_not() -> None:
 
 
 @pytest.mark.parametrize("figure", ["median", "mean"])
-def test_one_figure_that_changed_is_no_no_change_although_the_estimated_one_is_alike(figure: str) -> None:
+def test_one_changed_statistic_prevents_no_change_although_the_estimated_one_is_equivalent(figure: str) -> None:
     position = STATISTICS.index(figure)
     changed = [
         pair(tuple(noise / 20 + 0.04 * (place == position) for place in range(5)), index=index)
@@ -152,7 +152,7 @@ def test_a_difference_that_changed_while_it_was_measured_has_no_interval_and_is_
     assert (test.pairs, test.is_unsteady, test.interval()) == (80, True, (None, None))
     (note,) = [note for note in draw_conclusion(test).notes if note.code == "unsteady"]
     assert not note.trust
-    assert not heard(noisy(0.03, 80)).is_unsteady
+    assert not feed_pairs(noisy(0.03, 80)).is_unsteady
 
 
 def test_without_pairs_the_clock_is_not_blamed() -> None:
@@ -160,7 +160,7 @@ def test_without_pairs_the_clock_is_not_blamed() -> None:
 
 
 def test_a_change_as_large_as_the_margin_is_not_called_no_change() -> None:
-    assert heard(noisy(math.log(1.01))).evidence().not_worse < 1 / PARAMETERS.beta
+    assert feed_pairs(noisy(math.log(1.01))).evidence().not_worse < 1 / PARAMETERS.beta
 
 
 def test_a_gate_passes_an_improvement_as_no_change() -> None:
@@ -172,13 +172,13 @@ def test_a_gate_passes_an_improvement_as_no_change() -> None:
     assert until_verdict(noisy(0.03), gate).verdict() is Verdict.REGRESSION
 
 
-def test_a_spent_budget_of_pairs_is_undecided_and_says_why() -> None:
+def test_a_spent_budget_of_pairs_is_undecided_with_a_reason() -> None:
     test = until_verdict(noisy(0.007), Parameters(seed=1, max_pairs=9))
     assert (test.verdict(), test.pairs, test.is_budget_spent) == (Verdict.UNDECIDED, 9, True)
     assert "budget of 9 pairs is spent" in test.reason()
 
 
-def test_a_spent_budget_of_time_is_undecided_and_says_why() -> None:
+def test_a_spent_budget_of_time_is_undecided_with_a_reason() -> None:
     test = until_verdict(noisy(0.007), Parameters(seed=1, max_seconds=4.5))
     assert (test.verdict(), test.pairs) == (Verdict.UNDECIDED, 5)
     assert "budget of 4.5 s (5 pairs) is spent; 8 pairs are the fewest" in test.reason()
@@ -219,14 +219,14 @@ def test_a_verdict_never_changes(pairs: list[Pair], effect: float, gate: bool, p
 @given(measured, st.integers(-300, 300))
 def test_the_unit_does_not_count(pairs: list[Pair], power: int) -> None:
     scaled = rescaled(pairs, [power] * len(pairs))
-    assert heard(scaled).evidence() == heard(pairs).evidence()
-    assert heard(scaled).interval() == heard(pairs).interval()
+    assert feed_pairs(scaled).evidence() == feed_pairs(pairs).evidence()
+    assert feed_pairs(scaled).interval() == feed_pairs(pairs).interval()
 
 
 @some
 @given(measured, st.lists(st.integers(-300, 300), min_size=25, max_size=25))
 def test_only_ratios_count_for_a_change(pairs: list[Pair], exponents: list[int]) -> None:
-    told, again = heard(pairs), heard(rescaled(pairs, exponents))
+    told, again = feed_pairs(pairs), feed_pairs(rescaled(pairs, exponents))
     assert again.difference() == told.difference()
     for direction in ("regression", "improvement"):
         assert getattr(again.evidence(), direction) == getattr(told.evidence(), direction)
@@ -248,7 +248,7 @@ def rescaled(pairs: list[Pair], exponents: list[int]) -> list[Pair]:
 @some
 @given(measured)
 def test_exchanging_the_builds_exchanges_the_evidence(pairs: list[Pair]) -> None:
-    one, other = heard(pairs), heard(map(swapped, pairs))
+    one, other = feed_pairs(pairs), feed_pairs(map(swapped, pairs))
     assert one.evidence().regression == pytest.approx(other.evidence().improvement)
     assert one.evidence().improvement == pytest.approx(other.evidence().regression)
     assert one.evidence().not_worse == pytest.approx(other.evidence().not_better)
@@ -267,15 +267,15 @@ def test_exchanging_the_builds_exchanges_the_evidence(pairs: list[Pair]) -> None
 @some
 @given(measured)
 def test_where_higher_is_better_more_is_an_improvement(pairs: list[Pair]) -> None:
-    rate, mirrored = heard(pairs, higher_is_better=True), heard(map(swapped, pairs))
+    rate, mirrored = feed_pairs(pairs, higher_is_better=True), feed_pairs(map(swapped, pairs))
     assert rate.evidence().model_dump() == pytest.approx(mirrored.evidence().model_dump())
-    assert rate.difference() == heard(pairs).difference()
-    assert rate.interval() == heard(pairs).interval()
+    assert rate.difference() == feed_pairs(pairs).difference()
+    assert rate.interval() == feed_pairs(pairs).interval()
 
 
 @some
 @given(measured, effects)
-def test_the_reciprocals_of_costs_are_judged_as_their_mirror(pairs: list[Pair], effect: float) -> None:
+def test_the_reciprocals_of_costs_are_decided_as_their_mirror(pairs: list[Pair], effect: float) -> None:
     moved = [
         one.model_copy(update={"treatment": tuple(figure * math.exp(effect) for figure in one.treatment)})
         for one in pairs
@@ -289,7 +289,7 @@ def test_the_reciprocals_of_costs_are_judged_as_their_mirror(pairs: list[Pair], 
         )
         for one in moved
     ]
-    cost, gain = heard(moved), heard(mirrored, higher_is_better=True)
+    cost, gain = feed_pairs(moved), feed_pairs(mirrored, higher_is_better=True)
     assert gain.evidence().model_dump() == pytest.approx(cost.evidence().model_dump(), rel=1e-6)
     assert gain.decided is cost.decided
 
@@ -310,13 +310,13 @@ def test_infinite_ratios_end_in_a_verdict_with_finite_figures() -> None:
 
 
 def test_evidence_stays_finite_however_much_there_is() -> None:
-    test = heard(flat([0.5] * 1200), Parameters(seed=1, max_pairs=2000))
+    test = feed_pairs(flat([0.5] * 1200), Parameters(seed=1, max_pairs=2000))
     assert 1e300 < test.evidence().regression < math.inf
     assert test.evidence().improvement >= 0
 
 
 def test_a_bad_pair_is_refused_and_leaves_no_trace() -> None:
-    test = heard(flat(NOISE))
+    test = feed_pairs(flat(NOISE))
     before = test.evidence()
     with pytest.raises(ValueError, match="above zero"):
         test.add(pair((0.0,) * 5).model_copy(update={"control": (0.0,) * 5}))
@@ -351,7 +351,7 @@ def slow_tails(count: int) -> list[Pair]:
 @pytest.mark.parametrize(
     ("higher_is_better", "quartile", "tail"), [(False, "p25", "p90 +22"), (True, "p75", "p10 -18")]
 )
-def test_a_change_that_the_interval_does_not_show_is_told_in_words(
+def test_a_change_that_the_interval_does_not_show_is_explained(
     *, higher_is_better: bool, quartile: str, tail: str
 ) -> None:
     pairs = [swapped(one) for one in slow_tails(100)] if higher_is_better else slow_tails(100)
@@ -369,18 +369,18 @@ def test_a_change_that_the_interval_does_not_show_is_told_in_words(
     assert words in note.message
 
 
-def test_an_interval_on_the_other_side_of_the_change_is_told_too() -> None:
+def test_an_interval_on_the_other_side_of_the_change_is_explained_too() -> None:
     better_but_for_the_tail = [
         one.model_copy(update={"treatment": (*(0.98 * figure for figure in one.treatment[:2]), *one.treatment[2:])})
         for one in slow_tails(100)
     ]
-    test = heard(better_but_for_the_tail)
+    test = feed_pairs(better_but_for_the_tail)
     assert test.decided is Verdict.REGRESSION
     assert "p25 alone and lies on the other side of 0" in test.reason()
 
 
 @pytest.mark.parametrize("effect", [-0.03, 0.0, 0.03])
-def test_an_interval_that_shows_what_is_told_needs_no_words(effect: float) -> None:
+def test_an_interval_that_shows_the_verdict_needs_no_explanation(effect: float) -> None:
     test = until_verdict(noisy(effect))
     assert test.hidden_change() is None
     assert draw_conclusion(test).notes == ()
@@ -394,7 +394,7 @@ def test_the_interval_is_found_once_for_each_pair(monkeypatch: pytest.MonkeyPatc
         return limits(log_ratios, scales, alpha, log_step=log_step)
 
     monkeypatch.setattr("harness.analysis.compare.estimate.limits", counted)
-    test = heard(noisy(0.01, 10))
+    test = feed_pairs(noisy(0.01, 10))
     before = test.interval()
     assert (test.interval(), test.is_unsteady) == (before, False)
     assert found == [10]

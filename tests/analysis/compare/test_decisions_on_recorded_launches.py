@@ -18,7 +18,7 @@ PAIRS = PARAMETERS.max_pairs
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", ["", "busy", "bursty"])
-def test_equal_builds_stay_silent_whatever_the_coin_says(noise: str) -> None:
+def test_equal_builds_stay_silent_for_every_coin(noise: str) -> None:
     launches = recorded(0, noise).figures()
     windows = [launches[start : start + 2 * PAIRS] for start in range(0, len(launches) - 2 * PAIRS + 1, 2 * PAIRS)]
     verdicts = [

@@ -45,7 +45,7 @@ def likely_at_most(probability: float, trials: int) -> int:
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
-def test_equal_builds_are_seldom_told_apart(machine: Machine) -> None:
+def test_equal_builds_are_seldom_called_different(machine: Machine) -> None:
     counted = verdicts(machine, Change(), TRIALS)
     limit = likely_at_most(ALPHA, TRIALS)
     assert counted[Verdict.REGRESSION] <= limit

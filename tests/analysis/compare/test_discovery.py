@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.discovery import regression_evidence, select_discoveries, select_unfinished
 from harness.core.comparison import Parameters, Verdict
-from tests.analysis.compare.made_pairs import PARAMETERS, flat, heard
+from tests.analysis.compare.made_pairs import PARAMETERS, feed_pairs, flat
 
 Q = 0.05
 evidences = st.dictionaries(st.integers(), st.floats(min_value=0, max_value=1e6), max_size=12)
@@ -55,7 +55,7 @@ def test_a_share_that_is_none_is_refused(q: float) -> None:
 
 
 def test_a_regression_goes_on_until_it_counts_among_many() -> None:
-    test = heard(flat([0.5] * 8))
+    test = feed_pairs(flat([0.5] * 8))
     assert test.verdict() is Verdict.REGRESSION
     tests = {"a": test}
     assert select_unfinished(tests, select_discoveries(regression_evidence(tests), 1, Q)) == frozenset()
@@ -68,10 +68,10 @@ def test_a_regression_goes_on_until_it_counts_among_many() -> None:
 def test_only_regressions_that_want_nothing_else_bring_evidence() -> None:
     precise = Parameters(seed=1, precision=1e-6)
     tests = {
-        "worse": heard(flat([0.5] * 8)),
-        "measured for precision": heard(flat([0.5] * 8), precise),
-        "spent short of a verdict": heard(flat([0.5] * 7), Parameters(seed=1, max_pairs=7)),
-        "equal": heard(flat([0.0] * 20)),
+        "worse": feed_pairs(flat([0.5] * 8)),
+        "measured for precision": feed_pairs(flat([0.5] * 8), precise),
+        "spent short of a verdict": feed_pairs(flat([0.5] * 7), Parameters(seed=1, max_pairs=7)),
+        "equal": feed_pairs(flat([0.0] * 20)),
     }
     assert tests["spent short of a verdict"].evidence().regression > 50
     assert regression_evidence(tests) == {"worse": tests["worse"].evidence().regression}
@@ -80,8 +80,8 @@ def test_only_regressions_that_want_nothing_else_bring_evidence() -> None:
 def test_what_is_open_wants_pairs_and_what_is_decided_or_spent_does_not() -> None:
     tests = {
         "new": SequentialTest(PARAMETERS, higher_is_better=False),
-        "equal": heard(flat([0.0] * 20)),
-        "faster": heard(flat([-0.5] * 8)),
-        "spent": heard(flat([0.5] * 8), Parameters(seed=1, max_pairs=8)),
+        "equal": feed_pairs(flat([0.0] * 20)),
+        "faster": feed_pairs(flat([-0.5] * 8)),
+        "spent": feed_pairs(flat([0.5] * 8), Parameters(seed=1, max_pairs=8)),
     }
     assert select_unfinished(tests, frozenset()) == {"new"}

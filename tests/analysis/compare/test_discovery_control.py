@@ -41,7 +41,7 @@ class Reported:
         self.reports.append((key, report.result.comparison.discovered))
 
 
-def test_a_regression_that_suffices_alone_is_told_at_once() -> None:
+def test_a_regression_that_suffices_alone_is_reported_at_once() -> None:
     reported = Reported(total=10)
     reported.end(1, 200.0)
     assert reported.reports == [(1, True)]
@@ -55,7 +55,7 @@ def test_a_regression_that_needs_others_waits_for_them() -> None:
     assert reported.reports == [(1, True), (2, True)]
 
 
-def test_what_was_told_before_an_interruption_supports_and_is_not_told_again() -> None:
+def test_regressions_reported_before_an_interruption_support_and_are_not_reported_again() -> None:
     reported = Reported(total=10, earlier=[150.0])
     assert reported.discoveries.final() == frozenset()
     reported.end(0, 100.0)
@@ -63,7 +63,7 @@ def test_what_was_told_before_an_interruption_supports_and_is_not_told_again() -
     assert reported.reports == [(0, True)]
 
 
-def test_what_nobody_came_to_support_is_told_at_the_end_as_not_discovered() -> None:
+def test_a_regression_without_support_is_reported_at_the_end_as_not_discovered() -> None:
     reported = Reported(total=10)
     reported.end(1, 199.0)
     reported.discoveries.close()
@@ -81,7 +81,7 @@ def test_support_counts_only_when_it_is_final() -> None:
 
 @pytest.mark.slow
 @given(st.lists(st.sampled_from([20.0, 60.0, 70.0, 100.0, 150.0, 200.0, 1e4]), max_size=8), st.integers(0, 8))
-def test_what_is_told_is_the_set_over_all_final_evidence(evidence: list[float], others: int) -> None:
+def test_the_reported_discoveries_are_the_set_over_all_final_evidence(evidence: list[float], others: int) -> None:
     reported = Reported(total := len(evidence) + others)
     for key, value in enumerate(evidence):
         reported.end(key, value)
@@ -95,7 +95,7 @@ def test_what_is_told_is_the_set_over_all_final_evidence(evidence: list[float], 
 
 
 @pytest.mark.parametrize("devices", [2, 4])
-def test_devices_that_leave_at_the_same_time_tell_each_once(devices: int) -> None:
+def test_devices_that_end_at_the_same_time_report_each_regression_once(devices: int) -> None:
     reported = Reported(total=40)
     with ThreadPoolExecutor(devices) as pool:
         list(pool.map(lambda key: reported.end(key, 30.0), range(40)))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from harness.analysis.compare.estimate import crossed, interval, limits
 from harness.analysis.compare.evidence import EProcess, Refutes
 from harness.analysis.compare.statistics import PredictableScale
-from tests.analysis.compare.made_pairs import flat, heard
+from tests.analysis.compare.made_pairs import feed_pairs, flat
 
 series = st.lists(st.floats(min_value=-0.1, max_value=0.1), min_size=1, max_size=30)
 
@@ -62,8 +62,8 @@ def test_it_only_ever_becomes_narrower(log_ratios: list[float]) -> None:
 
 
 def test_five_pairs_exclude_nothing_and_six_do() -> None:
-    assert heard(flat([0.02] * 5)).interval() == (None, None)
-    low, high = heard(flat([0.02] * 6)).interval()
+    assert feed_pairs(flat([0.02] * 5)).interval() == (None, None)
+    low, high = feed_pairs(flat([0.02] * 6)).interval()
     assert low is not None
     assert high is not None
     assert low < math.expm1(0.02) < high
@@ -71,7 +71,7 @@ def test_five_pairs_exclude_nothing_and_six_do() -> None:
 
 def test_the_difference_is_the_median_and_lies_inside() -> None:
     chance = np.random.default_rng(3)
-    test = heard(flat((0.02 + 0.005 * chance.standard_t(3, 41)).tolist()))
+    test = feed_pairs(flat((0.02 + 0.005 * chance.standard_t(3, 41)).tolist()))
     low, high = test.interval()
     difference = test.difference()
     assert low is not None

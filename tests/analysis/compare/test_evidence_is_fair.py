@@ -15,7 +15,7 @@ from harness.analysis.compare.evidence import EProcess, Refutes, fewest_pairs
 from harness.analysis.compare.final_test import RESERVE, level_on_the_way
 from harness.analysis.compare.statistics import PredictableScale
 from harness.core.comparison import STATISTICS, Parameters, Verdict
-from tests.analysis.compare.made_pairs import heard, pair
+from tests.analysis.compare.made_pairs import feed_pairs, pair
 
 differences = st.floats(min_value=-0.2, max_value=0.2)
 launches = st.lists(st.tuples(*(differences,) * len(STATISTICS)), min_size=1, max_size=6)
@@ -38,7 +38,7 @@ def evidence(process: EProcess, log_ratios: Sequence[float]) -> float:
 @given(launches)
 def test_without_an_effect_the_mean_evidence_over_all_tosses_is_what_bets(slots: list[tuple[float, ...]]) -> None:
     told = [
-        heard(pair([sign * ratio for ratio in slot]) for sign, slot in zip(signs, slots, strict=True)).evidence()
+        feed_pairs(pair([sign * ratio for ratio in slot]) for sign, slot in zip(signs, slots, strict=True)).evidence()
         for signs in tosses(len(slots))
     ]
     assert statistics.fmean(one.regression for one in told) == pytest.approx(1 - RESERVE)
@@ -82,7 +82,7 @@ def test_of_all_tosses_no_more_than_alpha_are_ever_called_a_regression(alpha: fl
     slots = [0.011, -0.02, 0.015, 0.08, -0.013, 0.012, -0.017, 0.021, 0.014]
     parameters = Parameters(seed=1, alpha=alpha, max_pairs=1000)
     verdicts = [
-        heard((pair([sign * slot] * 5) for sign, slot in zip(signs, slots, strict=True)), parameters).decided
+        feed_pairs((pair([sign * slot] * 5) for sign, slot in zip(signs, slots, strict=True)), parameters).decided
         for signs in tosses(len(slots))
     ]
     for false_alarm in (Verdict.REGRESSION, Verdict.IMPROVEMENT):
@@ -90,16 +90,16 @@ def test_of_all_tosses_no_more_than_alpha_are_ever_called_a_regression(alpha: fl
 
 
 def test_equal_launches_are_no_evidence_at_all() -> None:
-    told = heard(pair([0.0] * 5) for _ in range(20)).evidence()
+    told = feed_pairs(pair([0.0] * 5) for _ in range(20)).evidence()
     assert (told.regression, told.improvement) == pytest.approx((1 - RESERVE, 1 - RESERVE))
 
 
 @pytest.mark.parametrize(("alpha", "pairs"), [(0.05, 6), (0.01, 8)])
 def test_nothing_is_refuted_by_fewer_pairs_than_it_takes(alpha: float, pairs: int) -> None:
     assert fewest_pairs(level_on_the_way(alpha)) == pairs
-    assert heard([pair([1.0] * 5)] * (pairs - 1)).evidence().regression < 1 / alpha
-    assert heard([pair([1.0] * 5)] * pairs).evidence().regression >= 1 / alpha
+    assert feed_pairs([pair([1.0] * 5)] * (pairs - 1)).evidence().regression < 1 / alpha
+    assert feed_pairs([pair([1.0] * 5)] * pairs).evidence().regression >= 1 / alpha
 
 
-def test_one_pair_can_say_only_so_much() -> None:
-    assert heard([pair([1.0] * 5)]).evidence() == heard([pair([0.1] * 5)]).evidence()
+def test_the_evidence_of_one_pair_is_bounded() -> None:
+    assert feed_pairs([pair([1.0] * 5)]).evidence() == feed_pairs([pair([0.1] * 5)]).evidence()

@@ -17,7 +17,7 @@ from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.final_test import RESERVE, log_final_payoff, signed_rank_p
 from harness.analysis.compare.recompute import replay
 from harness.core.comparison import Pair, Parameters, Verdict
-from tests.analysis.compare.made_pairs import flat, heard
+from tests.analysis.compare.made_pairs import feed_pairs, flat
 
 values = st.floats(min_value=-0.1, max_value=0.1) | st.integers(-2, 2).map(float)
 few_values = st.lists(values, min_size=1, max_size=8)
@@ -69,14 +69,14 @@ def test_of_many_pairs_it_differs_from_wilcoxons_test_by_the_coarseness_of_the_r
     assert signed_rank_p(differences.tolist()) == pytest.approx(float(expected), rel=0.2)
 
 
-def test_what_is_always_equal_says_nothing() -> None:
+def test_figures_that_are_always_equal_give_no_evidence() -> None:
     assert signed_rank_p([0.0] * 20) == 1.0
     assert log_final_payoff([0.0] * 20, ALPHA) == -math.inf
 
 
 def test_with_the_last_bet_the_mean_evidence_over_all_tosses_stays_at_most_one() -> None:
     parameters = Parameters(seed=1, alpha=ALPHA, max_pairs=PAIRS)
-    told = [heard(flat(toss), parameters).evidence() for toss in tosses(SLOTS)]
+    told = [feed_pairs(flat(toss), parameters).evidence() for toss in tosses(SLOTS)]
     for mean in (statistics.fmean(one.regression for one in told), statistics.fmean(one.improvement for one in told)):
         assert 1 - RESERVE < mean <= 1.0
 
@@ -108,7 +108,7 @@ def test_a_change_that_only_all_pairs_together_show_is_found_at_the_end(
     higher_is_better: bool, verdict: Verdict
 ) -> None:
     pairs = slowly_convincing()
-    before = heard(pairs[:-1], higher_is_better=higher_is_better)
+    before = feed_pairs(pairs[:-1], higher_is_better=higher_is_better)
     assert before.verdict() is None
     test = replay(pairs, Parameters(seed=1), higher_is_better)
     assert (test.verdict(), test.pairs) == (verdict, 100)

@@ -44,7 +44,7 @@ def quiet(count: int) -> dict[str, float]:
     return {f"conv #{number}": 0.0 for number in range(1, count + 1)}
 
 
-def test_the_one_operator_that_changed_is_found_among_many() -> None:
+def test_a_single_changed_operator_is_found_among_many() -> None:
     found = by_name(compare_operators(told({**quiet(40), "softmax #1": 0.08}, 24), PARAMETERS))
     assert [name for name, one in found.items() if one.discovered] == ["softmax #1"]
     softmax = found["softmax #1"]
@@ -110,7 +110,7 @@ def test_operators_of_one_side_are_kept_as_such() -> None:
     assert [found[name].verdict for name in ("new", "old")] == [Verdict.UNDECIDED] * 2
 
 
-def test_a_pair_in_which_one_side_lacks_the_operator_says_nothing_about_it() -> None:
+def test_a_pair_in_which_one_side_lacks_the_operator_does_not_count_for_it() -> None:
     pairs = [OperatorMedians(pair=3, control={"a": 5.0}, treatment={"b": 1.0}), *told({"a": 0.0, "b": 0.0}, 2)]
     assert by_name(compare_operators(pairs, PARAMETERS))["a"].pairs == (0, 1)
 
@@ -125,7 +125,7 @@ def test_an_operator_that_both_sides_never_had_in_one_pair_is_neither_new_nor_go
     )
 
 
-def test_a_side_without_any_operator_is_told_and_nothing_is_compared() -> None:
+def test_a_side_without_any_operator_is_noted_and_nothing_is_compared() -> None:
     pairs = [OperatorMedians(pair=index, control={}, treatment={"a": 1.0}) for index in range(9)]
     assert compare_operators(pairs, PARAMETERS) == ()
     (note,) = operator_notes(pairs, (), Verdict.REGRESSION, PARAMETERS)
@@ -241,6 +241,6 @@ def test_a_smaller_budget_takes_the_later_pairs_of_the_operators_away_too() -> N
     assert stored.notes == ()
 
 
-def test_hearing_of_all_pairs_changes_nothing() -> None:
+def test_restricting_to_all_pairs_changes_nothing() -> None:
     found = compare_operators(told({"slow": 0.1, **quiet(5)}, 12), PARAMETERS)
     assert decide_operators(restrict_to_pairs(found, set(range(12))), PARAMETERS) == found

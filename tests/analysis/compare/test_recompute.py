@@ -5,7 +5,7 @@ import pytest
 from harness.analysis.compare.recompute import draw_conclusion, recompute, replay
 from harness.core.build import BuildInfo
 from harness.core.comparison import GAIN_STATISTICS, STATISTICS, Comparison, Pair, Parameters, Verdict
-from tests.analysis.compare.made_pairs import PARAMETERS, flat, heard
+from tests.analysis.compare.made_pairs import PARAMETERS, feed_pairs, flat
 from tests.analysis.compare.simulated_launches import QUIET, Change, simulated_pairs
 
 
@@ -20,9 +20,9 @@ def stored(pairs: list[Pair], verdict: Verdict = Verdict.UNDECIDED, *, identical
     )
 
 
-def test_a_stored_comparison_says_again_what_its_judge_said() -> None:
+def test_a_stored_comparison_is_recomputed_as_its_test_decided() -> None:
     pairs = simulated_pairs(QUIET, Change(every=0.02), seed=5, pairs=20)
-    test = heard(pairs)
+    test = feed_pairs(pairs)
     again = recompute(Comparison.model_validate_json(stored(pairs).model_dump_json()))
     assert (again.verdict, again.reason) == (Verdict.REGRESSION, test.reason())
     assert (again.difference, (again.low, again.high)) == (test.difference(), test.interval())
@@ -30,29 +30,29 @@ def test_a_stored_comparison_says_again_what_its_judge_said() -> None:
     assert again.pairs == tuple(pairs)
 
 
-def test_other_parameters_are_stored_with_what_they_say() -> None:
+def test_other_parameters_are_stored_with_their_verdict() -> None:
     wide = Parameters(seed=1, margin=0.2, tail_margin=0.3, alpha=1e-9)
     again = recompute(stored(flat([0.03, -0.03] * 15)), wide)
     assert (again.verdict, again.parameters) == (Verdict.NO_CHANGE, wide)
 
 
-def test_too_few_pairs_for_stricter_parameters_are_undecided_and_say_so() -> None:
+def test_too_few_pairs_for_stricter_parameters_are_undecided_with_a_reason() -> None:
     again = recompute(stored(flat([0.5] * 8), Verdict.REGRESSION), Parameters(seed=1, alpha=1e-4))
     assert again.verdict is Verdict.UNDECIDED
     assert "8 pairs did not suffice" in again.reason
 
 
-def test_only_pairs_that_were_heard_are_shown() -> None:
+def test_only_pairs_that_were_used_are_shown() -> None:
     pairs = flat([0.5] * 20)
     assert recompute(stored(pairs), Parameters(seed=1, max_pairs=6)).pairs == tuple(pairs[:6])
 
 
-def test_pairs_beyond_a_smaller_budget_are_not_heard() -> None:
+def test_pairs_beyond_a_smaller_budget_are_not_used() -> None:
     assert replay(flat([0.5] * 20), Parameters(seed=1, max_pairs=6), higher_is_better=False).pairs == 6
 
 
 def test_a_verdict_that_waits_for_precision_is_concluded() -> None:
-    test = heard(flat([0.5] * 9), Parameters(seed=1, precision=1e-6))
+    test = feed_pairs(flat([0.5] * 9), Parameters(seed=1, precision=1e-6))
     assert test.verdict() is None
     assert draw_conclusion(test).verdict is Verdict.REGRESSION
 

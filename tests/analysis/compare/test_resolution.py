@@ -83,7 +83,7 @@ def test_a_clock_well_below_the_margin_lets_no_change_be_seen(step: float) -> No
     assert not draw_conclusion(test).notes
 
 
-def test_a_coarse_clock_says_why_and_what_to_do() -> None:
+def test_a_coarse_clock_is_explained_with_a_remedy() -> None:
     found = draw_conclusion(
         replay(pairs_of(random.Random(1), 90.0, 0.0, 0.05, TEN_NS), PARAMETERS, higher_is_better=False)
     )

@@ -25,7 +25,7 @@ def test_the_scale_of_the_first_two_pairs_is_assumed() -> None:
     assert scale.next() == pytest.approx(PRIOR_SCALE * 2 / 3)
 
 
-def test_later_the_pairs_tell_the_scale_themselves() -> None:
+def test_later_the_pairs_alone_determine_the_scale() -> None:
     scale = PredictableScale()
     for value in (-0.03, 0.01, 0.02, 0.05):
         scale.add(value)

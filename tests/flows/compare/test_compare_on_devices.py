@@ -28,7 +28,7 @@ def test_regressions_on_two_devices_support_each_other(run: Run) -> None:
     assert run.waiting() == 0
 
 
-def test_one_regression_that_none_supports_is_told_last_and_as_undecided(run: Run) -> None:
+def test_a_regression_without_support_is_reported_last_and_as_undecided(run: Run) -> None:
     told = run.compare(["A", "B"], ["worse-on-A", *SAME])
     assert told[-1] == ("worse-on-A", "A", Verdict.UNDECIDED)
     comparison = run.kept.results[-1].comparison
@@ -38,7 +38,7 @@ def test_one_regression_that_none_supports_is_told_last_and_as_undecided(run: Ru
     assert run.waiting() == 0
 
 
-def test_a_regression_that_suffices_is_told_while_others_are_measured(run: Run) -> None:
+def test_a_regression_that_suffices_is_reported_while_others_are_measured(run: Run) -> None:
     slow_to_say_no_change = Parameters(seed=3, beta=1e-9, max_pairs=80)
     told = run.compare(["A"], ["worse-on-A", *SAME], parameters=slow_to_say_no_change)
     assert [verdict for _, _, verdict in told[1:]] == [Verdict.NO_CHANGE] * 4
@@ -56,7 +56,7 @@ def test_with_budget_left_a_regression_is_measured_until_it_suffices(run: Run) -
     assert len(found.pairs) > 8
 
 
-def test_what_waits_to_be_told_is_not_lost_by_an_interruption(run: Run, tmp_path: Path) -> None:
+def test_a_report_that_waits_is_not_lost_by_an_interruption(run: Run, tmp_path: Path) -> None:
     """Device A ends with a regression that waits for one on B, where the run is interrupted."""
     launches = 0
 
@@ -76,7 +76,7 @@ def test_what_waits_to_be_told_is_not_lost_by_an_interruption(run: Run, tmp_path
     assert again.waiting() == 0
 
 
-def test_the_board_says_regression_only_when_it_is_one(run: Run) -> None:
+def test_the_board_shows_a_regression_only_when_it_is_one(run: Run) -> None:
     run.compare(["A", "B"], ["worse-on-A", *SAME])
     rows = {(board.title, row.cells[0]): row.cells[-1] for board in run.display.boards for row in board.rows}
     assert rows["comparing on A", "m/worse-on-A"] == "worse?"

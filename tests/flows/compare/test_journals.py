@@ -55,7 +55,7 @@ def test_everything_comes_back(tmp_path: Path) -> None:
     assert journal(tmp_path).report_place() == "/results/1"
 
 
-def test_where_nothing_was_kept_there_is_nothing(tmp_path: Path) -> None:
+def test_a_missing_journal_has_no_contents(tmp_path: Path) -> None:
     assert journal(tmp_path).read() is None
     assert journal(tmp_path).report_place() is None
 
@@ -105,7 +105,7 @@ def test_a_journal_that_was_cut_has_the_pairs_before(tmp_path_factory: pytest.Te
     ],
     ids=["bytes behind it", "bytes within it", "no header", "two of them", "a figure too many", "zeros"],
 )
-def test_a_damaged_journal_is_set_aside_and_told(tmp_path: Path, damage: object) -> None:
+def test_a_damaged_journal_is_set_aside_and_noted(tmp_path: Path, damage: object) -> None:
     file = written(tmp_path)
     assert callable(damage)
     broken = damage(file.read_bytes())

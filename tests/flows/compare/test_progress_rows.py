@@ -89,7 +89,7 @@ def test_a_gate_never_leans_to_an_improvement() -> None:
     assert all("▲" not in _row(-0.03, count, parameters=gate)[4] for count in range(20))
 
 
-def test_a_failure_is_told_by_its_outcome() -> None:
+def test_a_failure_is_shown_by_its_outcome() -> None:
     assert _row(0.03, 2, outcome=Outcome.DEVICE_LOST) == ["m/a", "2", "", "", "", "device lost"]
 
 

@@ -48,7 +48,7 @@ def interrupted(tmp_path: Path) -> Run:
     return run
 
 
-def test_pairs_that_decide_are_told_without_a_launch(interrupted: Run, tmp_path: Path) -> None:
+def test_pairs_that_decide_are_reported_without_a_launch(interrupted: Run, tmp_path: Path) -> None:
     assert "worse-on-A-B" not in {name for name, _, _ in interrupted.kept.told()}
     again = Run(tmp_path)
     told = again.compare(["A", "B"], NAMES, resume=True)
@@ -60,7 +60,7 @@ def test_pairs_that_decide_are_told_without_a_launch(interrupted: Run, tmp_path:
     assert again.waiting() == 0
 
 
-def test_a_result_without_a_launch_says_why(interrupted: Run, tmp_path: Path) -> None:
+def test_a_result_without_a_launch_explains_itself(interrupted: Run, tmp_path: Path) -> None:
     again = Run(tmp_path)
     again.compare(["A", "B"], NAMES, resume=True)
     (found,) = [one for one in again.kept.results if one.device and one.device.name == "A" and one.comparison]
@@ -71,7 +71,7 @@ def test_a_result_without_a_launch_says_why(interrupted: Run, tmp_path: Path) ->
     assert note.message.startswith("8 of 8 pairs")
 
 
-def test_what_was_told_is_neither_measured_nor_told_again(interrupted: Run, tmp_path: Path) -> None:
+def test_reported_results_are_neither_measured_nor_reported_again(interrupted: Run, tmp_path: Path) -> None:
     before = {(name, device) for name, device, _ in interrupted.kept.told()}
     assert len(before) >= 4
     again = Run(tmp_path)
@@ -82,14 +82,14 @@ def test_what_was_told_is_neither_measured_nor_told_again(interrupted: Run, tmp_
     assert f"{len(before)} comparisons were reported before the interruption: not measured again" in again.display.lines
 
 
-def test_what_was_told_counts_and_is_heard_by_those_who_go_on_with_it(interrupted: Run, tmp_path: Path) -> None:
+def test_reported_results_count_and_reach_the_listeners_again(interrupted: Run, tmp_path: Path) -> None:
     again = Run(tmp_path)
     again.compare(["A", "B"], NAMES, resume=True)
     assert sorted(again.heard.told()) == sorted([*again.kept.told(), *interrupted.kept.told()])
     assert again.reporting.verdicts.total() == 10
 
 
-def test_a_regression_that_was_told_keeps_the_exit_code_and_supports_others(tmp_path: Path) -> None:
+def test_a_reported_regression_keeps_the_exit_code_and_supports_others(tmp_path: Path) -> None:
     run, names = Run(tmp_path), ["worse-on-A-B", "worse-2-on-A", *SAME]
     with pytest.raises(Interrupted):
         run.compare(["A", "B"], names, watch=interrupting("B", 30))
@@ -105,13 +105,13 @@ def test_a_regression_that_was_told_keeps_the_exit_code_and_supports_others(tmp_
     assert again.waiting() == 0
 
 
-def test_with_other_parameters_what_was_told_goes_on(interrupted: Run, tmp_path: Path) -> None:
+def test_with_other_parameters_a_reported_comparison_continues(interrupted: Run, tmp_path: Path) -> None:
     again = Run(tmp_path)
     told = again.compare(["A", "B"], NAMES, parameters=FEWEST.model_copy(update={"margin": 0.02}), resume=True)
     assert len(told) == 10
 
 
-def test_a_result_that_is_no_longer_kept_is_told_again_from_its_pairs(interrupted: Run, tmp_path: Path) -> None:
+def test_a_result_that_is_no_longer_stored_is_reported_again_from_its_pairs(interrupted: Run, tmp_path: Path) -> None:
     for file in interrupted.results.rglob("result.json"):
         file.unlink()
     again = Run(tmp_path)
@@ -126,7 +126,7 @@ def test_after_a_run_that_ended_in_order_there_is_nothing_to_resume(tmp_path: Pa
     assert all(again.launches_of("A", name) > 8 for name in SAME)
 
 
-def test_what_could_not_be_stored_is_told_by_the_next_run_without_a_launch(tmp_path: Path) -> None:
+def test_a_result_that_could_not_be_stored_is_reported_by_the_next_run_without_a_launch(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.results.write_text("a file, where a folder should be")
     run.compare(["A"], ["worse-on-A"])
@@ -150,7 +150,7 @@ def test_a_failure_after_the_last_pair_does_not_become_a_success(tmp_path: Path)
         assert run.waiting() == 1
 
 
-def test_a_regression_that_was_told_too_early_is_told_again_when_a_lost_device_supports_it(tmp_path: Path) -> None:
+def test_a_rejected_regression_is_reported_again_when_a_lost_device_supports_it(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.follow(plan(_Unreachable(["A", "B"], lost="B"), NAMES))
     assert ("worse-on-A-B", "A", Verdict.UNDECIDED) in run.kept.told()

@@ -50,7 +50,7 @@ def test_what_is_not_known_is_a_note_and_no_zero() -> None:
     assert note.message.endswith("it is plugged in")
 
 
-def test_a_device_that_knows_nothing_of_energy_is_told() -> None:
+def test_a_device_without_energy_is_noted() -> None:
     assert codes([ended()]) == ["energy_unavailable"]
 
 
@@ -74,7 +74,7 @@ def test_warm_up_draws_what_iterations_draw() -> None:
 @pytest.mark.parametrize(
     ("count", "words"), [(40, "iterations took 76% of the launch, and less than 90%"), (100, "overlap")]
 )
-def test_the_energy_of_an_iteration_is_left_out_where_it_cannot_be_told(count: int, words: str) -> None:
+def test_the_energy_of_an_iteration_is_left_out_where_it_cannot_be_derived(count: int, words: str) -> None:
     observations, (note,) = derive_energy([ended(battery=1000.0)], [latency(*[19.0] * count)], 0)
     assert [one.name for one in observations] == ["RUN energy", "battery energy"]
     assert note.code == "energy_per_iteration"
@@ -82,12 +82,12 @@ def test_the_energy_of_an_iteration_is_left_out_where_it_cannot_be_told(count: i
 
 
 @pytest.mark.parametrize("said", [(), (latency(1.0, unit="furlongs"),), (latency(),)])
-def test_without_latencies_nothing_is_said_of_iterations(said: tuple[Observation, ...]) -> None:
+def test_without_latencies_no_energy_of_iterations_is_derived(said: tuple[Observation, ...]) -> None:
     assert list(told([ended(battery=1.0)], *said)) == ["RUN energy", "battery energy"]
     assert codes([ended(battery=1.0)], *said) == []
 
 
-def test_what_the_program_calls_energy_is_its_own() -> None:
+def test_energy_that_the_program_reports_is_not_derived() -> None:
     own = Observation(type="NET", metric="energy", unit="mJ", samples=(1.0,))
     assert list(told([ended(battery=1000.0)], own, latency(*[19.0] * 50))) == ["RUN energy", "battery energy"]
 

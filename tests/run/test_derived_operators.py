@@ -31,7 +31,7 @@ def test_what_is_no_time_of_an_operator_is_left_out() -> None:
     assert operator_medians(said) == {}
 
 
-def test_a_median_that_the_program_told_itself_counts() -> None:
+def test_a_median_that_the_program_reported_itself_counts() -> None:
     said = [Observation(type="ID_0_Conv", metric="latency", unit="us", summary={"p50": 12.0, "mean": 14.0})]
     assert operator_medians(said) == {"ID_0_Conv": 12.0}
 
@@ -50,7 +50,7 @@ def test_calls_of_one_name_in_one_iteration_are_added_up() -> None:
     assert not notes
 
 
-def test_calls_that_several_parts_of_the_output_tell_are_added_up() -> None:
+def test_calls_in_several_parts_of_the_output_are_added_up() -> None:
     said = [observed("NET", 180), observed("NET", 190), observed("conv", 100, 50), observed("conv", 110, 60)]
     assert [one.samples for one in sum_operators(said)[0][2:]] == [(150,), (170,)]
 
