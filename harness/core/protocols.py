@@ -1,8 +1,8 @@
-"""The seams: what a platform, a framework and a reporter must do. Keep them narrow.
+"""Protocols of platforms, frameworks and reporters, and of the progress that they show. Keep them narrow.
 
 Plug-ins are found by entry point (groups `edge_harness.platforms`, `edge_harness.frameworks`,
 `edge_harness.reporters`); each entry names a factory `create(settings: Settings)` that returns one of these.
-`harness.testing` holds a contract suite for each.
+`harness.testing` has a contract suite for each.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Task(Protocol):
     """One line of progress."""
 
     def update(self, *, completed: float | None = None, total: float | None = None, text: str | None = None) -> None:
-        """Tell how far it is. May be called from any thread, often."""
+        """Update its progress. May be called from any thread, often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class BoardRow:
     Attributes:
         cells: One for each column; the first is the name of the row, the last its state in words.
         verdict: Verdict, once there is one that stays.
-        failed: Whether it ended without a verdict.
+        failed: True when it ended without a verdict.
     """
 
     cells: tuple[str, ...]
@@ -48,37 +48,37 @@ class BoardRow:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the row will not change any more."""
+        """True when the row will not change any more."""
         return self.failed or self.verdict is not None
 
 
 class Board(Protocol):
-    """A table that changes while something goes on."""
+    """A table that changes while work is in progress."""
 
     def show(self, rows: Sequence[BoardRow]) -> None:
-        """Show these rows now. May be called often."""
+        """Replace its rows. May be called often."""
 
 
 class Progress(Protocol):
-    """Where stages tell a person what happens. Calls are cheap and never raise; any thread may call."""
+    """Messages of stages to a person. Calls are cheap and never raise; any thread may call."""
 
     def task(self, text: str, total: float | None = None) -> AbstractContextManager[Task]:
-        """Begin something that takes time; it ends with the context."""
+        """Begin a line of progress, which ends with the context."""
 
     def say(self, text: str) -> None:
-        """One line that stays."""
+        """Show one line that stays."""
 
 
 class Display(Progress, Protocol):
     """A progress that can also show a table."""
 
     def board(self, title: str, header: Sequence[str]) -> AbstractContextManager[Board]:
-        """Begin a table that changes; it ends with the context."""
+        """Begin a table, which ends with the context."""
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """The files of one benchmark on the device.
+    """Files of one benchmark on the device.
 
     Attributes:
         folder: `{TGTDIR}`, without a trailing separator.
@@ -202,35 +202,35 @@ class LocalPlatform(Protocol):
 
 
 class Framework(Protocol):
-    """What knows one kind of runner: how to get it, start it and read it."""
+    """A kind of runner: how to build it, start it, and parse its output."""
 
     name: str
 
     def build(self, device: Device, progress: Progress) -> Build:
-        """The installed runner for this kind of device, made on first use and then cached.
+        """Return the installed runner for this kind of device, built on first use and then cached.
 
         Raises:
-            BuildFailed: There is none and it cannot be made; the hint says what to install.
+            BuildFailed: There is none and it cannot be built; the hint says what to install.
         """
 
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
-        """The start of a benchmark that has no commands of its own. Pure.
+        """Return the command of a benchmark that has no commands of its own. Pure.
 
         Args:
-            benchmark: What to measure. Its `time_limit_s` is what is left for this launch.
+            benchmark: The benchmark. Its `time_limit_s` is the time that remains for this launch.
             build: The runner.
-            files: Path on the device by key: files (`files.model`, `input_files.X`), where outputs shall be written
+            files: Path on the device by key: files (`files.model`, `input_files.X`), outputs to be written
                 (`output_files.X`), programs (`program`).
 
         Raises:
             BenchmarkUnsupported: This framework cannot run it.
-            BenchmarkFailed: The specification says something that its author can mend.
+            BenchmarkFailed: The specification has a mistake that its author can correct.
         """
 
     def parse(
         self, completed: Sequence[Completed], benchmark: Benchmark
     ) -> tuple[Sequence[Observation], Sequence[Note]]:
-        """Everything one launch said, also when it failed. Never raises on what a program printed. Pure."""
+        """Parse the output of one launch, also of a failed one. Never raises, whatever a program printed. Pure."""
 
 
 @runtime_checkable
@@ -251,39 +251,39 @@ class Interleavable(Protocol):
 
 @runtime_checkable
 class Exporter(Protocol):
-    """A framework that can also make model files."""
+    """A framework that can also export model files."""
 
     def fingerprint(self, export: Export) -> Mapping[str, str]:
-        """Everything beside the request that determines the bytes: versions, digests of sources.
+        """Return everything beside the request that determines the bytes: versions, digests of sources.
 
         Fast: imports nothing heavy.
 
         Raises:
-            ExportFailed: No such definition or recipe (the hint lists what there is), or it cannot be loaded.
+            ExportFailed: No such definition or recipe (the hint lists those that exist), or it cannot be loaded.
         """
 
     def export(self, export: Export, destination: Path, progress: Task) -> ExportReport:
-        """Write the program to `destination` in a process of its own, and say how it was made.
+        """Write the model file to `destination` in a process of its own, and return how it was made.
 
         Raises:
-            ExportFailed: With the last thing the process said and a remedy.
+            ExportFailed: With the last line of the process, and a remedy.
         """
 
 
 class Reporter(Protocol):
-    """Somebody who is told results, one by one as they appear. Used by one thread at a time."""
+    """A receiver of results, which gets them one by one as they appear. Used by one thread at a time."""
 
     name: str
 
     def report(self, report: Report) -> str | None:
-        """Tell one result. Returns where it can be found, if it has a place.
+        """Report one result, and return its place, if it has one.
 
         Raises:
-            ReporterFailed: It could not be told; the result is safe elsewhere.
+            ReporterFailed: It could not be reported; the result is safe elsewhere.
         """
 
     def close(self) -> None:
-        """Tell what is left: a table, an index. Called once, also after failures.
+        """Report the rest: a table, an index. Called once, also after failures.
 
         Raises:
             ReporterFailed: As above.
@@ -294,7 +294,7 @@ class Reporter(Protocol):
 class ResultArchive(Protocol):
     """A reporter that keeps results for good: a result counts as stored when `report` has returned.
 
-    It is told before the other reporters, which find the place that it returned in `Report.place`.
+    It gets results before the other reporters, which find the place that it returned in `Report.place`.
     """
 
     keeps_results: Literal[True]
@@ -318,7 +318,7 @@ class FlushOutcome:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything was received."""
+        """True when everything was received."""
         return self.waiting == 0 and self.refused == 0
 
 
@@ -363,10 +363,10 @@ class Finding(NamedTuple):
     """One line of `harness doctor`.
 
     Attributes:
-        name: What was looked for.
-        ok: Whether it is there and usable; None when its absence costs something but stops nothing.
-        found: What was found.
-        remedy: What to do when it is not.
+        name: Name of the requirement.
+        ok: True when it is met; None when a failure has a cost but stops nothing.
+        found: Observation, in words.
+        remedy: What to do when it is not met.
     """
 
     name: str
@@ -377,7 +377,7 @@ class Finding(NamedTuple):
 
 @runtime_checkable
 class Diagnosable(Protocol):
-    """A plug-in that can tell what it needs and whether that is there."""
+    """A plug-in that can check its requirements."""
 
     def diagnose(self) -> Sequence[Finding]:
-        """Look at everything this plug-in needs. Never raises."""
+        """Check everything that this plug-in needs. Never raises."""
