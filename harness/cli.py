@@ -187,7 +187,7 @@ def devices(options: InspectFlags = _NO_INSPECT_FLAGS) -> int:
     """List every device that can be reached."""
     from harness.flows.inspect import devices as flow
 
-    return flow.list_all(arguments.resolve_settings(options), _console())
+    return flow.list_devices(arguments.resolve_settings(options), _console())
 
 
 @app.command
@@ -218,8 +218,10 @@ def export(
     with shell.handle_signals(), display.display() as shown:
         if model.endswith((".json", ".yaml", ".yml")):
             return exports.export_files(dataclasses.replace(settings, benchmark_file=(Path(model),)), shown, output)
-        wanted = exports.Wanted(model, recipe, seed, calibration, output or Path(f"{_stem(model)}_{_stem(recipe)}.pte"))
-        return exports.export_model(wanted, settings, shown)
+        request = exports.ExportRequest(
+            model, recipe, seed, calibration, output or Path(f"{_stem(model)}_{_stem(recipe)}.pte")
+        )
+        return exports.export_model(request, settings, shown)
 
 
 @app.command
@@ -352,7 +354,7 @@ def _show_plan(settings: Settings, sides: tuple[str, str] | None = None) -> Exit
 
     console = _console()
     benchmarks = load_benchmarks(settings)
-    checks.refuse(benchmarks, settings)
+    checks.raise_for_problems(benchmarks, settings)
     for name, side in zip(("control", "treatment"), sides or (), strict=False):
         console.print(f"{name}: {side}", markup=False, highlight=False, soft_wrap=True)
     checks.show_plan(load_workload(settings, benchmarks).plan(), settings, console)

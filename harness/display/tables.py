@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.presentation.tables import KEEP, Column, select_informative
-from harness.presentation.text import Line, Span, Tone
+from harness.presentation.text import Line, Span, Tone, make_printable
+from harness.shell.streams import discard_output
 
 STYLES: Final = {
     Tone.NORMAL: "",
@@ -54,6 +55,19 @@ def fit_table(columns: Sequence[Column], console: Console) -> Table:
 def style_line(line: Line) -> Text:
     """Give a line its colours."""
     return Text.assemble(*map(_style_span, line.spans))
+
+
+def print_output(output: Table | Text, console: Console) -> None:
+    """Print on standard output; a reader that has gone (`| head`) changes neither output nor exit code."""
+    try:
+        widen(console).print(output, soft_wrap=isinstance(output, Text))
+    except BrokenPipeError:
+        discard_output(console.file)
+
+
+def plain_text(text: str) -> Text:
+    """Return a text that may come from anywhere: it has no colours, and moves no cursor."""
+    return Text(make_printable(text))
 
 
 def print_line(line: Line, console: Console) -> None:

@@ -18,11 +18,11 @@ from harness.core.commit import Commit, Source
 from harness.core.culprit import SearchEnding, SearchResult
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import Display
+from harness.display.tables import plain_text, print_output
 from harness.files.atomic import write_atomically
 from harness.flows.bisect.search import run_search
 from harness.flows.compare.commits import CommitComparer
 from harness.flows.compare.requests import CompareRequest, validate_parameters
-from harness.flows.inspect.showing import cell, show
 from harness.flows.measure.workload import Selection, Workload, load_workload
 from harness.shell import pause
 
@@ -201,12 +201,12 @@ def _show(result: SearchResult, search: Search, commits: tuple[Commit, ...], con
                     commit.author,
                     commit.subject,
                 )
-                table.add_row(*map(cell, row))
-        show(table, console)
+                table.add_row(*map(plain_text, row))
+        print_output(table, console)
     elif result.ending is SearchEnding.UNDECIDED:
         table = Table("commit", "probability", "by", "subject", pad_edge=False)
         for suspect in search.posterior().likeliest()[:10]:
             commit = by_id[suspect.commit]
-            table.add_row(*map(cell, (commit.short, f"{suspect.probability:.1%}", commit.author, commit.subject)))
-        show(table, console)
-    show(cell(result.reason), console)
+            table.add_row(*map(plain_text, (commit.short, f"{suspect.probability:.1%}", commit.author, commit.subject)))
+        print_output(table, console)
+    print_output(plain_text(result.reason), console)

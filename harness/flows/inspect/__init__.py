@@ -1,1 +1,1 @@
-"""Commands that look without measuring: validate, devices, doctor, report, status, builds."""
+"""Inspecting without measuring: validate, devices, doctor, export, report, status, builds, init."""

@@ -1,4 +1,4 @@
-"""`harness builds`: what the build cache holds, and making room in it."""
+"""`harness builds`: lists the build cache, and makes room in it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _DAY_S = 86_400
 
 
 def show(cache: BuildCache, console: Console) -> ExitCode:
-    """Every build that is kept, the longest unused first."""
+    """List every build of the cache, the longest unused first."""
     entries = cache.entries()
     table = Table(title=str(cache.folder), title_justify="left", header_style="bold", pad_edge=False)
     for name in ("source", "commit", "recipe"):
         table.add_column(name)
     table.add_column("size", justify="right")
     table.add_column("last used (UTC)")
-    for entry in sorted(entries, key=lambda one: one.last_used):
+    for entry in sorted(entries, key=lambda entry: entry.last_used):
         build = entry.record.build
         used = datetime.fromtimestamp(entry.last_used, UTC).strftime("%Y-%m-%d %H:%M")
         words = (build.source, build.commit, build.recipe, format_quantity(entry.record.size_bytes, "bytes"), used)
@@ -34,8 +34,10 @@ def show(cache: BuildCache, console: Console) -> ExitCode:
 
 
 def prune(cache: BuildCache, console: Console, *, keep_mib: float | None, unused_days: float | None) -> ExitCode:
-    """Remove builds, the longest unused first; those in use stay."""
+    """Remove builds that are not in use, the longest unused first."""
     limit = int(keep_mib * 2**20) if keep_mib is not None else 0 if unused_days is None else None
-    gone = cache.prune(limit_bytes=limit, unused_for_s=unused_days * _DAY_S if unused_days is not None else None)
-    console.print(f"{len(gone)} removed, {format_quantity(sum(entry.record.size_bytes for entry in gone), 'bytes')}")
+    removed = cache.prune(limit_bytes=limit, unused_for_s=unused_days * _DAY_S if unused_days is not None else None)
+    console.print(
+        f"{len(removed)} removed, {format_quantity(sum(entry.record.size_bytes for entry in removed), 'bytes')}"
+    )
     return ExitCode.OK

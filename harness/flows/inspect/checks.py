@@ -1,4 +1,4 @@
-"""`validate` and `--dry-run`: what looks and touches nothing."""
+"""`harness validate` and `--dry-run`: checks that measure nothing."""
 
 from __future__ import annotations
 
@@ -24,83 +24,87 @@ from harness.core.errors import (
 )
 from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Exporter, Framework
-from harness.display.tables import fit_table, widen
-from harness.flows.inspect.showing import cell, show
+from harness.display.tables import fit_table, plain_text, print_output, widen
 from harness.flows.measure.plan import Assignment, Plan
 from harness.models.cache import ModelCache
 from harness.presentation.tables import KEEP, Column, make_cells
 
 _PLAN = ("id", "benchmark", "framework", "device", "threads", "launches × iterations", "limit", "files")
-_ALIKE = frozenset(_PLAN[2:7])
-"""What benchmarks of a plan often have in common."""
+_OFTEN_EQUAL = frozenset(_PLAN[2:7])
+"""Columns in which the benchmarks of a plan are often equal."""
 
 _OPERATORS = frozenset(("|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1", "&>"))
-"""Words that only a shell understands."""
+"""Words that mean something to a shell only."""
 
 
 def validate(benchmarks: Sequence[Benchmark], settings: Settings, console: Console) -> None:
-    """Show what specifications that could be loaded expand to, and look at what they name.
+    """Show the benchmarks of valid specifications, and check that everything that they name exists.
 
     Raises:
-        SpecificationError: Something they name does not exist.
+        SpecificationError: Something that they name does not exist.
     """
     show_benchmarks(tuple(benchmarks), console)
-    refuse(benchmarks, settings)
-    _remark(benchmarks, settings, console)
-    read = f"{_counted(len(benchmarks), 'benchmark')} in {_counted(len(settings.benchmark_file), 'file')}"
-    show(Text(f"{read}: nothing to complain about"), console)
+    raise_for_problems(benchmarks, settings)
+    _show_remarks(benchmarks, settings, console)
+    counts = f"{_count(len(benchmarks), 'benchmark')} in {_count(len(settings.benchmark_file), 'file')}"
+    print_output(Text(f"{counts}: OK, no problems found"), console)
 
 
-def refuse(benchmarks: Sequence[Benchmark], settings: Settings) -> None:
-    """End when something that the benchmarks name does not exist.
+def raise_for_problems(benchmarks: Sequence[Benchmark], settings: Settings) -> None:
+    """Raise every problem that there is.
 
     Raises:
-        SpecificationError: With every problem.
+        SpecificationError: Something that the benchmarks name does not exist.
     """
-    found = problems(benchmarks, settings)
-    if found:
-        raise SpecificationError(found)
+    problems = find_problems(benchmarks, settings)
+    if problems:
+        raise SpecificationError(problems)
 
 
-def problems(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[Problem, ...]:
-    """What benchmarks name and what does not exist: frameworks, models to export, recipes.
+def find_problems(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[Problem, ...]:
+    """Find frameworks, models to export and recipes that benchmarks name and that do not exist.
 
-    Nothing is built, fetched or exported. Each problem is told once, at the first place that has it.
+    Nothing is built, fetched or exported. Each problem is listed once, at the first place that has it.
 
     Args:
         benchmarks: The benchmarks as they were loaded.
         settings: The settings that a run would have.
     """
-    frameworks = {name: _framework(name, settings) for name in {benchmark.framework for benchmark in benchmarks}}
+    frameworks = {name: _load_framework(name, settings) for name in {benchmark.framework for benchmark in benchmarks}}
     found: dict[tuple[Path, str], Problem] = {}
     for benchmark in benchmarks:
         framework = frameworks[benchmark.framework]
         if isinstance(framework, HarnessError):
-            told = [_problem(benchmark.origin, framework.message, framework.hint)]
+            problems = [_problem(benchmark.origin, framework.message, framework.hint)]
         else:
-            told = [problem for file in benchmark.required_files() for problem in _export_problems(file, framework)]
-        for problem in told:
+            files = benchmark.required_files()
+            problems = [problem for file in files for problem in _find_export_problems(file, framework)]
+        for problem in problems:
             found.setdefault((problem.file, problem.message), problem)
     return tuple(found.values())
 
 
-def remarks(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[Problem, ...]:
-    """What is odd: programs that are used and that nobody has given, and command lines that are meant for a shell."""
-    found: dict[Path, Problem] = {}
+def find_remarks(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[Problem, ...]:
+    """Find likely mistakes: programs that are used but not given, and command lines that are meant for a shell."""
+    programs: dict[Path, Problem] = {}
     for benchmark in benchmarks:
         if "program" not in settings.program and _uses(benchmark, "program"):
             hint = f"give it with --program PATH, unless framework `{benchmark.framework}` has a runner of its own"
             problem = _problem(benchmark.origin, "{program} is not given", hint)
-            found.setdefault(problem.file, problem)
-    told = {(one.file, one.pointer, one.message): one for benchmark in benchmarks for one in _for_a_shell(benchmark)}
-    return (*found.values(), *told.values())
+            programs.setdefault(problem.file, problem)
+    shell_words = {
+        (problem.file, problem.pointer, problem.message): problem
+        for benchmark in benchmarks
+        for problem in _find_shell_words(benchmark)
+    }
+    return (*programs.values(), *shell_words.values())
 
 
-def _for_a_shell(benchmark: Benchmark) -> Iterator[Problem]:
+def _find_shell_words(benchmark: Benchmark) -> Iterator[Problem]:
     for command in _commands(benchmark):
         words = [word for word in shlex.split(command) if word in _OPERATORS or word.startswith(("$(", "`"))]
         if words:
-            hint = "the words are given to the program as they are: no shell runs; use `sh -c '...'`"
+            hint = "no shell runs: all words are passed to the program unchanged; use `sh -c '...'`"
             yield _problem(benchmark.origin, f"`{words[0]}` in `{command}` means nothing", hint)
 
 
@@ -111,33 +115,34 @@ def show_plan(plan: Plan, settings: Settings, console: Console) -> None:
         SpecificationError: Something that a benchmark names does not exist.
     """
     cache = ModelCache(settings.model_cache)
-    columns = _plan_columns([_row(one, plan, cache) for one in plan.assignments])
-    shared = [f"{one.name} {one.cells[0].text}" for one in columns if not one.is_informative and one.cells[0].text]
-    show(Text(f"Plan: {', '.join(shared)}".rstrip(": ")), console)
-    show(fit_table(columns, widen(console)), console)
-    refuse(plan.benchmarks, settings)
-    _remark(plan.benchmarks, settings, console)
+    columns = _plan_columns([_row(pair, plan, cache) for pair in plan.assignments])
+    equal = (column for column in columns if not column.is_informative and column.cells[0].text)
+    shared = [f"{column.name} {column.cells[0].text}" for column in equal]
+    print_output(Text(f"Plan: {', '.join(shared)}".rstrip(": ")), console)
+    print_output(fit_table(columns, widen(console)), console)
+    raise_for_problems(plan.benchmarks, settings)
+    _show_remarks(plan.benchmarks, settings, console)
 
 
 def show_benchmarks(benchmarks: Sequence[Benchmark], console: Console) -> None:
-    """What a valid specification expands to."""
+    """Show the benchmarks that specifications expand to."""
     rows = []
-    for one in benchmarks:
-        axes = ", ".join(f"{name}={value}" for name, value in one.axes.items())
-        inputs = ", ".join(f"{tensor.name} {'x'.join(map(str, tensor.shape))}" for tensor in one.inputs)
-        rows.append((str(one.id), one.title, one.metric, one.framework, axes, inputs))
-    show(_table(("id", "benchmark", "metric", "framework", "matrix", "inputs"), rows), console)
+    for benchmark in benchmarks:
+        axes = ", ".join(f"{name}={value}" for name, value in benchmark.axes.items())
+        inputs = ", ".join(f"{tensor.name} {'x'.join(map(str, tensor.shape))}" for tensor in benchmark.inputs)
+        rows.append((str(benchmark.id), benchmark.title, benchmark.metric, benchmark.framework, axes, inputs))
+    print_output(_table(("id", "benchmark", "metric", "framework", "matrix", "inputs"), rows), console)
 
 
-def _framework(name: str, settings: Settings) -> Framework | HarnessError:
-    """The framework, or why there is none."""
+def _load_framework(name: str, settings: Settings) -> Framework | HarnessError:
+    """Return the framework, or why there is none."""
     try:
         return plugins.framework(name, settings)
     except (UsageError, EnvironmentProblem) as error:
         return error
 
 
-def _export_problems(file: ModelFile, framework: Framework) -> Iterator[Problem]:
+def _find_export_problems(file: ModelFile, framework: Framework) -> Iterator[Problem]:
     if file.export is None:
         return
     if not isinstance(framework, Exporter):
@@ -151,18 +156,18 @@ def _export_problems(file: ModelFile, framework: Framework) -> Iterator[Problem]
 
 
 def _uses(benchmark: Benchmark, name: str) -> bool:
-    """Whether a command names a placeholder, directly or through other values, that nothing defines."""
+    """Return whether a command names a placeholder, directly or through other values, that nothing defines."""
     waiting = _commands(benchmark)
     used: set[str] = set()
     while waiting:
         new = set(find_placeholders(waiting.pop())) - used
         used |= new
-        waiting.extend(benchmark.variables[one] for one in new if one in benchmark.variables)
+        waiting.extend(benchmark.variables[placeholder] for placeholder in new if placeholder in benchmark.variables)
     return name in used and name not in benchmark.variables
 
 
 def _commands(benchmark: Benchmark) -> list[str]:
-    """Every command line: on the device, then on the host."""
+    """Return every command line: those of the device, then those of the host."""
     steps = (benchmark.model_before, benchmark.model_after, benchmark.before, benchmark.after)
     return [*benchmark.commands, *(command for step in steps for command in step.commands)]
 
@@ -171,9 +176,9 @@ def _problem(place: Origin, message: str, hint: str | None) -> Problem:
     return Problem(place.file, place.line, place.pointer, message, hint)
 
 
-def _remark(benchmarks: Sequence[Benchmark], settings: Settings, console: Console) -> None:
-    for remark in remarks(benchmarks, settings):
-        show(Text(f"remark: {remark}"), console)
+def _show_remarks(benchmarks: Sequence[Benchmark], settings: Settings, console: Console) -> None:
+    for remark in find_remarks(benchmarks, settings):
+        print_output(Text(f"remark: {remark}"), console)
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
@@ -181,36 +186,36 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     for name in header:
         table.add_column(name)
     for row in rows:
-        table.add_row(*map(cell, row))
+        table.add_row(*map(plain_text, row))
     return table
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _plan_columns(rows: Sequence[Sequence[str]]) -> list[Column]:
-    """Of a narrow screen the number goes first: names tell benchmarks apart, too."""
+    """Return the columns; on a narrow screen the number goes first, because names tell benchmarks apart, too."""
     cells = [make_cells(column) for column in zip(*rows, strict=True)]
     return [
-        Column(name, cells[number], weight=10 if name == "id" else KEEP, distinguishing=name in _ALIKE)
+        Column(name, cells[number], weight=10 if name == "id" else KEEP, distinguishing=name in _OFTEN_EQUAL)
         for number, name in enumerate(_PLAN)
     ]
 
 
-def _row(one: Assignment, plan: Plan, cache: ModelCache) -> tuple[str, ...]:
-    benchmark = one.benchmark
+def _row(pair: Assignment, plan: Plan, cache: ModelCache) -> tuple[str, ...]:
+    benchmark = pair.benchmark
     files = [f"{file.filename} ({_state(file, benchmark, plan, cache)})" for file in benchmark.required_files()]
     iterations = "" if benchmark.iterations < 0 else f" × {benchmark.iterations}"
     return (
         str(benchmark.id),
         benchmark.title,
         benchmark.framework,
-        one.device.name,
+        pair.device.name,
         "" if benchmark.threads is None else str(benchmark.threads),
         f"{benchmark.launches}{iterations}",
         "" if benchmark.time_limit_s is None else f"{benchmark.time_limit_s:g} s",
-        f"skipped: {one.obstacle}" if one.obstacle else ", ".join(files),
+        f"skipped: {pair.obstacle}" if pair.obstacle else ", ".join(files),
     )
 
 
@@ -220,7 +225,7 @@ def _state(file: ModelFile, benchmark: Benchmark, plan: Plan, cache: ModelCache)
     try:
         cached = cache.peek(file, model=benchmark.model, exporter=exporter)
     except BenchmarkFailed as error:
-        return f"cannot be had: {error.message}"
+        return f"unavailable: {error.message}"
     if cached is not None:
         return "cached"
     return "to export" if file.export else "to fetch"

@@ -1,4 +1,4 @@
-"""`harness export`: make model files and say what was lowered, without measuring."""
+"""`harness export`: export model files and show what was lowered, without measuring."""
 
 from __future__ import annotations
 
@@ -17,20 +17,17 @@ from harness.flows.measure.plan import Failure
 from harness.flows.measure.workload import load_workload
 from harness.models.cache import ModelCache
 
-_FRAMEWORK = "executorch"
-"""The framework that exports when nobody names one: the only one of ours that can."""
-
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """One program that a person asked for.
+class ExportRequest:
+    """Program to export.
 
     Attributes:
-        definition: Built-in model or `package.module:function`.
-        recipe: How to lower it.
+        definition: Name of an installed model definition, or `package.module:function`.
+        recipe: Name of an installed recipe, or `package.module:function`.
         seed: Seed of weights and calibration data.
         calibration: Number of calibration batches.
-        output: Where to put it.
+        output: File to write.
     """
 
     definition: str
@@ -40,36 +37,43 @@ class Wanted:
     output: Path
 
 
-def export_model(wanted: Wanted, settings: Settings, progress: Progress) -> ExitCode:
-    """Export one definition, or take it from the cache, and copy it to where it is wanted.
+def export_model(request: ExportRequest, settings: Settings, progress: Progress) -> ExitCode:
+    """Export one definition, or take it from the cache, and write the output.
 
     Raises:
-        UsageError: The framework cannot export.
+        UsageError: The framework cannot export, or none can.
         ExportFailed: With the reason and a remedy.
     """
-    exporter = plugins.framework(settings.framework or _FRAMEWORK, settings)
-    if not isinstance(exporter, Exporter):
-        raise UsageError(f"the framework `{exporter.name}` cannot export")
-    request = Export(
-        definition=wanted.definition, recipe=wanted.recipe, seed=wanted.seed, calibration=wanted.calibration
+    name, exporter = _find_exporter(settings)
+    export = Export(
+        definition=request.definition, recipe=request.recipe, seed=request.seed, calibration=request.calibration
     )
     try:
-        exporter.fingerprint(request)
+        exporter.fingerprint(export)
     except ExportFailed as error:
         raise UsageError(error.message, hint=error.hint) from error
-    file = ModelFile(key="files.model", filename=wanted.output.name, export=request, origin=Origin(file=Path("export")))
-    name = wanted.definition.replace(":", ".")
+    file = ModelFile(key="files.model", filename=request.output.name, export=export, origin=Origin(file=Path("export")))
     cached = ModelCache(settings.model_cache).fetch(
         file,
-        model=Model(name=name, format=exporter.name),
+        model=Model(name=request.definition.replace(":", "."), format=name),
         exporter=exporter,
         progress=progress,
         force=settings.force_export,
     )
     progress.say(describe_file(cached))
-    _copy(cached.path, wanted.output)
-    progress.say(f"{wanted.output}  md5 {cached.md5}")
+    _copy(cached.path, request.output)
+    progress.say(f"{request.output}  md5 {cached.md5}")
     return ExitCode.OK
+
+
+def _find_exporter(settings: Settings) -> tuple[str, Exporter]:
+    """Return the framework that was asked for, or else the first one that can export, with its name."""
+    names = plugins.names("framework") if settings.framework is None else (settings.framework,)
+    for name in names:
+        framework = plugins.framework(name, settings)
+        if isinstance(framework, Exporter):
+            return name, framework
+    raise UsageError(f"no framework can export: {', '.join(names)}", hint="name another one with --framework")
 
 
 def export_files(settings: Settings, progress: Progress, folder: Path | None) -> ExitCode:
@@ -77,8 +81,8 @@ def export_files(settings: Settings, progress: Progress, folder: Path | None) ->
 
     Args:
         settings: Which specification.
-        progress: Told what happens.
-        folder: Where copies are wanted, if anywhere.
+        progress: Shows what happens.
+        folder: Folder for copies, if any.
     """
     files = fetch(load_workload(settings).plan(), settings, progress)
     failed = any(isinstance(file, Failure) for file in files.values())

@@ -1,4 +1,4 @@
-"""`harness init`: FAI-PEP's questions of the first run, asked when a person wants them and never in between."""
+"""`harness init`: FAI-PEP's questions of the first run, asked on request only."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from harness.files.atomic import write_atomically
 
 
 def ask(config: Path, console: Console) -> ExitCode:
-    """Ask, and save what was answered; the token goes into a file of its own that only its owner can read.
+    """Ask, and save the answers; the token goes into a file of its own that only its owner can read.
 
     Raises:
-        UsageError: There is no terminal to ask at.
+        UsageError: Standard input is no terminal.
     """
     if not sys.stdin.isatty():
         raise UsageError(
@@ -35,7 +35,7 @@ def ask(config: Path, console: Console) -> ExitCode:
     }
     token = _token() if answers["remote_reporter"] else ""
     save(config, {key: value for key, value in answers.items() if value is not None}, token)
-    console.print("\nSaved. Next: harness -b specifications/models/mv2.json   (forget it again: --reset_options)")
+    console.print("\nSaved. Next: harness -b specifications/models/mv2.json   (forget it again: --reset-options)")
     return ExitCode.OK
 
 

@@ -14,7 +14,7 @@ from harness.core.commit import short_id
 from harness.core.errors import ExitCode
 from harness.core.series import SeriesPoint
 from harness.core.values import Value
-from harness.flows.inspect.showing import cell, show
+from harness.display.tables import plain_text, print_output
 from harness.watch.store.commits import BacklogEntry, CommitStatus
 from harness.watch.store.event_log import CurrentActivity, Event, LastError, PollStatus
 from harness.watch.store.notifications import Delivery, DeliveryStatus
@@ -126,23 +126,23 @@ def show_status(path: Path, console: Console, *, as_json: bool) -> ExitCode:
     """
     status = status_of(path)
     if as_json:
-        show(cell(status.model_dump_json(indent=2)), console)
+        print_output(plain_text(status.model_dump_json(indent=2)), console)
         return ExitCode.OK
     for line in _lines(status):
-        show(cell(line), console)
+        print_output(plain_text(line), console)
     if status.finished:
         table = Table("commit", "when", "status", "benchmark", "device", "difference", "verdict", pad_edge=False)
         for finished in status.finished:
             for row in _rows(finished.entry, finished.points):
-                table.add_row(*map(cell, row))
-        show(table, console)
+                table.add_row(*map(plain_text, row))
+        print_output(table, console)
     for alarm in (*status.alarms, *status.unresolved):
-        show(cell(f"alarm: {_describe_alarm(alarm)}"), console)
+        print_output(plain_text(f"alarm: {_describe_alarm(alarm)}"), console)
     for delivery in status.undelivered:
         notification = f"{delivery.notification.event} of {delivery.notification.alarm.identity}"
         attempts = "1 attempt" if delivery.attempts == 1 else f"{delivery.attempts} attempts"
         line = f"not delivered by {delivery.channel} ({attempts}): {notification}: {delivery.reply}"
-        show(cell(line), console)
+        print_output(plain_text(line), console)
     return ExitCode.OK
 
 

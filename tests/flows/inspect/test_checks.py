@@ -65,7 +65,7 @@ def planned(settings: Settings, to: Console | None = None) -> str:
 
 def test_a_framework_that_is_not_installed_is_told_once_at_the_first_test(write: Write) -> None:
     settings = write({"framework": "caffe2"}, COMMAND, COMMAND)
-    (problem,) = checks.problems(load_benchmarks(settings), settings)
+    (problem,) = checks.find_problems(load_benchmarks(settings), settings)
     assert (problem.file.name, problem.pointer, problem.message) == ("spec.json", "/tests/0", "no framework `caffe2`")
     assert "executorch" in (problem.hint or "")
     assert problem.line is not None
@@ -75,7 +75,7 @@ def test_definitions_and_recipes_that_do_not_exist_are_told_at_their_files(write
     files = {"a": exported("mlpp"), "b": {**exported("mlp", "xnnpack_q9"), "filename": "b"}, "c": exported("mlp")}
     files["c"]["filename"] = "c"
     settings = write({"framework": "executorch", "files": files}, COMMAND, COMMAND)
-    first, second = checks.problems(load_benchmarks(settings), settings)
+    first, second = checks.find_problems(load_benchmarks(settings), settings)
     assert (first.pointer, second.pointer) == ("/model/files/a", "/model/files/b")
     assert "mlpp" in first.message
     assert "xnnpack_q9" in second.message
@@ -87,19 +87,19 @@ def test_definitions_and_recipes_that_do_not_exist_are_told_at_their_files(write
 
 def test_an_export_needs_a_framework_that_exports(write: Write) -> None:
     settings = write({"framework": "generic", "files": {"a": exported("mlp")}})
-    (problem,) = checks.problems(load_benchmarks(settings), settings)
+    (problem,) = checks.find_problems(load_benchmarks(settings), settings)
     assert problem.message == "framework `generic` exports no models"
     assert problem.pointer == "/model/files/a"
 
 
 def test_what_is_there_is_nothing_to_complain_about(write: Write) -> None:
     settings = write({"framework": "executorch", "files": {"model": exported("mlp")}})
-    assert checks.problems(load_benchmarks(settings), settings) == ()
+    assert checks.find_problems(load_benchmarks(settings), settings) == ()
 
 
 @pytest.mark.parametrize(("tests", "words"), [(1, "1 benchmark in 1 file:"), (2, "2 benchmarks in 1 file:")])
 def test_benchmarks_are_counted_in_words(write: Write, tests: int, words: str) -> None:
-    assert f"{words} nothing to complain about" in validated(write({}, *[COMMAND] * tests))
+    assert f"{words} OK, no problems found" in validated(write({}, *[COMMAND] * tests))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_program_that_nobody_gave_is_a_remark_and_no_mistake(write: Write, tes
     assert "remark: " in shown
     assert "{program} is not given" in shown
     assert "--program PATH" in shown
-    assert "nothing to complain about" in shown
+    assert "OK, no problems found" in shown
 
 
 @pytest.mark.parametrize("more", [{"program": {"program": Path("/x")}}, {"string_map": {"program": "/x"}}])
@@ -183,7 +183,7 @@ def test_a_reader_that_has_gone_changes_nothing(write: Write) -> None:
 @pytest.mark.parametrize("operator", ["|", "&&", ";", ">", "$(nproc)"])
 def test_words_for_a_shell_are_remarked_on_once(write: Write, operator: str) -> None:
     odd = {**COMMAND, "command": f"echo a {operator} b", "matrix": {"x": [1, 2]}}
-    (remark,) = checks.remarks(load_benchmarks(settings := write({}, odd)), settings)
+    (remark,) = checks.find_remarks(load_benchmarks(settings := write({}, odd)), settings)
     assert (remark.pointer, remark.message) == ("/tests/0", f"`{operator}` in `echo a {operator} b` means nothing")
     assert "sh -c" in (remark.hint or "")
     assert "remark: " in validated(settings)
@@ -191,7 +191,7 @@ def test_words_for_a_shell_are_remarked_on_once(write: Write, operator: str) -> 
 
 def test_words_in_quotes_are_no_shell_words(write: Write) -> None:
     settings = write({}, {**COMMAND, "command": "sh -c 'echo a | wc > b'"})
-    assert checks.remarks(load_benchmarks(settings), settings) == ()
+    assert checks.find_remarks(load_benchmarks(settings), settings) == ()
 
 
 def test_a_list_of_devices_whose_reader_has_gone_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,4 +199,4 @@ def test_a_list_of_devices_whose_reader_has_gone_changes_nothing(monkeypatch: py
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as stream:
-        assert devices.list_all(Settings(), Console(file=stream)) is ExitCode.OK
+        assert devices.list_devices(Settings(), Console(file=stream)) is ExitCode.OK
