@@ -66,7 +66,7 @@ def test_the_operator_with_more_work_is_found_and_shown(
     assert [metric["type"] for metric in result["metrics"]][:3] == ["resize", "scan", "sort"]
     assert result["comparison"]["metric"] == "NET latency"
     told = " ".join(done.stdout.split())
-    assert "What changed" in told
+    assert "Changed operators" in told
     assert "slower scan" in told
     assert "slower resize" not in told
     assert "| slower | scan |" in (project.folder / "run.md").read_text()
