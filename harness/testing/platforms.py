@@ -21,7 +21,7 @@ from typing import Final
 from harness.core.command import Command, Completed
 from harness.core.protocols import Interactive, Platform, Session
 from harness.testing.contract import ContractBroken, expect
-from harness.testing.live import (
+from harness.testing.interactive import (
     expect_company,
     expect_conversation,
     expect_end_to_be_told,

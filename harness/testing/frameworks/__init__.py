@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.testing.frameworks import exporting, reading, starting
+from harness.testing.frameworks import exporting, parsing, running
 from harness.testing.frameworks.case import HERE, Check, FrameworkCase, benchmark_of
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
     "starting",
 ]
 
-CHECKS: Final[tuple[Check, ...]] = (*starting.CHECKS, *reading.CHECKS, *exporting.CHECKS)
+CHECKS: Final[tuple[Check, ...]] = (*running.CHECKS, *parsing.CHECKS, *exporting.CHECKS)
 
 
 def check_framework(case: FrameworkCase) -> None:

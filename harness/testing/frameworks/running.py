@@ -15,7 +15,7 @@ from harness.core.errors import BenchmarkFailed, BuildFailed
 from harness.core.protocols import Interleavable
 from harness.testing.contract import ContractBroken, expect, process_unchanged
 from harness.testing.frameworks.case import Check, FrameworkCase
-from harness.testing.frameworks.reading import counts
+from harness.testing.frameworks.parsing import counts
 from harness.testing.progress import RecordedProgress
 from harness.testing.turns import ITERATIONS, expect_same_start, run_in_batches
 
