@@ -1,4 +1,4 @@
-"""What every contract suite says when an implementation does not keep its promise."""
+"""What all contract suites share: the error of a broken contract, and expectations."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from pathlib import Path
 
 
 class ContractBroken(AssertionError):
-    """An implementation does not do what its protocol in `harness.core.protocols` asks."""
+    """An implementation does not do what its protocol in `harness.core.protocols` demands."""
 
 
-def expect(condition: bool, otherwise: str) -> None:
-    """Go on only when the condition holds.
+def expect(condition: bool, message: str) -> None:
+    """Check a condition.
 
     Raises:
-        ContractBroken: Saying what was expected.
+        ContractBroken: It does not hold; with the message.
     """
     if not condition:
-        raise ContractBroken(otherwise)
+        raise ContractBroken(message)
 
 
 @contextlib.contextmanager
 def process_unchanged() -> Iterator[None]:
-    """Working folder, environment and threads belong to the harness: what happens in the context leaves them alone.
+    """Check that working folder, environment and threads are the same after the context.
 
     Raises:
-        ContractBroken: Saying what is another one now.
+        ContractBroken: One of them has changed.
     """
     before = _process()
     yield
     after = _process()
-    for what, was in before.items():
-        expect(after[what] == was, f"it left another {what} behind")
+    for name, value in before.items():
+        expect(after[name] == value, f"it left another {name} behind")
 
 
 def _process() -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""A progress that remembers what it was told, for tests."""
+"""Progress that records its messages, for tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.core.protocols import BoardRow
 
 
 class RecordedTask:
-    """Keeps the last figures."""
+    """Task that records its last figures."""
 
     def __init__(self, text: str, total: float | None) -> None:
         self.text = text
@@ -17,14 +17,14 @@ class RecordedTask:
         self.total = total
 
     def update(self, *, completed: float | None = None, total: float | None = None, text: str | None = None) -> None:
-        """Remember."""
+        """Record."""
         self.completed = completed if completed is not None else self.completed
         self.total = total if total is not None else self.total
         self.text = text if text is not None else self.text
 
 
 class RecordedBoard:
-    """Keeps the last rows."""
+    """Board that records its last rows."""
 
     def __init__(self, title: str, header: tuple[str, ...]) -> None:
         self.title = title
@@ -32,12 +32,12 @@ class RecordedBoard:
         self.rows: list[BoardRow] = []
 
     def show(self, rows: Sequence[BoardRow]) -> None:
-        """Remember."""
+        """Record."""
         self.rows = list(rows)
 
 
 class RecordedProgress:
-    """Keeps every task and every line."""
+    """Progress that records every task, line and board."""
 
     def __init__(self) -> None:
         self.tasks: list[str] = []
@@ -46,17 +46,17 @@ class RecordedProgress:
 
     @contextlib.contextmanager
     def task(self, text: str, total: float | None = None) -> Iterator[RecordedTask]:
-        """Remember the task."""
+        """Record the task."""
         self.tasks.append(text)
         yield RecordedTask(text, total)
 
     @contextlib.contextmanager
     def board(self, title: str, header: Sequence[str]) -> Iterator[RecordedBoard]:
-        """Remember the board."""
+        """Record the board."""
         board = RecordedBoard(title, tuple(header))
         self.boards.append(board)
         yield board
 
     def say(self, text: str) -> None:
-        """Remember the line."""
+        """Record the line."""
         self.lines.append(text)

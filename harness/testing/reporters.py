@@ -1,4 +1,4 @@
-"""The contract of reporters, as checks that any reporter's tests can run.
+"""Contract of reporters, as checks that the tests of any reporter can run.
 
     CASE = ReporterCase(lambda: MyReporter(...), create_broken=lambda: MyReporter("/nowhere"))
 
@@ -6,8 +6,8 @@
     def test_my_reporter_keeps_the_contract(check: Check) -> None:
         check(CASE)
 
-A check passes silently or raises `ContractBroken`. It asks for a reporter of its own, and closes it. What is right for
-one reporter only (where its files are, what its lines say) is that reporter's own to test.
+A check passes silently or raises `ContractBroken`. It makes a reporter of its own, and closes it. What concerns one
+reporter only (where its files are, what its lines say) is for its own tests.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from harness.testing.results import DEVICE, failed_result, noisy_result, ok_resu
 
 @dataclass(frozen=True, slots=True)
 class ReporterCase:
-    """A reporter under test.
+    """Reporter under test.
 
     Attributes:
         create: Makes a working one; called once per check, with standard output and error already redirected.
-        create_broken: Makes one that cannot tell anything: a server that is down, a folder that cannot be written.
-        writes_stdout: Whether standard output is its business.
-        writes_stderr: Whether standard error is.
-        one_place: Whether all results go to one place, such as a table; else each place must be another.
+        create_broken: Makes one that cannot report: its server is down, its folder cannot be written.
+        writes_stdout: Whether it may write to standard output.
+        writes_stderr: Whether it may write to standard error.
+        one_place: Whether all results go to one place, such as a table; otherwise each needs a place of its own.
     """
 
     create: Callable[[], Reporter]
@@ -66,8 +66,8 @@ ODD_NAMES: Final = (
     "x" * 300,
 )
 
-HALF_A_PAIR: Final = "\ud800"
-"""What JSON's `"\\ud800"` becomes: no character, and nothing that UTF-8 could hold (see `make_writable`)."""
+LONE_SURROGATE: Final = "\ud800"
+"""Value of JSON's `"\\ud800"`: no character, and not encodable as UTF-8 (see `make_writable`)."""
 
 
 def check_reporter(case: ReporterCase) -> None:
@@ -80,25 +80,25 @@ def check_reporter(case: ReporterCase) -> None:
         check(case)
 
 
-def it_has_a_name(case: ReporterCase) -> None:
-    """Messages name it."""
+def has_a_name(case: ReporterCase) -> None:
+    """Messages contain its name."""
     with _reporter(case) as reporter:
         expect(bool(reporter.name.strip()), "its `name` is empty")
 
 
-def it_tells_every_outcome(case: ReporterCase) -> None:
-    """A failure is a result like any other."""
-    _tell(case, [ok_result() if outcome is Outcome.OK else failed_result(outcome) for outcome in Outcome])
+def reports_every_outcome(case: ReporterCase) -> None:
+    """Failures are results too."""
+    _report_all(case, [ok_result() if outcome is Outcome.OK else failed_result(outcome) for outcome in Outcome])
 
 
-def it_tells_numbers_that_are_not_trusted(case: ReporterCase) -> None:
-    """Warnings are for the reader, and no reason to stay silent."""
-    _tell(case, [noisy_result()])
+def reports_untrusted_results(case: ReporterCase) -> None:
+    """Results that are not trusted are reported too."""
+    _report_all(case, [noisy_result()])
 
 
-def it_tells_failures_before_there_was_a_device_or_build(case: ReporterCase) -> None:
-    """Much can fail before a device is held or a runner built."""
-    _tell(
+def reports_failures_without_device_or_build(case: ReporterCase) -> None:
+    """Results have no device or build where something failed before."""
+    _report_all(
         case,
         [
             failed_result(Outcome.FAILED, device=None, build=None),
@@ -108,41 +108,41 @@ def it_tells_failures_before_there_was_a_device_or_build(case: ReporterCase) -> 
     )
 
 
-def it_tells_huge_results(case: ReporterCase) -> None:
-    """Raw samples are always kept, however many."""
-    _tell(case, [ok_result(samples=[1.0 + i / HUGE for i in range(HUGE)], launches=50)])
+def reports_huge_results(case: ReporterCase) -> None:
+    """Results may have tens of thousands of samples."""
+    _report_all(case, [ok_result(samples=[1.0 + i / HUGE for i in range(HUGE)], launches=50)])
 
 
-def it_tells_odd_names(case: ReporterCase) -> None:
-    """Names come from specifications and devices, and hold what their authors like."""
+def reports_odd_names(case: ReporterCase) -> None:
+    """Names may have any characters, because they come from specifications and devices."""
     named = [
         ok_result(model=name, identifier=name, device=DEVICE.model_copy(update={"name": name})) for name in ODD_NAMES
     ]
-    _require_apart(case, _tell(case, named), "results whose names differ")
+    _require_apart(case, _report_all(case, named), "results whose names differ")
 
 
-def it_tells_text_that_is_not_unicode(case: ReporterCase) -> None:
-    """A specification can hold half a surrogate pair, and a command a file name that is not UTF-8."""
-    result = ok_result(identifier=HALF_A_PAIR, meta={HALF_A_PAIR: HALF_A_PAIR})
+def reports_invalid_unicode(case: ReporterCase) -> None:
+    """A specification can hold a lone surrogate, and a command a file name that is not UTF-8."""
+    result = ok_result(identifier=LONE_SURROGATE, meta={LONE_SURROGATE: LONE_SURROGATE})
     launch = result.launches[0].model_copy(update={"commands": (("runner", os.fsdecode(b"\xff")),)})
-    _tell(case, [result.model_copy(update={"launches": (launch,)}), failed_result(reason=HALF_A_PAIR)])
+    _report_all(case, [result.model_copy(update={"launches": (launch,)}), failed_result(reason=LONE_SURROGATE)])
 
 
-def it_keeps_results_of_one_benchmark_apart(case: ReporterCase) -> None:
-    """A benchmark is measured again and again; equal identifiers of different models are no rarity either."""
+def keeps_results_of_one_benchmark_apart(case: ReporterCase) -> None:
+    """Repeated results of one benchmark, and results of different models with one identifier, have their own places."""
     results = [ok_result(), ok_result(), ok_result(model="mv3"), failed_result(), failed_result(model="mv3")]
-    _require_apart(case, _tell(case, results), "results of one benchmark or identifier")
+    _require_apart(case, _report_all(case, results), "results of one benchmark or identifier")
 
 
-def it_takes_logs(case: ReporterCase) -> None:
-    """Logs may be long, empty, odd, or have one name."""
+def accepts_logs(case: ReporterCase) -> None:
+    """Logs may be long, empty or binary, and several may have the same name."""
     report = report_of(ok_result(), stdout="iteration 1\r\n" * 10_000, stderr="", **{"../odd": "\x00\x1b[0m�"})
     with _reporter(case) as reporter:
         reporter.report(report.model_copy(update={"logs": (*report.logs, *report.logs)}))
 
 
-def it_leaves_the_result_alone(case: ReporterCase) -> None:
-    """The next reporter receives the same object."""
+def does_not_change_the_report(case: ReporterCase) -> None:
+    """The report is the same afterwards: the next reporter receives the same object."""
     report = report_of(ok_result(meta={"list": [1, {"deep": "value"}]}), stdout="text")
     before = report.model_dump_json()
     with _reporter(case) as reporter:
@@ -150,11 +150,11 @@ def it_leaves_the_result_alone(case: ReporterCase) -> None:
     expect(report.model_dump_json() == before, "it changed the report that it was given")
 
 
-def it_works_in_any_thread(case: ReporterCase) -> None:
-    """One thread at a time uses it, but not always the one that made it."""
+def works_in_any_thread(case: ReporterCase) -> None:
+    """Threads other than the one that created it may use it, one at a time."""
     errors: list[ContractBroken] = []
 
-    def tell(reporter: Reporter) -> None:
+    def report(reporter: Reporter) -> None:
         try:
             _report(reporter, report_of(ok_result()))
         except ContractBroken as error:
@@ -162,27 +162,27 @@ def it_works_in_any_thread(case: ReporterCase) -> None:
 
     with _reporter(case) as reporter:
         for _ in range(2):
-            thread = threading.Thread(target=tell, args=(reporter,))
+            thread = threading.Thread(target=report, args=(reporter,))
             thread.start()
             thread.join()
     for error in errors:
         raise error
 
 
-def it_closes_without_having_told_anything(case: ReporterCase) -> None:
-    """A run may end before its first result."""
+def closes_without_any_report(case: ReporterCase) -> None:
+    """It can be closed without a result."""
     with _reporter(case):
         pass
 
 
-def it_leaves_the_process_as_it_was(case: ReporterCase) -> None:
-    """Working folder, environment and threads belong to the harness."""
+def leaves_the_process_unchanged(case: ReporterCase) -> None:
+    """Working folder, environment and threads are the same afterwards."""
     with process_unchanged():
-        _tell(case, [ok_result(), failed_result()])
+        _report_all(case, [ok_result(), failed_result()])
 
 
-def it_raises_reporter_failed_when_it_cannot_tell(case: ReporterCase) -> None:
-    """A broken reporter says so each time: with one kind of error, one that says what to do."""
+def raises_reporter_failed_when_broken(case: ReporterCase) -> None:
+    """A broken reporter raises `ReporterFailed` with a hint for every result."""
     if case.create_broken is None:
         return
     with _streams(case):
@@ -195,30 +195,30 @@ def it_raises_reporter_failed_when_it_cannot_tell(case: ReporterCase) -> None:
 
 
 CHECKS: Final[tuple[Check, ...]] = (
-    it_has_a_name,
-    it_tells_every_outcome,
-    it_tells_numbers_that_are_not_trusted,
-    it_tells_failures_before_there_was_a_device_or_build,
-    it_tells_huge_results,
-    it_tells_odd_names,
-    it_tells_text_that_is_not_unicode,
-    it_keeps_results_of_one_benchmark_apart,
-    it_takes_logs,
-    it_leaves_the_result_alone,
-    it_works_in_any_thread,
-    it_closes_without_having_told_anything,
-    it_leaves_the_process_as_it_was,
-    it_raises_reporter_failed_when_it_cannot_tell,
+    has_a_name,
+    reports_every_outcome,
+    reports_untrusted_results,
+    reports_failures_without_device_or_build,
+    reports_huge_results,
+    reports_odd_names,
+    reports_invalid_unicode,
+    keeps_results_of_one_benchmark_apart,
+    accepts_logs,
+    does_not_change_the_report,
+    works_in_any_thread,
+    closes_without_any_report,
+    leaves_the_process_unchanged,
+    raises_reporter_failed_when_broken,
 )
 
 
-def _tell(case: ReporterCase, results: Sequence[Result]) -> list[str | None]:
+def _report_all(case: ReporterCase, results: Sequence[Result]) -> list[str | None]:
     with _reporter(case) as reporter:
         return [_report(reporter, report_of(result)) for result in results]
 
 
 def _report(reporter: Reporter, report: Report) -> str | None:
-    """Report one result, holding a working reporter to returning a place or None."""
+    """Report one result with a working reporter, and return its place."""
     title = f"{report.result.outcome} result of {report.result.benchmark.model!r}"
     try:
         place = reporter.report(report)
@@ -232,13 +232,13 @@ def _failure(call: Callable[[], object]) -> ReporterFailed | None:
     try:
         call()
     except ReporterFailed as error:
-        return error  # any other error breaks the contract, and shows itself best
+        return error  # any other error breaks the contract, and its traceback says where
     return None
 
 
 @contextlib.contextmanager
 def _reporter(case: ReporterCase) -> Iterator[Reporter]:
-    """A working reporter, closed once, whose streams are watched."""
+    """Yield a working reporter; close it, and check that it wrote to no stream that it may not use."""
     with _streams(case):
         reporter = case.create()
         try:
@@ -253,11 +253,11 @@ def _streams(case: ReporterCase) -> Iterator[None]:
     with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
         yield
     for name, stream, allowed in (("output", stdout, case.writes_stdout), ("error", stderr, case.writes_stderr)):
-        said = stream.getvalue()
-        expect(allowed or not said, f"it wrote to standard {name}: {said[:200]!r}")
+        text = stream.getvalue()
+        expect(allowed or not text, f"it wrote to standard {name}: {text[:200]!r}")
 
 
 def _require_apart(case: ReporterCase, places: Sequence[str | None], what: str) -> None:
-    told = [place for place in places if place is not None]
-    twice = {place for place in told if told.count(place) > 1}
-    expect(case.one_place or not twice, f"{what} have the same place: {sorted(twice)}")
+    known = [place for place in places if place is not None]
+    shared = {place for place in known if known.count(place) > 1}
+    expect(case.one_place or not shared, f"{what} have the same place: {sorted(shared)}")

@@ -1,4 +1,4 @@
-"""Example results, full enough for every reporter and foreign format; each has a uid of its own unless given one."""
+"""Example results with all that reporters and foreign formats show; each has a uid of its own unless given one."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ def ok_result(
     notes: Sequence[Note] = (),
     meta: dict[str, JsonValue] | None = None,
 ) -> Result:
-    """A benchmark that was measured to the end: latency, load time, an accuracy and a text.
+    """Return a successful result with latency, load time, an accuracy and a text.
 
     Args:
-        uid: Or a new one.
+        uid: Its uid; None for a new one.
         model: Model name.
         identifier: Benchmark's identifier.
-        samples: Latencies in milliseconds, dealt to the launches in turn; at least one.
+        samples: Latencies in milliseconds, at least one; distributed over the launches.
         launches: Number of launches; at least one.
-        device: Where it ran.
-        build: What ran.
+        device: Device that ran it.
+        build: Build that was measured.
         started: Unix seconds.
-        notes: What a reader must know.
+        notes: Notes for the reader.
         meta: Free values.
     """
     return Result(
@@ -114,7 +114,7 @@ def failed_result(
     build: BuildInfo | None = BUILD,
     started: float = STARTED,
 ) -> Result:
-    """A benchmark without numbers; where it had a device and a build, one launch of it failed."""
+    """Return a result without metrics; with a device and a build, it has one failed launch."""
     launch = _launch(0, started).model_copy(update={"outcome": outcome, "reason": reason})
     return Result(
         harness_version=__version__,
@@ -132,7 +132,7 @@ def failed_result(
 
 
 def noisy_result(*, uid: str | None = None) -> Result:
-    """A benchmark that was measured to the end on a busy machine: ok, but not trusted."""
+    """Return a successful result from a busy machine, which is not trusted."""
     note = Note(
         code="noisy",
         message="the launches disagree by 40 %",
@@ -145,12 +145,12 @@ def noisy_result(*, uid: str | None = None) -> Result:
 
 
 def report_of(result: Result, **logs: str) -> Report:
-    """What a reporter receives: the result, with logs by name."""
+    """Return the report of a result, with logs by name."""
     return Report(result=result, logs=tuple(RawLog(name=name, text=text) for name, text in logs.items()))
 
 
 def timing(type_: str, metric: str, unit: str, samples: Sequence[float], launches: int = 1) -> Metric:
-    """A metric of samples where lower is better, with FAI-PEP's statistics as far as reporters look at them."""
+    """Return a lower-is-better metric of samples, with those of FAI-PEP's statistics that reporters show."""
     median = statistics.median(samples)
     return Metric(
         name=f"{type_} {metric}",

@@ -31,7 +31,7 @@ MODEL = {"files.model": "/d/net.pte"}
 GENERIC = FrameworkCase(
     create=lambda: generic.create(Settings(program={"program": Path(sys.executable)})),
     benchmark=benchmark_of("generic", MODEL, commands=("{program}",)),
-    said="\n".join(
+    output="\n".join(
         f'Caffe2Observer {{"type": "NET", "metric": "latency", "unit": "us", "value": {value}}}' for value in range(9)
     ),
     observed={"NET latency": 9},
@@ -42,7 +42,7 @@ EXECUTORCH = FrameworkCase(
         Settings(plug_ins=(ExecuTorchOptions(runner="python"),), cache_dir=Path(os.devnull) / "cache")
     ),
     benchmark=benchmark_of("executorch", MODEL, threads=1, warmup=2, iterations=5),
-    said=(RECORDED / "native.txt").read_text(),
+    output=(RECORDED / "native.txt").read_text(),
     observed={"NET latency": 5, "NET cpu_time": 5, "RUN load_time": 1, "RUN peak_memory": 1},
     refused=(
         benchmark_of("executorch"),
@@ -57,7 +57,7 @@ EXECUTORCH = FrameworkCase(
 EXECUTOR_RUNNER = replace(
     EXECUTORCH,
     benchmark=benchmark_of("executorch", MODEL, threads=1, warmup=0, iterations=3),
-    said=(RECORDED / "executor_runner.txt").read_text(),
+    output=(RECORDED / "executor_runner.txt").read_text(),
     observed={"NET latency": 3, "RUN load_time": 1},
 )
 CASES = {"generic": GENERIC, "executorch": EXECUTORCH, "executor_runner": EXECUTOR_RUNNER}
@@ -76,7 +76,7 @@ def test_the_runner_of_executorch_is_the_same_when_it_is_made_again(tmp_path: Pa
         builds=True,
         create=lambda: executorch.create(Settings(plug_ins=(ExecuTorchOptions(runner="python"),), cache_dir=tmp_path)),
     )
-    contract.starting.it_builds_the_same_runner_twice(case)
+    contract.running.builds_the_same_runner_twice(case)
 
 
 class Echo:
@@ -126,7 +126,7 @@ def case_of(create: Callable[[], Echo], folder: Path) -> FrameworkCase:
     return FrameworkCase(
         create=create,
         benchmark=benchmark_of("echo", {"files.text": str(script)}),
-        said="took 5 ms\ntook 6 ms\n",
+        output="took 5 ms\ntook 6 ms\n",
         observed={"NET latency": 2},
         refused=(),
         runs=True,
@@ -268,22 +268,22 @@ class Unsteady(Exporting):
 @pytest.mark.parametrize(
     ("broken", "check"),
     [
-        (Nameless, contract.starting.it_has_a_name),
-        (Forgetful, contract.starting.it_builds_the_same_runner_twice),
-        (Absent, contract.starting.it_builds_the_same_runner_twice),
-        (Counting, contract.starting.its_command_depends_on_nothing_else),
-        (Splitting, contract.starting.its_command_uses_the_paths_it_is_given),
-        (Fixed, contract.starting.its_command_uses_the_paths_it_is_given),
-        (Strict, contract.reading.noise_is_no_observation),
-        (Hopeful, contract.reading.what_was_said_before_a_failure_counts),
-        (Inventive, contract.reading.nothing_said_is_nothing_observed),
-        (Inventive, contract.reading.noise_is_no_observation),
-        (Hoarding, contract.reading.it_reads_the_same_twice),
-        (Littering, contract.reading.it_reads_the_same_twice),
-        (Unitless, contract.reading.its_observations_are_sound),
-        (Unrunnable, contract.starting.its_runner_can_be_started),
+        (Nameless, contract.running.has_a_name),
+        (Forgetful, contract.running.builds_the_same_runner_twice),
+        (Absent, contract.running.builds_the_same_runner_twice),
+        (Counting, contract.running.composes_commands_deterministically),
+        (Splitting, contract.running.commands_use_the_given_paths),
+        (Fixed, contract.running.commands_use_the_given_paths),
+        (Strict, contract.parsing.noise_gives_no_observations),
+        (Hopeful, contract.parsing.output_before_a_failure_is_parsed),
+        (Inventive, contract.parsing.no_output_gives_no_observations),
+        (Inventive, contract.parsing.noise_gives_no_observations),
+        (Hoarding, contract.parsing.parsing_is_deterministic),
+        (Littering, contract.parsing.parsing_is_deterministic),
+        (Unitless, contract.parsing.observations_are_sound),
+        (Unrunnable, contract.running.runner_can_be_started),
         (Unsteady, contract.exporting.fingerprints_of_exports_are_stable),
-        (Permissive, contract.exporting.unknown_exports_fail_with_a_remedy),
+        (Permissive, contract.exporting.unknown_exports_fail_with_a_hint),
     ],
 )
 def test_a_framework_that_breaks_a_promise_is_caught(
@@ -302,16 +302,16 @@ def test_a_framework_that_breaks_a_promise_is_caught(
 
 def test_a_parser_that_raises_shows_what_it_read(tmp_path: Path) -> None:
     with pytest.raises((ValueError, IndexError)) as caught:
-        contract.reading.damaged_output_never_raises(case_of(Exploding, tmp_path))
+        contract.parsing.damaged_output_never_raises(case_of(Exploding, tmp_path))
     assert "never raises" in caught.value.__notes__[0]
 
 
 def test_a_benchmark_that_should_be_refused_and_is_not_is_caught(tmp_path: Path) -> None:
     case = case_of(Echo, tmp_path)
     with pytest.raises(ContractBroken, match="it composed"):
-        contract.starting.it_refuses_what_it_cannot_run(replace(case, refused=(case.benchmark,)))
+        contract.running.refuses_unsupported_benchmarks(replace(case, refused=(case.benchmark,)))
     with pytest.raises(ContractBroken, match="it composed"):
-        contract.starting.it_refuses_what_it_cannot_run(replace(case, composes=False))
+        contract.running.refuses_unsupported_benchmarks(replace(case, composes=False))
 
 
 def test_an_exporter_without_an_example_is_told_to_give_one(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Frameworks whose runners take turns: the contract, kept by ours, and broken in every way that matters."""
+"""Contract of interleavable frameworks: kept by one, and broken in every way that matters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from harness.testing.frameworks import FrameworkCase, benchmark_of, check_framew
 
 RUNNER = """
 count=2; {before}
-if [ "$1" = --turns ]; then
+if [ "$1" = --interleaved ]; then
     count=0; {ready}
     while read word n; do
         [ "$word" = end ] && break
@@ -42,10 +42,10 @@ GOOD = {
 }
 
 
-class Turning:
+class Interleaving:
     """A framework that keeps the contract: the runner is a shell script that prints `took N ms` for each iteration."""
 
-    name = "turning"
+    name = "interleaving"
 
     def build(self, device: Device, progress: Progress) -> Build:
         return Build(source="installed", commit="1", digest="d", programs={"program": Path("/bin/sh").resolve()})
@@ -54,7 +54,7 @@ class Turning:
         return Command((files["program"], files["files.text"]), env={"A": "1"}, threads=1)
 
     def interleaved_command(self, command: Command) -> Command:
-        return command.replace_argv((*command.argv, "--turns"))
+        return command.replace_argv((*command.argv, "--interleaved"))
 
     def parse(
         self, completed: Sequence[Completed], benchmark: Benchmark
@@ -71,14 +71,14 @@ class Turning:
 
 
 def case_of(
-    folder: Path, runner: Mapping[str, str] = MappingProxyType({}), create: type[Turning] = Turning
+    folder: Path, runner: Mapping[str, str] = MappingProxyType({}), create: type[Interleaving] = Interleaving
 ) -> FrameworkCase:
     script = folder / "text"
     script.write_text(RUNNER.format(**{**GOOD, **runner}))
     return FrameworkCase(
         create=create,
-        benchmark=benchmark_of("turning", {"files.text": str(script)}, iterations=2),
-        said="took 5 ms\ntook 6 ms\n",
+        benchmark=benchmark_of("interleaving", {"files.text": str(script)}, iterations=2),
+        output="took 5 ms\ntook 6 ms\n",
         observed={"NET latency": 2},
         runs=True,
     )
@@ -89,51 +89,49 @@ def test_a_framework_that_keeps_the_contract_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("runner", "said"),
+    ("runner", "message"),
     [
-        ({"ready": "exit 0"}, "did not say `ready`"),
-        ({"done": ":; exit 0"}, "did not say `done 3`"),
-        ({"done": "exit 1"}, "did not say `done 3`"),
+        ({"ready": "exit 0"}, "did not print `ready`"),
+        ({"done": ":; exit 0"}, "did not print `done 3`"),
+        ({"done": "exit 1"}, "did not print `done 3`"),
         ({"done": 'echo took 5 ms; echo "done $n"'}, "and nothing else"),
         ({"before": "echo hello"}, "and nothing else"),
-        ({"counted": "$n"}, "made 5 iterations, and told 2"),
+        ({"counted": "$n"}, "made 5 iterations, and reported 2"),
         ({"after": "exit 3"}, "exit status 3"),
         ({"counted": "0"}, "and not NET latency"),
     ],
     ids=lambda given: "" if isinstance(given, str) else next(iter(given.values())),
 )
-def test_a_runner_that_breaks_a_promise_is_caught(runner: Mapping[str, str], said: str, tmp_path: Path) -> None:
-    with pytest.raises(ContractBroken, match=said):
-        contract.starting.its_runner_can_be_interleaved(case_of(tmp_path, runner))
+def test_a_runner_that_breaks_a_promise_is_caught(runner: Mapping[str, str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ContractBroken, match=message):
+        contract.running.runner_can_be_interleaved(case_of(tmp_path, runner))
 
 
-def test_a_runner_that_cannot_take_turns_here_is_not_asked(tmp_path: Path) -> None:
-    contract.starting.its_runner_can_be_interleaved(
-        replace(case_of(tmp_path, {"ready": "exit 0"}), interleavable=False)
-    )
+def test_a_runner_that_cannot_be_interleaved_here_is_not_checked(tmp_path: Path) -> None:
+    contract.running.runner_can_be_interleaved(replace(case_of(tmp_path, {"ready": "exit 0"}), interleavable=False))
 
 
-class Elsewhere(Turning):
+class Elsewhere(Interleaving):
     def interleaved_command(self, command: Command) -> Command:
         return command.replace_argv(("/bin/false", *command.argv[1:]))
 
 
-class Careless(Turning):
+class Careless(Interleaving):
     def interleaved_command(self, command: Command) -> Command:
         return replace(super().interleaved_command(command), env={})
 
 
-class Unpinned(Turning):
+class Unpinned(Interleaving):
     def interleaved_command(self, command: Command) -> Command:
         return replace(super().interleaved_command(command), threads=None)
 
 
-class Modelless(Turning):
+class Modelless(Interleaving):
     def interleaved_command(self, command: Command) -> Command:
-        return command.replace_argv((command.argv[0], "--turns"))
+        return command.replace_argv((command.argv[0], "--interleaved"))
 
 
-class Counting(Turning):
+class Counting(Interleaving):
     count = 0
 
     def interleaved_command(self, command: Command) -> Command:
@@ -142,6 +140,6 @@ class Counting(Turning):
 
 
 @pytest.mark.parametrize("broken", [Elsewhere, Careless, Unpinned, Modelless, Counting])
-def test_another_start_for_turns_is_caught(broken: type[Turning], tmp_path: Path) -> None:
+def test_a_different_interleaved_command_is_caught(broken: type[Interleaving], tmp_path: Path) -> None:
     with pytest.raises(ContractBroken):
-        contract.starting.the_interleaved_command_starts_the_same_runner(case_of(tmp_path, create=broken))
+        contract.running.interleaved_command_starts_the_same_runner(case_of(tmp_path, create=broken))

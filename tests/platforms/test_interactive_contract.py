@@ -1,4 +1,4 @@
-"""The checks of live programs catch sessions that break a promise, and leave alone those that promise nothing."""
+"""The checks of interactive programs catch sessions that break the contract, and pass where there are none."""
 
 from __future__ import annotations
 
@@ -19,62 +19,62 @@ from platforms.host.platform import Host
 
 pytestmark = pytest.mark.slow  # waits for programs that do not answer
 
-CHECKS_OF_LIVE = (
-    contract.live_programs_are_talked_with,
-    contract.live_programs_live_at_the_same_time,
-    contract.the_end_of_a_live_program_is_told,
-    contract.a_live_program_may_idle,
-    contract.no_live_program_survives_its_context,
+INTERACTIVE_CHECKS = (
+    contract.interactive_programs_answer_line_by_line,
+    contract.interactive_programs_run_side_by_side,
+    contract.the_exit_of_an_interactive_program_is_noticed,
+    contract.idle_time_does_not_count,
+    contract.no_interactive_program_survives_its_context,
 )
 
 
 class Program:
-    """A live program that does everything as it should."""
+    """Interactive program that keeps the contract."""
 
-    def __init__(self, live: InteractiveProcess) -> None:
-        self.live = live
+    def __init__(self, process: InteractiveProcess) -> None:
+        self.process = process
 
     def write_line(self, line: str) -> None:
-        self.live.write_line(line)
+        self.process.write_line(line)
 
     def wait_for_line(self, line: str) -> bool:
-        return self.live.wait_for_line(line)
+        return self.process.wait_for_line(line)
 
     def finish(self) -> Completed:
-        return self.live.finish()
+        return self.process.finish()
 
 
 class Deaf(Program):
-    """Hears nothing."""
+    """Never finds a line."""
 
     def wait_for_line(self, line: str) -> bool:
         return False
 
 
 class Hopeful(Program):
-    """Takes every line for heard."""
+    """Finds every line."""
 
     def wait_for_line(self, line: str) -> bool:
-        self.live.wait_for_line(line)
+        self.process.wait_for_line(line)
         return True
 
 
 class Careless(Program):
-    """Throws away what was heard."""
+    """Throws away the output."""
 
     def finish(self) -> Completed:
         return replace(super().finish(), stdout="")
 
 
 class Forgiving(Program):
-    """Every program ended well."""
+    """Reports success for every program."""
 
     def finish(self) -> Completed:
         return replace(super().finish(), exit_code=0, timed_out=False)
 
 
 class Plain:
-    """A session of the host that holds one program at a time."""
+    """Session of the host without interactive programs."""
 
     def __init__(self, held: Interactive) -> None:
         self.held = held
@@ -93,29 +93,29 @@ class Plain:
         return self.held.state()
 
 
-class Talking(Plain):
-    """One whose programs live at the same time."""
+class Interacting(Plain):
+    """Session with interactive programs."""
 
     program: type[Program] = Program
 
     @contextlib.contextmanager
     def start(self, command: Command) -> Iterator[Program]:
-        with self.held.start(command) as live:
-            yield self.program(live)
+        with self.held.start(command) as process:
+            yield self.program(process)
 
 
-class Impatient(Talking):
-    """Counts the time in which a program idles."""
+class Impatient(Interacting):
+    """Counts idle time."""
 
     @contextlib.contextmanager
     def start(self, command: Command) -> Iterator[Program]:
         limited = ("timeout", "-s", "KILL", str(command.timeout_s), *command.argv)
-        with super().start(command.replace_argv(limited)) as live:
-            yield live
+        with super().start(command.replace_argv(limited)) as process:
+            yield process
 
 
-class Lingering(Talking):
-    """Ends a program with the session, and not with its context."""
+class Lingering(Interacting):
+    """Ends programs with the session, not with their context."""
 
     def __init__(self, held: Interactive) -> None:
         super().__init__(held)
@@ -126,12 +126,12 @@ class Lingering(Talking):
         yield self.stack.enter_context(super().start(command))
 
 
-def talking(program: type[Program]) -> type[Plain]:
-    return type(f"{program.__name__}Session", (Talking,), {"program": program})
+def session_of(program: type[Program]) -> type[Plain]:
+    return type(f"{program.__name__}Session", (Interacting,), {"program": program})
 
 
 class Wrapping:
-    """The host with another kind of session."""
+    """Host platform with another kind of session."""
 
     name = "host"
 
@@ -155,29 +155,29 @@ def case_of(folder: Path, session: Callable[[Interactive], Plain]) -> PlatformCa
     return PlatformCase(lambda: Wrapping(Host(folder / "work", lock_path=folder / "lock"), session))
 
 
-@pytest.mark.parametrize("check", CHECKS_OF_LIVE[:3])
+@pytest.mark.parametrize("check", INTERACTIVE_CHECKS[:3])
 def test_a_session_that_keeps_the_contract_passes(check: Check, tmp_path: Path) -> None:
-    check(case_of(tmp_path, Talking), tmp_path)
+    check(case_of(tmp_path, Interacting), tmp_path)
 
 
 @pytest.mark.parametrize(
     ("session", "check"),
     [
-        (talking(Deaf), contract.live_programs_are_talked_with),
-        (talking(Careless), contract.live_programs_are_talked_with),
-        (talking(Forgiving), contract.live_programs_are_talked_with),
-        (talking(Deaf), contract.live_programs_live_at_the_same_time),
-        (talking(Hopeful), contract.the_end_of_a_live_program_is_told),
-        (talking(Forgiving), contract.the_end_of_a_live_program_is_told),
-        (Impatient, contract.a_live_program_may_idle),
-        (Lingering, contract.no_live_program_survives_its_context),
+        (session_of(Deaf), contract.interactive_programs_answer_line_by_line),
+        (session_of(Careless), contract.interactive_programs_answer_line_by_line),
+        (session_of(Forgiving), contract.interactive_programs_answer_line_by_line),
+        (session_of(Deaf), contract.interactive_programs_run_side_by_side),
+        (session_of(Hopeful), contract.the_exit_of_an_interactive_program_is_noticed),
+        (session_of(Forgiving), contract.the_exit_of_an_interactive_program_is_noticed),
+        (Impatient, contract.idle_time_does_not_count),
+        (Lingering, contract.no_interactive_program_survives_its_context),
     ],
 )
-def test_a_session_that_breaks_a_promise_is_caught(session: type[Plain], check: Check, tmp_path: Path) -> None:
+def test_a_session_that_breaks_the_contract_is_caught(session: type[Plain], check: Check, tmp_path: Path) -> None:
     with pytest.raises(ContractBroken):
         check(case_of(tmp_path, session), tmp_path)
 
 
-@pytest.mark.parametrize("check", CHECKS_OF_LIVE)
-def test_a_session_that_is_not_live_is_not_asked(check: Check, tmp_path: Path) -> None:
+@pytest.mark.parametrize("check", INTERACTIVE_CHECKS)
+def test_a_session_without_interactive_programs_passes(check: Check, tmp_path: Path) -> None:
     check(case_of(tmp_path, Plain), tmp_path)

@@ -134,15 +134,15 @@ def test_a_reporter_that_does_nothing_keeps_the_contract() -> None:
 @pytest.mark.parametrize(
     ("spoilt", "broken", "what"),
     [
-        (lambda: _Careless(_refuse_failures), contract.it_tells_every_outcome, "refused the skipped result"),
-        (lambda: _Careless(lambda report: print("told")), contract.it_tells_huge_results, "standard output: 'told"),
-        (lambda: _Careless(on_close=lambda: print("x", file=sys.stderr)), contract.it_has_a_name, "standard error"),
-        (lambda: _Careless(lambda report: "here"), contract.it_tells_odd_names, "same place"),
-        (lambda: _Careless(lambda report: "here"), contract.it_keeps_results_of_one_benchmark_apart, "same place"),
-        (lambda: _Careless(lambda report: ""), contract.it_tells_numbers_that_are_not_trusted, "empty place"),
-        (lambda: _Careless(_change), contract.it_leaves_the_result_alone, "changed the report"),
-        (_OneThread, contract.it_works_in_any_thread, "another thread"),
-        (lambda: _Careless(_pollute), contract.it_leaves_the_process_as_it_was, "another environment"),
+        (lambda: _Careless(_refuse_failures), contract.reports_every_outcome, "refused the skipped result"),
+        (lambda: _Careless(lambda report: print("told")), contract.reports_huge_results, "standard output: 'told"),
+        (lambda: _Careless(on_close=lambda: print("x", file=sys.stderr)), contract.has_a_name, "standard error"),
+        (lambda: _Careless(lambda report: "here"), contract.reports_odd_names, "same place"),
+        (lambda: _Careless(lambda report: "here"), contract.keeps_results_of_one_benchmark_apart, "same place"),
+        (lambda: _Careless(lambda report: ""), contract.reports_untrusted_results, "empty place"),
+        (lambda: _Careless(_change), contract.does_not_change_the_report, "changed the report"),
+        (_OneThread, contract.works_in_any_thread, "another thread"),
+        (lambda: _Careless(_pollute), contract.leaves_the_process_unchanged, "another environment"),
     ],
 )
 def test_the_checks_catch(
@@ -155,7 +155,7 @@ def test_the_checks_catch(
 
 def test_the_checks_catch_a_broken_reporter_that_says_nothing() -> None:
     with pytest.raises(ContractBroken, match="as if all were well"):
-        contract.it_raises_reporter_failed_when_it_cannot_tell(ReporterCase(_Careless, _Careless))
+        contract.raises_reporter_failed_when_broken(ReporterCase(_Careless, _Careless))
 
 
 def test_the_checks_catch_an_error_without_a_remedy() -> None:
@@ -163,7 +163,7 @@ def test_the_checks_catch_an_error_without_a_remedy() -> None:
         raise ReporterFailed("no")
 
     with pytest.raises(ContractBroken, match="has no hint"):
-        contract.it_raises_reporter_failed_when_it_cannot_tell(ReporterCase(_Careless, lambda: _Careless(refuse)))
+        contract.raises_reporter_failed_when_broken(ReporterCase(_Careless, lambda: _Careless(refuse)))
 
 
 def test_the_checks_let_a_foreign_error_through() -> None:
@@ -171,4 +171,4 @@ def test_the_checks_let_a_foreign_error_through() -> None:
         raise KeyError(report.result.uid)
 
     with pytest.raises(KeyError):
-        contract.it_raises_reporter_failed_when_it_cannot_tell(ReporterCase(_Careless, lambda: _Careless(fail)))
+        contract.raises_reporter_failed_when_broken(ReporterCase(_Careless, lambda: _Careless(fail)))

@@ -1,9 +1,9 @@
-"""The contract of frameworks, as checks that any framework's tests can run.
+"""Contract of frameworks, as checks that the tests of any framework can run.
 
     CASE = FrameworkCase(
         create=lambda: MyFramework(...),
         benchmark=benchmark_of("my_framework", files={"files.model": "/d/net.bin"}),
-        said=Path("recorded.txt").read_text(),
+        output=Path("recorded.txt").read_text(),
         observed={"NET latency": 5},
     )
 
@@ -11,9 +11,8 @@
     def test_my_framework_keeps_the_contract(check: Check) -> None:
         check(CASE)
 
-A check passes silently or raises `ContractBroken`. The output of a real launch is all that is needed: no device, and
-no runner unless the case has `runs`. What is right for one framework only (its arguments, its notes) is that
-framework's own to test.
+A check passes silently or raises `ContractBroken`. They need the output of one real launch; no device, and no runner
+unless the case has `runs`. What concerns one framework only (its arguments, its notes) is for its own tests.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A framework under test."""
+"""A framework under test, and benchmarks for it."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ HERE: Final = Origin(file=Path("contract.json"), pointer="/tests/0", line=1)
 
 @dataclass(frozen=True, slots=True)
 class FrameworkCase:
-    """A framework under test.
+    """Framework under test.
 
     Attributes:
         create: Makes the plug-in; called often.
         benchmark: A benchmark that it can start, see `benchmark_of`. Its files need not exist unless `runs`.
-        said: What its runner writes when it is started for that benchmark and all goes well.
-        observed: How many samples that has, by metric: `{"NET latency": 5}`.
+        output: What its runner prints in a successful launch of that benchmark.
+        observed: Number of samples in that output, by metric: `{"NET latency": 5}`.
         refused: Benchmarks that it cannot start.
         composes: Whether it composes commands at all; if not, it must refuse `benchmark` too.
-        builds: Whether a runner can be had here.
+        builds: Whether it can build or find a runner here.
         runs: Whether that runner can be started here, with the files of `benchmark` at their locations.
-        interleavable: Whether that runner can be interleaved; asked only of a framework that is `Interleavable`.
-        device: What runners are built for.
-        export: Something that it can export; needed of a framework that is an `Exporter`. It is not exported.
+        interleavable: Whether that runner can be interleaved; matters only where the framework is `Interleavable`.
+        device: Device that runners are built for.
+        export: An export that it could make; needed where the framework is an `Exporter`. It is not made.
     """
 
     create: Callable[[], Framework]
     benchmark: Benchmark
-    said: str
+    output: str
     observed: Mapping[str, int]
     refused: Sequence[Benchmark] = ()
     composes: bool = True
@@ -50,7 +50,7 @@ Check = Callable[[FrameworkCase], None]
 
 
 def benchmark_of(framework: str, files: Mapping[str, str] | None = None, **changes: object) -> Benchmark:
-    """A plain benchmark.
+    """Return a plain benchmark.
 
     Args:
         framework: Name of the framework.

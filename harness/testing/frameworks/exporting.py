@@ -1,4 +1,4 @@
-"""What is expected of frameworks that export."""
+"""Checks of frameworks that export programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEAVY: Final = frozenset(("torch", "tensorflow", "onnxruntime", "jax"))
 
 
 def fingerprints_of_exports_are_stable(case: FrameworkCase) -> None:
-    """What determines a program is told the same way twice, without importing what would make it."""
+    """Two objects give the same fingerprint of an export, without importing what would make it."""
     framework = case.create()
     if not isinstance(framework, Exporter):
         return
@@ -25,13 +25,13 @@ def fingerprints_of_exports_are_stable(case: FrameworkCase) -> None:
     expect(bool(first), "the fingerprint is empty")
     expect(dict(first) == dict(second), f"{dict(first)} became {dict(second)}")
     texts = all(isinstance(text, str) for pair in first.items() for text in pair)
-    expect(texts, "the fingerprint holds something else than texts")
+    expect(texts, "the fingerprint holds something else than strings")
     heavy = sorted(light & sys.modules.keys())
     expect(not heavy, f"a fingerprint imports {', '.join(heavy)}: `validate` asks for one for every file")
 
 
-def unknown_exports_fail_with_a_remedy(case: FrameworkCase) -> None:
-    """A definition or a recipe that does not exist is `ExportFailed`, and the hint tells which there are."""
+def unknown_exports_fail_with_a_hint(case: FrameworkCase) -> None:
+    """For an unknown definition or recipe it raises `ExportFailed` with a hint."""
     if not isinstance(case.create(), Exporter):
         return
     for name in ("definition", "recipe"):
@@ -46,7 +46,7 @@ def unknown_exports_fail_with_a_remedy(case: FrameworkCase) -> None:
 
 CHECKS: Final[tuple[Check, ...]] = (
     fingerprints_of_exports_are_stable,
-    unknown_exports_fail_with_a_remedy,
+    unknown_exports_fail_with_a_hint,
 )
 
 
@@ -59,5 +59,5 @@ def _export(case: FrameworkCase) -> Export:
 def _exporter(case: FrameworkCase) -> Exporter:
     framework = case.create()
     if not isinstance(framework, Exporter):
-        raise ContractBroken("one object of the framework is an Exporter, and another is not")
+        raise ContractBroken("one object of the framework is an Exporter, and a second one is not")
     return framework

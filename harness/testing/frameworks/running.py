@@ -1,4 +1,4 @@
-"""What is expected of builds, of commands, and of runners that are started by them."""
+"""Checks of builds, of commands, and of the runners that they start."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ from typing import Final
 from harness import shell
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
-from harness.core.command import Command
+from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BuildFailed
 from harness.core.protocols import Interleavable
 from harness.testing.contract import ContractBroken, expect, process_unchanged
 from harness.testing.frameworks.case import Check, FrameworkCase
-from harness.testing.frameworks.parsing import counts
+from harness.testing.frameworks.parsing import count_samples
 from harness.testing.progress import RecordedProgress
-from harness.testing.turns import ITERATIONS, expect_same_start, run_in_batches
+
+_BATCHES: Final = (3, 2)
+"""Iterations of each batch of an interleaved runner."""
 
 
-def it_has_a_name(case: FrameworkCase) -> None:
-    """Specifications name it: one word, the same for every object."""
+def has_a_name(case: FrameworkCase) -> None:
+    """The name is one word, because specifications use it, and the same for every object."""
     name = case.create().name
-    expect(bool(name) and not any(letter.isspace() for letter in name), f"{name!r} cannot be a name")
+    expect(bool(name) and not any(character.isspace() for character in name), f"{name!r} cannot be a name")
     expect(case.create().name == name, "two objects have different names")
 
 
-def it_builds_the_same_runner_twice(case: FrameworkCase) -> None:
-    """Results of one runner form one series: its digest and commit are the same in the next run."""
+def builds_the_same_runner_twice(case: FrameworkCase) -> None:
+    """Digest and commit of a runner are the same in the next run, so that its results form one series."""
     if not case.builds:
         return
     first, second = _build(case), _build(case)
@@ -39,41 +41,40 @@ def it_builds_the_same_runner_twice(case: FrameworkCase) -> None:
     expect(not missing, f"programs of the build that are no files with absolute paths: {', '.join(missing)}")
 
 
-def it_builds_or_says_what_to_do(case: FrameworkCase) -> None:
-    """A kind of device that it does not know is no accident: `BuildFailed`, with a hint."""
-    strange = Device(platform="no-such-platform", identity="contract", name="contract")
+def builds_or_gives_a_hint(case: FrameworkCase) -> None:
+    """For an unknown kind of device it raises `BuildFailed` with a hint, or has a runner."""
+    unknown = Device(platform="no-such-platform", identity="contract", name="contract")
     try:
-        case.create().build(strange, RecordedProgress())
+        case.create().build(unknown, RecordedProgress())
     except BuildFailed as error:
         expect(bool(error.hint), f"its error has no hint: {error}")
 
 
-def its_command_depends_on_nothing_else(case: FrameworkCase) -> None:
-    """Asked twice, by two objects, it composes the same command, and changes nothing on the way."""
+def composes_commands_deterministically(case: FrameworkCase) -> None:
+    """Two objects compose the same command, and change nothing on the way."""
     if not case.composes:
         return
     files = _placed(case.benchmark, "/d")
-    given = dict(files)
+    files_before = dict(files)
     with process_unchanged():
         first, second = _command(case, case.benchmark, files), _command(case, case.benchmark, files)
     expect(first == second, f"{first} became {second}")
     expect(bool(first.argv), "the command is empty")
-    expect(all(isinstance(word, str) for word in first.argv), f"words of the command are no texts: {first.argv}")
-    expect(files == given, "it changed the paths that it was given")
+    expect(all(isinstance(word, str) for word in first.argv), f"arguments are not strings: {first.argv}")
+    expect(files == files_before, "it changed the paths that it was given")
 
 
-def its_command_uses_the_paths_it_is_given(case: FrameworkCase) -> None:
-    """Each device has its own folder, which may have odd letters in its name; a path stays within one word."""
+def commands_use_the_given_paths(case: FrameworkCase) -> None:
+    """Each path stays within one argument, whatever characters the folder on the device has in its name."""
     if not case.composes:
         return
     for folder in ("/one", "/a folder; with $letters"):
         argv = _command(case, case.benchmark, _placed(case.benchmark, folder)).argv
-        named = [word for word in argv if folder in word]
-        expect(bool(named), f"no word of {argv} has the folder {folder!r}")
+        expect(any(folder in word for word in argv), f"no argument of {argv} has the folder {folder!r}")
 
 
-def it_refuses_what_it_cannot_run(case: FrameworkCase) -> None:
-    """`BenchmarkFailed` with a hint, or `BenchmarkUnsupported`: the reader learns what to write instead."""
+def refuses_unsupported_benchmarks(case: FrameworkCase) -> None:
+    """It raises `BenchmarkFailed` with a hint, or `BenchmarkUnsupported`, for benchmarks that it cannot run."""
     refused = [*case.refused, *(() if case.composes else (case.benchmark,))]
     for benchmark in refused:
         try:
@@ -81,57 +82,66 @@ def it_refuses_what_it_cannot_run(case: FrameworkCase) -> None:
         except BenchmarkFailed as error:
             expect(bool(error.hint), f"its error has no hint: {error}")
         else:
-            raise ContractBroken(f"it composed {command.argv} for a benchmark that it cannot run")
+            raise ContractBroken(f"it composed {command.argv} for an unsupported benchmark")
 
 
-def its_runner_can_be_started(case: FrameworkCase) -> None:
-    """The command that it composes runs, and says what it reads."""
+def runner_can_be_started(case: FrameworkCase) -> None:
+    """The composed command runs here, and its output gives the expected observations."""
     if not (case.runs and case.composes):
         return
     completed = shell.run(_start(case))
     expect(completed.ok, f"{completed.command.argv} {completed.describe()}")
     observations, _ = case.create().parse((completed,), case.benchmark)
-    seen = {observation.name for observation in observations}
-    expect(set(case.observed) <= seen, f"a launch was to tell {sorted(case.observed)}, and told {sorted(seen)}")
+    names = {observation.name for observation in observations}
+    expect(set(case.observed) <= names, f"a launch gave {sorted(names)} instead of {sorted(case.observed)}")
 
 
-def the_interleaved_command_starts_the_same_runner(case: FrameworkCase) -> None:
-    """The same runner with the same files: only that it waits to be told when to iterate."""
-    framework, other = case.create(), case.create()
-    if not isinstance(framework, Interleavable) or not isinstance(other, Interleavable) or not case.composes:
+def interleaved_command_starts_the_same_runner(case: FrameworkCase) -> None:
+    """The interleaved command starts the same program with the same files and limits, and is the same each time."""
+    framework, second = case.create(), case.create()
+    if not isinstance(framework, Interleavable) or not isinstance(second, Interleavable) or not case.composes:
         return
     for folder in ("/one", "/a folder; with $letters"):
         command = _command(case, case.benchmark, _placed(case.benchmark, folder))
-        start = expect_same_start(framework, other, command)
-        lost = {word for word in command.argv if folder in word} - set(start.argv)
-        expect(not lost, f"its interleaved command lacks {sorted(lost)}")
+        interleaved = framework.interleaved_command(command)
+        expect(
+            interleaved == framework.interleaved_command(command) == second.interleaved_command(command),
+            "the same interleaved command is composed differently",
+        )
+        expect(interleaved.argv[0] == command.argv[0], f"it starts {interleaved.argv[0]} instead of {command.argv[0]}")
+        before, after = _limits(command), _limits(interleaved)
+        expect(after == before, f"threads, CPUs, time limit and folder {before} became {after}")
+        lost = dict(command.env.items() - interleaved.env.items())
+        expect(not lost, f"variables of the command are lost: {sorted(lost)}")
+        paths = {word for word in command.argv if folder in word} - set(interleaved.argv)
+        expect(not paths, f"the interleaved command lacks {sorted(paths)}")
 
 
-def its_runner_can_be_interleaved(case: FrameworkCase) -> None:
-    """It iterates on request, idles in between, and reports everything at the end."""
+def runner_can_be_interleaved(case: FrameworkCase) -> None:
+    """The runner iterates on request, idles in between, and reports everything at the end."""
     framework = case.create()
     if not isinstance(framework, Interleavable) or not (case.runs and case.composes and case.interleavable):
         return
     for send_end in (True, False):
-        completed = run_in_batches(framework.interleaved_command(_start(case)), send_end=send_end)
-        told = counts(case.create().parse((completed,), case.benchmark)[0])
+        completed = _run_in_batches(framework.interleaved_command(_start(case)), send_end=send_end)
+        counts = count_samples(case.create().parse((completed,), case.benchmark)[0])
         for name, wanted in case.observed.items():
-            expect(name in told, f"after its batches it reported {sorted(told)}, and not {name}")
+            expect(name in counts, f"after its batches it reported {sorted(counts)}, and not {name}")
             if wanted == case.benchmark.iterations:
-                made = sum(ITERATIONS)
-                expect(told[name] == made, f"it made {made} iterations, and told {told[name]} of {name}")
+                made = sum(_BATCHES)
+                expect(counts[name] == made, f"it made {made} iterations, and reported {counts[name]} of {name}")
 
 
 CHECKS: Final[tuple[Check, ...]] = (
-    it_has_a_name,
-    it_builds_the_same_runner_twice,
-    it_builds_or_says_what_to_do,
-    its_command_depends_on_nothing_else,
-    its_command_uses_the_paths_it_is_given,
-    it_refuses_what_it_cannot_run,
-    its_runner_can_be_started,
-    the_interleaved_command_starts_the_same_runner,
-    its_runner_can_be_interleaved,
+    has_a_name,
+    builds_the_same_runner_twice,
+    builds_or_gives_a_hint,
+    composes_commands_deterministically,
+    commands_use_the_given_paths,
+    refuses_unsupported_benchmarks,
+    runner_can_be_started,
+    interleaved_command_starts_the_same_runner,
+    runner_can_be_interleaved,
 )
 
 
@@ -140,7 +150,7 @@ def _build(case: FrameworkCase) -> Build:
 
 
 def _placed(benchmark: Benchmark, folder: str) -> dict[str, str]:
-    """What `Framework.command` is given when everything lies in one folder of a device."""
+    """Return the paths that `Framework.command` receives when all files lie in one folder of a device."""
     files = (*benchmark.files, *benchmark.input_files)
     paths = {file.key: f"{folder}/{file.filename}" for file in files}
     outputs = {file.key: file.location for file in benchmark.output_files}
@@ -153,8 +163,32 @@ def _command(case: FrameworkCase, benchmark: Benchmark, files: Mapping[str, str]
 
 
 def _start(case: FrameworkCase) -> Command:
-    """The start of its runner here."""
+    """Return the command that starts its runner on this machine."""
     build = _build(case)
-    there = {file.key: file.location or "" for file in (*case.benchmark.files, *case.benchmark.input_files)}
-    files = {**there, **{key: str(path) for key, path in build.programs.items()}}
+    local = {file.key: file.location or "" for file in (*case.benchmark.files, *case.benchmark.input_files)}
+    files = {**local, **{key: str(path) for key, path in build.programs.items()}}
     return case.create().command(case.benchmark, build, files)
+
+
+def _limits(command: Command) -> tuple[object, ...]:
+    return command.threads, command.cpus, command.timeout_s, command.cwd
+
+
+def _run_in_batches(command: Command, *, send_end: bool) -> Completed:
+    """Run batches of iterations as a comparison does; then send `end`, or merely close standard input."""
+    with shell.start(command) as running:
+        expect(running.wait_for_line("ready"), f"it did not print `ready`: {command.argv}")
+        for iterations in _BATCHES:
+            running.write_line(f"run {iterations}")
+            expect(
+                running.wait_for_line(f"done {iterations}"),
+                f"it did not print `done {iterations}` after `run {iterations}`",
+            )
+        if send_end:
+            running.write_line("end")
+        completed = running.finish()
+    expect(completed.ok, f"after its batches it {completed.describe()}")
+    wanted = ["ready", *(f"done {iterations}" for iterations in _BATCHES)]
+    lines = completed.stdout.splitlines()[: len(wanted)]
+    expect(lines == wanted, f"before its end it printed {lines} instead of {wanted} and nothing else")
+    return completed

@@ -1,4 +1,4 @@
-"""Both runners keep the contract of runners that take turns, which comparisons rely on."""
+"""Both runners keep the contract of interleavable runners, which comparisons rely on."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from harness.testing.frameworks import FrameworkCase, benchmark_of
 pytestmark = pytest.mark.slow
 
 
-def test_the_runners_take_turns_as_comparisons_expect(runner: Path, programs: Path, tmp_path: Path) -> None:
+def test_the_runners_can_be_interleaved(runner: Path, programs: Path, tmp_path: Path) -> None:
     model = {"files.model": str(programs / "linear.pte")}
     case = FrameworkCase(
         create=lambda: executorch.create(Settings(program={"program": runner}, cache_dir=tmp_path)),
         benchmark=benchmark_of("executorch", model, threads=1, warmup=1, iterations=4),
-        said="",
+        output="",
         observed={"NET latency": 4, "RUN load_time": 1},
         runs=True,
     )
-    contract.starting.the_interleaved_command_starts_the_same_runner(case)
-    contract.starting.its_runner_can_be_interleaved(case)
+    contract.running.interleaved_command_starts_the_same_runner(case)
+    contract.running.runner_can_be_interleaved(case)
