@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.builders.builds import build_commit
 from harness.builders.cache import BuildCache
-from harness.builders.commits import build_commit
 from harness.builders.recipes import find_recipe, last_lines
 from harness.core.build import Build
 from harness.core.commit import Commit

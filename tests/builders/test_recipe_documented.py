@@ -8,8 +8,8 @@ import pytest
 
 from harness import shell
 from harness.builders import recipes
+from harness.builders.builds import build_commit
 from harness.builders.cache import BuildCache
-from harness.builders.commits import build_commit
 from harness.builders.recipes import find_recipe
 from harness.core.command import Command
 from harness.core.commit import Commit

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.builders.builds import build_commit
 from harness.builders.cache import BuildCache
-from harness.builders.commits import build_commit
 from harness.builders.recipes import find_recipe
 from harness.core.build import Build
 from harness.core.commit import Commit

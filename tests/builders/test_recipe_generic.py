@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from harness import shell
+from harness.builders.builds import build_commit
 from harness.builders.cache import BuildCache
-from harness.builders.commits import build_commit
 from harness.builders.recipes import find_recipe
 from harness.builders.records import same_runner
 from harness.core.build import Build

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness import shell
+from harness.builders.builds import build_commit
 from harness.builders.cache import BuildCache
-from harness.builders.commits import build_commit
 from harness.builders.recipes import find_recipe
 from harness.core.build import Build
 from harness.core.command import Command, Completed

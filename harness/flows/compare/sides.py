@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
+from harness.builders.builds import build_commit
 from harness.builders.cache import BuildCache
-from harness.builders.commits import build_commit
 from harness.builders.prebuilt import prebuilt
 from harness.builders.recipes import find_recipe
 from harness.builders.records import same_runner
