@@ -1,15 +1,33 @@
-"""From a commit to its runner: the commit's files in a workshop, a recipe run on them, the programs kept."""
+"""Builds: of a commit, by a recipe run on its files; and of programs that the user gives, by copying them.
+
+Given programs are copied into the cache, so that two of them differ in nothing but themselves. The length of a
+program's path moves its stack, which alone can change its speed by some per cent (Mytkowicz et al., "Producing wrong
+data without doing anything obviously wrong!", ASPLOS 2009). In the cache all paths are equally long.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
 from harness.builders.cache import BuildCache
 from harness.builders.recipes import TIME_LIMIT_S, Recipe, run_recipe
-from harness.builders.records import BuildKey
+from harness.builders.records import RUNNER, BuildKey
 from harness.builders.toolchain import Toolchain, find_toolchain
-from harness.builders.workdirs import Workshop
+from harness.builders.workdirs import Workdir
 from harness.core.build import Build
 from harness.core.commit import Commit, Source
+from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
+from harness.files.digests import sha256_of_file, sha256_of_texts
+
+_PREBUILT: Final = "prebuilt"
+
+_RELATIVE_PATHS: Final = (b"$ORIGIN", b"@loader_path", b"@executable_path", b"@rpath")
+"""Names of a program's own folder in its search path for libraries (ld.so(8), dyld(1))."""
 
 
 def build_commit(
@@ -26,26 +44,26 @@ def build_commit(
     time_limit_s: float = TIME_LIMIT_S,
     force: bool = False,
 ) -> Build:
-    """The runner of one commit, from the cache or built now.
+    """Return the runner of a commit, from the cache or built now.
 
     The commit's files are in a folder named like the framework, because ExecuTorch's CMake files insist on theirs.
 
     Args:
-        source: Where the commit comes from.
-        commit: Which one.
+        source: Source of the commit.
+        commit: The commit.
         recipe: How to build it.
-        platform: For which kind of device.
-        abi: For which machine architecture, where that is not this machine's.
-        cache: Where builds are kept; it must stay open as long as the runner is used.
-        progress: Told what happens.
-        toolchain: What this machine builds with; found out unless given.
-        jobs: How many compilers may run at once; one for each CPU unless given.
+        platform: Kind of device to build for.
+        abi: Machine architecture to build for, where it is not that of this machine.
+        cache: Keeps builds; it must stay open as long as the runner is used.
+        progress: Shows what happens.
+        toolchain: Toolchain of this machine; looked for unless given.
+        jobs: Number of compilers that may run at once; None for one per CPU.
         time_limit_s: Seconds after which the recipe is ended.
-        force: Try again what failed before in the life of the cache.
+        force: Try again if it failed before in the life of the cache.
 
     Raises:
-        BuildFailed: The commit cannot be had whole, or its runner cannot be built.
-        EnvironmentProblem: Network, disk or a lock stood in the way, and say nothing about the commit.
+        BuildFailed: The files of the commit cannot be fetched completely, or its runner cannot be built.
+        EnvironmentProblem: Network, disk or a lock stood in the way, which says nothing about the commit.
     """
     tools = toolchain if toolchain is not None else find_toolchain()
     key = BuildKey(
@@ -59,12 +77,75 @@ def build_commit(
         options={"abi": abi} if abi else {},
     )
 
-    def make(workshop: Workshop) -> None:
-        repository = workshop.sources / recipe.framework
+    def make(workdir: Workdir) -> None:
+        repository = workdir.sources / recipe.framework
         repository.mkdir()
         source.materialise(commit, repository)
-        what = f"{recipe.framework} {commit.short}"
-        run_recipe(recipe, repository, workshop, what=what, abi=abi, jobs=jobs, time_limit_s=time_limit_s)
+        title = f"{recipe.framework} {commit.short}"
+        run_recipe(recipe, repository, workdir, title=title, abi=abi, jobs=jobs, time_limit_s=time_limit_s)
 
     flags = {"recipe_sha256": recipe.digest, **tools.flags, **key.options}
     return cache.get_or_build(key, make, progress=progress, flags=flags, commit_time=commit.time, force=force)
+
+
+def build_prebuilt(programs: Mapping[str, Path], cache: BuildCache, progress: Progress) -> Build:
+    """Return a build of programs that exist already; `program` is the runner.
+
+    They are copied, unless one of them looks for libraries relative to itself: then all are used where they are.
+
+    Args:
+        programs: Path of each by placeholder.
+        cache: Keeps the copies; it must stay open as long as they are used.
+        progress: Shown when they are not copied.
+
+    Raises:
+        BuildFailed: One is missing, cannot be executed or cannot be read; or none is the runner.
+    """
+    _check(programs)
+    try:
+        flags = {name: sha256_of_file(path) for name, path in sorted(programs.items())}
+        rooted = [path for path in programs.values() if _has_relative_paths(path)]
+    except OSError as error:
+        raise BuildFailed(f"a program cannot be read: {error}", hint="check its permissions") from error
+    commit, digest = flags[RUNNER][:12], sha256_of_texts(flags)
+    if rooted:
+        progress.say(f"{rooted[0]} looks for libraries relative to itself, so it is used where it is")
+        # Files beside it belong to it: equal programs in two folders need not be the same runner.
+        digest = sha256_of_texts({**flags, "place": str(rooted[0].absolute().parent)})
+        return Build(
+            source=_PREBUILT,
+            commit=commit,
+            recipe=_PREBUILT,
+            flags=flags,
+            digest=digest,
+            programs={name: path.absolute() for name, path in programs.items()},
+        )
+    key = BuildKey(
+        source=_PREBUILT, commit=commit, recipe=_PREBUILT, recipe_digest=digest, platform="", machine="", toolchain=""
+    )
+
+    def copy(workdir: Workdir) -> None:
+        for name, path in programs.items():
+            shutil.copyfile(path, workdir.programs / name)
+            (workdir.programs / name).chmod(0o755)
+            if sha256_of_file(workdir.programs / name) != flags[name]:
+                raise BuildFailed(
+                    f"{path} changed while it was copied", hint="wait until it is finished, and try again"
+                )
+
+    return cache.get_or_build(key, copy, progress=progress, flags=flags, force=True)
+
+
+def _check(programs: Mapping[str, Path]) -> None:
+    if RUNNER not in programs:
+        raise BuildFailed(f"no program is named `{RUNNER}`", hint="--program program=PATH, or --program PATH")
+    for name, path in programs.items():
+        if not path.is_file():
+            raise BuildFailed(f"program `{name}` is not there: {path}", hint="check the path given with --program")
+        if path.suffix != ".apk" and not os.access(path, os.X_OK):
+            raise BuildFailed(f"program `{name}` cannot be executed: {path}", hint=f"chmod +x {path}")
+
+
+def _has_relative_paths(path: Path) -> bool:
+    content = path.read_bytes()
+    return any(word in content for word in _RELATIVE_PATHS)

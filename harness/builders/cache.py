@@ -1,9 +1,9 @@
-"""Builds that were made, each once, kept by everything that determines them.
+"""Cache of builds: each is made once, and addressed by everything that determines it.
 
-builds/<digest>/    build.json and programs/, moved in whole; the time of build.json is when it was last used
-logs/<digest>.log   what the build said, also when it failed
-locks/<digest>.lock held by one who makes or removes the build, shared by those who use it
-workshops/<n>/      where builds are made
+builds/<digest>/    build.json and programs/, moved in whole; the time of build.json is that of the last use
+logs/<digest>.log   output of the build, also of one that failed
+locks/<digest>.lock exclusive while the build is made or removed, shared while it is in use
+workshops/<n>/      working folders of builds
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from harness.builders.records import (
     CONTENT,
     BuildKey,
     Record,
-    content_of,
+    content_digest,
     find_programs,
     read_meta,
     read_record,
     size_of,
 )
-from harness.builders.workdirs import Workshop, open_workshop, remove_folder
+from harness.builders.workdirs import Workdir, open_workdir, remove_folder
 from harness.core.build import Build
 from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.core.protocols import Clock, Progress
 from harness.files.locks import FileLock
 
 LIMIT_BYTES: Final = 10 << 30
-"""Some hundred builds of ExecuTorch. What is used at the moment stays, whatever its size."""
+"""Some hundred builds of ExecuTorch. Builds in use stay, whatever their size."""
 
 _LOOK_S: Final = 0.1
 _WAIT_S: Final = 3 * 3600.0
-"""How long to wait for another harness that makes the same build: longer than any build may take."""
+"""Limit of waiting for another harness that makes the same build: longer than any build may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class CachedBuild:
     """One build in the cache.
 
     Attributes:
-        record: What is kept of it.
-        folder: Where it is.
+        record: Its record.
+        folder: Its folder.
         last_used: Unix seconds.
     """
 
@@ -62,11 +62,11 @@ class CachedBuild:
 class BuildCache:
     """Builds by their keys. Several threads and several processes may use one folder at the same time.
 
-    A build that was handed out is not removed by anybody until this cache is closed (or the process ends).
+    A build that was returned is not removed by anybody until this cache is closed (or the process ends).
 
     Args:
-        folder: Where everything is kept; made when needed.
-        limit_bytes: Beyond this size the builds that were not used for longest are removed.
+        folder: Folder of the cache, made when needed.
+        limit_bytes: Beyond this size the least recently used builds are removed.
         clock: Unix seconds.
     """
 
@@ -74,30 +74,30 @@ class BuildCache:
         self.folder = folder.absolute()
         self._limit_bytes = limit_bytes
         self._clock = clock
-        self._holds = ExitStack()
-        self._handed_out: dict[str, Build] = {}
+        self._locks = ExitStack()
+        self._in_use: dict[str, Build] = {}
         self._failed: dict[str, BuildFailed] = {}
-        self._changing = threading.Lock()
+        self._mutex = threading.Lock()
 
     def get_or_build(
         self,
         key: BuildKey,
-        make: Callable[[Workshop], None],
+        make: Callable[[Workdir], None],
         *,
         progress: Progress,
         flags: Mapping[str, str] | None = None,
         commit_time: int | None = None,
         force: bool = False,
     ) -> Build:
-        """The build of a key, from the cache or made now by one of those who ask at once.
+        """Return the build of a key, from the cache or made now; of several callers at once, one makes it.
 
         Args:
-            key: Everything that determines it.
-            make: Writes the programs of the workshop; raises `BuildFailed` where it cannot.
-            progress: Told what happens.
-            flags: What to tell about the build; entries of its `meta.json` are added.
+            key: Everything that determines the build.
+            make: Writes the programs into a working folder; raises `BuildFailed` where it cannot.
+            progress: Shows what happens.
+            flags: Flags to record with the build; entries of its `meta.json` are added.
             commit_time: Unix seconds of the commit.
-            force: Try again what failed before in the life of this cache; otherwise it fails again at once.
+            force: Try again a build that failed before in the life of this cache; otherwise it fails again at once.
 
         Raises:
             BuildFailed: It cannot be made.
@@ -106,39 +106,41 @@ class BuildCache:
         digest = key.digest
         if force:
             self._failed.pop(digest, None)
-        order = _Order(key, make, dict(flags or {}), commit_time)
+        order = _BuildOrder(key, make, dict(flags or {}), commit_time)
         waited_until = time.monotonic() + _WAIT_S
-        told = False
+        announced = False
         with self._disk_errors():
             while (build := self._find(digest) or self._make(order, progress)) is None:
-                if not told:
-                    progress.say(f"{order.what}: waiting for another harness that is building it")
-                    told = True
+                if not announced:
+                    progress.say(f"{order.title}: waiting for another process that is building it")
+                    announced = True
                 if time.monotonic() > waited_until:
-                    raise EnvironmentProblem(f"another process has been building {order.what} for hours", hint="end it")
+                    raise EnvironmentProblem(
+                        f"another process has been building {order.title} for hours", hint="end that process"
+                    )
                 shell.pause(_LOOK_S)
         return build
 
     def entries(self) -> Sequence[CachedBuild]:
-        """Every whole build, the one that was not used for longest first."""
-        found = []
+        """Return every complete build, the least recently used first."""
+        entries = []
         with self._disk_errors():
             for place in (self.folder / "builds").glob("*"):
-                with contextlib.suppress(FileNotFoundError):  # somebody removes it at this moment
+                with contextlib.suppress(FileNotFoundError):  # another process removes it at this moment
                     last_used = (place / "build.json").stat().st_mtime
                     if (record := read_record(place / "build.json")) is not None:
-                        found.append(CachedBuild(record, place, last_used))
-        return sorted(found, key=lambda entry: (entry.last_used, entry.folder.name))
+                        entries.append(CachedBuild(record, place, last_used))
+        return sorted(entries, key=lambda entry: (entry.last_used, entry.folder.name))
 
     def prune(self, *, limit_bytes: int | None = None, unused_for_s: float | None = None) -> Sequence[CachedBuild]:
-        """Remove builds, but none that anybody uses, this cache included.
+        """Remove builds, but none that is in use, by this cache or another.
 
         Args:
-            limit_bytes: Down to this size, those that were not used for longest first; 0 removes all.
-            unused_for_s: Those that were not used for so many seconds.
+            limit_bytes: Remove the least recently used until this size is reached; 0 removes all.
+            unused_for_s: Remove those that were not used for so many seconds.
 
         Returns:
-            What was removed.
+            The builds that were removed.
         """
         entries = self.entries()
         size = sum(entry.record.size_bytes for entry in entries)
@@ -154,10 +156,10 @@ class BuildCache:
         return removed
 
     def close(self) -> None:
-        """Use nothing of it any longer. May be called again."""
-        with self._changing:
-            self._holds.close()
-            self._handed_out.clear()
+        """End the use of all builds. May be called again."""
+        with self._mutex:
+            self._locks.close()
+            self._in_use.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -168,61 +170,61 @@ class BuildCache:
         self.close()
 
     def _find(self, digest: str) -> Build | None:
-        """What is there and whole, held from now on."""
-        with self._changing:
-            if (build := self._handed_out.get(digest)) is not None:
+        """Return the build if it is complete, and hold it from now on."""
+        with self._mutex:
+            if (build := self._in_use.get(digest)) is not None:
                 return build
             if (failure := self._failed.get(digest)) is not None:
                 raise BuildFailed(failure.message, hint=failure.hint)
             folder = self._place(digest)
-            with ExitStack() as hold:
+            with ExitStack() as locks:
                 if not folder.is_dir() or (lock := self._try_lock(digest, shared=True)) is None:
                     return None
-                hold.enter_context(lock)
-                if (build := _whole(folder)) is None:
+                locks.enter_context(lock)
+                if (build := _read_complete(folder)) is None:
                     return None
                 now = self._clock()
                 os.utime(folder / "build.json", (now, now))
-                self._holds.push(hold.pop_all())
-            self._handed_out[digest] = build
+                self._locks.push(locks.pop_all())
+            self._in_use[digest] = build
             return build
 
-    def _make(self, order: _Order, progress: Progress) -> Build | None:
-        """Make it, unless somebody else is making it."""
+    def _make(self, order: _BuildOrder, progress: Progress) -> Build | None:
+        """Make the build, unless somebody else is making it."""
         digest = order.key.digest
         lock = self._try_lock(digest)
         if lock is None:
             return None
         with lock:
-            if _whole(self._place(digest)) is None:
-                self._make_alone(order, progress)
-        build = self._find(digest)  # before pruning: what is in use stays
+            if _read_complete(self._place(digest)) is None:
+                self._make_locked(order, progress)
+        build = self._find(digest)  # before pruning, which leaves builds in use
         self.prune(limit_bytes=self._limit_bytes)
         return build
 
-    def _make_alone(self, order: _Order, progress: Progress) -> None:
+    def _make_locked(self, order: _BuildOrder, progress: Progress) -> None:
         digest = order.key.digest
         folder = self._place(digest)
         if folder.exists():
-            progress.say(f"{order.what}: the build in the cache is damaged; building again")
+            progress.say(f"{order.title}: the build in the cache is damaged; building again")
             remove_folder(folder)
         try:
             with (
-                progress.task(f"building {order.what}"),
-                open_workshop(self.folder / "workshops", self._log(digest)) as workshop,
+                progress.task(f"building {order.title}"),
+                open_workdir(self.folder / "workshops", self._log(digest)) as workdir,
             ):
                 begin = time.monotonic()
-                order.make(workshop)
-                self._keep(order, workshop, time.monotonic() - begin)
+                order.make(workdir)
+                self._store(order, workdir, time.monotonic() - begin)
         except BuildFailed as failure:
-            with self._changing:
+            with self._mutex:
                 self._failed[digest] = failure
             raise
 
-    def _keep(self, order: _Order, workshop: Workshop, seconds: float) -> None:
-        """Move in what was made, whole: only the folder of the programs, whatever else a recipe wrote."""
-        programs = find_programs(workshop.programs, order.what)
-        flags = {**order.flags, **read_meta(workshop.programs, order.what), CONTENT: content_of(workshop.programs)}
+    def _store(self, order: _BuildOrder, workdir: Workdir, seconds: float) -> None:
+        """Move the folder of the programs into the cache, whole; anything else that a recipe wrote is left out."""
+        programs = find_programs(workdir.programs, order.title)
+        flags = {**order.flags, **read_meta(workdir.programs, order.title), CONTENT: content_digest(workdir.programs)}
         digest = order.key.digest
         record = Record(
             key=order.key,
@@ -237,11 +239,11 @@ class BuildCache:
             ),
             made=self._clock(),
             seconds=seconds,
-            size_bytes=size_of(workshop.programs),
+            size_bytes=size_of(workdir.programs),
         )
-        entry = workshop.folder / "entry"
+        entry = workdir.folder / "entry"
         entry.mkdir()
-        workshop.programs.rename(entry / "programs")
+        workdir.programs.rename(entry / "programs")
         (entry / "build.json").write_text(record.model_dump_json(indent=2), encoding="utf-8")
         os.utime(entry / "build.json", (record.made, record.made))
         folder = self._place(digest)
@@ -254,7 +256,7 @@ class BuildCache:
         if lock is None:
             return False
         with lock:
-            (entry.folder / "build.json").unlink(missing_ok=True)  # first: without it nobody takes the rest for whole
+            (entry.folder / "build.json").unlink(missing_ok=True)  # first: without it the rest is incomplete
             remove_folder(entry.folder)
             self._log(digest).unlink(missing_ok=True)
         return True
@@ -280,23 +282,23 @@ class BuildCache:
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
-    """What was asked for."""
+class _BuildOrder:
+    """Build that was requested."""
 
     key: BuildKey
-    make: Callable[[Workshop], None]
+    make: Callable[[Workdir], None]
     flags: dict[str, str]
     commit_time: int | None
 
     @property
-    def what(self) -> str:
-        """In words."""
+    def title(self) -> str:
+        """Name for messages."""
         return f"{self.key.recipe} at {self.key.commit[:12] if len(self.key.commit) >= 40 else self.key.commit}"
 
 
-def _whole(folder: Path) -> Build | None:
-    """The build in a folder, if its programs are what they were when it was made."""
+def _read_complete(folder: Path) -> Build | None:
+    """Return the build in a folder, if its programs are the same as when it was made."""
     record = read_record(folder / "build.json")
-    if record is None or content_of(folder / "programs") != record.build.flags.get(CONTENT):
+    if record is None or content_digest(folder / "programs") != record.build.flags.get(CONTENT):
         return None
     return record.located(folder)

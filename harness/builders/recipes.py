@@ -1,4 +1,4 @@
-"""Recipes: the scripts that make runners, found by framework and platform, and run in one way.
+"""Recipes: scripts that build runners, found by framework and platform.
 
 A recipe is a folder with a `build.sh`, started as `sh build.sh REPO_DIR DESTINATION` (FAI-PEP's contract). It writes
 the runner to DESTINATION and may write beside it: further programs, each known by its file name; folders that programs
@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from harness import shell
-from harness.builders.orphans import BUILD_DIR
-from harness.builders.workdirs import Workshop
+from harness.builders.workdirs import BUILD_DIR, Workdir
 from harness.core.command import Command
 from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.files.digests import files_below, sha256_of_files, sha256_of_folder, sha256_of_texts
@@ -33,32 +32,32 @@ SCRIPT: Final = "build.sh"
 RUNNER_SOURCE: Final = "HARNESS_RUNNER_SOURCE"
 
 TIME_LIMIT_S: Final = 7200.0
-"""ExecuTorch from scratch took half an hour on one loaded core."""
+"""Building ExecuTorch from scratch took half an hour on one loaded core."""
 
 _QUOTED_LINES: Final = 20
 _SEARCHED_LINES: Final = 2000
 
 _CAUSE: Final = "error:"
-"""How compilers and linkers begin what matters. What a build says last is often only that it ends, as `ninja` does."""
+"""Mark of the error of a compiler or linker. The last lines of a build often say only that it failed."""
 
 _FULL: Final = "No space left on device"
-"""What compilers and linkers pass on from the system."""
+"""Message of the system, which compilers and linkers pass on."""
 
 _INTO_LOG: Final = 'log=$1; shift; exec "$@" >"$log" 2>&1'
-"""A build says more than should be held in memory, and one who waits wants to read it."""
+"""Output goes to a file: it can be too much for memory, and can be read while the build runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to make a runner.
+    """Recipe of a runner.
 
     Attributes:
-        name: Its place among the recipes: `executorch/host`.
-        framework: Whose runner it makes.
+        name: Folder below the folder of recipes: `executorch/host`.
+        framework: Framework of the runner.
         script: The script.
         digest: SHA-256 over every file of the recipe, over those that the framework's recipes share, and over our
             runner's sources where it uses them.
-        runner_source: Folder of those sources, where it uses them.
+        runner_source: Folder of these sources, if it uses them.
     """
 
     name: str
@@ -76,17 +75,17 @@ def find_recipe(
     released: bool = False,
     runner_source: Path | None = None,
 ) -> Recipe:
-    """The first of `<framework>/<platform>/build.sh` and `<framework>/build.sh`, folder by folder.
+    """Return the first of `<framework>/<platform>/build.sh` and `<framework>/build.sh`, folder by folder.
 
     Args:
         framework: Name of the framework.
         platform: Name of the platform.
-        folders: Where to look, most wanted first.
+        folders: Folders of recipes, most wanted first.
         released: Whether the recipe is for released packages instead of sources: looked for in `<framework>/releases`.
         runner_source: Folder of our own runner's sources.
 
     Raises:
-        BuildFailed: There is none; the hint tells where one could be.
+        BuildFailed: There is none; the hint says where one could be.
     """
     below = Path(framework, "releases") if released else Path(framework)
     for folder in folders:
@@ -95,12 +94,12 @@ def find_recipe(
             if script.is_file():
                 shared = (folder / below).absolute() if place != below else None
                 return _read(place.as_posix(), framework, script, shared, runner_source)
-    what = "releases" if released else "sources"
+    origin = "releases" if released else "sources"
     raise BuildFailed(
-        f"there is no recipe that builds a {framework} runner for {platform} from {what}",
+        f"no recipe builds a {framework} runner for {platform} from {origin}",
         hint="write one: " + " or ".join(str(folder / below / platform / SCRIPT) for folder in folders)
         if folders
-        else "name a folder of recipes with --frameworks_dir",
+        else "give a folder of recipes with --frameworks_dir",
     )
 
 
@@ -122,53 +121,53 @@ def _read(name: str, framework: str, script: Path, shared_folder: Path | None, r
 def run_recipe(
     recipe: Recipe,
     repository: Path,
-    workshop: Workshop,
+    workdir: Workdir,
     *,
-    what: str,
+    title: str,
     abi: str = "",
     jobs: int | None = None,
     time_limit_s: float = TIME_LIMIT_S,
 ) -> None:
-    """Make the runner from a folder of files; everything the recipe says goes to the workshop's log.
+    """Build the runner from a folder of files; the output of the recipe goes to the log of the working folder.
 
     Args:
-        recipe: How.
-        repository: From what.
-        workshop: Where: the runner is written to its `program`.
-        what: What is built, for messages.
-        abi: For which machine architecture, where that is not this machine's.
-        jobs: How many compilers may run at once; one for each CPU unless given.
-        time_limit_s: Seconds after which it is ended.
+        recipe: The recipe.
+        repository: Folder of the files.
+        workdir: Where to build; the runner is written to its `program`.
+        title: Name of the build, for messages.
+        abi: Machine architecture to build for, where it is not that of this machine.
+        jobs: Number of compilers that may run at once; None for one per CPU.
+        time_limit_s: Seconds after which the recipe is ended.
 
     Raises:
-        BuildFailed: It failed or took too long. The first line says why, as far as can be told; the last lines of the
-            log follow, and the hint names all of it.
+        BuildFailed: It failed or took too long. The first line gives the cause, if there is one in the log; the last
+            lines of the log follow, and the hint names its file.
         EnvironmentProblem: It failed because the disk is full.
     """
     command = Command(
         argv=(
-            *("sh", "-c", _INTO_LOG, "sh", str(workshop.log)),
-            *("sh", str(recipe.script), str(repository), str(workshop.program)),
+            *("sh", "-c", _INTO_LOG, "sh", str(workdir.log)),
+            *("sh", str(recipe.script), str(repository), str(workdir.program)),
         ),
-        env=_environment(recipe, workshop, abi, jobs or os.cpu_count() or 1),
+        env=_environment(recipe, workdir, abi, jobs or os.cpu_count() or 1),
         timeout_s=time_limit_s,
-        cwd=workshop.build,
+        cwd=workdir.build,
     )
     completed = shell.run(command)
     if completed.ok:
         return
-    said = last_lines(workshop.log, _SEARCHED_LINES)
-    last, cause = said[-_QUOTED_LINES:], next((line for line in said if _CAUSE in line), "")
+    lines = last_lines(workdir.log, _SEARCHED_LINES)
+    last, cause = lines[-_QUOTED_LINES:], next((line for line in lines if _CAUSE in line), "")
     failure = EnvironmentProblem if any(_FULL in line for line in last) else BuildFailed
-    fate = replace(completed, stderr=cause or "\n".join(last)).describe()
+    ending = replace(completed, stderr=cause or "\n".join(last)).describe()
     quoted = "".join(f"\n    {line}" for line in last) if len(last) > 1 else ""
     raise failure(
-        f"{what} cannot be built: recipe {recipe.name} {fate}{quoted}", hint=f"the whole log is {workshop.log}"
+        f"{title} cannot be built: recipe {recipe.name} {ending}{quoted}", hint=f"the whole log is {workdir.log}"
     )
 
 
 def last_lines(log: Path, count: int = _QUOTED_LINES) -> list[str]:
-    """The end of a log, without blank lines; nothing when there is no log."""
+    """Return the last lines of a log, without blank ones; none when there is no log."""
     if not log.is_file():
         return []
     with log.open("rb") as stream:
@@ -177,17 +176,17 @@ def last_lines(log: Path, count: int = _QUOTED_LINES) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if line.strip()][-count:]
 
 
-def _environment(recipe: Recipe, workshop: Workshop, abi: str, jobs: int) -> dict[str, str]:
+def _environment(recipe: Recipe, workdir: Workdir, abi: str, jobs: int) -> dict[str, str]:
     environment = {
         "HARNESS_PYTHON": sys.executable,
         "HARNESS_JOBS": str(jobs),
         "HARNESS_ABI": abi,
-        BUILD_DIR: str(workshop.build),
-        "TMPDIR": str(workshop.temporary),
+        BUILD_DIR: str(workdir.build),
+        "TMPDIR": str(workdir.temporary),
     }
     if recipe.runner_source is not None:
         environment[RUNNER_SOURCE] = str(recipe.runner_source.absolute())
     if shell.which("ccache") is not None:
-        # Builds that run at the same time are in different workshops, and shall find each other's objects.
-        environment |= {"CCACHE_BASEDIR": str(workshop.folder), "CCACHE_NOHASHDIR": "1"}
+        # Builds that run at the same time are in different folders, and shall find each other's objects.
+        environment |= {"CCACHE_BASEDIR": str(workdir.folder), "CCACHE_NOHASHDIR": "1"}
     return environment

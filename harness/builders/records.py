@@ -1,4 +1,4 @@
-"""What identifies a build, and what is kept of it beside its programs."""
+"""Keys and records of builds: what identifies a build, and what the cache keeps of it beside its programs."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class BuildKey(Value):
     """Everything that determines a build.
 
     Attributes:
-        source: Where the commit is from.
-        commit: Which commit, by its immutable identity.
+        source: Name of the source of the commit.
+        commit: Id of the commit.
         recipe: Name of the recipe.
         recipe_digest: SHA-256 of the recipe.
-        platform: For which kind of device.
+        platform: Kind of device that it is for.
         machine: System and processor of the machine that builds.
         toolchain: SHA-256 of the toolchain.
         options: Anything else, such as the machine architecture (`abi`) that it was built for.
@@ -50,18 +50,18 @@ class BuildKey(Value):
 
     @property
     def digest(self) -> str:
-        """SHA-256 over all of it."""
+        """SHA-256 over all fields."""
         return sha256_of_texts({"key": json.dumps(self.model_dump(mode="json"), sort_keys=True)})
 
 
 class Record(Value):
-    """One build as it is kept.
+    """Stored record of a build.
 
     Attributes:
-        key: What determined it.
-        build: The build; its programs are named relative to the folder of the record.
-        made: When it was made, Unix seconds.
-        seconds: How long that took.
+        key: Everything that determined it.
+        build: The build; paths of its programs are relative to the folder of the record.
+        made: Time at which it was made, Unix seconds.
+        seconds: Duration of the build.
         size_bytes: Size of all its files.
     """
 
@@ -72,17 +72,17 @@ class Record(Value):
     size_bytes: int
 
     def located(self, folder: Path) -> Build:
-        """The build with its programs where they are."""
+        """Return the build with absolute paths of its programs."""
         return self.build.model_copy(
             update={"programs": {name: folder / path for name, path in self.build.programs.items()}}
         )
 
 
 def read_record(file: Path) -> Record | None:
-    """A record, or None where there is none that can be read.
+    """Read a record; return None where there is none, or none that is valid.
 
     Raises:
-        OSError: There may be one, but it cannot be looked at.
+        OSError: There may be one, but it cannot be accessed.
     """
     try:
         return Record.model_validate_json(file.read_bytes())
@@ -91,33 +91,33 @@ def read_record(file: Path) -> Record | None:
 
 
 def same_runner(one: Build, other: Build) -> bool:
-    """Whether two builds have the same programs, byte for byte, so that comparing them compares nothing."""
+    """Return whether two builds have the same programs, byte for byte, so that comparing them is pointless."""
     if CONTENT in one.flags and CONTENT in other.flags:
         return one.flags[CONTENT] == other.flags[CONTENT]
     return bool(one.digest) and one.digest == other.digest
 
 
-def find_programs(folder: Path, what: str) -> dict[str, Path]:
-    """The programs that a build wrote, by placeholder. The runner is made executable if it is not.
+def find_programs(folder: Path, title: str) -> dict[str, Path]:
+    """Return the programs that a build wrote, by placeholder. The runner is made executable if it is not.
 
-    Programs whose names cannot be placeholders stay where they are, for the use of those that can.
+    Programs whose names cannot be placeholders are left out; the others may need them.
 
     Args:
-        folder: The folder that the build wrote to.
-        what: What was built, for messages.
+        folder: Folder that the build wrote to.
+        title: Name of the build, for messages.
 
     Raises:
-        BuildFailed: The runner is missing, or something is a link to what will not be there.
+        BuildFailed: The runner is missing, or a link leads out of the folder.
     """
     runner = folder / RUNNER
     for link in _links_out_of(folder):
         raise BuildFailed(
-            f"{what}: its recipe made {link.relative_to(folder)} a link to {link.readlink()}, which is not kept",
+            f"{title}: its recipe made {link.relative_to(folder)} a link to {link.readlink()}, which is not kept",
             hint="copy what the runner needs into the folder of the destination",
         )
     if not runner.is_file():
         raise BuildFailed(
-            f"{what}: its recipe ended well and wrote no runner",
+            f"{title}: its recipe succeeded but wrote no runner",
             hint='it must write the program to its second argument: cp build/runner "$2"',
         )
     runner.chmod(runner.stat().st_mode | 0o500)
@@ -125,30 +125,30 @@ def find_programs(folder: Path, what: str) -> dict[str, Path]:
     return {file.name: file for file in files if _PLACEHOLDER.fullmatch(file.name)}
 
 
-def read_meta(folder: Path, what: str) -> dict[str, str]:
-    """What the recipe says about its build; texts as they are, anything else as JSON.
+def read_meta(folder: Path, title: str) -> dict[str, str]:
+    """Return the entries of `meta.json`, which a recipe may write; texts as they are, anything else as JSON.
 
     Raises:
-        BuildFailed: The file is no JSON object.
+        BuildFailed: The file is not a JSON object.
     """
     file = folder / META
     if not file.is_file():
         return {}
     try:
-        said = _META.validate_json(file.read_bytes())
+        entries = _META.validate_json(file.read_bytes())
     except ValidationError as error:
-        raise BuildFailed(f"{what}: its recipe wrote a {META} that is not a JSON object: {error}") from error
-    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in said.items()}
+        raise BuildFailed(f"{title}: its recipe wrote a {META} that is not a JSON object: {error}") from error
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in entries.items()}
 
 
-def content_of(folder: Path) -> str:
-    """SHA-256 over everything in a folder of programs but `meta.json`, which may tell the time of day."""
+def content_digest(folder: Path) -> str:
+    """Return a SHA-256 over everything in a folder of programs but `meta.json`, which may hold the time of day."""
     files = (file for file in files_below(folder) if file != folder / META)
     return sha256_of_files({str(file.relative_to(folder)): file for file in files})
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of all files in a folder and below."""
+    """Return the size in bytes of all files in a folder and below."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 

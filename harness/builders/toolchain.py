@@ -1,4 +1,4 @@
-"""What a build has from this machine: compilers, versions, variables. Another toolchain makes another build."""
+"""Toolchain of this machine: compilers, versions, variables. Another toolchain gives another build."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _VARIABLES: Final = frozenset(
         *("ANDROID_NDK", "ANDROID_NDK_HOME", "ANDROID_ABI", "ANDROID_PLATFORM", "HARNESS_IOS_TEAM"),
     }
 )
-"""Variables that compilers, CMake and our recipes heed (GCC manual, section 3.21; cmake-env-variables(7))."""
+"""Variables that compilers, CMake and our recipes read (GCC manual, section 3.21; cmake-env-variables(7))."""
 
 _PREFIXES: Final = ("CMAKE_", "EXECUTORCH_")
 
@@ -29,13 +29,13 @@ _WITHOUT_EFFECT: Final = frozenset({"CMAKE_BUILD_PARALLEL_LEVEL", "CMAKE_COLOR_D
 
 
 class Toolchain(Value):
-    """Everything on this machine that may have a part in a build.
+    """Everything on this machine that may affect a build.
 
     Attributes:
         machine: System and processor: `Linux x86_64`.
-        tools: Path and version by name (`c++`, `cmake`, ...); what is not there is not named.
+        tools: Path and version by name (`c++`, `cmake`, ...); missing tools are left out.
         packages: Versions of Python packages that builds read (torch: code generation, headers, libraries).
-        variables: Variables of the environment that change what compilers make.
+        variables: Environment variables that affect compilers.
     """
 
     machine: str
@@ -45,12 +45,12 @@ class Toolchain(Value):
 
     @property
     def digest(self) -> str:
-        """SHA-256 over all of it."""
+        """SHA-256 over all fields."""
         return sha256_of_texts(self.flags)
 
     @property
     def flags(self) -> dict[str, str]:
-        """The same as one table, as a build tells it."""
+        """All fields as one table, recorded with a build."""
         return {"machine": self.machine, **self.tools, **self.packages, **self.variables}
 
 
@@ -60,41 +60,41 @@ def find_toolchain(
     packages: Sequence[str] = ("torch",),
     environment: Mapping[str, str] | None = None,
 ) -> Toolchain:
-    """What a build made now would have. Looks at everything, demands nothing: recipes say what they miss.
+    """Look for the toolchain of a build. Nothing is required: recipes report what they miss.
 
     Args:
         python: Interpreter that recipes may use; ours unless given.
-        packages: Packages of our interpreter that may have a part in a build.
-        environment: Variables; the harness's own unless given.
+        packages: Python packages that may affect a build.
+        environment: Environment variables; those of the harness unless given.
     """
     variables = shell.inherited_environment() if environment is None else environment
     system = os.uname()
-    named = {
+    programs = {
         "cc": variables.get("CC") or "cc",
         "c++": variables.get("CXX") or "c++",
         "cmake": "cmake",
         "python": str(python or sys.executable),
     }
     if system.sysname == "Darwin":
-        named["xcodebuild"] = "xcodebuild"
-    tools = {name: told for name, program in named.items() if (told := _describe(program)) is not None}
-    ndk = variables.get("ANDROID_NDK") or variables.get("ANDROID_NDK_HOME")  # the one that our recipe takes
+        programs["xcodebuild"] = "xcodebuild"
+    tools = {name: version for name, program in programs.items() if (version := _describe(program)) is not None}
+    ndk = variables.get("ANDROID_NDK") or variables.get("ANDROID_NDK_HOME")  # the first that is set, as in our recipe
     if (revision := _ndk_revision(ndk)) is not None:
         tools["ndk"] = revision
     return Toolchain(
         machine=f"{system.sysname} {system.machine}",
         tools=tools,
         packages={name: version for name in packages if (version := _version(name)) is not None},
-        variables={name: _readable(text) for name, text in sorted(variables.items()) if _matters(name)},
+        variables={name: _replace_undecodable(text) for name, text in sorted(variables.items()) if _is_relevant(name)},
     )
 
 
-def _matters(name: str) -> bool:
+def _is_relevant(name: str) -> bool:
     return name in _VARIABLES or (name.startswith(_PREFIXES) and name not in _WITHOUT_EFFECT)
 
 
-def _readable(text: str) -> str:
-    """Without bytes that are no UTF-8, which a path in a variable may have and JSON may not."""
+def _replace_undecodable(text: str) -> str:
+    """Replace bytes that are not UTF-8, which a variable may hold and JSON may not."""
     return os.fsencode(text).decode(errors="replace")
 
 
@@ -104,12 +104,12 @@ def _describe(program: str) -> str | None:
     `CC` may hold a compiler with words before and after it (`ccache gcc -m32`): the variable itself is recorded too.
     """
     words = program.split()
-    found = shell.which(words[-1] if len(words) == 2 and words[0].endswith("ccache") else words[0]) if words else None
-    if found is None:
+    path = shell.which(words[-1] if len(words) == 2 and words[0].endswith("ccache") else words[0]) if words else None
+    if path is None:
         return None
-    flag = "-version" if found.name == "xcodebuild" else "--version"
-    said = (shell.read_output((str(found), flag)) or "").strip().splitlines()
-    return f"{found} ({said[0].strip() if said else 'does not tell its version'})"
+    flag = "-version" if path.name == "xcodebuild" else "--version"
+    lines = (shell.read_output((str(path), flag)) or "").strip().splitlines()
+    return f"{path} ({lines[0].strip() if lines else 'does not tell its version'})"
 
 
 def _ndk_revision(folder: str | None) -> str | None:

@@ -1,8 +1,11 @@
-"""Where builds are made: numbered folders, each for one build at a time.
+"""Working folders of builds: numbered, each for one build at a time; and the processes that builds leave behind.
 
-A compiler writes paths into what it makes (assertions, debug information). Because the first free number is taken,
-and so the same folder again and again, two commits that differ in nothing give the same bytes, and a compiler cache
-finds what it compiled before.
+A compiler writes paths into its output (assertions, debug information). As the first free number is taken, and so the
+same folder again and again, two commits that differ in nothing give the same bytes, and a compiler cache finds what it
+compiled before.
+
+Ninja starts every compiler in a process group of its own, so ending the group of the build does not end compilers; and
+what they write later would appear in the next build in the same folder.
 """
 
 from __future__ import annotations
@@ -14,18 +17,27 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from harness.builders.orphans import end_strays
+import psutil
+
 from harness.files.locks import FileLock
+
+_ROUNDS: Final = 20
+_ROUND_S: Final = 0.5
+
+
+BUILD_DIR: Final = "HARNESS_BUILD_DIR"
+"""Variable that every process of a recipe has in its environment: the folder of its intermediate files."""
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
-    """One folder to build in. It is empty when it is entered, and emptied afterwards.
+class Workdir:
+    """Folder of one build: empty at the beginning, and emptied afterwards.
 
     Attributes:
-        folder: The whole of it, with an absolute path.
-        log: File for everything the build says; it outlives the workshop.
+        folder: Absolute path.
+        log: File for the output of the build; it outlives the folder.
     """
 
     folder: Path
@@ -33,22 +45,22 @@ class Workshop:
 
     @property
     def sources(self) -> Path:
-        """Below which the commit's files are put."""
+        """Folder for the files of the commit."""
         return self.folder / "sources"
 
     @property
     def build(self) -> Path:
-        """For intermediate files. Fresh: times of files do not tell what differs between two commits."""
+        """Folder for intermediate files. Fresh: times of files do not tell what differs between two commits."""
         return self.folder / "build"
 
     @property
     def temporary(self) -> Path:
-        """For what programs leave behind in `TMPDIR`."""
+        """Folder for `TMPDIR`."""
         return self.folder / "tmp"
 
     @property
     def programs(self) -> Path:
-        """What is kept when the build succeeds: programs and whatever must lie beside them."""
+        """Folder that is kept when the build succeeds: programs, and files that must lie beside them."""
         return self.folder / "result" / "programs"
 
     @property
@@ -58,37 +70,37 @@ class Workshop:
 
 
 @contextlib.contextmanager
-def open_workshop(folder: Path, log: Path) -> Iterator[Workshop]:
-    """The first workshop that nobody is using.
+def open_workdir(folder: Path, log: Path) -> Iterator[Workdir]:
+    """Give the first working folder that is not in use.
 
     Args:
-        folder: Where the numbered folders are.
-        log: Where the build shall tell what happens; its folder is made, an old log is removed.
+        folder: Parent of the numbered folders.
+        log: File for the output of the build; its folder is made, an old log is removed.
 
     Raises:
         OSError: It cannot be prepared.
     """
     number, lock = _first_free(folder)
     with lock:
-        workshop = Workshop(folder.absolute() / str(number), log.absolute())
-        end_strays(workshop.folder)  # of a harness that was killed: we hold the lock
-        remove_folder(workshop.folder)
-        for needed in (workshop.sources, workshop.build, workshop.temporary, workshop.programs, log.parent):
+        workdir = Workdir(folder.absolute() / str(number), log.absolute())
+        end_orphans(workdir.folder)  # of a harness that was killed: we have the lock
+        remove_folder(workdir.folder)
+        for needed in (workdir.sources, workdir.build, workdir.temporary, workdir.programs, log.parent):
             needed.mkdir(parents=True, exist_ok=True)
         log.unlink(missing_ok=True)
         try:
-            yield workshop
+            yield workdir
         finally:
-            end_strays(workshop.folder)
-            with contextlib.suppress(OSError):  # the next one here tries again, and tells
-                remove_folder(workshop.folder)
+            end_orphans(workdir.folder)
+            with contextlib.suppress(OSError):  # the next build in this folder tries again, and reports
+                remove_folder(workdir.folder)
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder with everything in it, also what a build protected from being written.
+    """Remove a folder with everything in it, including files that a build protected against writing.
 
     Raises:
-        OSError: It cannot be removed, and is there.
+        OSError: It exists and cannot be removed.
     """
     for parent, _, _ in os.walk(folder):
         mode = Path(parent).stat().st_mode
@@ -103,3 +115,29 @@ def _first_free(folder: Path) -> tuple[int, FileLock]:
     while not (lock := FileLock(folder / f"{number}.lock")).acquire():
         number += 1
     return number, lock
+
+
+def end_orphans(folder: Path) -> None:
+    """End every process of ours that a build in this folder started, and wait until they are gone.
+
+    They are recognised by their environment, so a user's shell in the folder is left alone. Gives up silently after
+    some seconds: emptying the folder fails then, if that matters.
+    """
+    for _ in range(_ROUNDS):
+        orphans = list(_processes_of(folder))
+        if not orphans:
+            return
+        for process in orphans:
+            with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                process.kill()
+        psutil.wait_procs(orphans, timeout=_ROUND_S)
+
+
+def _processes_of(folder: Path) -> Iterator[psutil.Process]:
+    home = folder.absolute()
+    ourselves = psutil.Process().pid
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess, OSError):
+            build_folder = process.environ().get(BUILD_DIR) if process.pid != ourselves else None
+            if build_folder is not None and Path(build_folder).is_relative_to(home):
+                yield process

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.builders.records import BuildKey
 from harness.builders.toolchain import Toolchain
-from harness.builders.workdirs import Workshop
+from harness.builders.workdirs import Workdir
 from harness.core.commit import Commit
 
 OURS = Path(__file__).parents[2] / "specifications/frameworks"
@@ -32,11 +32,11 @@ def key_of(commit: str, **changes: str) -> BuildKey:
     )
 
 
-def writes(content: str, size: int = 0) -> Callable[[Workshop], None]:
+def writes(content: str, size: int = 0) -> Callable[[Workdir], None]:
     """Makes a runner that prints the content."""
 
-    def make(workshop: Workshop) -> None:
-        write_program(workshop.program, f"#!/bin/sh\necho {content}\n" + "#" * size)
+    def make(workdir: Workdir) -> None:
+        write_program(workdir.program, f"#!/bin/sh\necho {content}\n" + "#" * size)
 
     return make
 

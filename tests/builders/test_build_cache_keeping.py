@@ -7,7 +7,7 @@ import pytest
 
 from harness.builders.cache import BuildCache
 from harness.builders.records import BuildKey, same_runner
-from harness.builders.workdirs import Workshop
+from harness.builders.workdirs import Workdir
 from harness.core.build import Build
 from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.testing.progress import RecordedProgress
@@ -35,11 +35,11 @@ def cache(tmp_path: Path) -> BuildCache:
     return BuildCache(tmp_path / "cache", clock=Calendar())
 
 
-def fails(workshop: Workshop) -> None:
+def fails(workdir: Workdir) -> None:
     raise BuildFailed("no such luck", hint="try another day")
 
 
-def must_not_run(workshop: Workshop) -> None:
+def must_not_run(workdir: Workdir) -> None:
     raise AssertionError("made again")
 
 
@@ -129,10 +129,10 @@ def test_commits_that_make_the_same_bytes_have_the_same_runner(cache: BuildCache
 
 def test_a_library_beside_the_runner_makes_another_runner(cache: BuildCache, progress: RecordedProgress) -> None:
     def with_library(content: str) -> Build:
-        def make(workshop: Workshop) -> None:
-            writes("x")(workshop)
-            (workshop.programs / "lib").mkdir()
-            (workshop.programs / "lib/libx.so").write_text(content)
+        def make(workdir: Workdir) -> None:
+            writes("x")(workdir)
+            (workdir.programs / "lib").mkdir()
+            (workdir.programs / "lib/libx.so").write_text(content)
 
         return cache.get_or_build(key_of(content), make, progress=progress)
 
@@ -176,7 +176,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, progress: Recor
 
 
 def test_what_network_or_disk_spoiled_is_tried_again(cache: BuildCache, progress: RecordedProgress) -> None:
-    def spoiled(workshop: Workshop) -> None:
+    def spoiled(workdir: Workdir) -> None:
         raise EnvironmentProblem("no network")
 
     with pytest.raises(EnvironmentProblem, match="no network"):
@@ -244,9 +244,9 @@ def test_what_was_not_used_for_some_time_goes(tmp_path: Path) -> None:
 
 
 def test_removing_takes_the_log_along(tmp_path: Path, progress: RecordedProgress) -> None:
-    def make(workshop: Workshop) -> None:
-        workshop.log.write_text("said")
-        writes("1")(workshop)
+    def make(workdir: Workdir) -> None:
+        workdir.log.write_text("said")
+        writes("1")(workdir)
 
     with BuildCache(tmp_path) as cache:
         cache.get_or_build(key_of("c1"), make, progress=progress)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.builders.builds import build_prebuilt
 from harness.builders.cache import BuildCache
-from harness.builders.prebuilt import prebuilt
 from harness.builders.records import same_runner
 from harness.core.errors import BuildFailed
 from harness.testing.progress import RecordedProgress
@@ -19,8 +19,8 @@ def cache(tmp_path: Path) -> BuildCache:
 
 def test_given_programs_are_copied_to_paths_of_equal_length(tmp_path: Path, cache: BuildCache) -> None:
     (tmp_path / "a long folder").mkdir()
-    one = prebuilt({"program": write_program(tmp_path / "r", "#!/bin/sh\n")}, cache, RecordedProgress())
-    other = prebuilt(
+    one = build_prebuilt({"program": write_program(tmp_path / "r", "#!/bin/sh\n")}, cache, RecordedProgress())
+    other = build_prebuilt(
         {"program": write_program(tmp_path / "a long folder/runner", "#!/bin/sh\nexit\n")}, cache, RecordedProgress()
     )
     assert one.programs["program"].read_text() == "#!/bin/sh\n"
@@ -31,8 +31,8 @@ def test_given_programs_are_copied_to_paths_of_equal_length(tmp_path: Path, cach
 
 
 def test_equal_programs_are_one_build(tmp_path: Path, cache: BuildCache) -> None:
-    one = prebuilt({"program": write_program(tmp_path / "one", "x")}, cache, RecordedProgress())
-    same = prebuilt({"program": write_program(tmp_path / "same", "x")}, cache, RecordedProgress())
+    one = build_prebuilt({"program": write_program(tmp_path / "one", "x")}, cache, RecordedProgress())
+    same = build_prebuilt({"program": write_program(tmp_path / "same", "x")}, cache, RecordedProgress())
     assert one == same
     assert same_runner(one, same)
 
@@ -40,7 +40,7 @@ def test_equal_programs_are_one_build(tmp_path: Path, cache: BuildCache) -> None
 def test_another_helper_makes_another_build(tmp_path: Path, cache: BuildCache) -> None:
     runner = write_program(tmp_path / "runner", "x")
     builds = [
-        prebuilt({"program": runner, "tool": write_program(tmp_path / "tool", text)}, cache, RecordedProgress())
+        build_prebuilt({"program": runner, "tool": write_program(tmp_path / "tool", text)}, cache, RecordedProgress())
         for text in ("1", "2")
     ]
     assert builds[0].programs["tool"].read_text() == "1"
@@ -49,27 +49,27 @@ def test_another_helper_makes_another_build(tmp_path: Path, cache: BuildCache) -
 
 def test_a_program_that_is_built_again_is_copied_again(tmp_path: Path, cache: BuildCache) -> None:
     runner = write_program(tmp_path / "runner", "1")
-    prebuilt({"program": runner}, cache, RecordedProgress())
+    build_prebuilt({"program": runner}, cache, RecordedProgress())
     write_program(runner, "2")
-    assert prebuilt({"program": runner}, cache, RecordedProgress()).programs["program"].read_text() == "2"
+    assert build_prebuilt({"program": runner}, cache, RecordedProgress()).programs["program"].read_text() == "2"
 
 
 def test_a_program_that_needs_libraries_beside_itself_is_used_where_it_is(tmp_path: Path, cache: BuildCache) -> None:
     runner = write_program(tmp_path / "runner", "ELF $ORIGIN/lib")
     progress = RecordedProgress()
-    assert prebuilt({"program": runner}, cache, progress).programs == {"program": runner}
+    assert build_prebuilt({"program": runner}, cache, progress).programs == {"program": runner}
     assert "used where it is" in progress.lines[0]
 
 
 def test_a_given_program_must_be_there_and_executable(tmp_path: Path, cache: BuildCache) -> None:
     with pytest.raises(BuildFailed, match="is not there"):
-        prebuilt({"program": tmp_path / "runner"}, cache, RecordedProgress())
+        build_prebuilt({"program": tmp_path / "runner"}, cache, RecordedProgress())
     (tmp_path / "runner").write_text("")
     with pytest.raises(BuildFailed, match="cannot be executed") as caught:
-        prebuilt({"program": tmp_path / "runner"}, cache, RecordedProgress())
+        build_prebuilt({"program": tmp_path / "runner"}, cache, RecordedProgress())
     assert caught.value.hint == f"chmod +x {tmp_path / 'runner'}"
 
 
 def test_one_program_must_be_the_runner(tmp_path: Path, cache: BuildCache) -> None:
     with pytest.raises(BuildFailed, match="no program is named `program`"):
-        prebuilt({"tool": write_program(tmp_path / "tool", "x")}, cache, RecordedProgress())
+        build_prebuilt({"tool": write_program(tmp_path / "tool", "x")}, cache, RecordedProgress())

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.builders.cache import BuildCache
-from harness.builders.workdirs import Workshop, open_workshop
+from harness.builders.workdirs import Workdir, open_workdir
 from harness.core.build import Build
 from harness.testing.progress import RecordedProgress
 from tests.builders.recipe_parts import key_of, writes
@@ -28,11 +28,11 @@ from tests.builders.recipe_parts import key_of, writes
 
 folder, seconds = Path(sys.argv[1]), float(sys.argv[2])
 
-def make(workshop):
+def make(workdir):
     print("making", flush=True)
-    writes("half")(workshop)
+    writes("half")(workdir)
     time.sleep(seconds)
-    writes("whole")(workshop)
+    writes("whole")(workdir)
 
 with BuildCache(folder) as cache:
     print(cache.get_or_build(key_of("c1"), make, progress=RecordedProgress()).programs["program"].stat().st_ino)
@@ -72,11 +72,11 @@ LEAVER = """
 import sys
 from pathlib import Path
 from harness import shell
-from harness.builders.workdirs import open_workshop
+from harness.builders.workdirs import open_workdir
 from harness.core.command import Command
 
-with open_workshop(Path(sys.argv[1]), Path(sys.argv[1], "log")) as workshop:
-    environment = {"HARNESS_BUILD_DIR": str(workshop.build)}
+with open_workdir(Path(sys.argv[1]), Path(sys.argv[1], "log")) as workdir:
+    environment = {"HARNESS_BUILD_DIR": str(workdir.build)}
     shell.run(Command(("sh", "-c", 'echo $$ > "$1"; exec sleep 600', "sh", sys.argv[2]), env=environment))
 """
 
@@ -90,16 +90,16 @@ def test_what_a_killed_harness_left_running_does_not_write_into_the_next_build(t
     process.communicate()
     left = int(told.read_text())
     assert is_running(left), "otherwise there is nothing to see"
-    with open_workshop(tmp_path / "workshops", tmp_path / "log"):
+    with open_workdir(tmp_path / "workshops", tmp_path / "log"):
         assert not is_running(left)
 
 
 def test_what_a_build_left_running_in_a_group_of_its_own_is_ended(tmp_path: Path) -> None:
-    with open_workshop(tmp_path / "workshops", tmp_path / "log") as workshop:
-        theirs = {"HARNESS_BUILD_DIR": str(workshop.build)}
+    with open_workdir(tmp_path / "workshops", tmp_path / "log") as workdir:
+        theirs = {"HARNESS_BUILD_DIR": str(workdir.build)}
         left = subprocess.Popen(["sleep", "600"], env={**os.environ, **theirs}, start_new_session=True)
-        looks = subprocess.Popen(["sleep", "600"], cwd=workshop.build)
-        other = {"HARNESS_BUILD_DIR": f"{workshop.folder}0/build"}
+        looks = subprocess.Popen(["sleep", "600"], cwd=workdir.build)
+        other = {"HARNESS_BUILD_DIR": f"{workdir.folder}0/build"}
         elsewhere = subprocess.Popen(["sleep", "600"], env={**os.environ, **other}, start_new_session=True)
     try:
         assert not is_running(left.pid)
@@ -117,10 +117,10 @@ def test_threads_that_ask_at_once_build_once_and_others_are_not_held_up(tmp_path
     builds: list[Build] = []
     both_at_work = threading.Barrier(2, timeout=30)
 
-    def make(workshop: Workshop) -> None:
-        made.append(workshop.folder)
+    def make(workdir: Workdir) -> None:
+        made.append(workdir.folder)
         both_at_work.wait()
-        writes("x")(workshop)
+        writes("x")(workdir)
 
     with BuildCache(tmp_path) as cache:
         ask = [
@@ -137,17 +137,17 @@ def test_threads_that_ask_at_once_build_once_and_others_are_not_held_up(tmp_path
             thread.join()
     assert len(builds) == 4
     assert len(made) == 2, "each commit once"
-    assert len(set(made)) == 2, "each in a workshop of its own"
+    assert len(set(made)) == 2, "each in a workdir of its own"
 
 
 def test_one_who_waits_is_told(tmp_path: Path) -> None:
     begun = threading.Event()
     progress = RecordedProgress()
 
-    def until_the_other_waits(workshop: Workshop) -> None:
+    def until_the_other_waits(workdir: Workdir) -> None:
         begun.set()
         wait_until(lambda: progress.lines != [])
-        writes("x")(workshop)
+        writes("x")(workdir)
 
     def make(cache: BuildCache) -> None:
         cache.get_or_build(key_of("c1"), until_the_other_waits, progress=RecordedProgress())
@@ -158,5 +158,5 @@ def test_one_who_waits_is_told(tmp_path: Path) -> None:
         assert begun.wait(30)
         built = other.get_or_build(key_of("c1"), writes("y"), progress=progress)
         thread.join()
-    assert progress.lines == ["thing/host at c1: waiting for another harness that is building it"]
+    assert progress.lines == ["thing/host at c1: waiting for another process that is building it"]
     assert "echo x" in built.programs["program"].read_text(), "the other's build is taken"

@@ -156,7 +156,7 @@ def test_the_log_can_be_read_while_the_recipe_runs(bench: Bench, tmp_path: Path)
 
 
 def test_a_recipe_that_writes_no_runner_has_failed(bench: Bench) -> None:
-    with pytest.raises(BuildFailed, match="ended well and wrote no runner"):
+    with pytest.raises(BuildFailed, match="succeeded but wrote no runner"):
         bench.build("exit 0")
     assert bench.cache.entries() == []
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
-from harness.builders.builds import build_commit
+from harness.builders.builds import build_commit, build_prebuilt
 from harness.builders.cache import BuildCache
-from harness.builders.prebuilt import prebuilt
 from harness.builders.recipes import find_recipe
 from harness.builders.records import same_runner
 from harness.core.build import Build
@@ -81,7 +80,7 @@ class GivenRunner:
     def __call__(self, target: BuildTarget, progress: Progress) -> Build:  # noqa: ARG002 - for all targets
         """Return the programs, under the commit that the user gave them."""
         given = self.given
-        build = prebuilt(given.programs, self.cache, progress)
+        build = build_prebuilt(given.programs, self.cache, progress)
         commit = {} if given.commit is None else {"commit": given.commit, "commit_time": given.commit_time}
         return build.model_copy(update={**commit, "variables": {**build.variables, **given.variables}})
 
