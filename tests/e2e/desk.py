@@ -29,7 +29,7 @@ _LATEST_S = 100.0
 """That a phone hangs is noticed after half a minute; the rest is for busy machines."""
 
 
-class Ran(NamedTuple):
+class ProgramStart(NamedTuple):
     """One start of the witness, by the phone's clock; no end when it was killed."""
 
     name: str
@@ -146,22 +146,22 @@ def compile_witness(folder: Path, name: str = "witness", **macros: int | str) ->
     return program
 
 
-def ran(phone: StandInPhone) -> list[Ran]:
+def program_starts(phone: StandInPhone) -> list[ProgramStart]:
     """Every start of the witness on this phone, in order of their beginning."""
     lines = [line.split() for line in phone.read(WITNESS).splitlines()] if phone.exists(WITNESS) else []
-    found: list[Ran] = []
-    for what, name, moment in lines:
-        if what == "began":
-            found.append(Ran(name, float(moment), None))
+    starts: list[ProgramStart] = []
+    for event, name, moment in lines:
+        if event == "began":
+            starts.append(ProgramStart(name, float(moment), None))
         else:
-            place = max(index for index, one in enumerate(found) if one.name == name and one.ended is None)
-            found[place] = found[place]._replace(ended=float(moment))
-    return found
+            place = max(index for index, start in enumerate(starts) if start.name == name and start.ended is None)
+            starts[place] = starts[place]._replace(ended=float(moment))
+    return starts
 
 
 def has_begun(phone: StandInPhone, name: str, times: int = 1) -> None:
     """Wait until the witness has begun on this phone under this name."""
-    wait_until(lambda: sum(one.name == name for one in ran(phone)) >= times, _LATEST_S)
+    wait_until(lambda: sum(start.name == name for start in program_starts(phone)) >= times, _LATEST_S)
 
 
 def settings_of(phone: StandInPhone) -> dict[str, str]:

@@ -91,7 +91,7 @@ def test_an_app_without_a_result_is_a_failure_with_a_reason(
     assert words in result["reason"]
 
 
-def test_an_app_that_is_not_installed_is_told(desk: Desk, spec: Path) -> None:
+def test_an_app_that_is_not_installed_is_reported(desk: Desk, spec: Path) -> None:
     done = desk.harness("-b", spec, on=desk.phones[0].serial)
     assert done.code == 4
     (result,) = done.read()

@@ -1,4 +1,4 @@
-"""Two builds held against each other on phones."""
+"""Comparisons of two builds on phones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.project import generic, one_test
-from tests.e2e.desk import AS_BOUGHT, Desk, codes, compile_witness, has_begun, ran, settings_of
+from tests.e2e.desk import AS_BOUGHT, Desk, codes, compile_witness, has_begun, program_starts, settings_of
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +23,7 @@ def build(desk: Desk, name: str, steps: int = STEPS) -> Path:
     return compile_witness(desk.project.folder, name, STEPS=steps, LABEL=name)
 
 
-def test_a_build_that_is_really_slower_is_a_regression_on_every_phone(desk: Desk, spec: Path) -> None:
+def test_a_slower_build_is_a_regression_on_every_phone(desk: Desk, spec: Path) -> None:
     sides = ("--control-program", build(desk, "old"), "--treatment-program", build(desk, "new", STEPS * 2))
     phones = desk.phones[:2]
     done = desk.harness("compare", "-b", spec, *sides, "--seed", "1", on=",".join(phone.serial for phone in phones))
@@ -38,13 +38,13 @@ def test_a_build_that_is_really_slower_is_a_regression_on_every_phone(desk: Desk
     tosses = [pair["control_first"] for result in results for pair in result["comparison"]["pairs"]]
     assert set(tosses) == {True, False}
     for phone in phones:
-        names = [one.name for one in ran(phone)]
+        names = [start.name for start in program_starts(phone)]
         pairs = zip(names[::2], names[1::2], strict=True)
         assert all({*pair} == {"old", "new"} for pair in pairs), "a pair is both sides, back to back"
         assert settings_of(phone) == AS_BOUGHT
 
 
-def test_equal_builds_never_get_a_verdict_that_they_differ(desk: Desk, spec: Path) -> None:
+def test_equal_builds_never_have_a_regression_or_improvement(desk: Desk, spec: Path) -> None:
     sides = ("--control-program", build(desk, "old"), "--treatment-program", build(desk, "new"))
     # Such a small error on purpose: what a test says must not depend on luck. It needs 14 pairs that all agree.
     decided = ("--alpha", "0.0001", "--pairs", "20", "--seed", "2")
@@ -56,7 +56,7 @@ def test_equal_builds_never_get_a_verdict_that_they_differ(desk: Desk, spec: Pat
     assert not result["comparison"]["identical"]
 
 
-def test_a_pair_that_lost_its_phone_is_measured_again(desk: Desk, spec: Path) -> None:
+def test_a_pair_that_lost_its_phone_is_repeated(desk: Desk, spec: Path) -> None:
     phone = desk.phones[0]
     sides = ("--control-program", build(desk, "old"), "--treatment-program", build(desk, "new", STEPS * 2))
     with desk.running("compare", "-b", spec, *sides, "--seed", "3", on=phone.serial) as running:
@@ -73,7 +73,7 @@ def test_a_pair_that_lost_its_phone_is_measured_again(desk: Desk, spec: Path) ->
         assert len(counting) == len(result["comparison"]["pairs"])
 
 
-def test_a_comparison_whose_phone_does_not_return_is_lost_and_no_verdict(desk: Desk, spec: Path) -> None:
+def test_a_comparison_whose_phone_does_not_return_has_no_verdict(desk: Desk, spec: Path) -> None:
     phone = desk.phones[0]
     sides = ("--control-program", build(desk, "old"), "--treatment-program", build(desk, "new", STEPS * 2))
     with desk.running("compare", "-b", spec, *sides, "--return_timeout", "1", on=phone.serial) as running:

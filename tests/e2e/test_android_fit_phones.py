@@ -1,4 +1,4 @@
-"""Phones that are too warm or too empty: waited for, told, and never measured on meanwhile."""
+"""Phones that are too warm or too empty: waited for, reported, and never measured on meanwhile."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.project import generic, one_test
-from tests.e2e.desk import Desk, has_begun, outcomes_by_phone, ran
+from tests.e2e.desk import Desk, has_begun, outcomes_by_phone, program_starts
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +18,7 @@ def spec(desk: Desk) -> Path:
     return desk.project.write("spec.json", generic(one_test("a", "{program} a 0.5"), repeat=2))
 
 
-def test_an_empty_phone_is_not_measured_on_and_the_others_are(desk: Desk, spec: Path, witness: Path) -> None:
+def test_only_phones_with_enough_charge_are_measured_on(desk: Desk, spec: Path, witness: Path) -> None:
     empty, good = desk.phones[:2]
     empty.set_battery(level=20, plugged=False)
     done = desk.harness("-b", spec, "--program", witness, on=f"{empty.serial},{good.serial}")
@@ -28,7 +28,7 @@ def test_an_empty_phone_is_not_measured_on_and_the_others_are(desk: Desk, spec: 
     (refused,) = (result for result in done.read() if result["outcome"] == "failed")
     assert "battery at 20 %, must be at least 30 % on battery" in refused["reason"]
     assert refused["hint"] == "charge it"
-    assert not ran(empty)
+    assert not program_starts(empty)
 
 
 def test_a_phone_that_is_too_warm_is_waited_for(desk: Desk, spec: Path, witness: Path) -> None:
@@ -36,14 +36,14 @@ def test_a_phone_that_is_too_warm_is_waited_for(desk: Desk, spec: Path, witness:
     phone.set_thermal(skin_c=41.0)
     with desk.running("-b", spec, "--program", witness, on=phone.serial) as running:
         running.says("skin sensor VIRTUAL-SKIN at 41.0 °C, must be below 39.0 °C")
-        assert not ran(phone)
+        assert not program_starts(phone)
         phone.set_thermal(skin_c=36.0)
         done = running.outcome()
     assert done.code == 0, done.stderr
-    assert len(ran(phone)) == 2
+    assert len(program_starts(phone)) == 2
 
 
-def test_a_phone_that_stays_too_warm_is_told_in_time(desk: Desk, spec: Path, witness: Path) -> None:
+def test_a_phone_that_stays_too_warm_is_reported_in_time(desk: Desk, spec: Path, witness: Path) -> None:
     phone = desk.phones[0]
     phone.set_thermal(status=3, skin_c=46.0)
     done = desk.harness("-b", spec, "--program", witness, "--cool-timeout", "1", on=phone.serial)
@@ -52,10 +52,10 @@ def test_a_phone_that_stays_too_warm_is_told_in_time(desk: Desk, spec: Path, wit
     words = r"not ready to be measured on after [1-9][0-9]* s: thermal status 3, must be 0; skin sensor"
     assert re.search(words, result["reason"])
     assert "--cool-timeout" in result["hint"]
-    assert not ran(phone)
+    assert not program_starts(phone)
 
 
-def test_a_launch_that_heat_held_back_is_discarded_and_made_again(desk: Desk, witness: Path) -> None:
+def test_a_throttled_launch_is_discarded_and_repeated(desk: Desk, witness: Path) -> None:
     phone = desk.phones[0]
     spec = desk.project.write("spec.json", generic(one_test("a", "{program} a 3"), repeat=2))  # heat comes meanwhile
     with desk.running("-b", spec, "--program", witness, on=phone.serial) as running:
@@ -68,4 +68,4 @@ def test_a_launch_that_heat_held_back_is_discarded_and_made_again(desk: Desk, wi
     (result,) = done.read()
     assert [launch["discarded"] for launch in result["launches"]] == ["heat held the device back", None, None]
     assert len(result["metrics"][0]["samples"]) == 24, "of the two that count"
-    assert len(ran(phone)) == 3
+    assert len(program_starts(phone)) == 3

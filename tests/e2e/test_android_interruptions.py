@@ -9,7 +9,17 @@ import pytest
 
 from platforms.android.settings.settings_log import LOG_ON_PHONE
 from tests.cli.project import generic, one_test
-from tests.e2e.desk import AS_BOUGHT, NEIGHBOUR, OWN, Desk, has_begun, outcomes_by_phone, ran, settings_of, sh
+from tests.e2e.desk import (
+    AS_BOUGHT,
+    NEIGHBOUR,
+    OWN,
+    Desk,
+    has_begun,
+    outcomes_by_phone,
+    program_starts,
+    settings_of,
+    sh,
+)
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.slow
@@ -46,7 +56,7 @@ def test_a_stopped_run_leaves_phones_as_they_were(
         assert phone.read(NEIGHBOUR) == "mine"
 
 
-def test_the_next_run_puts_back_what_a_killed_one_left(desk: Desk, spec: Path, witness: Path) -> None:
+def test_the_next_run_restores_settings_of_a_killed_run(desk: Desk, spec: Path, witness: Path) -> None:
     phone = desk.phones[0]
     with desk.running("-b", spec, "--program", witness, on=phone.serial) as running:
         has_begun(phone, "long")
@@ -63,7 +73,7 @@ def test_the_next_run_puts_back_what_a_killed_one_left(desk: Desk, spec: Path, w
     assert phone.read("/services/fixed_performance").strip() == "false"
     assert sh(desk.lab, phone, f"ls {OWN}/sessions; ls {LOG_ON_PHONE} 2>/dev/null") == ""
     assert phone.read(NEIGHBOUR) == "mine"
-    assert [one.ended is not None for one in ran(phone)] == [True, False, True]
+    assert [start.ended is not None for start in program_starts(phone)] == [True, False, True]
 
 
 def test_another_machine_restores_settings_of_a_killed_run(desk: Desk, spec: Path, witness: Path) -> None:

@@ -1,4 +1,4 @@
-"""Phones that go away in the middle: told, waited for, and no trouble for the others."""
+"""Phones that become unreachable while measuring: reported, waited for, without disturbing the others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.project import generic, one_test
-from tests.e2e.desk import AS_BOUGHT, Desk, codes, has_begun, outcomes_by_phone, ran, settings_of
+from tests.e2e.desk import AS_BOUGHT, Desk, codes, has_begun, outcomes_by_phone, program_starts, settings_of
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,9 @@ def kill_server(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("disturb", [unplug, reboot, kill_server])
-def test_a_benchmark_goes_on_when_its_phone_returns(desk: Desk, witness: Path, disturb: Callable[[Desk], None]) -> None:
+def test_a_benchmark_continues_when_its_phone_returns(
+    desk: Desk, witness: Path, disturb: Callable[[Desk], None]
+) -> None:
     phone = desk.phones[0]
     asked = ("-b", spec_of(desk, "first", "second"), "--program", witness)
     with desk.running(*asked, on=phone.serial) as running:
@@ -48,13 +50,13 @@ def test_a_benchmark_goes_on_when_its_phone_returns(desk: Desk, witness: Path, d
     assert "returned" not in codes(second)
     assert [len(result["launches"]) for result in (first, second)] == [2, 2], "the voided launch does not count"
     assert len(first["metrics"][0]["samples"]) == 24
-    starts = [(one.name, one.ended is not None) for one in ran(phone)]
+    starts = [(start.name, start.ended is not None) for start in program_starts(phone)]
     assert starts == [("first", True), ("first", False), ("first", True), ("second", True), ("second", True)]
     assert settings_of(phone) == AS_BOUGHT
     assert phone.read("/services/fixed_performance").strip() == "false"
 
 
-def test_lost_and_hung_phones_are_told_and_the_others_are_not_disturbed(desk: Desk, witness: Path) -> None:
+def test_lost_and_hung_phones_are_reported_and_the_others_are_not_disturbed(desk: Desk, witness: Path) -> None:
     good, unplugged, hung = desk.phones[:3]
     spec = spec_of(desk, "first", "second", timeout=5, repeat=1)
     asked = ("-b", spec, "--program", witness, "--return_timeout", "12")
@@ -73,24 +75,24 @@ def test_lost_and_hung_phones_are_told_and_the_others_are_not_disturbed(desk: De
         unplugged.serial: {"first": "device_lost", "second": "device_lost"},
         hung.serial: {"first": "ok", "second": "ok"},
     }
-    notes = {(one["device"]["name"], one["benchmark"]["identifier"]): codes(one) for one in done.read()}
+    notes = {(result["device"]["name"], result["benchmark"]["identifier"]): codes(result) for result in done.read()}
     returned = [place for place, found in notes.items() if "returned" in found]
     assert returned == [(hung.serial, "first")]
     for result in done.read():
         if result["outcome"] == "device_lost":
             assert "did not come back within 12 s" in result["reason"]
             assert "--return-timeout" in result["hint"]
-    assert [one.name for one in ran(good)] == ["first", "second"]
+    assert [start.name for start in program_starts(good)] == ["first", "second"]
     assert settings_of(hung) == AS_BOUGHT
 
 
-def test_what_a_lost_phone_was_doing_is_done_by_another(desk: Desk, witness: Path) -> None:
+def test_another_phone_takes_over_the_benchmark_of_a_lost_one(desk: Desk, witness: Path) -> None:
     lost, other = desk.phones[:2]
     names = [f"t{number}" for number in range(4)]
     spec = spec_of(desk, *names, repeat=1)
     asked = ("-b", spec, "--program", witness, "--spread", "--return_timeout", "1")
     with desk.running(*asked, on=f"{lost.serial},{other.serial}") as running:
-        wait_until(lambda: len(ran(lost)) > 0)
+        wait_until(lambda: len(program_starts(lost)) > 0)
         lost.unplug()
         done = running.outcome()
     assert f"✗ {lost.serial}: {lost.serial} did not come back within 1 s" in done.stderr
@@ -98,5 +100,5 @@ def test_what_a_lost_phone_was_doing_is_done_by_another(desk: Desk, witness: Pat
     assert sorted(result["benchmark"]["identifier"] for result in results) == names
     assert {result["outcome"] for result in results} == {"ok"}
     assert done.code == 0, done.stderr
-    (cut_short,) = (one.name for one in ran(lost) if one.ended is None)
-    assert cut_short in {one.name for one in ran(other)}
+    (cut_short,) = (start.name for start in program_starts(lost) if start.ended is None)
+    assert cut_short in {start.name for start in program_starts(other)}

@@ -14,7 +14,7 @@ from harness.core.errors import BuildFailed
 from harness.testing.progress import RecordedProgress
 from platforms.android.settings.settings_log import LOG_ON_PHONE
 from tests.cli.project import generic, one_test
-from tests.e2e.desk import AS_BOUGHT, NEIGHBOUR, OWN, Desk, identity, outcomes_by_phone, ran, settings_of, sh
+from tests.e2e.desk import AS_BOUGHT, NEIGHBOUR, OWN, Desk, identity, outcomes_by_phone, program_starts, settings_of, sh
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,7 @@ def test_every_phone_measures_everything_and_is_left_as_it_was(desk: Desk, spec:
         assert len(result["metrics"][0]["samples"]) == 24
         assert result["device"]["attributes"]["fixed_performance"] == "on"
     for phone in desk.phones:
-        assert [one.name for one in ran(phone)] == [name for name in NAMES for _ in range(2)]
+        assert [start.name for start in program_starts(phone)] == [name for name in NAMES for _ in range(2)]
         assert settings_of(phone) == AS_BOUGHT
         assert phone.read("/services/fixed_performance").strip() == "false"
         assert phone.read(NEIGHBOUR) == "mine"
@@ -63,15 +63,15 @@ def test_phones_are_listed_and_chosen(desk: Desk, spec: Path, witness: Path) -> 
     left = desk.harness(*asked, "--excluded_devices", f"{first.serial},{second.serial},{identity(third)}")
     assert left.code == 0
     assert left.read()[-1]["device"]["name"] == fourth.serial
-    assert [len(ran(phone)) for phone in desk.phones] == [2, 2, 2, 2]
+    assert [len(program_starts(phone)) for phone in desk.phones] == [2, 2, 2, 2]
 
 
-def test_a_phone_that_is_not_there_is_told_and_nothing_is_measured(desk: Desk, spec: Path, witness: Path) -> None:
+def test_a_missing_phone_is_reported_and_nothing_is_measured(desk: Desk, spec: Path, witness: Path) -> None:
     done = desk.harness("-b", spec, "--program", witness, on=f"{desk.phones[0].serial},PIXEL8")
     assert done.code == 3
     assert "no device `PIXEL8`" in done.stderr
     assert desk.phones[1].serial in done.stderr, "what there is"
-    assert all(not ran(phone) for phone in desk.phones)
+    assert all(not program_starts(phone) for phone in desk.phones)
 
 
 def test_spread_benchmarks_are_measured_once_each(desk: Desk, witness: Path) -> None:
@@ -80,8 +80,10 @@ def test_spread_benchmarks_are_measured_once_each(desk: Desk, witness: Path) -> 
     assert done.code == 0, done.stderr
     by_phone = outcomes_by_phone(done.read())
     assert len(by_phone) > 1, "who is free takes the next"
-    assert sorted(name for its in by_phone.values() for name in its) == sorted(f"t{number}" for number in range(8))
-    assert all({one.name for one in ran(phone)} == set(by_phone.get(phone.serial, ())) for phone in desk.phones)
+    assert sorted(name for names in by_phone.values() for name in names) == sorted(f"t{number}" for number in range(8))
+    assert all(
+        {start.name for start in program_starts(phone)} == set(by_phone.get(phone.serial, ())) for phone in desk.phones
+    )
 
 
 def test_the_native_runner_of_executorch_measures_a_model(desk: Desk) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from harness.testing.phones.android.lab import PhoneLab
 from tests.cli.project import Project, generic, one_test
-from tests.e2e.desk import Desk, ran
+from tests.e2e.desk import Desk, program_starts
 
 pytestmark = pytest.mark.slow
 
@@ -20,9 +20,9 @@ BENCHMARKS = 200
 
 @pytest.fixture
 def desk(many_phones: PhoneLab, tmp_path: Path) -> Iterator[Desk]:
-    found = Desk(many_phones, Project(tmp_path, tmp_path / "cache"))
-    yield found
-    found.tidy()
+    opened = Desk(many_phones, Project(tmp_path, tmp_path / "cache"))
+    yield opened
+    opened.tidy()
 
 
 def test_two_harnesses_share_twenty_phones(desk: Desk, witness: Path, tmp_path: Path) -> None:
@@ -41,16 +41,18 @@ def test_two_harnesses_share_twenty_phones(desk: Desk, witness: Path, tmp_path: 
     assert done.code == 0, done.stderr[-4000:]
     assert beside.code == 0, beside.stderr[-4000:]
 
-    told = Counter(result["benchmark"]["identifier"] for result in done.read())
-    assert told == Counter(f"t{number}" for number in range(BENCHMARKS))
+    measured = Counter(result["benchmark"]["identifier"] for result in done.read())
+    assert measured == Counter(f"t{number}" for number in range(BENCHMARKS))
     assert {result["outcome"] for result in done.read()} == {"ok"}
-    started = {phone.serial: ran(phone) for phone in desk.phones}
-    seen = Counter(one.name for its in started.values() for one in its)
-    assert Counter({name: count for name, count in seen.items() if name.startswith("t")}) == told
+    started = {phone.serial: program_starts(phone) for phone in desk.phones}
+    counts = Counter(start.name for starts in started.values() for start in starts)
+    assert Counter({name: count for name, count in counts.items() if name.startswith("t")}) == measured
     for result in done.read():
-        names = [one.name for one in started[result["device"]["name"]]]
+        names = [start.name for start in started[result["device"]["name"]]]
         assert result["benchmark"]["identifier"] in names, "it ran where its result says"
-    assert all({f"x{number}" for number in range(5)} <= {one.name for one in started[phone.serial]} for phone in shared)
-    for its in started.values():
-        assert its, "every phone did something"
-        assert all(one.ended is not None and one.ended <= after.began for one, after in pairwise(its))
+    assert all(
+        {f"x{number}" for number in range(5)} <= {start.name for start in started[phone.serial]} for phone in shared
+    )
+    for starts in started.values():
+        assert starts, "every phone did something"
+        assert all(start.ended is not None and start.ended <= after.began for start, after in pairwise(starts))

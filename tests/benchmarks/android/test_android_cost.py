@@ -31,7 +31,7 @@ from platforms.android.link.phone import Phone
 from platforms.android.platform import Android
 from tests.benchmarks.figures import children_cpu_s, claim, spread
 from tests.cli.project import Outcome, Project, generic, one_test
-from tests.e2e.desk import Desk, compile_witness, forget_locks, ran
+from tests.e2e.desk import Desk, compile_witness, forget_locks, program_starts
 
 pytestmark = pytest.mark.benchmark
 
@@ -193,7 +193,7 @@ def test_many_phones_are_kept_busy(twenty_phones: PhoneLab, witness: Path, tmp_p
     cpus = psutil.cpu_count() or 1
     idle = (psutil.cpu_times().idle - idle_before) / (whole_s * cpus)
     assert done[0].code == 0, done[0].stderr[-2000:]
-    starts = [one for phone in desk.phones for one in ran(phone)]
+    starts = [one for phone in desk.phones for one in program_starts(phone)]
     assert len(starts) == BENCHMARKS
     span_s = max(one.ended or 0.0 for one in starts) - min(one.began for one in starts)
     bound_s = max(sum(seconds) / PHONES, *seconds)

@@ -1,4 +1,4 @@
-"""What the real adbd and the real adb server do, and what we make of it."""
+"""Link to the real adbd and the real adb server."""
 
 from __future__ import annotations
 

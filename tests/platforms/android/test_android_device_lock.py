@@ -32,21 +32,21 @@ pytestmark = pytest.mark.slow
 
 _OWN = "/data/local/tmp/edge-harness"
 _MACHINES = itertools.count()
-_PATIENT_S = 60.0
-"""Of who gets the phone in the end: what held it ends with its connection, and the phone takes its time to notice."""
+_LONG_S = 60.0
+"""Time limit of a host that gets the lock in the end: the phone takes its time to notice an ended connection."""
 _ANIMATION = "/services/settings/global/window_animation_scale"
 MakeHost = Callable[..., Android]
 
 
 @pytest.fixture(autouse=True)
 def _free(phone: Phone) -> None:
-    """What an earlier test held, of whatever file, ends with its connection: a moment after that test."""
+    """Wait for the end of locks of earlier tests, which end a moment after their connections."""
     phone.sh('[ ! -e "$1" ] || flock 8 8<"$1"', LOCK, timeout_s=60.0)
 
 
 @pytest.fixture
 def make_host(tmp_path: Path) -> MakeHost:
-    """Makes the platform as a machine of this name has it: with locks and a cache of its own."""
+    """Make the platform as on a machine of this name: with its own locks and cache."""
 
     def make(lab: PhoneLab, name: str, **changed: object) -> Android:
         locks = tmp_path / name / "locks"
@@ -57,8 +57,8 @@ def make_host(tmp_path: Path) -> MakeHost:
     return make
 
 
-def hold(phone: Phone, timeout_s: float = 0.5, progress: RecordedProgress | None = None) -> DeviceLock:
-    """That of another machine each time."""
+def lock_of(phone: Phone, timeout_s: float = 0.5, progress: RecordedProgress | None = None) -> DeviceLock:
+    """Return the lock as seen by another machine each time."""
     return DeviceLock(phone, f"machine{next(_MACHINES)}", timeout_s, progress or RecordedProgress())
 
 
@@ -82,7 +82,7 @@ def test_a_second_host_is_refused_by_name_and_touches_nothing(
         assert stand_in.read(_ANIMATION) == "0\n", "the journal of a live run is not that of a killed one"
         assert session.run(Command(("true",))).ok
     assert "waiting" in progress.tasks[0]
-    patient = make_host(lab, "second", lock_timeout=_PATIENT_S)
+    patient = make_host(lab, "second", lock_timeout=_LONG_S)
     with patient.open(patient.devices()[0], progress) as session:
         assert session.run(Command(("true",))).ok
     assert progress.lines == []
@@ -90,7 +90,7 @@ def test_a_second_host_is_refused_by_name_and_touches_nothing(
 
 def test_a_second_host_waits_until_the_first_has_finished(phone: Phone) -> None:
     progress = RecordedProgress()
-    first, second = hold(phone), hold(phone, _PATIENT_S, progress)
+    first, second = lock_of(phone), lock_of(phone, _LONG_S, progress)
     first.acquire()
 
     def release_it_when_it_is_waited_for() -> None:
@@ -116,8 +116,8 @@ def test_the_lock_ends_with_the_connection(phone: Phone) -> None:
         while b"held" not in stream.out:
             assert stream.read(float("inf"))
         with pytest.raises(EnvironmentProblem, match="is measuring on"):
-            hold(phone).acquire()
-    taken = hold(phone, _PATIENT_S)
+            lock_of(phone).acquire()
+    taken = lock_of(phone, _LONG_S)
     taken.acquire()
     taken.release()
 
@@ -125,7 +125,7 @@ def test_the_lock_ends_with_the_connection(phone: Phone) -> None:
 def test_a_lost_lock_is_noticed_without_a_round_trip_and_acquired_again(broken_lab: PhoneLab) -> None:
     stand_in = broken_lab.phones[0]
     phone = Phone(AdbServer(broken_lab.server), stand_in.serial)
-    ours, other = hold(phone), hold(phone, _PATIENT_S)
+    ours, other = lock_of(phone), lock_of(phone, _LONG_S)
     ours.acquire()
     ours.check()
     be_away_for_a_moment(stand_in)
@@ -161,7 +161,7 @@ def test_settings_are_not_restored_while_another_host_measures(make_host: MakeHo
     progress = RecordedProgress()
     with start_phones(1) as lab, ExitStack() as other:
         stand_in = lab.phones[0]
-        first, second = make_host(lab, "first"), make_host(lab, "second", lock_timeout=_PATIENT_S)
+        first, second = make_host(lab, "first"), make_host(lab, "second", lock_timeout=_LONG_S)
         with first.open(first.devices()[0], progress):
             be_away_for_a_moment(stand_in)
             other.enter_context(second.open(second.devices()[0], RecordedProgress()))
@@ -170,7 +170,7 @@ def test_settings_are_not_restored_while_another_host_measures(make_host: MakeHo
         assert "the next run will try again" in progress.lines[-1]
         other.close()
         assert stand_in.read(_ANIMATION) == "1.0\n"
-        again = make_host(lab, "first", lock_timeout=_PATIENT_S)
+        again = make_host(lab, "first", lock_timeout=_LONG_S)
         with again.open(again.devices()[0], progress):
             pass
         assert stand_in.read(_ANIMATION) == "1.0\n"
@@ -179,7 +179,7 @@ def test_settings_are_not_restored_while_another_host_measures(make_host: MakeHo
 def test_a_phone_that_was_unreachable_for_a_moment_is_reconnected_before_the_next_program(
     broken_lab: PhoneLab, make_host: MakeHost
 ) -> None:
-    stand_in, host = broken_lab.phones[0], make_host(broken_lab, "first", lock_timeout=_PATIENT_S)
+    stand_in, host = broken_lab.phones[0], make_host(broken_lab, "first", lock_timeout=_LONG_S)
     with host.open(host.devices()[0], RecordedProgress()) as session:
         be_away_for_a_moment(stand_in)
         with pytest.raises(DeviceLost, match="held against other hosts"):
@@ -192,7 +192,7 @@ def test_a_phone_without_flock_is_used_without_a_lock(rooted_lab: PhoneLab) -> N
     phone = Phone(AdbServer(rooted_lab.server), rooted_lab.phones[0].serial)
     assert phone.sh("mv /system/bin/flock /system/bin/away").exit_code == 0
     try:
-        first, second = hold(phone), hold(phone)
+        first, second = lock_of(phone), lock_of(phone)
         for lock in (first, second):
             lock.acquire()
             lock.check()
@@ -206,14 +206,14 @@ def test_a_phone_without_flock_is_used_without_a_lock(rooted_lab: PhoneLab) -> N
 def test_a_lock_file_that_cannot_be_created_is_reported(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_lock, "LOCK", "/proc/x")
     with pytest.raises(EnvironmentProblem, match="does not let the lock file /proc/x be created"):
-        hold(phone).acquire()
+        lock_of(phone).acquire()
 
 
 def test_a_phone_that_another_host_has_locked_meanwhile_stays_lost(make_host: MakeHost) -> None:
     progress = RecordedProgress()
     with start_phones(1) as lab:
         stand_in, host = lab.phones[0], make_host(lab, "first")
-        other = hold(Phone(AdbServer(lab.server), stand_in.serial), _PATIENT_S)
+        other = lock_of(Phone(AdbServer(lab.server), stand_in.serial), _LONG_S)
         with host.open(host.devices()[0], progress) as session:
             be_away_for_a_moment(stand_in)
             other.acquire()
@@ -225,7 +225,7 @@ def test_a_phone_that_another_host_has_locked_meanwhile_stays_lost(make_host: Ma
         assert "the next run will try again" in progress.lines[-1]
         other.check()
         other.release()
-        again = make_host(lab, "first", lock_timeout=_PATIENT_S)
+        again = make_host(lab, "first", lock_timeout=_LONG_S)
         with again.open(again.devices()[0], progress):
             pass
         assert stand_in.read(_ANIMATION) == "1.0\n"
@@ -247,7 +247,7 @@ def test_a_left_over_lock_of_this_machine_is_ended_at_once(phone: Phone) -> None
     with a_ghost(phone, "ours") as ghost:
         with pytest.raises(EnvironmentProblem, match="is measuring on"):
             DeviceLock(phone, "theirs", 0.0, RecordedProgress()).acquire()
-        taken = DeviceLock(phone, "ours", _PATIENT_S, RecordedProgress())
+        taken = DeviceLock(phone, "ours", _LONG_S, RecordedProgress())
         taken.acquire()
         taken.check()
         assert ended(ghost)
@@ -305,11 +305,11 @@ def test_hosts_with_different_folders_exclude_each_other(lab: PhoneLab, make_hos
 
 
 def test_a_phone_stays_locked_when_the_working_folder_is_removed(phone: Phone) -> None:
-    ours = hold(phone)
+    ours = lock_of(phone)
     ours.acquire()
     assert phone.sh(f"mkdir -p {_OWN}; rm -r {_OWN}").exit_code == 0
     with pytest.raises(EnvironmentProblem, match="is measuring on"):
-        hold(phone).acquire()
+        lock_of(phone).acquire()
     ours.release()
 
 

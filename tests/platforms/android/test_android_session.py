@@ -271,7 +271,7 @@ def test_an_interruption_ends_the_waiting_and_the_program(
 
 @pytest.fixture
 def stopping() -> Iterator[threading.Event]:
-    """What a signal sets."""
+    """Set by a signal."""
     yield signals._stopping
     signals._stopping.clear()
 

@@ -31,7 +31,7 @@ def test_extras_are_given_by_their_kind() -> None:
 
 @pytest.fixture
 def hook(phone: Phone) -> Iterator[Path]:
-    """Where to write what the app does."""
+    """File for the actions of the app."""
     phone.sh("mkdir -p /data/app-hooks")
     yield Path(f"/data/app-hooks/{PACKAGE}")
     phone.sh('rm -rf "/data/app-hooks/$1" "/data/data/$1" /data/local/tmp/edge-harness/apps', PACKAGE)

@@ -1,4 +1,4 @@
-"""What is said to a phone's shell, and what of its answer is ours. No phone is needed."""
+"""Launch lines and reports of programs. No phone is needed."""
 
 from __future__ import annotations
 

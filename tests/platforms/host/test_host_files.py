@@ -1,4 +1,4 @@
-"""What programs do to their inputs: the cache stays as it was, and nobody is told numbers of other bytes."""
+"""Programs that change their inputs: the cache stays as it was, and no result is reported for other files."""
 
 from __future__ import annotations
 

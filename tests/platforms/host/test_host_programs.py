@@ -1,4 +1,4 @@
-"""What the host starts: programs of this machine, and nothing that a shell would have to make sense of."""
+"""Programs that the host starts: those of this machine, and nothing that only a shell would run."""
 
 from __future__ import annotations
 
