@@ -20,7 +20,7 @@ REPORT_VERSION: Final = "2.0"
 
 
 class AlarmStage(StrEnum):
-    """How far an alarm is."""
+    """Stage of an alarm."""
 
     OPENED = "opened"
     CONFIRMED = "confirmed"
@@ -117,17 +117,17 @@ class Alarm(Value):
 
     @property
     def identity(self) -> str:
-        """That of the change."""
+        """Return the identity of the change."""
         return self.change.identity
 
     @property
     def culprits(self) -> tuple[Culprit, ...]:
-        """The culprits that the search found, oldest first."""
+        """Return the culprits that the search found, oldest first."""
         return self.search.culprits if self.search is not None else ()
 
 
 class Discovery(Value):
-    """When and by whom a change was found.
+    """Circumstances in which a change was found.
 
     Attributes:
         time: Unix seconds.

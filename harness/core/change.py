@@ -62,7 +62,7 @@ class Change(Value):
 
     @property
     def is_worse(self) -> bool:
-        """Whether it is a change for the worse."""
+        """Return whether it is a change for the worse."""
         return self.kind in {ChangeKind.STEP, ChangeKind.DRIFT}
 
 
@@ -81,7 +81,7 @@ class Outlier(Value):
 
 
 class Trend(Value):
-    """What a series shows.
+    """Changes of a series, and its present level.
 
     Attributes:
         level_log_ratio: ln(level of the newest points / control); None without points.

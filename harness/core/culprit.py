@@ -51,7 +51,7 @@ class Culprit(Value):
 
 
 class SearchEnding(StrEnum):
-    """How a search ended. `NOTHING` rules out changes of `SearchResult.smallest_log_ratio` or more, no smaller ones."""
+    """Ending of a search. `NOTHING` rules out changes of `SearchResult.smallest_log_ratio` or more, no smaller ones."""
 
     FOUND = "found"
     NOTHING = "nothing"
@@ -59,7 +59,7 @@ class SearchEnding(StrEnum):
 
 
 class SearchResult(Value):
-    """What a search found.
+    """Result of a search for culprits.
 
     Attributes:
         ending: How it ended.

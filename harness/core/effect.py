@@ -40,17 +40,17 @@ class Effect(Value):
 
     @property
     def relative_change(self) -> float:
-        """The difference as a share: 0.02 is 2 % more."""
+        """Return the difference as a share: 0.02 is 2 % more."""
         return relative_change(self.log_ratio)
 
     @property
     def low_relative_change(self) -> float | None:
-        """Lower end of the interval as a share."""
+        """Return the lower end of the interval as a share."""
         return None if self.low_log_ratio is None else relative_change(self.low_log_ratio)
 
     @property
     def high_relative_change(self) -> float | None:
-        """Upper end of the interval as a share."""
+        """Return the upper end of the interval as a share."""
         return None if self.high_log_ratio is None else relative_change(self.high_log_ratio)
 
 

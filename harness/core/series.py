@@ -74,10 +74,10 @@ class Series(Value):
 
     @property
     def metric(self) -> MetricInfo | None:
-        """The metric, as the newest point that was measured has it; None while none was."""
+        """Return the metric, as the newest point that was measured has it; None while none was."""
         return next((point.metric for point in reversed(self.points) if point.metric is not None), None)
 
     @property
     def title(self) -> str:
-        """Name of the benchmark, as the newest point has it."""
+        """Return the name of the benchmark, as the newest point has it."""
         return self.points[-1].title if self.points else self.key.benchmark

@@ -68,12 +68,12 @@ class AlarmLifecycle:
 
     @property
     def next(self) -> float:
-        """Moment of the monotonic clock when there may be something to do; `inf` when there is nothing."""
+        """Return the moment of the monotonic clock when there may be something to do; `inf` when there is nothing."""
         return min((self._retry_at.get(alarm.identity, -math.inf) for alarm in self._due()), default=math.inf)
 
     @property
     def is_troubled(self) -> bool:
-        """Whether verifying or searching failed, and is to be tried again."""
+        """Return whether verifying or searching failed, and is to be tried again."""
         return any(alarm.identity in self._retry_at for alarm in self._due())
 
     def step(self, announce: Callable[[str], None]) -> bool:
@@ -118,12 +118,12 @@ class AlarmLifecycle:
             self._advance(alarm, AlarmStage.CONFIRMED, {}, event=AlarmEvent.CONFIRMED)
             return
         verification = self._tasks.verify(alarm)
-        found = {"verification": verification}
+        result = {"verification": verification}
         if verification.confirmed:
-            self._advance(alarm, AlarmStage.CONFIRMED, found, event=AlarmEvent.CONFIRMED)
+            self._advance(alarm, AlarmStage.CONFIRMED, result, event=AlarmEvent.CONFIRMED)
         else:
             reason = f"not confirmed: {verification.verdict.value}: {verification.reason}".rstrip(": ")
-            self._advance(alarm, AlarmStage.CLOSED, found, reason=reason)
+            self._advance(alarm, AlarmStage.CLOSED, result, reason=reason)
 
     def _search(self, alarm: Alarm) -> None:
         if self._tasks.find_culprits is None:
@@ -134,20 +134,20 @@ class AlarmLifecycle:
             alarms.load_search(identity),
             lambda progress: self._retry_when_full.run(lambda: alarms.save_search(identity, progress)),
         )
-        found = {"search": search, "candidates": candidates}
-        self._advance(alarm, AlarmStage.BISECTED, found, event=AlarmEvent.BISECTED)
+        result = {"search": search, "candidates": candidates}
+        self._advance(alarm, AlarmStage.BISECTED, result, event=AlarmEvent.BISECTED)
 
     def _advance(
         self,
         alarm: Alarm,
         stage: AlarmStage,
-        found: Mapping[str, object],
+        result: Mapping[str, object],
         *,
         reason: str = "",
         event: AlarmEvent | None = None,
     ) -> None:
         changed = {"stage": stage, "reason": reason, "attempts": 0, "updated": self._timing.wall()}
-        advanced = alarm.model_copy(update={**found, **changed})
+        advanced = alarm.model_copy(update={**result, **changed})
 
         def write() -> None:
             with self._state.transaction():

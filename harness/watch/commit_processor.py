@@ -68,12 +68,12 @@ class CommitProcessor:
 
     @property
     def is_troubled(self) -> bool:
-        """Whether a commit waits because of device, tool or disk."""
+        """Return whether a commit waits because of device, tool or disk."""
         return self._failures > 0
 
     @property
     def next(self) -> float:
-        """Moment of the monotonic clock when a commit may be processed; `inf` when none waits."""
+        """Return the moment of the monotonic clock when a commit may be processed; `inf` when none waits."""
         return self._retry_at if self._state.commits.next() is not None else math.inf
 
     def step(self, announce: Callable[[str], None]) -> bool:

@@ -35,7 +35,7 @@ _FULL_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class WatchPlan:
-    """What a watcher shall do.
+    """Plan of a watcher.
 
     Attributes:
         branch: The branch.
@@ -61,7 +61,7 @@ class WatchPlan:
 
 @dataclass(frozen=True, slots=True)
 class WatchSummary:
-    """What a watcher did until it ended.
+    """Summary of what a watcher did until it ended.
 
     Attributes:
         commits: Number of finished commits by status.

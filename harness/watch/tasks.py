@@ -20,7 +20,7 @@ class StopRequested(HarnessError):
 
 
 class CommitOutcome(Value):
-    """What became of one commit.
+    """Outcome of comparing one commit.
 
     Attributes:
         status: `done`, `build_failed`, `skipped` or `failed`.

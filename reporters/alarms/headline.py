@@ -75,7 +75,7 @@ def _verb(report: AlarmReport) -> str:
 
 
 def _size(effect: Effect) -> str:
-    """Format a change without its sign, which words tell."""
+    """Format a change without its sign, which words express."""
     return f"{_percent(abs(effect.relative_change))} %"
 
 

@@ -12,7 +12,7 @@ from harness.core.commit import short_id
 from harness.core.series import SeriesPoint
 
 MOST: Final = 200
-"""Most points of a picture; more are not told apart."""
+"""Most points of a picture; more cannot be told apart."""
 _BESIDE: Final = 12
 """Points beside a change that show the levels it lies between; farther ones may belong to other changes."""
 _FARTHEST: Final = 1e6
@@ -89,12 +89,12 @@ class Window:
 
 def window(report: AlarmReport) -> Window:
     """Choose the newest points, but never without the change."""
-    found = dots(report.series)
+    every = dots(report.series)
     candidates = report.alarm.candidates
-    after = _place(candidates[-1].commit.id, found) if candidates else None
-    before = _place(report.before.id, found)
+    after = _place(candidates[-1].commit.id, every) if candidates else None
+    before = _place(report.before.id, every)
     if before is None and after is not None:
-        before = max((dot.point.order for dot in found if dot.point.order < after), default=None)
+        before = max((dot.point.order for dot in every if dot.point.order < after), default=None)
 
     def side(order: int) -> int:
         """Return -1 up to the change, 1 from its end on, 0 within it."""
@@ -102,7 +102,7 @@ def window(report: AlarmReport) -> Window:
             return -1
         return 1 if after is not None and order >= after else 0
 
-    shown = on_one_scale(_around(found, before if before is not None else after), side)
+    shown = on_one_scale(_around(every, before if before is not None else after), side)
     sides = ([dot for dot in shown if side(dot.point.order) == wanted] for wanted in (-1, 1))
     commits = [commit for culprit in report.alarm.culprits for commit in culprit.commits]
     places = ((commit, _place(commit, shown)) for commit in commits)
@@ -122,19 +122,19 @@ def _levels(before: Sequence[Dot], after: Sequence[Dot]) -> Iterator[Level]:
             yield Level(min(orders), max(orders), median(dot.change for dot in beside))
 
 
-def _around(found: Sequence[Dot], change: int | None) -> Sequence[Dot]:
-    newest = len(found) - MOST
+def _around(every: Sequence[Dot], change: int | None) -> Sequence[Dot]:
+    newest = len(every) - MOST
     if newest <= 0:
-        return found
-    number = next((number for number, dot in enumerate(found) if dot.point.order == change), newest)
+        return every
+    number = next((number for number, dot in enumerate(every) if dot.point.order == change), newest)
     start = max(0, min(newest, number - MOST // 2))
-    return found[start : start + MOST]
+    return every[start : start + MOST]
 
 
-def _place(commit: str, found: Sequence[Dot]) -> int | None:
+def _place(commit: str, every: Sequence[Dot]) -> int | None:
     """Return the place of a commit in the history, if it was measured."""
     names = {commit, short_id(commit)}
-    return next((dot.point.order for dot in found if dot.point.commit in names), None)
+    return next((dot.point.order for dot in every if dot.point.commit in names), None)
 
 
 def dots(series: Sequence[SeriesPoint]) -> list[Dot]:

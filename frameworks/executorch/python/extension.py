@@ -69,7 +69,7 @@ class Program(Protocol):
         """Loads one and initialises its delegates."""
 
 
-class Verification(Protocol):
+class VerificationLevels(Protocol):
     """`_C.Verification`."""
 
     InternalConsistency: object
@@ -78,7 +78,7 @@ class Verification(Protocol):
 class Runtime(Protocol):
     """The extension module: `_C` since 1.5, `_portable_lib` before. Not all of what we need has a public name."""
 
-    Verification: Verification
+    Verification: VerificationLevels
 
     def _load_program(self, path: str, *, program_verification: object) -> Program: ...
     def _unsafe_reset_threadpool(self, num_threads: int) -> None: ...

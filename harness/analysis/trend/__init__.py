@@ -1,1 +1,1 @@
-"""Series of commits: changes of level that are told once, and only when they are sure."""
+"""Series of commits: points, and the changes of level that they show."""

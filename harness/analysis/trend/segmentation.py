@@ -114,7 +114,7 @@ class Shape:
 
     @property
     def is_drift(self) -> bool:
-        """Whether it reaches over more than one commit."""
+        """Return whether the change reaches over more than one commit."""
         return self.end > self.start + 1
 
 

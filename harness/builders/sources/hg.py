@@ -12,7 +12,7 @@ from harness.builders.sources.folders import filling, locked, mirror_folder
 from harness.builders.sources.git_program import without_credentials
 from harness.builders.sources.hg_program import (
     NETWORK_S,
-    Change,
+    Changeset,
     HgFailed,
     changes,
     hg,
@@ -156,7 +156,7 @@ class HgSource:
             update = ("update", "--quiet", "--clean", "--rev", commit.id)
             hg(*update, at=folder, setting=origin, timeout_s=NETWORK_S)
 
-    def _find(self, name: Name) -> list[Change]:
+    def _find(self, name: Name) -> list[Changeset]:
         """Every changeset that it could be, by the first rule that finds any."""
         if name.base in {"HEAD", "."}:
             nodes = [change.node for change in changes(".", at=self.place)]
@@ -190,7 +190,7 @@ class HgSource:
         every = hg("log", "--template", "{node}\n", at=self._mirror).split()
         return [node for node in every if node.startswith(prefix)]
 
-    def _commit(self, change: Change) -> Commit:
+    def _commit(self, change: Changeset) -> Commit:
         return Commit(
             source=self.name,
             id=change.node,

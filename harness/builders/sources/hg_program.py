@@ -32,7 +32,7 @@ class HgFailed(ToolFailed):
     """hg ended badly; the message holds what it said."""
 
 
-class Change(Value):
+class Changeset(Value):
     """A changeset as `hg log` tells it.
 
     Attributes:
@@ -62,7 +62,7 @@ class Named(Value):
     target: str
 
 
-_CHANGES: Final = TypeAdapter(list[Change])
+_CHANGES: Final = TypeAdapter(list[Changeset])
 _NAMED: Final = TypeAdapter(list[Named])
 
 
@@ -95,7 +95,7 @@ def hg(*arguments: str, at: Path | None, setting: str | None = None, timeout_s: 
     return completed.stdout
 
 
-def changes(revset: str, *, at: Path) -> list[Change]:
+def changes(revset: str, *, at: Path) -> list[Changeset]:
     """Changesets in the order of the revset (`hg help revsets`), in which nothing stands that a person typed.
 
     Raises:

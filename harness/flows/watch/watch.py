@@ -35,7 +35,7 @@ from harness.watch.tasks import StopRequested, WatchTasks
 
 @dataclass(frozen=True, slots=True)
 class WatchRequest:
-    """What the command line asks of a watcher.
+    """Request of the command line to a watcher.
 
     Attributes:
         interval_s: Seconds between two polls; None polls once and ends when everything is done.

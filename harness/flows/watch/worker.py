@@ -124,7 +124,7 @@ class WatchWorker:
         commits = (before, *self._source.between(before, after))
         if len(commits) == 2 and alarm.verification is not None:
             return _only_culprit(alarm.verification, *commits), (Candidate(commit=after, builds=True, probability=1.0),)
-        ended, found = run_search(
+        ended, result = run_search(
             self._begin_search(alarm, commits, progress),
             commits,
             _selection_of(alarm),
@@ -132,7 +132,7 @@ class WatchWorker:
             progress=self._display,
             save=lambda current: save(current.model_dump_json()),
         )
-        return found, candidates_of(ended, commits)
+        return result, candidates_of(ended, commits)
 
     def _begin_search(self, alarm: Alarm, commits: Sequence[Commit], progress: str | None) -> Search:
         """Return the search as it was saved, or a new one that begins with the pairs of the verification."""

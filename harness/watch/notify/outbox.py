@@ -59,12 +59,12 @@ class Outbox:
 
     @property
     def is_troubled(self) -> bool:
-        """Whether notifications wait because they could not be delivered, or were refused."""
+        """Return whether notifications wait because they could not be delivered, or were refused."""
         return self._is_refused or any(pause.failures for pause in self._pauses.values())
 
     @property
     def next(self) -> float:
-        """Moment of the monotonic clock when something may be delivered again; `inf` when nothing waits."""
+        """Return the moment of the monotonic clock when something may be delivered again; `inf` when nothing waits."""
         return min((self._pauses[delivery.channel].until for delivery in self._waiting()), default=math.inf)
 
     def deliver(self) -> bool:

@@ -21,7 +21,7 @@ _COLUMNS: Final = (
 
 
 class CommitStatus(StrEnum):
-    """How far a commit is."""
+    """Status of a commit in the backlog."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -37,7 +37,7 @@ class BacklogEntry(Value):
     Attributes:
         position: Its number in the order in which commits are taken.
         commit: The commit.
-        status: How far it is.
+        status: Its status.
         reason: Why it was skipped or failed.
         control: Id of the commit that it is or was compared with.
         started: Unix seconds of the last start.

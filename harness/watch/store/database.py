@@ -156,8 +156,8 @@ class Database:
                 f"the state {self.path} has schema version {version}; this harness knows up to {VERSION}",
                 hint="use the newer harness that wrote it, or another file for the state",
             )
-        if (found := self.rows("PRAGMA quick_check(1)")[0][0]) != "ok":
-            raise self.damaged(str(found))
+        if (problem := self.rows("PRAGMA quick_check(1)")[0][0]) != "ok":
+            raise self.damaged(str(problem))
 
     def _prepare(self) -> None:
         self.rows("PRAGMA journal_mode = WAL")

@@ -14,7 +14,7 @@ MOST_EVENTS: Final = 1000
 
 
 class CurrentActivity(Value):
-    """What a watcher is doing.
+    """Present activity of a watcher.
 
     Attributes:
         what: In words.
@@ -48,7 +48,7 @@ class PollCursor(Value):
 
     Attributes:
         cursor: The last commit that was taken or passed over.
-        tip: Id of the newest commit that was seen.
+        tip: Id of the newest commit that was found.
     """
 
     cursor: Commit
@@ -62,7 +62,7 @@ class BrokenCommits(Value):
 
 
 class LastError(Value):
-    """What keeps the present commit from being measured.
+    """Error that keeps the present commit from being measured.
 
     Attributes:
         error: In words.

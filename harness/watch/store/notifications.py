@@ -31,7 +31,7 @@ class Notification(Value):
 
 
 class DeliveryStatus(StrEnum):
-    """How far a delivery is."""
+    """Status of a delivery."""
 
     WAITING = "waiting"
     DELIVERED = "delivered"
@@ -44,7 +44,7 @@ class Delivery(Value):
     Attributes:
         notification: The document.
         channel: Name of the channel.
-        status: How far the delivery is.
+        status: Its status.
         queued: Unix seconds.
         attempts: How often it was tried.
         reply: Answer or error of the last attempt.

@@ -42,7 +42,7 @@ class State:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """Return the path of the file."""
         return self._database.path
 
     def transaction(self) -> contextlib.AbstractContextManager[None]:

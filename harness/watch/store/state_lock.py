@@ -36,7 +36,7 @@ class Owner(Value):
 
     @property
     def is_alive(self) -> bool | None:
-        """Whether it still runs; None where that cannot be seen, because it is on another machine."""
+        """Return whether it still runs; None where it is on another machine, which cannot be asked."""
         if self.host != socket.gethostname():
             return None
         try:
