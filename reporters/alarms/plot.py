@@ -1,7 +1,7 @@
 """The series of an alarm as SVG: a dot with its interval for each commit, and where the change lies.
 
-It is complete in itself: no script, no address, its own colours for bright screens and dark ones, and its own background,
-because a page may be dark where the system is not.
+It is complete in itself: no script, no address, its own colours for bright screens and dark ones, and its own
+background, because a page may be dark where the system is not.
 """
 
 from __future__ import annotations
