@@ -59,7 +59,7 @@ def _look(name: str, otherwise: bool | None, look: Callable[[], str]) -> Finding
     except BuildFailed as error:
         found, remedy = error.message, error.hint or ""
     except OSError as error:
-        found, remedy = str(error), "choose another place with --cache_dir"
+        found, remedy = str(error), "choose another place with --cache-dir"
     instead = " (until then the Python runner is used)" if otherwise is None else ""
     return Finding(name, otherwise, found, f"{remedy}{instead}")
 

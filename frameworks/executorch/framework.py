@@ -36,7 +36,7 @@ class ExecuTorch:
         if device.platform != "host" and not self._settings.program:
             raise BuildFailed(
                 f"the installed package has no runner for {device.platform} devices ({device.abi})",
-                hint="build one from a checkout (--repo_dir ~/executorch --commit v1.5.1), "
+                hint="build one from a checkout (--repo-dir ~/executorch --commit v1.5.1), "
                 "or give one that was made for the device (--program PATH)",
             )
         if self._build is None:

@@ -277,7 +277,7 @@ class BuildCache:
             yield
         except OSError as error:
             raise EnvironmentProblem(
-                f"builds cannot be kept in {self.folder}: {error}", hint="choose another place with --cache_dir"
+                f"builds cannot be kept in {self.folder}: {error}", hint="choose another place with --cache-dir"
             ) from error
 
 

@@ -99,7 +99,7 @@ def find_recipe(
         f"no recipe builds a {framework} runner for {platform} from {origin}",
         hint="write one: " + " or ".join(str(folder / below / platform / SCRIPT) for folder in folders)
         if folders
-        else "give a folder of recipes with --frameworks_dir",
+        else "give a folder of recipes with --frameworks-dir",
     )
 
 

@@ -100,7 +100,7 @@ class Metric(Value):
         summary: Statistics by FAI-PEP's names (see `harness.analysis.summary`), in `unit`; `n` counts the samples.
         info: The text of a metric that is one.
         control: The same metric of the control, when the result is that of a treatment.
-        regressed: Whether an earlier run called it regressed (FAI-PEP's mark, see `--regressed_types`); the current
+        regressed: Whether an earlier run called it regressed (FAI-PEP's mark, see `--regressed-types`); the current
             verdict is that of the comparison.
     """
 

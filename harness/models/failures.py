@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from harness.core.benchmark import ModelFile
 from harness.core.errors import FileUnavailable
 
-_ELSEWHERE = "or put the cache elsewhere with --model_cache"
+_ELSEWHERE = "or put the cache elsewhere with --model-cache"
 _REMEDIES = {
     errno.EACCES: f"check the permissions, {_ELSEWHERE}",
     errno.EDQUOT: f"free some of the quota, {_ELSEWHERE}",

@@ -246,5 +246,5 @@ def _local_path(written: str, folder: Path, root: Path | None) -> tuple[str | No
     if not written.startswith("//"):
         return os.path.normpath(Path(os.path.realpath(folder)) / written), None, None
     if root is None:
-        return None, "is relative to the model folder, which is not set", "set it with --root_model_dir"
+        return None, "is relative to the model folder, which is not set", "set it with --root-model-dir"
     return os.path.normpath(Path(os.path.realpath(root)) / written.lstrip("/")), None, None

@@ -34,7 +34,7 @@ class LoadOptions:
     """Options of the caller, mostly from the command line.
 
     Attributes:
-        string_map: Placeholders that override everything in a specification (`--string_map`).
+        string_map: Placeholders that override everything in a specification (`--string-map`).
         root_model_dir: Folder that `//` locations are below.
         framework: The framework to run; must agree with a specification that names one.
         env: Environment variables of every program; a specification's own win.

@@ -75,7 +75,7 @@ class Scope:
             self.findings.add(pointer, message)
         else:
             similar = difflib.get_close_matches(name, sorted({*self.values, *self.later}), n=1, cutoff=0.75)
-            remedy = f"define {{{name}}} as a key of the model or test, as an axis or with --string_map"
+            remedy = f"define {{{name}}} as a key of the model or test, as an axis or with --string-map"
             program = f"; if it is a program, give it with --program {name}=PATH"
             self.findings.add(
                 pointer, problem.message, f"did you mean {{{similar[0]}}}?" if similar else remedy + program

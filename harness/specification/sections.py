@@ -79,7 +79,7 @@ class FileEntry(Section):
 
     Attributes:
         filename: Its name in the cache and on the device; a plain relative path.
-        location: An http(s) URL, an absolute path, a path relative to this file, or //path below --root_model_dir.
+        location: An http(s) URL, an absolute path, a path relative to this file, or //path below --root-model-dir.
         md5: Its MD5; the file is refused when it differs. "directory" marks a directory, which is not checked.
         export: How to export it, instead of a location.
     """

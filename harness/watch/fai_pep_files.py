@@ -11,7 +11,7 @@ from harness.files.atomic import write_atomically
 
 
 def read_commit(file: Path) -> str | None:
-    """Return the name of the commit in a commit file (`--commit_file`); None where there is none yet.
+    """Return the name of the commit in a commit file (`--commit-file`); None where there is none yet.
 
     Raises:
         EnvironmentProblem: The file cannot be read.
@@ -40,7 +40,7 @@ def write_commit(file: Path, commit: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StopFile:
-    """Switch of a watcher (`--status_file`): a person writes 0 into the file, and the watcher stops.
+    """Switch of a watcher (`--status-file`): a person writes 0 into the file, and the watcher stops.
 
     Attributes:
         file: The file; None never stops.

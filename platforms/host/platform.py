@@ -76,7 +76,7 @@ class Host:
             return HostSession(device.model_copy(update={"attributes": attributes}), folder, ranked, pin=self._pins)
         except OSError as error:
             raise EnvironmentProblem(
-                f"cannot prepare this machine: {error}", hint="check space and permissions, or use another --cache_dir"
+                f"cannot prepare this machine: {error}", hint="check space and permissions, or use another --cache-dir"
             ) from error
         except BenchmarkUnsupported as error:  # the CPUs existed when the platform was created
             raise EnvironmentProblem(error.message, hint=error.hint) from error

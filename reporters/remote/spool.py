@@ -167,7 +167,7 @@ def _disk(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise ReporterFailed(
             f"the spool {folder} cannot be used: {error.strerror or error}",
-            hint="make room or permission there, or choose another place with --cache_dir",
+            hint="make room or permission there, or choose another place with --cache-dir",
         ) from error
 
 

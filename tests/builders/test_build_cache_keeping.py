@@ -171,7 +171,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, progress: Recor
     (tmp_path / "cache").write_text("a file where a folder should be")
     with pytest.raises(EnvironmentProblem, match="cannot be kept in") as caught:
         BuildCache(tmp_path / "cache").get_or_build(key_of("c1"), writes("1"), progress=progress)
-    assert "--cache_dir" in (caught.value.hint or "")
+    assert "--cache-dir" in (caught.value.hint or "")
     assert not isinstance(caught.value, BuildFailed), "it says nothing about the commit"
 
 

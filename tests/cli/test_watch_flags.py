@@ -42,13 +42,13 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
         (["--self_check"], "compares the installed runner with itself"),
         (["--control_program", "./old", "--treatment_program", "./new"], "no ready programs"),
         (["--since", "main~3", "--commit", "main~3"], "both say where to begin"),
-        (["--interval", "-1"], "is no time to wait"),
-        (["--interval", "nan"], "is no time to wait"),
+        (["--interval", "-1"], "is no interval"),
+        (["--interval", "nan"], "is no interval"),
         (["--step", "0"], "names no commit"),
         (["--on_alarm", ""], "names no command"),
         (["--on_alarm", "tell 'me"], "close every quotation mark"),
-        (["--on_alarm", "./nosuch.sh --loud"], "--on_alarm ./nosuch.sh: there is no such program"),
-        (["--on_alarm", "./spec.json"], "--on_alarm ./spec.json: there is no such program"),
+        (["--on_alarm", "./nosuch.sh --loud"], "--on-alarm ./nosuch.sh: there is no such program"),
+        (["--on_alarm", "./spec.json"], "--on-alarm ./spec.json: there is no such program"),
         (["--hook", "ftp://example.org/secret"], "is no http(s) URL"),
         (["--intervall", "5"], "did you mean --interval?"),
     ],
@@ -96,7 +96,7 @@ def test_it_must_be_said_where_commits_come_from(
     ends = ("--good", "v1", "--bad", "v2") if command == "bisect" else ()
     code, error = told(capsys, command, *asked[:2], *ends)
     assert code == 2
-    assert "--repo_dir" in error
+    assert "--repo-dir" in error
 
 
 def test_without_a_state_there_is_no_status(

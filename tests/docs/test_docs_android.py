@@ -20,7 +20,7 @@ from tests.docs.pages import DOCS, codes, tables
 PAGE = "android.md"
 ROWS = tables(PAGE, "flags")["android"]
 NAMED = {flag: row for row in ROWS for flag in codes(row[0])}
-ELSEWHERE = {"--platform", "-p", "--platform_sig", "--cpus"}
+ELSEWHERE = {"--platform", "-p", "--platform-sig", "--cpus"}
 """Flags of the same groups that are not about phones."""
 
 
@@ -28,7 +28,7 @@ def of_groups() -> set[str]:
     """The long names of flags in the two groups, as a person types them."""
     options = installed_options().options
     names = {name for option in options if option.heading in {AndroidOptions.heading, WHERE} for name in option.flags}
-    return {f"--{name[2:].replace('-', '_')}" for name in names if name.startswith("--")}
+    return {name for name in names if name.startswith("--")}
 
 
 def test_every_flag_about_phones_is_on_the_page() -> None:
@@ -45,7 +45,7 @@ def test_defaults_on_the_page_are_those_in_force() -> None:
     settings, options = Settings(), AndroidOptions()
     known = {field.name: getattr(owner, field.name) for owner in (settings, options) for field in fields(owner)}
     for flag, row in NAMED.items():
-        name = flag.removeprefix("--")
+        name = flag.removeprefix("--").replace("-", "_")
         if name not in known:
             continue
         default = known[name]

@@ -34,7 +34,7 @@ def command_lines(text: str) -> Iterator[list[str]]:
 
 def test_the_table_of_flags_is_complete() -> None:
     (rows,) = tables(PAGE, "flags").values()
-    listed = [flag.removeprefix("--") for row in rows for flag in codes(row[0])]
+    listed = [flag.removeprefix("--").replace("-", "_") for row in rows for flag in codes(row[0])]
     assert listed == [field.name for field in dataclasses.fields(WatchFlags)]
 
 

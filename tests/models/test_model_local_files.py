@@ -201,7 +201,7 @@ def test_a_full_disk_is_told_with_a_remedy(kitchen: Kitchen, source: Path) -> No
     with pytest.raises(FileUnavailable, match="No space left on device") as raised:
         kitchen.fetch(file)
     assert raised.value.hint is not None
-    assert "--model_cache" in raised.value.hint
+    assert "--model-cache" in raised.value.hint
 
 
 def test_a_device_is_no_source(kitchen: Kitchen) -> None:

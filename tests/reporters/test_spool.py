@@ -147,4 +147,4 @@ def test_a_disk_error_is_a_failure_of_the_reporter(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ReporterFailed, match="cannot be used: File exists") as failure:
         Spool(tmp_path / "file").add("uid", b"")
-    assert "--cache_dir" in (failure.value.hint or "")
+    assert "--cache-dir" in (failure.value.hint or "")

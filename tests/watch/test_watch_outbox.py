@@ -159,7 +159,7 @@ def test_a_command_does_not_see_the_secret_of_the_hook(tmp_path: Path, monkeypat
 def test_a_command_is_split_like_a_shell_would_and_never_given_to_one(tmp_path: Path) -> None:
     assert command_channel("sh 'two words' $HOME", tmp_path).argv == ("sh", "two words", "$HOME")
     for wrong in ("", "sh 'open", "./no-such-program"):
-        with pytest.raises(UsageError, match="--on_alarm"):
+        with pytest.raises(UsageError, match="--on-alarm"):
             command_channel(wrong, tmp_path)
 
 

@@ -31,5 +31,5 @@ def disk_errors(cache_dir: Path) -> Iterator[None]:
     except OSError as error:
         raise BuildFailed(
             f"the runner cannot be kept in {runners_folder(cache_dir)}: {error}",
-            hint="choose another place with --cache_dir",
+            hint="choose another place with --cache-dir",
         ) from error

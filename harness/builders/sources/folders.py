@@ -35,7 +35,7 @@ def locked(folder: Path) -> Iterator[None]:
         free = poll_until(lock.acquire, _LOCK_S)
     except OSError as error:
         raise EnvironmentProblem(
-            f"cannot write {folder}: {error.strerror}", hint="put the cache elsewhere with --cache_dir"
+            f"cannot write {folder}: {error.strerror}", hint="put the cache elsewhere with --cache-dir"
         ) from error
     if not free:
         raise EnvironmentProblem(f"another process has used {folder} for {_LOCK_S:g} s", hint="wait for it, or end it")

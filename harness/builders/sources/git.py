@@ -50,7 +50,7 @@ class GitSource:
             if clone.is_partial:
                 raise UsageError(
                     f"{self.place} is a partial clone: reading it would fetch files into it, one by one",
-                    hint="clone it again without --filter, and give that with --repo_dir",
+                    hint="clone it again without --filter, and give that with --repo-dir",
                 )
 
     def fetch(self) -> None:

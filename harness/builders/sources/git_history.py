@@ -145,7 +145,7 @@ def _open(place: Path) -> git.Repo:
         return git.Repo(place, expand_vars=False)
     except (git.InvalidGitRepositoryError, git.NoSuchPathError) as error:
         raise UsageError(
-            f"{place} is no git repository", hint="give the top folder of a clone with --repo_dir"
+            f"{place} is no git repository", hint="give the top folder of a clone with --repo-dir"
         ) from error
 
 

@@ -49,7 +49,7 @@ class HgSource:
         self.name = f"hg:{self.place}"
         self.newest = "."
         if not (self.place / ".hg").is_dir():
-            raise UsageError(f"{place} is no hg repository", hint="give the top folder of a clone with --repo_dir")
+            raise UsageError(f"{place} is no hg repository", hint="give the top folder of a clone with --repo-dir")
         self._remote = parse_name(remote).base
         self._folder = mirror_folder(cache_dir.resolve(), str(self.place))
         self._mirror = self._folder / "mirror"

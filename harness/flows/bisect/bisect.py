@@ -61,7 +61,7 @@ def bisect(
     if request.control is not None or request.treatment is not None or request.self_check:
         raise UsageError("bisect takes no control, treatment or self-check", hint="give the ends with --good and --bad")
     if settings.dry_run:
-        raise UsageError("what a search will ask depends on the answers", hint="`harness run --dry_run` has a plan")
+        raise UsageError("what a search will ask depends on the answers", hint="`harness run --dry-run` has a plan")
     validate_parameters({"seed": 0, **request.decide})
     workload = load_workload(_only(settings, bisect_request.benchmark))
     comparer = CommitComparer(workload, request, settings, display, lambda: pause(0.0))

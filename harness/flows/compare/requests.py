@@ -195,8 +195,8 @@ def _require_commits(request: CompareRequest) -> tuple[str, str | None, str | No
     if request.source is None:
         raise UsageError(
             "nothing to compare",
-            hint="give --control-program A --treatment-program B, or --self_check, or --source releases:PACKAGE "
-            "--control 1.0 --treatment 1.1, or --repo_dir FOLDER --base_commit A --commit B",
+            hint="give --control-program A --treatment-program B, or --self-check, or --source releases:PACKAGE "
+            "--control 1.0 --treatment 1.1, or --repo-dir FOLDER --base-commit A --commit B",
         )
     return request.source, request.control, request.treatment
 
@@ -209,7 +209,7 @@ def open_source(request: CompareRequest, settings: Settings) -> Source:
         EnvironmentProblem: A program that it needs is not installed.
     """
     if request.source is None:
-        raise UsageError("no source of commits is given", hint="give --repo_dir FOLDER, or --source releases:PACKAGE")
+        raise UsageError("no source of commits is given", hint="give --repo-dir FOLDER, or --source releases:PACKAGE")
     kind, _, place = request.source.partition(":")
     return plugins.source(kind, place, remote=request.remote, cache_dir=settings.cache_dir)
 

@@ -14,7 +14,7 @@ from harness.core.result import Report
 from harness.core.values import Value
 from harness.files.atomic import write_atomically
 
-_REMEDY = "harness compare --self_check -b specifications/models/mv2.json"
+_REMEDY = "harness compare --self-check -b specifications/models/mv2.json"
 
 
 class SelfCheck(Value):

@@ -95,14 +95,14 @@ class AlarmReportChannel:
 def measuring_flags(request: CompareRequest, settings: Settings) -> Iterator[str]:
     """Yield the flags that say how runners are built and what is measured of them, as far as they were given."""
     flags = {
-        "--frameworks_dir": [str(folder.resolve()) for folder in request.recipes],
+        "--frameworks-dir": [str(folder.resolve()) for folder in request.recipes],
         "--metric": [request.metric] if request.metric else [],
         "--framework": [settings.framework] if settings.framework else [],
-        "--root_model_dir": [str(settings.root_model_dir.resolve())] if settings.root_model_dir else [],
-        "--string_map": [json.dumps(settings.string_map)] if settings.string_map else [],
+        "--root-model-dir": [str(settings.root_model_dir.resolve())] if settings.root_model_dir else [],
+        "--string-map": [json.dumps(settings.string_map)] if settings.string_map else [],
         "--env": [f"{name}={value}" for name, value in settings.env.items()],
     }
     for flag, values in flags.items():
         yield from (flag, *values) if values else ()
     if settings.command_args:
-        yield f"--command_args={settings.command_args}"
+        yield f"--command-args={settings.command_args}"

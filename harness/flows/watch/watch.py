@@ -138,7 +138,7 @@ def _refuse(request: CompareRequest, settings: Settings, watching: WatchRequest)
     if isinstance(request.control, Programs) or isinstance(request.treatment, Programs) or request.self_check:
         raise UsageError("a watcher compares commits, and no ready programs", hint="`harness compare` does that")
     if settings.dry_run:
-        raise UsageError("what a watcher will do depends on commits to come", hint="`harness run --dry_run` has a plan")
+        raise UsageError("what a watcher will do depends on commits to come", hint="`harness run --dry-run` has a plan")
     if request.treatment is not None and watching.begin is not None:
         raise UsageError("--since and --commit both say where to begin", hint="leave one of them out")
 

@@ -1,6 +1,6 @@
 """Channels that deliver notifications about alarms: a command of the user's, and a web hook.
 
-`--on_alarm COMMAND` gets the document as one line on its standard input, the path of the same document in
+`--on-alarm COMMAND` gets the document as one line on its standard input, the path of the same document in
 `HARNESS_ALARM_FILE` and its key in `HARNESS_ALARM_KEY`. Exit status 0 means delivered.
 
 `--hook URL` gets
@@ -118,7 +118,7 @@ class CommandChannel:
 
 
 def command_channel(text: str, folder: Path) -> CommandChannel:
-    """Return the channel of `--on_alarm COMMAND`, which is split as a POSIX shell would and never given to one.
+    """Return the channel of `--on-alarm COMMAND`, which is split as a POSIX shell would and never given to one.
 
     Raises:
         UsageError: It is empty, a quotation is not closed, or there is no such program: an alarm may be months away.
@@ -126,12 +126,12 @@ def command_channel(text: str, folder: Path) -> CommandChannel:
     try:
         argv = shlex.split(text)
     except ValueError as error:
-        raise UsageError(f"--on_alarm {text!r}: {error}", hint="close every quotation mark") from error
+        raise UsageError(f"--on-alarm {text!r}: {error}", hint="close every quotation mark") from error
     if not argv:
-        raise UsageError("--on_alarm names no command", hint="for example --on_alarm 'notify --channel perf'")
+        raise UsageError("--on-alarm names no command", hint="for example --on-alarm 'notify --channel perf'")
     if shell.which(argv[0]) is None:
         raise UsageError(
-            f"--on_alarm {argv[0]}: there is no such program",
+            f"--on-alarm {argv[0]}: there is no such program",
             hint="check the path, and that it may be executed; `sh FILE` runs one that may not",
         )
     return CommandChannel(tuple(argv), folder)

@@ -239,5 +239,5 @@ class Database:
         return EnvironmentProblem(
             f"the state {self.path} is damaged: {problem}",
             hint=f"move it away (`mv {self.path} {self.path}.damaged`, and -wal and -shm beside it); results are not in"
-            " it. Begin again after the last good commit with --commit_file or --commit",
+            " it. Begin again after the last good commit with --commit-file or --commit",
         )

@@ -94,7 +94,7 @@ def test_a_cache_that_cannot_be_written_is_a_finding_and_no_exception(tmp_path: 
     (tmp_path / "runners").write_text("a file where a folder should be")
     found = diagnose(tmp_path)
     assert found["C++ compiler"].ok is None
-    assert "--cache_dir" in found["C++ compiler"].remedy
+    assert "--cache-dir" in found["C++ compiler"].remedy
 
 
 @pytest.mark.parametrize(

@@ -138,4 +138,4 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, progress: Progr
     (tmp_path / "runners").write_text("a file where a folder should be")
     with pytest.raises(BuildFailed, match="cannot be kept in") as caught:
         native_build(tmp_path, progress)
-    assert "--cache_dir" in (caught.value.hint or "")
+    assert "--cache-dir" in (caught.value.hint or "")

@@ -83,7 +83,7 @@ def test_a_place_that_cannot_be_written_is_named_by_its_flag(tmp_path: Path) -> 
     (tmp_path / "runners").write_text("a file where a folder should be")
     with pytest.raises(BuildFailed, match="cannot be kept in") as caught:
         python.python_build(tmp_path)
-    assert "--cache_dir" in (caught.value.hint or "")
+    assert "--cache-dir" in (caught.value.hint or "")
 
 
 def test_a_package_that_is_not_installed_is_named() -> None:
