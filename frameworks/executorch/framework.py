@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from frameworks.executorch import command_line, diagnosis, executor_runner, minibench
-from frameworks.executorch.judgement import find, judge
+from frameworks.executorch.notes import find, judge
 from frameworks.executorch.runners import choice
 from frameworks.observations.converters import parse_files
 from frameworks.observations.observer import parse_lines
