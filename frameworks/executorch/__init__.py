@@ -1,13 +1,13 @@
 """ExecuTorch: its runners, how they are started and read, and its exporter.
 
-framework.py        the plug-in; joins all of this
-command_line.py     a benchmark as the runner's arguments       judgement.py    what a reader of the numbers must know
-executor_runner.py  upstream's own runner, read from its log    diagnosis.py    what `harness doctor` is told
+framework.py        the plug-in, which joins the others         options.py      its options
+command_line.py     the command line of our runners             notes.py        notes that qualify the numbers
+executor_runner.py  upstream's runner and its log               diagnosis.py    findings for `harness doctor`
+minibench.py        upstream's Android app
 runners/            where a runner comes from: compiled, Python, or given by the user
-native/, python/    the two runners, file by file the same
+native/, python/    the two runners: equal arguments, equal output
 exporting/          from a definition and a recipe to a program, in a process of its own
-definitions/        models that can be exported; add a function or a file
-recipes/            ways to lower them; add a file
+definitions/        models that can be exported                 recipes/        ways to lower them
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def create(settings: Settings) -> ExecuTorch:
-    """The plug-in's entry point."""
+    """Create the plug-in."""
     from frameworks.executorch.framework import ExecuTorch  # noqa: PLC0415 - listing frameworks imports none of them
 
     return ExecuTorch(settings)

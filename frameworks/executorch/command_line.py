@@ -1,4 +1,4 @@
-"""The start of a benchmark that has no commands of its own. Both runners take the same arguments."""
+"""Command line of our runners for a benchmark without commands. Both runners take the same arguments."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _FIRST_OUTPUT = "-0.bin"
 
 
 def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
-    """The runner's command line (see `python/arguments.py`).
+    """Compose the runner's command line (see `python/arguments.py`).
 
     Args:
         benchmark: What to measure.
         files: Path on the device by key.
 
     Raises:
-        BenchmarkFailed: It does not say enough, or what the runner cannot do; the specification can be mended.
+        BenchmarkFailed: The specification lacks something, or asks for something that the runner cannot do.
     """
     if "program" not in files:
-        raise BenchmarkFailed("the build has no runner", hint="name one: --program program=PATH")
+        raise BenchmarkFailed("the build has no runner", hint="give one: --program program=PATH")
     argv = [
         files["program"],
         *("--model", files[model_key(benchmark)]),
-        *("--warmup", str(wanted_warmup(benchmark))),
-        *("--iter", str(wanted_iterations(benchmark))),
+        *("--warmup", str(warmup_of(benchmark))),
+        *("--iter", str(iterations_of(benchmark))),
         *("--min-iter", str(max(1, benchmark.min_iterations))),
     ]
     if benchmark.time_limit_s is not None:
-        # What is left may be nothing, and zero would mean no limit.
+        # The rest of the limit may be zero, which would mean no limit.
         argv += ["--time-limit", f"{max(benchmark.time_limit_s, 0.001):.3f}"]
     if benchmark.threads is not None:
         argv += ["--threads", str(benchmark.threads)]
@@ -48,7 +48,7 @@ def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
     if "method" in benchmark.variables:
         argv += ["--method", benchmark.variables["method"]]
     return Command(
-        argv=(*argv, *further_arguments(benchmark, files)),
+        argv=(*argv, *command_args(benchmark, files)),
         env=environment(benchmark),
         timeout_s=benchmark.timeout_s,
         threads=benchmark.threads,
@@ -56,59 +56,59 @@ def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
     )
 
 
-def in_turns(command: Command) -> Command:
-    """The start of either runner for taking turns."""
+def interleaved(command: Command) -> Command:
+    """Return the command that starts either runner interleaved with another process."""
     return command.replace_argv((*command.argv, "--turns"))
 
 
-def wanted_iterations(benchmark: Benchmark) -> int:
-    """Timed iterations of a launch, where the benchmark leaves it to us too."""
+def iterations_of(benchmark: Benchmark) -> int:
+    """Return the timed iterations of a launch: the benchmark's, or our default."""
     return _DEFAULT_ITERATIONS if benchmark.iterations < 0 else benchmark.iterations
 
 
-def wanted_warmup(benchmark: Benchmark) -> int:
-    """Untimed iterations of a launch, where the benchmark leaves it to us too."""
+def warmup_of(benchmark: Benchmark) -> int:
+    """Return the warm-up iterations of a launch: the benchmark's, or our default."""
     return _DEFAULT_WARMUP if benchmark.warmup < 0 else benchmark.warmup
 
 
 def model_key(benchmark: Benchmark) -> str:
-    """Which of its files is the model.
+    """Return the key of the file that is the model.
 
     Raises:
-        BenchmarkFailed: It does not say.
+        BenchmarkFailed: The specification does not tell.
     """
     keys = [file.key for file in benchmark.files]
     if "files.model" in keys:
         return "files.model"
     if len(keys) != 1:
         raise BenchmarkFailed(
-            f"which file is the model? {benchmark.title} has {', '.join(keys) if keys else 'none'}",
+            f"cannot tell which file is the model: {benchmark.title} has {', '.join(keys) if keys else 'none'}",
             hint="name it `model` in the model's `files`, or give exactly one file",
         )
     return keys[0]
 
 
 def outputs_base(benchmark: Benchmark, files: Mapping[str, str]) -> str:
-    """The runner writes BASE-0.bin, BASE-1.bin, ...; the first output file says what BASE is.
+    """Return BASE of the runner's outputs BASE-0.bin, BASE-1.bin, ..., from the first output file.
 
     Raises:
-        BenchmarkFailed: It says something else.
+        BenchmarkFailed: Its location has another form.
     """
     first = benchmark.output_files[0]
     path = files.get(first.key, first.location)
     if not path.endswith(_FIRST_OUTPUT):
         raise BenchmarkFailed(
             f"the runner cannot write its first output to {path}",
-            hint=f"let its location end with {_FIRST_OUTPUT}, the next one's with -1.bin, and so on",
+            hint=f"let its location end in {_FIRST_OUTPUT}, that of the next one in -1.bin, and so on",
         )
     return path.removesuffix(_FIRST_OUTPUT)
 
 
-def further_arguments(benchmark: Benchmark, files: Mapping[str, str]) -> list[str]:
-    """The words of `command_args`.
+def command_args(benchmark: Benchmark, files: Mapping[str, str]) -> list[str]:
+    """Split `command_args` into words and replace their placeholders.
 
     Raises:
-        BenchmarkFailed: They cannot be taken apart, or name something that has no value.
+        BenchmarkFailed: They cannot be split, or have an unknown placeholder.
     """
     try:
         words = shlex.split(benchmark.arguments)
@@ -118,7 +118,7 @@ def further_arguments(benchmark: Benchmark, files: Mapping[str, str]) -> list[st
 
 
 def environment(benchmark: Benchmark) -> Mapping[str, str]:
-    """Variables of a launch."""
+    """Return the environment variables of a launch."""
     # Some kernels of the Python runner use OpenMP besides the runtime's own pool.
     threads = {} if benchmark.threads is None else {"OMP_NUM_THREADS": str(benchmark.threads)}
     return {**threads, **benchmark.env}

@@ -31,17 +31,17 @@ def diagnose(settings: Settings) -> Sequence[Finding]:
         wheel = installed_wheel()
     except BuildFailed as error:
         return (Finding("executorch", False, error.message, error.hint or ""), *exports)
-    memory = runners_folder(settings.cache_dir)
-    otherwise = False if settings.of(ExecuTorchOptions).runner == "native" else None
+    folder = runners_folder(settings.cache_dir)
+    ok_without = False if settings.of(ExecuTorchOptions).runner == "native" else None
     parts = (
-        _look("C++ compiler", otherwise, lambda: _told(find_compiler(memory))),
-        _look("CMake", otherwise, lambda: _told(find_cmake(memory))),
-        _look("C++ SDK", otherwise, lambda: f"in {wheel_with_sdk().package}"),
+        _examine("C++ compiler", ok_without, lambda: _describe(find_compiler(folder))),
+        _examine("CMake", ok_without, lambda: _describe(find_cmake(folder))),
+        _examine("C++ SDK", ok_without, lambda: f"in {wheel_with_sdk().package}"),
     )
     if all(part.ok for part in parts):
-        runner = _look("native runner", otherwise, lambda: _native(settings.cache_dir))
+        runner = _examine("native runner", ok_without, lambda: _native_runner(settings.cache_dir))
     else:
-        runner = Finding("native runner", otherwise, f"cannot be compiled against executorch {wheel.version}")
+        runner = Finding("native runner", ok_without, f"cannot be compiled against executorch {wheel.version}")
     return (*parts, runner, *exports)
 
 
@@ -52,22 +52,22 @@ def _list(name: str, catalogue: Catalogue) -> Finding:
     return Finding(name, True, ", ".join(names)) if names else Finding(name, None, "none is installed", remedy)
 
 
-def _look(name: str, otherwise: bool | None, look: Callable[[], str]) -> Finding:
-    """What is found; what stands in the way becomes a finding too."""
+def _examine(name: str, ok_without: bool | None, describe: Callable[[], str]) -> Finding:
+    """Describe what is there; an error becomes a finding too, with `ok_without` as its `ok`."""
     try:
-        return Finding(name, True, look())
+        return Finding(name, True, describe())
     except BuildFailed as error:
-        found, remedy = error.message, error.hint or ""
+        problem, remedy = error.message, error.hint or ""
     except OSError as error:
-        found, remedy = str(error), "choose another place with --cache-dir"
-    instead = " (until then the Python runner is used)" if otherwise is None else ""
-    return Finding(name, otherwise, found, f"{remedy}{instead}")
+        problem, remedy = str(error), "choose another place with --cache-dir"
+    fallback = " (until then the Python runner is used)" if ok_without is None else ""
+    return Finding(name, ok_without, problem, f"{remedy}{fallback}")
 
 
-def _told(tool: Tool) -> str:
+def _describe(tool: Tool) -> str:
     return f"{tool.path}: {tool.version}"
 
 
-def _native(cache_dir: Path) -> str:
-    program = native.plan(cache_dir).program
-    return str(program) if program.exists() else "not compiled yet: the first run does it, in some seconds"
+def _native_runner(cache_dir: Path) -> str:
+    program = native.plan_build(cache_dir).program
+    return str(program) if program.exists() else "not compiled yet: the first run compiles it, in some seconds"

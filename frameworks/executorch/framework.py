@@ -1,4 +1,4 @@
-"""ExecuTorch as a framework: the plug-in, which joins what the other modules do."""
+"""ExecuTorch as a framework: the plug-in."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from frameworks.executorch import command_line, diagnosis, executor_runner, minibench
-from frameworks.executorch.notes import find, judge
+from frameworks.executorch.notes import find_observation, note_launch
 from frameworks.executorch.runners import choice
 from frameworks.observations.converters import parse_files
 from frameworks.observations.observer import parse_lines
@@ -32,7 +32,7 @@ class ExecuTorch:
         self._build: Build | None = None
 
     def build(self, device: Device, progress: Progress) -> Build:
-        """The runner of the installed wheel, made on first use; or the programs that the user gave."""
+        """Return the runner of the installed wheel, made on first use, or the programs that the user gave."""
         if device.platform != "host" and not self._settings.program:
             raise BuildFailed(
                 f"the installed package has no runner for {device.platform} devices ({device.abi})",
@@ -44,7 +44,7 @@ class ExecuTorch:
         return self._build
 
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
-        """The command line of our runners, of upstream's `executor_runner` at the build's commit, or of the app."""
+        """Compose the command line of our runners, of upstream's `executor_runner`, or of its app."""
         if benchmark.app is not None:
             return minibench.compose(benchmark, benchmark.app, files)
         if executor_runner.flags_of(build) is not None:
@@ -53,26 +53,26 @@ class ExecuTorch:
 
     def interleaved_command(self, command: Command) -> Command:
         """Return the command that starts the same runner interleaved."""
-        return command_line.in_turns(command)
+        return command_line.interleaved(command)
 
     def parse(
         self, completed: Sequence[Completed], benchmark: Benchmark
     ) -> tuple[Sequence[Observation], Sequence[Note]]:
-        """Observer lines, or the log of upstream's `executor_runner`; then output files that have a converter."""
+        """Parse observer lines or the log of upstream's `executor_runner`, then output files that have a converter."""
         if benchmark.app is not None and not benchmark.commands:
             return minibench.parse(completed[-1].stdout) if completed and completed[-1].ok else ((), ())
-        text = "\n".join(said for one in completed for said in (one.stdout, one.stderr))
+        text = "\n".join(output for command in completed for output in (command.stdout, command.stderr))
         observations, notes = parse_lines(text)
-        if find(observations, "NET latency") is None:
-            warmup = executor_runner.warming_up(benchmark)
+        if find_observation(observations, "NET latency") is None:
+            warmup = executor_runner.warmup_executions(benchmark)
             logged = executor_runner.parse_log(text, warmup)
-            observations, notes = (*observations, *logged), (*notes, *executor_runner.judge(logged, warmup))
-        found, problems = parse_files(completed, benchmark)
-        observations += found
-        return observations, (*notes, *problems, *judge(observations, benchmark))
+            observations, notes = (*observations, *logged), (*notes, *executor_runner.note_warmup(logged, warmup))
+        parsed, problems = parse_files(completed, benchmark)
+        observations += parsed
+        return observations, (*notes, *problems, *note_launch(observations, benchmark))
 
     def fingerprint(self, export: Export) -> Mapping[str, str]:
-        """Everything beside the request that determines an exported program."""
+        """Return everything beside the request that determines an exported program."""
         from frameworks.executorch.exporting import exporter  # noqa: PLC0415 - only exports need it
 
         return exporter.fingerprint(export)
@@ -84,5 +84,5 @@ class ExecuTorch:
         return exporter.export(export, destination, progress)
 
     def diagnose(self) -> Sequence[Finding]:
-        """What measuring and exporting need, and whether it is there."""
+        """Examine what measuring and exporting need."""
         return diagnosis.diagnose(self._settings)

@@ -1,7 +1,7 @@
-"""ExecuTorch's own Android app (`extension/benchmark/android`): how to start it, and what it writes at its end.
+"""ExecuTorch's own Android app (`extension/benchmark/android`): its extras and its results.
 
-It takes the first program of a folder and tells averages alone; a runner that is pushed and started from a shell tells
-every iteration, and how it ended.
+It takes the first program of a folder and reports averages only; a runner that is pushed and started from a shell
+reports every iteration, and how it ended.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.core.metric import Observation
 from harness.core.note import Note
 
 RESULT: Final = "files/benchmark_results.json"
-"""Where it writes, in its own folder."""
+"""Its output, in its own folder."""
 
 _NAME = re.compile(r"(?P<name>[^()]+?)(\((?P<unit>[^()]*)\))?")
 _KNOWN: Final = {"avg_inference_latency": ("NET", "latency"), "model_load_time": ("RUN", "load_time")}
@@ -28,7 +28,7 @@ _STATUS: Final = "load_status"
 
 
 def compose(benchmark: Benchmark, app: App, files: Mapping[str, str]) -> Command:
-    """The start of the app; that apps take no environment and no CPUs of their own, the platform says.
+    """Compose the start of the app. The platform refuses environment variables and CPUs, which apps do not take.
 
     Args:
         benchmark: What to measure.
@@ -36,10 +36,10 @@ def compose(benchmark: Benchmark, app: App, files: Mapping[str, str]) -> Command
         files: Path on the device by key.
 
     Raises:
-        BenchmarkUnsupported: The app cannot do what is asked.
-        BenchmarkFailed: The specification does not say which file is the model.
+        BenchmarkUnsupported: The app does not support something that the benchmark sets.
+        BenchmarkFailed: The specification does not tell which file is the model.
     """
-    for what, asked in (
+    for feature, is_set in (
         ("a number of threads", benchmark.threads is not None),
         ("input files", bool(benchmark.input_files)),
         ("output files", bool(benchmark.output_files)),
@@ -47,15 +47,15 @@ def compose(benchmark: Benchmark, app: App, files: Mapping[str, str]) -> Command
         ("a method", "method" in benchmark.variables),
         ("`command_args`", bool(benchmark.arguments)),
     ):
-        if asked:
+        if is_set:
             raise BenchmarkUnsupported(
-                f"the app {app.package} cannot be told {what}",
-                hint="leave that out, or measure with a runner: no `app`",
+                f"the app {app.package} does not support {feature}",
+                hint="remove it, or measure with a runner instead of an `app`",
             )
     extras = {
         "model_dir": posixpath.dirname(files[command_line.model_key(benchmark)]),
-        "num_iter": str(command_line.wanted_iterations(benchmark)),
-        "num_warm_up_iter": str(command_line.wanted_warmup(benchmark)),
+        "num_iter": str(command_line.iterations_of(benchmark)),
+        "num_warm_up_iter": str(command_line.warmup_of(benchmark)),
     }
     if "files.tokenizer" in files:
         extras["tokenizer_path"] = files["files.tokenizer"]
@@ -69,35 +69,35 @@ def compose(benchmark: Benchmark, app: App, files: Mapping[str, str]) -> Command
 
 
 def parse(text: str) -> tuple[tuple[Observation, ...], tuple[Note, ...]]:
-    """The metrics of a launch. Each is one average. Never raises."""
+    """Parse the metrics of a launch, each of which is one average. Never raises."""
     try:
         entries = json.loads(text)
     except (ValueError, RecursionError):
-        return (), (_bad("it is no JSON"),)
+        return (), (_bad("it is not JSON"),)
     if not isinstance(entries, list):
-        return (), (_bad("it is no list"),)
+        return (), (_bad("it is not a list"),)
     observations: list[Observation] = []
     notes: list[Note] = []
     for entry in entries:
-        found = _entry(entry)
-        if found is None:
-            notes.append(_bad(f"{json.dumps(entry)[:200]} is no metric with a number"))
-        elif found.metric == _STATUS and found.summary != {"mean": 0.0}:
-            notes.append(_bad(f"the model was not loaded: {_STATUS} {(found.summary or {}).get('mean', 0):g}"))
+        observation = _parse_entry(entry)
+        if observation is None:
+            notes.append(_bad(f"{json.dumps(entry)[:200]} is not a metric with a number"))
+        elif observation.metric == _STATUS and observation.summary != {"mean": 0.0}:
+            notes.append(_bad(f"the model was not loaded: {_STATUS} {(observation.summary or {}).get('mean', 0):g}"))
         else:
-            observations.append(found)
+            observations.append(observation)
     return tuple(observations), tuple(notes)
 
 
-def _entry(entry: object) -> Observation | None:
+def _parse_entry(entry: object) -> Observation | None:
     members = dict(_members(entry))
     name, value = members.get("metric"), members.get("actualValue")
-    named = _NAME.fullmatch(name) if isinstance(name, str) else None
-    if named is None or isinstance(value, bool) or not isinstance(value, (int, float)):
+    match = _NAME.fullmatch(name) if isinstance(name, str) else None
+    if match is None or isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    kind, metric = _KNOWN.get(named["name"].strip(), ("NET", named["name"].strip()))
+    kind, metric = _KNOWN.get(match["name"].strip(), ("NET", match["name"].strip()))
     try:
-        return Observation(type=kind, metric=metric, unit=named["unit"] or "", summary={"mean": float(value)})
+        return Observation(type=kind, metric=metric, unit=match["unit"] or "", summary={"mean": float(value)})
     except (ValueError, OverflowError):  # not finite, or beyond doubles
         return None
 
@@ -107,5 +107,5 @@ def _members(entry: object) -> Iterator[tuple[str, object]]:
         yield from entry.items()
 
 
-def _bad(what: str) -> Note:
-    return Note(code="bad_lines", message=f"the app's {posixpath.basename(RESULT)}: {what}", trust=False)
+def _bad(problem: str) -> Note:
+    return Note(code="bad_lines", message=f"the app's {posixpath.basename(RESULT)}: {problem}", trust=False)

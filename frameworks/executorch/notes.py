@@ -1,4 +1,4 @@
-"""What a reader of a launch's numbers must know."""
+"""Notes that qualify the numbers of a launch."""
 
 from __future__ import annotations
 
@@ -6,57 +6,58 @@ import statistics
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from frameworks.executorch.command_line import wanted_iterations
+from frameworks.executorch.command_line import iterations_of
 from harness.core.benchmark import Benchmark
 from harness.core.metric import Observation, convert
 from harness.core.note import Note
 
 DISTURBED: Final = 1.1
-"""Wall time over CPU time, of medians, above which one thread cannot have had the CPU for itself: a quiet run of one
-thread shows less than 1.01."""
+"""Ratio of median wall time to median CPU time above which another program used the CPU of the one thread; an
+undisturbed run of one thread shows less than 1.01."""
 
 _UNITS_NS: Final = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1))
 
 
-def judge(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
-    """Every note that the observations give cause for."""
-    yield from _judge_end(observations, benchmark)
-    yield from _judge_threads(observations, benchmark)
-    yield from _judge_cpu(observations, benchmark)
-    yield from _judge_operators(observations)
+def note_launch(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
+    """Yield every note that applies to the observations of a launch."""
+    yield from _note_time_limit(observations, benchmark)
+    yield from _note_threads(observations, benchmark)
+    yield from _note_disturbance(observations, benchmark)
+    yield from _note_operators(observations)
 
 
-def _judge_end(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
-    if find(observations, "RUN stopped_early") is None:
+def _note_time_limit(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
+    if find_observation(observations, "RUN stopped_early") is None:
         return
-    done = find(observations, "RUN iterations_done")
-    made = f"{done.samples[-1]:.0f}" if done and done.samples else "some"
+    done = find_observation(observations, "RUN iterations_done")
+    count = f"{done.samples[-1]:.0f}" if done and done.samples else "some"
     yield Note(
         code="stopped_early",
-        message=f"the time limit ended the launch after {made} of {wanted_iterations(benchmark)} iterations",
-        hint="raise the time limit, or ask for fewer iterations",
+        message=f"the time limit ended the launch after {count} of {iterations_of(benchmark)} iterations",
+        hint="raise the time limit, or set fewer iterations",
     )
 
 
-def _judge_threads(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
-    used = find(observations, "RUN threads")
+def _note_threads(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
+    used = find_observation(observations, "RUN threads")
     wanted = benchmark.threads
     if wanted is None or used is None or all(count == wanted for count in used.samples):
         return
     counts = ", ".join(sorted({f"{count:.0f}" for count in used.samples}))
     yield Note(
         code="threads",
-        message=f"the runner used {counts} threads where {wanted} were asked for",
-        hint="see whether `commands` or `command_args` set --threads as well",
+        message=f"the runner used {counts} threads instead of {wanted}",
+        hint="check whether `commands` or `command_args` set --threads as well",
         trust=False,
     )
 
 
-def _judge_cpu(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
+def _note_disturbance(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
     """With one thread, wall time that is not CPU time was spent waiting for the CPU."""
-    used = find(observations, "RUN threads")
+    used = find_observation(observations, "RUN threads")
     threads = used.samples[-1] if used and used.samples else benchmark.threads
-    latency, cpu_time = find(observations, "NET latency"), find(observations, "NET cpu_time")
+    latency = find_observation(observations, "NET latency")
+    cpu_time = find_observation(observations, "NET cpu_time")
     if threads != 1 or not (latency and latency.samples and cpu_time and cpu_time.samples):
         return
     wall_ns = convert(statistics.median(latency.samples), latency.unit, "ns")
@@ -66,30 +67,30 @@ def _judge_cpu(observations: Sequence[Observation], benchmark: Benchmark) -> Ite
     waiting = 1 - cpu_ns / wall_ns
     yield Note(
         code="disturbed",
-        message=f"another program had the CPU for {100 * waiting:.0f} % of the time "
+        message=f"another program used the CPU for {100 * waiting:.0f} % of the time "
         f"(median latency {_readable(wall_ns)}, median CPU time {_readable(cpu_ns)})",
         hint="close other programs, or pin the runner to a CPU that nothing else uses",
         trust=False,
     )
 
 
-def _judge_operators(observations: Sequence[Observation]) -> Iterator[Note]:
-    told = find(observations, "RUN operators_unavailable")
-    if told is not None:
+def _note_operators(observations: Sequence[Observation]) -> Iterator[Note]:
+    reason = find_observation(observations, "RUN operators_unavailable")
+    if reason is not None:
         yield Note(
             code="operators_unavailable",
-            message=f"operators could not be timed: {told.info}",
-            hint="take the native runner (--runner native) with executorch 1.5 or newer",
+            message=f"operators could not be timed: {reason.info}",
+            hint="use the native runner (--runner native) with executorch 1.5 or newer",
         )
 
 
-def find(observations: Sequence[Observation], name: str) -> Observation | None:
-    """The observation of that name, for example `NET latency`."""
+def find_observation(observations: Sequence[Observation], name: str) -> Observation | None:
+    """Return the observation with a name such as `NET latency`."""
     return next((observation for observation in observations if observation.name == name), None)
 
 
 def _readable(duration_ns: float) -> str:
-    """About three digits, in the largest unit that leaves something before the point."""
+    """Format a duration with about three digits, in the largest unit that gives at least 1."""
     unit, size_ns = next((unit for unit in _UNITS_NS if duration_ns >= unit[1]), ("ns", 1))
     value = duration_ns / size_ns
     decimals = 2 if value < 10 else 1 if value < 100 else 0

@@ -1,4 +1,4 @@
-"""Exports in a process of their own, seen from the harness: what determines one, and how to have it made."""
+"""Exports as the harness sees them: their fingerprint, and the process that makes them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from frameworks.executorch.exporting import files, provenance
+from frameworks.executorch.exporting import provenance
 from frameworks.executorch.exporting.catalogue import DEFINITIONS, RECIPES
-from frameworks.executorch.exporting.files import beside
+from frameworks.executorch.exporting.process import GRAPH, LOG, REPORT, beside
 from harness import shell
 from harness.core.benchmark import Export
 from harness.core.command import Command, Completed
@@ -61,11 +61,11 @@ def fingerprint(export: Export) -> Mapping[str, str]:
 def export(export: Export, destination: Path, progress: Task) -> ExportReport:
     """Make the program in a process of its own.
 
-    Beside `destination` stand afterwards its report (`.report.json`) and the lowered graph as text (`.graph.txt`).
-    When it fails nothing of them is there, but what the process wrote (`.log`).
+    Its report (`.report.json`) and the lowered graph as text (`.graph.txt`) are put beside it. After a failure there is
+    only the output of the process (`.log`).
 
     Raises:
-        ExportFailed: With what the process said last, and what to do about it.
+        ExportFailed: With the last message of the process, and what to do about it.
     """
     DEFINITIONS.find(export.definition)
     RECIPES.find(export.recipe)
@@ -76,9 +76,9 @@ def export(export: Export, destination: Path, progress: Task) -> ExportReport:
             request = Path(staging) / "request.json"
             request.write_text(export.model_dump_json(indent=2), encoding="utf-8")
             program = Path(staging) / destination.name
-            completed = shell.run(_command(request, program), on_line=_teller(progress))
+            completed = shell.run(_command(request, program), on_line=_progress_parser(progress))
             if not completed.ok or not program.is_file():
-                raise _failure(export, completed, beside(destination, files.LOG))
+                raise _failure(export, completed, beside(destination, LOG))
             return _install(program, destination)
     except (OSError, ValidationError) as error:
         raise ExportFailed(f"cannot write {destination}: {error}") from error
@@ -90,25 +90,25 @@ def _command(request: Path, program: Path) -> Command:
     return Command(argv, env=_ENVIRONMENT, timeout_s=_TIMEOUT_S)
 
 
-def _teller(progress: Task) -> Callable[[str], None]:
-    def tell(line: str) -> None:
-        said = _PROGRESS.fullmatch(line)
-        if said is None:
+def _progress_parser(progress: Task) -> Callable[[str], None]:
+    def parse(line: str) -> None:
+        match = _PROGRESS.fullmatch(line)
+        if match is None:
             return
-        if said["total"] is None:
-            progress.update(text=said["text"])
+        if match["total"] is None:
+            progress.update(text=match["text"])
         else:
-            progress.update(text=said["text"], completed=float(said["completed"]), total=float(said["total"]))
+            progress.update(text=match["text"], completed=float(match["completed"]), total=float(match["total"]))
 
-    return tell
+    return parse
 
 
 def _install(program: Path, destination: Path) -> ExportReport:
-    """Move everything to its place, the program last: where it is, the rest is too."""
-    report = ExportReport.model_validate_json(beside(program, files.REPORT).read_bytes())
-    for suffix in (files.REPORT, files.GRAPH, ""):
+    """Move everything to its place, the program last: where it exists, the rest does too."""
+    report = ExportReport.model_validate_json(beside(program, REPORT).read_bytes())
+    for suffix in (REPORT, GRAPH, ""):
         beside(program, suffix).replace(beside(destination, suffix))
-    beside(destination, files.LOG).unlink(missing_ok=True)
+    beside(destination, LOG).unlink(missing_ok=True)
     return report
 
 

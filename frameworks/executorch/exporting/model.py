@@ -1,7 +1,7 @@
-"""A model made from a request: seeded weights, settled statistics, example inputs and calibration data.
+"""Model of a request: seeded weights, initialised statistics, example inputs and calibration data.
 
 Runs in the export process. Everything random is drawn from the request's seed, each purpose from a stream of its own,
-so that asking for one input more changes no weight.
+so that a further input changes no weight.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _DTYPES = {
     "bool": torch.bool,
 }
 
-_SETTLING_BATCHES, _SETTLING_BATCH_SIZE = 2, 4
-"""Enough that activations neither die nor explode; more samples than one, because batch statistics need two."""
+_INITIAL_BATCHES, _INITIAL_BATCH_SIZE = 2, 4
+"""Enough that activations neither vanish nor explode; more than one sample, because batch statistics need two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A model that is ready to be lowered.
+    """Model that is ready to be lowered.
 
     Attributes:
-        module: In evaluation mode.
-        example_inputs: Their shapes and types become the program's.
+        module: The module, in evaluation mode.
+        example_inputs: Example inputs; their shapes and types become the program's.
     """
 
     module: nn.Module
@@ -76,24 +76,24 @@ def prepare(export: Export) -> Prepared:
             hint="give the export `inputs`, or let the function return (module, example_inputs)",
         )
     module.eval()
-    _settle_batch_norms(module, example_inputs, export.seed)
+    _initialise_batch_norms(module, example_inputs, export.seed)
     return Prepared(module, example_inputs)
 
 
-def calibration(example_inputs: Inputs, count: int, seed: int) -> Iterator[Inputs]:
-    """Random batches in the shapes of the example inputs."""
+def calibration_batches(example_inputs: Inputs, count: int, seed: int) -> Iterator[Inputs]:
+    """Yield random batches in the shapes of the example inputs."""
     generator = _generator(seed, "calibration")
     return (tuple(_random_like(tensor, generator) for tensor in example_inputs) for _ in range(count))
 
 
 def weights_md5(module: nn.Module) -> str:
-    """MD5 over names and bytes of all parameters and buffers, in the order of the names."""
-    whole = hashlib.md5(usedforsecurity=False)
+    """Return the MD5 over names and bytes of all parameters and buffers, in the order of the names."""
+    digest = hashlib.md5(usedforsecurity=False)
     for name, tensor in sorted(module.state_dict().items()):
         if isinstance(tensor, torch.Tensor):  # A module may keep other things in its state.
-            whole.update(name.encode())
-            whole.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
-    return whole.hexdigest()
+            digest.update(name.encode())
+            digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _check_options(export: Export, function: Callable[..., object]) -> None:
@@ -106,7 +106,7 @@ def _check_options(export: Export, function: Callable[..., object]) -> None:
 
 
 def _parts(made: object, definition: str) -> tuple[nn.Module, Inputs | None]:
-    """The module and the example inputs, if any, that a definition returned."""
+    """Split what a definition returned into the module and its example inputs, if any."""
     if isinstance(made, nn.Module):
         return made, None
     if isinstance(made, tuple) and len(made) == 2:
@@ -124,25 +124,25 @@ def _parts(made: object, definition: str) -> tuple[nn.Module, Inputs | None]:
 
 def _example_inputs(export: Export) -> Inputs:
     generator = _generator(export.seed, "example inputs")
-    return tuple(_example(wanted, generator) for wanted in export.inputs)
+    return tuple(_example(tensor, generator) for tensor in export.inputs)
 
 
-def _example(wanted: Input, generator: torch.Generator) -> torch.Tensor:
-    """Normal numbers; whole ones are 0 or 1, which are valid as indices into any table."""
-    if wanted.dtype not in _DTYPES:
+def _example(tensor: Input, generator: torch.Generator) -> torch.Tensor:
+    """Draw normal numbers; integers are 0 or 1, which are valid indices into any table."""
+    if tensor.dtype not in _DTYPES:
         known = f"known: {', '.join(_DTYPES)}"
-        meant = suggest(wanted.dtype, _DTYPES)
+        similar = suggest(tensor.dtype, _DTYPES)
         raise ExportFailed(
-            f"input `{wanted.name}`: unknown type `{wanted.dtype}`", hint=f"{meant}; {known}" if meant else known
+            f"input `{tensor.name}`: unknown type `{tensor.dtype}`", hint=f"{similar}; {known}" if similar else known
         )
-    dtype = _DTYPES[wanted.dtype]
+    dtype = _DTYPES[tensor.dtype]
     if dtype.is_floating_point:
-        return torch.randn(wanted.shape, generator=generator).to(dtype)
-    return torch.randint(0, 2, wanted.shape, generator=generator).to(dtype)
+        return torch.randn(tensor.shape, generator=generator).to(dtype)
+    return torch.randint(0, 2, tensor.shape, generator=generator).to(dtype)
 
 
 def _random_like(example: torch.Tensor, generator: torch.Generator, batch: int = 1) -> torch.Tensor:
-    """Other numbers of the same kind, in a batch of at least the given size; whole ones within the example's range."""
+    """Draw numbers of the same kind in a batch of at least the given size; integers within the example's range."""
     shape = (max(batch, example.shape[0]), *example.shape[1:]) if example.dim() else example.shape
     if example.is_floating_point():
         return torch.randn(shape, generator=generator).to(example.dtype)
@@ -150,13 +150,13 @@ def _random_like(example: torch.Tensor, generator: torch.Generator, batch: int =
     return torch.randint(low, high + 1, shape, generator=generator).to(example.dtype)
 
 
-def _settle_batch_norms(module: nn.Module, example_inputs: Inputs, seed: int) -> None:
-    """Give batch normalisations that never saw data the statistics of some.
+def _initialise_batch_norms(module: nn.Module, example_inputs: Inputs, seed: int) -> None:
+    """Compute the statistics of batch normalisations that never processed data.
 
     With random weights and the initial statistics (mean 0, variance 1) activations shrink from layer to layer to
-    nothing; then neither accuracy nor quantisation can be judged. Those of a trained model are left as they are.
+    nothing; then neither accuracy nor quantisation can be assessed. Those of a trained model are left unchanged.
     """
-    untouched = [layer for layer in module.modules() if isinstance(layer, _BatchNorm) and _saw_no_data(layer)]
+    untouched = [layer for layer in module.modules() if isinstance(layer, _BatchNorm) and _is_untouched(layer)]
     if not untouched:
         return
     momenta = [layer.momentum for layer in untouched]
@@ -165,14 +165,14 @@ def _settle_batch_norms(module: nn.Module, example_inputs: Inputs, seed: int) ->
         layer.train()
     generator = _generator(seed, "batch normalisation")
     with torch.no_grad():
-        for _ in range(_SETTLING_BATCHES):
-            module(*(_random_like(tensor, generator, _SETTLING_BATCH_SIZE) for tensor in example_inputs))
+        for _ in range(_INITIAL_BATCHES):
+            module(*(_random_like(tensor, generator, _INITIAL_BATCH_SIZE) for tensor in example_inputs))
     for layer, momentum in zip(untouched, momenta, strict=True):
         layer.momentum = momentum
         layer.eval()
 
 
-def _saw_no_data(layer: _BatchNorm) -> bool:
+def _is_untouched(layer: _BatchNorm) -> bool:
     mean, variance = layer.running_mean, layer.running_var
     return mean is not None and variance is not None and bool((mean == 0).all()) and bool((variance == 1).all())
 

@@ -1,11 +1,11 @@
-"""The process in which one export happens.
+"""Process of one export: its arguments, its output, and the files that it writes.
 
     python -m frameworks.executorch.exporting.process REQUEST.json DESTINATION PARENT
 
-It ends with the process whose number is PARENT: a killed harness leaves nothing behind that exports.
+It ends with the process whose number is PARENT, so that a killed harness leaves no export behind.
 
-Standard error carries lines `progress: WHAT [DONE/ALL]`; after a failure all that libraries wrote, the traceback,
-perhaps `hint: ...`, and last `error: ...`, with exit status 1. Libraries are quiet otherwise.
+It writes lines `progress: TEXT [DONE/TOTAL]` to standard error; after a failure everything that libraries wrote, the
+traceback, perhaps `hint: ...`, and last `error: ...`, with exit status 1.
 """
 
 from __future__ import annotations
@@ -19,26 +19,40 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
+from typing import Final, TextIO
 
 from frameworks.executorch.python.machine import die_with_parent
 from harness.core.benchmark import Export
 from harness.core.errors import ExportFailed
 
+REPORT: Final = ".report.json"
+"""Suffix of the report on how the program was made: an `ExportReport`."""
+
+GRAPH: Final = ".graph.txt"
+"""Suffix of the lowered graph as text, with the inside of each delegate."""
+
+LOG: Final = ".log"
+"""Suffix of everything that the process wrote; only there when it failed."""
+
+
+def beside(program: Path, suffix: str) -> Path:
+    """Return the path of a file beside the program."""
+    return program.with_name(program.name + suffix)
+
 
 def main(arguments: Sequence[str]) -> None:
-    """Export what the request file asks for; see the module for what is printed.
+    """Export a program; the module describes what is printed.
 
     Args:
-        arguments: The request's file (an `Export` as JSON), the program's, and the number of the process that asks.
+        arguments: The file of the request (an `Export` as JSON), that of the program, and the number of the parent.
     """
     began = time.monotonic()
     request, destination, parent = arguments
     die_with_parent(int(parent))
-    voice, log = sys.stderr, io.StringIO()
-    sys.excepthook = functools.partial(_explain, voice, log)
+    stderr, log = sys.stderr, io.StringIO()
+    sys.excepthook = functools.partial(_report_failure, stderr, log)
     sys.path.append(str(Path.cwd()))  # Last, so that nothing there hides an installed package.
-    say = functools.partial(_say, voice)
+    say = functools.partial(_print_progress, stderr)
     with contextlib.redirect_stderr(log), contextlib.redirect_stdout(log):
         export = Export.model_validate_json(Path(request).read_bytes())
         say("importing torch and executorch")
@@ -47,26 +61,26 @@ def main(arguments: Sequence[str]) -> None:
         write_program(export, Path(destination), say, began)
 
 
-def _say(voice: TextIO, text: str) -> None:
-    print(f"progress: {text}", file=voice, flush=True)
+def _print_progress(stderr: TextIO, text: str) -> None:
+    print(f"progress: {text}", file=stderr, flush=True)
 
 
-def _explain(
-    voice: TextIO,
+def _report_failure(
+    stderr: TextIO,
     log: io.StringIO,
     kind: type[BaseException],
     error: BaseException,
     trace: TracebackType | None,
 ) -> None:
-    """The outermost frame: tell any failure in words."""
-    voice.write(log.getvalue())
-    traceback.print_exception(kind, error, trace, file=voice)
+    """Print the log, the traceback and the reason of any failure."""
+    stderr.write(log.getvalue())
+    traceback.print_exception(kind, error, trace, file=stderr)
     reason, hint = f"{kind.__name__}: {error}", None
     if isinstance(error, ExportFailed):
         reason, hint = error.message, error.hint
     if hint is not None:
-        print(f"hint: {_one_line(hint)}", file=voice)
-    print(f"error: {_one_line(reason)}", file=voice, flush=True)
+        print(f"hint: {_one_line(hint)}", file=stderr)
+    print(f"error: {_one_line(reason)}", file=stderr, flush=True)
 
 
 def _one_line(text: str) -> str:

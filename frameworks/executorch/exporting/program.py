@@ -1,4 +1,4 @@
-"""From a request to a program file with its report and its graph. Runs in the export process."""
+"""Lowering of a requested model to a program file, with its report and its graph. Runs in the export process."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from executorch.devtools.backend_debug import get_delegation_info
 from executorch.exir import EdgeProgramManager
 from executorch.exir.backend.utils import format_delegated_graph
 
-from frameworks.executorch.exporting import files, provenance
+from frameworks.executorch.exporting import provenance
 from frameworks.executorch.exporting.catalogue import RECIPES
-from frameworks.executorch.exporting.files import beside
-from frameworks.executorch.exporting.model import Inputs, calibration, prepare, weights_md5
+from frameworks.executorch.exporting.model import Inputs, calibration_batches, prepare, weights_md5
+from frameworks.executorch.exporting.process import GRAPH, REPORT, beside
 from frameworks.executorch.python.machine import memory_bytes
 from harness.core.benchmark import Export
 from harness.core.errors import ExportFailed
@@ -42,13 +42,13 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
     """Make the model, lower it, and write the program last of all files.
 
     Args:
-        export: What to make.
+        export: The request.
         destination: The program; the report and the graph stand beside it.
-        say: Tells a person how far it is.
-        began: When the process began, by the monotonic clock.
+        say: Reports progress.
+        began: Start of the process, by the monotonic clock.
 
     Raises:
-        ExportFailed: The request cannot be met.
+        ExportFailed: The definition or the recipe cannot be used.
     """
     seconds: dict[str, float] = {}
     lower = RECIPES.find(export.recipe).load()
@@ -60,8 +60,8 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
         parameters = sum(parameter.numel() for parameter in prepared.module.parameters())
     say(f"lowering by {export.recipe}")
     with _timed(seconds, "lower"):
-        batches = _told(calibration(prepared.example_inputs, export.calibration, export.seed), export.calibration, say)
-        edge = lower(prepared.module, prepared.example_inputs, batches)
+        batches = calibration_batches(prepared.example_inputs, export.calibration, export.seed)
+        edge = lower(prepared.module, prepared.example_inputs, _with_progress(batches, export.calibration, say))
         if not isinstance(edge, EdgeProgramManager):
             raise ExportFailed(
                 f"recipe `{export.recipe}` returned {type(edge).__name__}",
@@ -83,8 +83,8 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
         seconds={phase: round(spent, 3) for phase, spent in seconds.items()},
         peak_memory_bytes=_peak_memory_bytes(),
     )
-    write_atomically(beside(destination, files.GRAPH), f"{lowered}\n".encode())
-    write_atomically(beside(destination, files.REPORT), report.model_dump_json(indent=2).encode())
+    write_atomically(beside(destination, GRAPH), f"{lowered}\n".encode())
+    write_atomically(beside(destination, REPORT), report.model_dump_json(indent=2).encode())
     write_atomically(destination, program)
 
 
@@ -95,7 +95,7 @@ def _timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
     seconds[phase] = time.monotonic() - began
 
 
-def _told(batches: Iterator[Inputs], count: int, say: Say) -> Iterator[Inputs]:
+def _with_progress(batches: Iterator[Inputs], count: int, say: Say) -> Iterator[Inputs]:
     for number, batch in enumerate(batches, start=1):
         say(f"quantising {number}/{count}")
         yield batch
@@ -104,17 +104,17 @@ def _told(batches: Iterator[Inputs], count: int, say: Say) -> Iterator[Inputs]:
 
 
 def _delegation(graph: torch.fx.GraphModule) -> Delegation:
-    """Operators by kind, overloads of one operator counted together."""
+    """Count operators by kind, with the overloads of one operator together."""
     info = get_delegation_info(graph)
     delegated: Counter[str] = Counter()
-    left: Counter[str] = Counter()
+    non_delegated: Counter[str] = Counter()
     for operator, count in info.delegation_by_operator.items():
         delegated[_clean(operator)] += count.delegated
-        left[_clean(operator)] += count.non_delegated
+        non_delegated[_clean(operator)] += count.non_delegated
     return Delegation(
         subgraphs=info.num_delegated_subgraphs,
         delegated=dict(sorted((+delegated).items())),
-        non_delegated=dict(sorted((+left).items())),
+        non_delegated=dict(sorted((+non_delegated).items())),
     )
 
 
@@ -124,7 +124,7 @@ def _clean(operator: str) -> str:
 
 
 def _versions() -> dict[str, str]:
-    """Versions, and the instruction set torch computes with, on which sums and thus quantised programs depend."""
+    """Return versions, and the instruction set that torch uses, on which sums and thus quantised programs depend."""
     return {
         **provenance.versions(),
         "python": platform.python_version(),
@@ -133,6 +133,6 @@ def _versions() -> dict[str, str]:
 
 
 def _peak_memory_bytes() -> int:
-    """Peak resident memory of this program alone; where the system does not tell, with what the parent had."""
+    """Return the peak resident memory of this program; where unknown, of this and the parent process."""
     scale = 1 if sys.platform == "darwin" else 1024
     return memory_bytes("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale

@@ -1,4 +1,4 @@
-"""Where Python begins when it is given the folder."""
+"""Start of the runner when Python is given its folder."""
 
 from __future__ import annotations
 

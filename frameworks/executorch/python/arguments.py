@@ -1,4 +1,4 @@
-"""The command line. Strict, and in the words of the native runner's."""
+"""Command line of the runner: strict, with the arguments and messages of the native runner."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_THREADS = 1024
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What was asked for.
+    """Arguments of one run.
 
     Attributes:
         model: The program, a `.pte` file.
@@ -25,11 +25,11 @@ class Arguments:
         threads: Size of the thread pool; None leaves the runtime's own.
         warmup: Executions before the timed ones.
         iterations: Timed executions.
-        min_iterations: Timed executions to make in spite of the time limit.
-        time_limit_s: Stop iterating after so many seconds; 0 is no limit.
+        min_iterations: Timed executions to make even beyond the time limit.
+        time_limit_s: Seconds after which iterating stops; 0 is no limit.
         inputs: A raw file for each input; none means ones.
         outputs: Write the outputs to `OUTPUTS-0.bin`, ...; empty means nowhere.
-        turns: Iterate when standard input says so.
+        turns: Iterate on request of standard input.
         operators: Time each operator too.
     """
 
@@ -47,28 +47,28 @@ class Arguments:
 
 
 def parse_arguments(argv: Sequence[str]) -> Arguments:
-    """Read the command line.
+    """Parse the command line.
 
     Raises:
-        Failure: With a sentence that names the argument.
+        Failure: An argument is wrong; the sentence names it.
     """
-    found, rest = _parser().parse_known_args(argv)
+    values, rest = _parser().parse_known_args(argv)
     if rest:
         raise Failure(ExitStatus.USAGE, f"unknown argument {rest[0]}")
-    if found.model is None:
+    if values.model is None:
         raise Failure(ExitStatus.USAGE, "the following arguments are required: --model")
     return Arguments(
-        model=found.model,
-        method=found.method,
-        threads=found.threads,
-        warmup=found.warmup,
-        iterations=found.iter,
-        min_iterations=found.min_iter,
-        time_limit_s=found.time_limit,
-        inputs=found.inputs,
-        outputs=found.outputs,
-        turns=found.turns,
-        operators=found.operators,
+        model=values.model,
+        method=values.method,
+        threads=values.threads,
+        warmup=values.warmup,
+        iterations=values.iter,
+        min_iterations=values.min_iter,
+        time_limit_s=values.time_limit,
+        inputs=values.inputs,
+        outputs=values.outputs,
+        turns=values.turns,
+        operators=values.operators,
     )
 
 
@@ -95,7 +95,7 @@ def _parser() -> _Parser:
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:
-    """What reads a number between these.
+    """Return a parser of whole numbers in a range.
 
     Raises:
         argparse.ArgumentTypeError: When it is called with anything else.

@@ -1,4 +1,4 @@
-"""The runtime's Python extension: what we use of it, typed, and how it is imported without all that is around it."""
+"""Python extension of the runtime: the part in use, typed, and its import without the packages around it."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class MethodMeta(Protocol):
     """`_C.MethodMeta`."""
 
     def num_inputs(self) -> int:
-        """How many inputs there are."""
+        """Number of inputs."""
 
     def input_tensor_meta(self, index: int) -> TensorInfo:
-        """One of them. Raises IndexError when it is not a tensor."""
+        """Describe one input. Raises IndexError when it is not a tensor."""
 
 
 class Method(Protocol):
@@ -60,10 +60,10 @@ class Program(Protocol):
     """`_C.ExecuTorchProgram`."""
 
     def num_methods(self) -> int:
-        """How many methods there are."""
+        """Number of methods."""
 
     def get_method_name(self, method_index: int) -> str:
-        """The name of one."""
+        """Name of one method."""
 
     def load_method(self, method_name: str) -> Method:
         """Loads one and initialises its delegates."""
@@ -76,7 +76,7 @@ class VerificationLevels(Protocol):
 
 
 class Runtime(Protocol):
-    """The extension module: `_C` since 1.5, `_portable_lib` before. Not all of what we need has a public name."""
+    """Extension module: `_C` since 1.5, `_portable_lib` before. Not everything in use has a public name."""
 
     Verification: VerificationLevels
 
@@ -105,8 +105,18 @@ def load_runtime() -> Runtime:
     return loaded
 
 
+def set_threads(runtime: Runtime, threads: int | None) -> int:
+    """Set the size of the runtime's thread pool, where one is given, and return its size in use.
+
+    Call before a program is loaded: delegates keep a pointer to the pool that existed when they were initialised.
+    """
+    if threads is not None:
+        runtime._unsafe_reset_threadpool(threads)  # noqa: SLF001 - upstream has no public name
+    return runtime._threadpool_get_thread_count()  # noqa: SLF001 - upstream has no public name
+
+
 def _load_quantized_kernels(package: Path) -> None:
-    """The extension leaves out the kernels of quantised operators that no delegate took; the SDK has them."""
+    """Load the kernels of quantised operators without a delegate, which only the SDK contains."""
     suffix = "dylib" if sys.platform == "darwin" else "so"
     library = package / "lib" / f"libexecutorch_kernels_quantized.{suffix}"
     if library.exists():

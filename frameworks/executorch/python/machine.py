@@ -1,4 +1,4 @@
-"""What the operating system knows: memory, and our parent's death."""
+"""Operating system: memory in use, and the end of the parent process."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent: int | None = None) -> None:
-    """Linux: be killed as soon as the thread that started this process is gone; now, if it is gone already.
+    """Linux: let the kernel kill this process when the thread that started it ends; now, if it has ended already.
 
     Args:
-        parent: Its process number, as it told us itself. Without it a parent that died before this call is not missed.
+        parent: Process number of the parent. Without it, a parent that ended before this call is not noticed.
     """
     if sys.platform != "linux":
         return
@@ -29,11 +29,11 @@ def die_with_parent(parent: int | None = None) -> None:
 
 
 def memory_bytes(name: str) -> int | None:
-    """`VmRSS` (resident memory now) or `VmHWM` (its peak) of this process; None where the system does not tell.
+    """Read `VmRSS` (resident memory) or `VmHWM` (its peak) of this process; None where the system does not report it.
 
-    Not `getrusage`: its peak begins with that of the process that started us, whatever its size.
+    Not `getrusage`: its peak includes that of the process that started this one.
     """
     with contextlib.suppress(OSError):
-        found = re.search(rf"^{name}:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
-        return int(found.group(1)) * 1024 if found else None
+        match = re.search(rf"^{name}:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
+        return int(match[1]) * 1024 if match else None
     return None

@@ -1,4 +1,4 @@
-"""The measured loop."""
+"""Measured loop."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Measurement:
-    """What the loop found.
+    """Samples of the loop.
 
     Attributes:
         first_iteration_ns: The very first execution after loading.
         warmup_done: Executions that were not timed.
         wall_ns: Wall clock of each timed iteration.
         cpu_ns: CPU clock of each timed iteration.
-        stopped_by_time_limit: Whether it ended before all iterations that were asked for.
+        stopped_by_time_limit: Whether the time limit ended it before all requested iterations.
     """
 
     first_iteration_ns: int = 0
@@ -32,18 +32,18 @@ class Measurement:
     cpu_ns: list[int] = field(default_factory=list)
     stopped_by_time_limit: bool = False
 
-    def keep(self, wall_ns: int, cpu_ns: int) -> None:
-        """Remember a timed iteration."""
+    def add(self, wall_ns: int, cpu_ns: int) -> None:
+        """Add a timed iteration."""
         self.first_iteration_ns = self.first_iteration_ns or wall_ns
         self.wall_ns.append(wall_ns)
         self.cpu_ns.append(cpu_ns)
 
 
 class Loop:
-    """Executes a method again and again, with fresh inputs.
+    """Repeated execution of a method with fresh inputs.
 
     Args:
-        method: What to execute.
+        method: The method.
         inputs: Its inputs.
         cpu_clock: CPU time in nanoseconds.
     """
@@ -58,8 +58,8 @@ class Loop:
         method.set_inputs(inputs)
         self._fresh = True
 
-    def once(self) -> tuple[int, int]:
-        """One execution. Returns wall and CPU nanoseconds."""
+    def execute_once(self) -> tuple[int, int]:
+        """Execute once and return wall and CPU nanoseconds."""
         if self._overwritten and not self._fresh:
             self._method.set_inputs(self._inputs)
         self._fresh = False
@@ -76,28 +76,28 @@ def measure(loop: Loop, arguments: Arguments, turns: Iterable[int] | None = None
     """Warm up, then measure, within the time limit (see the package's text).
 
     Args:
-        loop: What to execute.
-        arguments: How often, and how long.
+        loop: The loop over the method.
+        arguments: Numbers of iterations, and the time limit.
         turns: Iterations of each turn, instead of `--iter` within the time limit.
     """
-    found = Measurement()
+    measurement = Measurement()
     start = time.perf_counter()
 
-    def over(share: float) -> bool:
+    def is_over(share: float) -> bool:
         return arguments.time_limit_s > 0 and time.perf_counter() - start >= share * arguments.time_limit_s
 
-    while found.warmup_done < arguments.warmup and (found.warmup_done == 0 or not over(0.25)):
-        wall_ns, _ = loop.once()
-        found.first_iteration_ns = found.first_iteration_ns or wall_ns
-        found.warmup_done += 1
+    while measurement.warmup_done < arguments.warmup and (measurement.warmup_done == 0 or not is_over(0.25)):
+        wall_ns, _ = loop.execute_once()
+        measurement.first_iteration_ns = measurement.first_iteration_ns or wall_ns
+        measurement.warmup_done += 1
     if turns is not None:
         for count in turns:
             for _ in range(count):
-                found.keep(*loop.once())
-        return found
-    while len(found.wall_ns) < arguments.iterations:
-        if len(found.wall_ns) >= arguments.min_iterations and over(1.0):
-            found.stopped_by_time_limit = True
+                measurement.add(*loop.execute_once())
+        return measurement
+    while len(measurement.wall_ns) < arguments.iterations:
+        if len(measurement.wall_ns) >= arguments.min_iterations and is_over(1.0):
+            measurement.stopped_by_time_limit = True
             break
-        found.keep(*loop.once())
-    return found
+        measurement.add(*loop.execute_once())
+    return measurement

@@ -1,4 +1,4 @@
-"""A program that is loaded and ready to be executed, with its inputs and outputs."""
+"""Program that is loaded and ready to be executed, with its inputs and outputs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from frameworks.executorch.python.extension import Method, MethodMeta, Program, Runtime
-from frameworks.executorch.python.failure import ExitStatus, Failure
-from frameworks.executorch.python.runtime_log import explained
+from frameworks.executorch.python.failure import ExitStatus, Failure, explain_failures
 
 if TYPE_CHECKING:
     import torch
@@ -28,19 +27,19 @@ def load_method(runtime: Runtime, model: Path, name: str, log: io.StringIO) -> t
         identifier = stream.read(8)[4:]
     if not re.fullmatch(rb"ET[0-9A-Z]{2}", identifier):  # checked here: quoting other bytes aborts the extension
         raise Failure(ExitStatus.NOT_LOADED, f"{unreadable} (it does not begin like one)")
-    with explained(ExitStatus.NOT_LOADED, unreadable, log):
+    with explain_failures(ExitStatus.NOT_LOADED, unreadable, log):
         program = runtime._load_program(  # noqa: SLF001 - upstream has no public name that is light to import
             str(model), program_verification=runtime.Verification.InternalConsistency
         )
     names = [program.get_method_name(index) for index in range(program.num_methods())]
     if name not in names:
         raise Failure(ExitStatus.NOT_LOADED, f"the program has no method {name}; it has: {', '.join(names)}")
-    with explained(ExitStatus.NOT_LOADED, f"method {name} cannot be loaded", log):
+    with explain_failures(ExitStatus.NOT_LOADED, f"method {name} cannot be loaded", log):
         return program, program.load_method(name)
 
 
 def make_inputs(meta: MethodMeta, files: Sequence[Path]) -> list[torch.Tensor]:
-    """The inputs: from files, or ones.
+    """Make the inputs: from files, or ones.
 
     Raises:
         Failure: Files do not fit the method, naming file, expected and actual bytes.
@@ -71,7 +70,7 @@ def _make_input(meta: MethodMeta, index: int, file: Path | None) -> torch.Tensor
 
 
 def _dtype(number: int, index: int) -> torch.dtype:
-    """The type that runtime/core/portable_type/scalar_type.h gives this number."""
+    """Return the type that has this number in runtime/core/portable_type/scalar_type.h."""
     import torch  # noqa: PLC0415 - imported by load_runtime
 
     dtypes = {

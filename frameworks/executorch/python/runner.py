@@ -1,4 +1,4 @@
-"""From start to end: load, warm up, iterate, print observer lines. Prints nothing while it iterates."""
+"""One run: load, warm up, iterate, print observer lines. Prints nothing while it iterates."""
 
 from __future__ import annotations
 
@@ -13,26 +13,24 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from frameworks.executorch.python.arguments import Arguments, parse_arguments
-from frameworks.executorch.python.extension import load_runtime
-from frameworks.executorch.python.failure import ExitStatus, Failure
+from frameworks.executorch.python.extension import load_runtime, set_threads
+from frameworks.executorch.python.failure import ExitStatus, Failure, explain_failures
 from frameworks.executorch.python.machine import memory_bytes
 from frameworks.executorch.python.measure import Loop, Measurement, measure
 from frameworks.executorch.python.program import load_method, make_inputs, write_outputs
-from frameworks.executorch.python.runtime_log import explained
-from frameworks.executorch.python.thread_pool import use_threads
-from frameworks.executorch.python.turns import turns
+from frameworks.executorch.python.turns import read_turns
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run found.
+    """Result of one run.
 
     Attributes:
         threads: Size of the pool.
         load_time_ns: From opening the file to a method with initialised delegates.
-        memory: Resident bytes by metric, where the system tells them.
+        memory: Resident bytes by metric, where the system reports them.
         measurement: The samples.
-        operators: Whether they were asked for.
+        operators: Whether the times of operators were requested.
     """
 
     threads: int
@@ -43,18 +41,18 @@ class Run:
 
 
 def main(argv: Sequence[str]) -> ExitStatus:
-    """Run and tell. Returns the exit status."""
+    """Run, print the results, and return the exit status."""
     log = io.StringIO()
     try:
         arguments = parse_arguments(argv)
         with contextlib.redirect_stderr(log):  # where the extension sends the runtime's log
-            found = run(arguments, log)
+            result = run(arguments, log)
     except Failure as failure:
         sys.stderr.write(log.getvalue())
         print(f"error: {failure}", file=sys.stderr)
         return failure.status
     sys.stderr.write(log.getvalue())
-    print("\n".join(observer_lines(found)), flush=True)
+    print("\n".join(observer_lines(result)), flush=True)
     return ExitStatus.OK
 
 
@@ -62,14 +60,14 @@ def run(arguments: Arguments, log: io.StringIO) -> Run:
     """Measure.
 
     Args:
-        arguments: What to measure, and how.
-        log: Where the runtime's log arrives.
+        arguments: The arguments of the command line.
+        log: Receives the log of the runtime.
 
     Raises:
-        Failure: Something in the way of a number.
+        Failure: The program cannot be measured.
     """
     runtime = load_runtime()
-    threads = use_threads(runtime, arguments.threads)
+    threads = set_threads(runtime, arguments.threads)
     log.truncate(log.seek(0))
     before = memory_bytes("VmRSS")
     begin = time.perf_counter_ns()
@@ -81,10 +79,10 @@ def run(arguments: Arguments, log: io.StringIO) -> Run:
     # With one thread everything happens on ours; with more, the work of the whole pool counts.
     cpu_clock = time.thread_time_ns if threads == 1 else time.process_time_ns
     gc.collect()
-    gc.disable()  # a collection would land inside somebody's iteration
-    with explained(ExitStatus.NOT_EXECUTED, "the program failed while it was executed", log):
-        asked = turns(sys.stdin, sys.stdout) if arguments.turns else None
-        measurement = measure(Loop(method, inputs, cpu_clock), arguments, asked)
+    gc.disable()  # a collection would disturb an iteration
+    with explain_failures(ExitStatus.NOT_EXECUTED, "the program failed while it was executed", log):
+        turns = read_turns(sys.stdin, sys.stdout) if arguments.turns else None
+        measurement = measure(Loop(method, inputs, cpu_clock), arguments, turns)
     peak = memory_bytes("VmHWM")
     if arguments.outputs:
         write_outputs(method.get_outputs(clone_outputs=False), arguments.outputs)
@@ -93,26 +91,26 @@ def run(arguments: Arguments, log: io.StringIO) -> Run:
     return Run(threads, load_time_ns, memory, measurement, arguments.operators)
 
 
-def observer_lines(found: Run) -> Iterator[str]:
-    """What is printed (see the package's text)."""
-    measurement = found.measurement
+def observer_lines(result: Run) -> Iterator[str]:
+    """Yield what is printed (see the package's text)."""
+    measurement = result.measurement
     for value in measurement.wall_ns:
         yield _number("NET", "latency", "ns", value)
     for value in measurement.cpu_ns:
         yield _number("NET", "cpu_time", "ns", value)
-    yield _number("RUN", "load_time", "ns", found.load_time_ns)
+    yield _number("RUN", "load_time", "ns", result.load_time_ns)
     yield _number("RUN", "first_iteration", "ns", measurement.first_iteration_ns)
-    for metric, size in found.memory.items():
+    for metric, size in result.memory.items():
         if size is not None:
             yield _number("RUN", metric, "bytes", size)
-    yield _number("RUN", "threads", "", found.threads)
+    yield _number("RUN", "threads", "", result.threads)
     yield _number("RUN", "warmup_done", "", measurement.warmup_done)
     yield _number("RUN", "iterations_done", "", len(measurement.wall_ns))
     yield _text("runtime", f"executorch {metadata.version('executorch')} python")
     if measurement.stopped_by_time_limit:
         yield _text("stopped_early", "time_limit")
-    if found.operators:
-        yield _text("operators_unavailable", "the Python runner does not hear of them")
+    if result.operators:
+        yield _text("operators_unavailable", "the Python runner cannot time them")
 
 
 def _number(kind: str, metric: str, unit: str, value: int) -> str:

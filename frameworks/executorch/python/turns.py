@@ -1,4 +1,4 @@
-"""Taking turns with another process: iterations when we are told, idle between."""
+"""Interleaving with another process: iterations on request, idle in between."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from frameworks.executorch.python.arguments import LARGEST, whole
 from frameworks.executorch.python.failure import ExitStatus, Failure
 
 
-def turns(told: TextIO, said: TextIO) -> Iterator[int]:
-    """Say `ready`, and give each turn's number of iterations; say that it is `done` when the next one is wanted.
+def read_turns(requests: TextIO, replies: TextIO) -> Iterator[int]:
+    """Print `ready`, then yield the iterations of each turn; print `done N` when the next turn is asked for.
 
     Args:
-        told: Lines `run N`, until `end` or its end.
-        said: Where the two words are written, at once.
+        requests: Lines `run N`, until `end` or the end of the stream.
+        replies: Receives `ready` and `done N`, without delay.
 
     Raises:
-        Failure: On any other word.
+        Failure: On any other line.
     """
-    print("ready", file=said, flush=True)
-    while (line := told.readline()) and line.rstrip("\n") != "end":
-        count = _count(line.rstrip("\n"))
+    print("ready", file=replies, flush=True)
+    while (line := requests.readline()) and line.rstrip("\n") != "end":
+        count = _parse_count(line.rstrip("\n"))
         yield count
-        print(f"done {count}", file=said, flush=True)
+        print(f"done {count}", file=replies, flush=True)
 
 
-def _count(line: str) -> int:
+def _parse_count(line: str) -> int:
     if not line.startswith("run "):
         raise Failure(ExitStatus.USAGE, f"on standard input: '{line}' is neither 'run N' nor 'end'")
     try:

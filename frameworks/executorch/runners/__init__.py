@@ -1,6 +1,6 @@
-"""Where runners come from: `choice` decides between `native`, `python` and `prebuilt`.
+"""Where runners come from: `choice` decides between the native one, the Python one and programs that the user gave.
 
-Runners that are made are kept under `<cache_dir>/runners/<digest>/`, where the digest covers everything that determines
-them (`cache`). The native one is compiled (`compiling`) by the tools of this machine (`toolchain`) against the C++ SDK
-of the installed package (`wheel`).
+Runners that are made are kept in `<cache_dir>/runners/<digest>/`, where the digest covers everything that determines
+them (`cache`). `native` compiles with the tools of this machine (`toolchain`) against the C++ SDK of the installed
+package (`wheel`).
 """

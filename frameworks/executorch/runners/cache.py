@@ -1,4 +1,4 @@
-"""Where runners are kept."""
+"""Cache of the runners that are made here."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from harness.core.errors import BuildFailed
 
 
 def runners_folder(cache_dir: Path) -> Path:
-    """The folder of all runners."""
+    """Return the folder of all runners."""
     return cache_dir / "runners"
 
 
-def place(cache_dir: Path, digest: str) -> Path:
-    """The program of a build, whether it is there or not. What is there is finished."""
+def runner_path(cache_dir: Path, digest: str) -> Path:
+    """Return the path of a build's program, which may not exist yet; if it does, it is complete."""
     return runners_folder(cache_dir) / digest[:16] / "runner"
 
 
 @contextlib.contextmanager
 def disk_errors(cache_dir: Path) -> Iterator[None]:
-    """Map what the disk has against a runner.
+    """Map errors of the operating system.
 
     Raises:
-        BuildFailed: It cannot be kept there.
+        BuildFailed: The runner cannot be written.
     """
     try:
         yield

@@ -1,19 +1,30 @@
-"""Which runner the settings ask for."""
+"""Choice of the runner: programs that the user gave, the native runner, or the Python runner."""
 
 from __future__ import annotations
 
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
 from frameworks.executorch.options import ExecuTorchOptions
+from frameworks.executorch.runners.cache import disk_errors, runner_path
 from frameworks.executorch.runners.native import native_build
-from frameworks.executorch.runners.prebuilt import prebuilt_build
-from frameworks.executorch.runners.python import python_build
+from frameworks.executorch.runners.wheel import installed_distribution, installed_wheel
 from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
+from harness.files.atomic import write_atomically
+from harness.files.digests import sha256_of_file, sha256_of_folder, sha256_of_texts
+
+PYTHON_SOURCES: Final = Path(__file__).parents[1] / "python"
 
 
 def installed_build(settings: Settings, progress: Progress) -> Build:
-    """The runner that the settings ask for; `auto` is native where that can be made.
+    """Return the runner that the settings ask for; `auto` is native where that can be made.
 
     Raises:
         BuildFailed: It cannot be made.
@@ -30,3 +41,57 @@ def installed_build(settings: Settings, progress: Progress) -> Build:
             raise
         progress.say(f"using the Python runner, which adds microseconds and a second of start-up: {error}")
         return python_build(settings.cache_dir)
+
+
+def prebuilt_build(programs: Mapping[str, Path]) -> Build:
+    """Return the given programs as a build; `program` is the runner. Ours, or upstream's with `commands` of its own.
+
+    Raises:
+        BuildFailed: A program is missing or not executable.
+    """
+    for name, path in programs.items():
+        if not path.is_file():
+            raise BuildFailed(f"program `{name}` does not exist: {path}", hint="check the path given with --program")
+        if path.suffix != ".apk" and not os.access(path, os.X_OK):
+            raise BuildFailed(f"program `{name}` cannot be executed: {path}", hint=f"chmod +x {path}")
+    flags = {name: sha256_of_file(path) for name, path in sorted(programs.items())}
+    digest = sha256_of_texts(flags)
+    return Build(
+        source="prebuilt",
+        commit=flags.get("program", digest)[:12],
+        recipe="prebuilt",
+        flags=flags,
+        digest=digest,
+        programs=dict(programs),
+    )
+
+
+def python_build(cache_dir: Path) -> Build:
+    """Return the Python runner: a shell script that starts this interpreter on the folder of the runner's sources.
+
+    Raises:
+        BuildFailed: A package it needs is not installed, or the script cannot be written.
+    """
+    wheel = installed_wheel()
+    script = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(PYTHON_SOURCES))} "$@"\n'
+    flags = {
+        "executorch": wheel.version,
+        "record": wheel.record,
+        "torch": installed_distribution("torch").version,
+        "python": sys.version.split()[0],
+        "starter": script,
+        "sources": sha256_of_folder(PYTHON_SOURCES),
+    }
+    digest = sha256_of_texts(flags)
+    program = runner_path(cache_dir, digest)
+    if not program.exists():
+        with disk_errors(cache_dir):
+            write_atomically(program, script, mode=0o777)
+    return Build(
+        source="installed",
+        commit=wheel.version,
+        recipe="python",
+        flags=flags,
+        digest=digest,
+        programs={"program": program},
+    )

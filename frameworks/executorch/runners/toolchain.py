@@ -1,4 +1,4 @@
-"""What compiles a runner: a C++ compiler, CMake, and what CMake drives."""
+"""Tools that compile a runner: a C++ compiler, CMake, and the build tool that CMake generates files for."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from harness.files.atomic import write_atomically
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One program that compiling needs.
+    """Program that compiling needs.
 
     Attributes:
-        path: Where it is.
-        version: The first line it says about itself.
+        path: Its path.
+        version: The first line of its `--version`.
     """
 
     path: Path
@@ -30,12 +30,12 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """All that compiling needs.
+    """All programs that compiling needs.
 
     Attributes:
         compiler: The C++ compiler.
         cmake: CMake.
-        generator: What CMake shall write for, in its own words.
+        generator: The generator that CMake uses.
     """
 
     compiler: Tool
@@ -43,28 +43,28 @@ class Tools:
     generator: str
 
 
-def find_tools(memory: Path) -> Tools:
-    """Everything, on `PATH` or beside the interpreter.
+def find_tools(folder: Path) -> Tools:
+    """Find all tools, on `PATH` or beside the interpreter.
 
     Args:
-        memory: Folder in which the tools' versions are remembered, by path, time and size.
+        folder: Folder in which the tools' versions are cached, by path, time and size.
 
     Raises:
-        BuildFailed: Something is missing; the hint says how to install it.
-        OSError: The versions cannot be remembered.
+        BuildFailed: A tool is missing; the hint says how to install it.
+        OSError: The versions cannot be cached.
     """
-    return Tools(find_compiler(memory), find_cmake(memory), _generator())
+    return Tools(find_compiler(folder), find_cmake(folder), _generator())
 
 
-def find_compiler(memory: Path) -> Tool:
-    """`CXX`, else `c++`. Arguments and errors as for `find_tools`."""
+def find_compiler(folder: Path) -> Tool:
+    """Find the compiler named by `CXX`, else `c++`. Arguments and errors as for `find_tools`."""
     hint = "apt install g++ (or name a compiler in the environment variable CXX)"
-    return _tool(_find(os.environ.get("CXX") or "c++", hint), memory)
+    return _tool(_find(os.environ.get("CXX") or "c++", hint), folder)
 
 
-def find_cmake(memory: Path) -> Tool:
-    """CMake. Arguments and errors as for `find_tools`."""
-    return _tool(_find("cmake", "apt install cmake, or: pip install cmake"), memory)
+def find_cmake(folder: Path) -> Tool:
+    """Find CMake. Arguments and errors as for `find_tools`."""
+    return _tool(_find("cmake", "apt install cmake, or: pip install cmake"), folder)
 
 
 def _generator() -> str:
@@ -75,10 +75,10 @@ def _generator() -> str:
 
 
 def _find(name: str, hint: str) -> Path:
-    found = _which(name)
-    if found is None:
+    path = _which(name)
+    if path is None:
         raise BuildFailed(f"no {name} to compile the native runner with", hint=hint)
-    return found
+    return path
 
 
 def _which(name: str) -> Path | None:
@@ -89,26 +89,26 @@ def _which(name: str) -> Path | None:
 
 
 class _KnownVersions(Value):
-    """First lines of `--version`, by the fingerprint of a tool: asking takes longer than all the rest."""
+    """Cache of the first lines of `--version`, by the fingerprint of a tool: asking takes longer than all the rest."""
 
     versions: dict[str, str] = {}
 
     @classmethod
-    def read(cls, memory: Path) -> _KnownVersions:
+    def read(cls, folder: Path) -> _KnownVersions:
         try:
-            return cls.model_validate_json((memory / "tools.json").read_bytes())
+            return cls.model_validate_json((folder / "tools.json").read_bytes())
         except (FileNotFoundError, ValidationError):
             return cls()
 
-    def write(self, memory: Path) -> None:
-        write_atomically(memory / "tools.json", self.model_dump_json(indent=2))
+    def write(self, folder: Path) -> None:
+        write_atomically(folder / "tools.json", self.model_dump_json(indent=2))
 
 
-def _tool(path: Path, memory: Path) -> Tool:
-    known, fingerprint = _KnownVersions.read(memory).versions, _fingerprint(path)
+def _tool(path: Path, folder: Path) -> Tool:
+    known, fingerprint = _KnownVersions.read(folder).versions, _fingerprint(path)
     if fingerprint not in known:
         known = {**known, fingerprint: _ask_version(path)}
-        _KnownVersions(versions=known).write(memory)
+        _KnownVersions(versions=known).write(folder)
     return Tool(path, known[fingerprint])
 
 
@@ -118,10 +118,10 @@ def _fingerprint(path: Path) -> str:
 
 
 def _ask_version(path: Path) -> str:
-    said = shell.read_output((str(path), "--version"))
-    if not said:
+    output = shell.read_output((str(path), "--version"))
+    if not output:
         raise BuildFailed(
             f"{path} --version fails",
             hint="reinstall it, or put another one before it on PATH (for a compiler: name it in CXX)",
         )
-    return said.splitlines()[0].strip()
+    return output.splitlines()[0].strip()

@@ -1,4 +1,4 @@
-"""The installed executorch package, and others that a runner depends on. Nothing is imported to look at it."""
+"""Installed packages that a runner depends on, examined by their metadata: nothing is imported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.core.errors import BuildFailed
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """The installed executorch package.
+    """Installed executorch package.
 
     Attributes:
         version: Its version.
@@ -26,18 +26,18 @@ class Wheel:
 
     @property
     def has_sdk(self) -> bool:
-        """Whether a program can be linked against it: since 1.5."""
+        """Return whether a program can be linked against it, as since 1.5."""
         libraries = self.package / "lib"
         return any(libraries.glob("libexecutorch.*")) and (self.package / "include").is_dir()
 
 
 def installed_wheel() -> Wheel:
-    """What is installed.
+    """Describe the installed executorch package.
 
     Raises:
-        BuildFailed: It is not.
+        BuildFailed: It is not installed.
     """
-    distribution = installed("executorch")
+    distribution = installed_distribution("executorch")
     record = distribution.read_text("RECORD") or ""
     return Wheel(
         version=distribution.version,
@@ -47,7 +47,7 @@ def installed_wheel() -> Wheel:
 
 
 def wheel_with_sdk() -> Wheel:
-    """The installed package, when a runner can be compiled against it.
+    """Describe the installed executorch package, against which a runner can be compiled.
 
     Raises:
         BuildFailed: It is not installed, or too old.
@@ -55,14 +55,14 @@ def wheel_with_sdk() -> Wheel:
     wheel = installed_wheel()
     if not wheel.has_sdk:
         raise BuildFailed(
-            f"executorch {wheel.version} carries no C++ SDK to compile a runner against",
+            f"executorch {wheel.version} contains no C++ SDK to compile a runner against",
             hint="install executorch 1.5 or later, or use the Python runner (`--runner python`)",
         )
     return wheel
 
 
-def installed(package: str) -> metadata.Distribution:
-    """What is known about an installed package.
+def installed_distribution(package: str) -> metadata.Distribution:
+    """Return the metadata of an installed package.
 
     Raises:
         BuildFailed: It is not installed.

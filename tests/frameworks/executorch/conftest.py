@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from frameworks.executorch.runners.choice import python_build
 from frameworks.executorch.runners.native import native_build
-from frameworks.executorch.runners.python import python_build
 from harness import shell
 from harness.core.benchmark import Benchmark, Model, Origin
 from harness.core.build import Build

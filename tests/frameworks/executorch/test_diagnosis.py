@@ -76,7 +76,7 @@ def test_an_old_wheel_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(wheel, "installed_wheel", lambda: old)
     sdk = diagnose(tmp_path)["C++ SDK"]
     assert sdk.ok is None
-    assert "executorch 1.4.1 carries no C++ SDK" in sdk.found
+    assert "executorch 1.4.1 contains no C++ SDK" in sdk.found
     assert "1.5 or later" in sdk.remedy
 
 
@@ -84,7 +84,7 @@ def test_without_executorch_nothing_can_be_measured(tmp_path: Path, monkeypatch:
     def missing(package: str) -> metadata.Distribution:
         raise BuildFailed(f"{package} is not installed", hint=f"pip install {package}")
 
-    monkeypatch.setattr(wheel, "installed", missing)
+    monkeypatch.setattr(wheel, "installed_distribution", missing)
     executorch = diagnose(tmp_path)["executorch"]
     assert executorch == Finding("executorch", False, "executorch is not installed", "pip install executorch")
 

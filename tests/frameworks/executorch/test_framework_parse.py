@@ -90,7 +90,7 @@ def test_a_mean_that_counts_the_warm_up_says_so(benchmark_of_add: Benchmark) -> 
     found, (note,) = parse(benchmark_of_add.model_copy(update={"warmup": 1}), stderr=total)
     assert found["NET latency"].summary == {"mean": 2.5}
     assert (note.code, note.trust) == ("warmup_counted", True)
-    assert "counts the warm-up too (1 executions)" in note.message
+    assert "includes the warm-up (1 executions)" in note.message
     assert parse(benchmark_of_add.model_copy(update={"warmup": 0}), stderr=total)[1] == ()
 
 
@@ -132,7 +132,7 @@ def test_another_number_of_threads_is_not_trusted(benchmark_of_add: Benchmark) -
     _, notes = parse(benchmark_of_add.model_copy(update={"threads": 4}), recorded("native"))
     (note,) = notes
     assert (note.code, note.trust) == ("threads", False)
-    assert note.message == "the runner used 1 threads where 4 were asked for"
+    assert note.message == "the runner used 1 threads instead of 4"
 
 
 def test_threads_that_nobody_asked_for_are_fine(benchmark_of_add: Benchmark) -> None:
@@ -170,7 +170,7 @@ def test_a_disturbance_is_told_as_a_share_of_time_with_a_remedy(
     benchmark_of_add: Benchmark, latency: int, cpu_time: int, sentence: str
 ) -> None:
     _, (note,) = parse(benchmark_of_add, lines(latency=[latency], cpu_time=[cpu_time]))
-    assert note.message == f"another program had the CPU {sentence}"
+    assert note.message == f"another program used the CPU {sentence}"
     assert "pin" in (note.hint or "")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from frameworks.executorch.exporting.model import calibration, prepare, weights_md5
+from frameworks.executorch.exporting.model import calibration_batches, prepare, weights_md5
 from harness.core.benchmark import Export, Input
 from harness.core.errors import ExportFailed
 
@@ -112,7 +112,7 @@ def test_requested_inputs_replace_the_definitions_own() -> None:
 )
 def test_each_type_of_input_can_be_made_and_varied(name: str, dtype: torch.dtype) -> None:
     inputs = prepare(request("without_inputs", inputs=[{"name": "x", "shape": [3], "dtype": name}])).example_inputs
-    (batch,) = next(calibration(inputs, 1, 0))
+    (batch,) = next(calibration_batches(inputs, 1, 0))
 
     assert (inputs[0].dtype, batch.dtype) == (dtype, dtype)
     assert batch.shape == (3,)
@@ -132,7 +132,7 @@ def test_a_single_tensor_is_taken_as_the_only_input() -> None:
 def test_calibration_stays_in_the_range_of_whole_example_numbers() -> None:
     inputs = prepare(request("tokens")).example_inputs
 
-    batches = [batch for (batch,) in calibration(inputs, 20, 0)]
+    batches = [batch for (batch,) in calibration_batches(inputs, 20, 0)]
 
     assert len(batches) == 20
     assert all(3 <= int(batch.min()) <= int(batch.max()) <= 49 for batch in batches)
@@ -142,7 +142,7 @@ def test_calibration_stays_in_the_range_of_whole_example_numbers() -> None:
 def test_calibration_data_depends_on_the_seed_alone() -> None:
     inputs = prepare(request("one_tensor")).example_inputs
     torch.manual_seed(123)
-    (once,), (again,), (other,) = (next(calibration(inputs, 1, seed)) for seed in (5, 5, 6))
+    (once,), (again,), (other,) = (next(calibration_batches(inputs, 1, seed)) for seed in (5, 5, 6))
 
     assert torch.equal(once, again)
     assert not torch.equal(once, other)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from frameworks.executorch.exporting import exporter
-from frameworks.executorch.exporting.files import GRAPH, LOG, REPORT, beside
+from frameworks.executorch.exporting.process import GRAPH, LOG, REPORT, beside
 from harness import shell
 from harness.core.benchmark import Export
 from harness.core.command import Command
@@ -107,7 +107,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_progress_lines_become_updates() -> None:
     told = Told()
-    tell = exporter._teller(told)
+    tell = exporter._progress_parser(told)
     for line in ("progress: making mlp", "noise", "progress: quantising 3/8"):
         tell(line)
 

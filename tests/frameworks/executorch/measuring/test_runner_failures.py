@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch.python.failure import ExitStatus, Failure
-from frameworks.executorch.python.runtime_log import explained
+from frameworks.executorch.python.failure import ExitStatus, Failure, explain_failures
 from harness import shell
 from harness.core.build import Build
 from harness.core.command import Command, Completed
@@ -43,7 +42,7 @@ def last_line(completed: Completed) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CANNOT_BE_LOADED)
-def test_a_program_that_cannot_be_loaded_is_explained(runner: Path, programs: Path, name: str) -> None:
+def test_a_program_that_cannot_be_loaded_is_explain_failures(runner: Path, programs: Path, name: str) -> None:
     model = programs / f"{name}.pte"
     completed = run(runner, "--model", model)
     assert completed.exit_code == 3
@@ -109,7 +108,7 @@ def test_a_lack_of_memory_is_called_that(native: Build, programs: Path) -> None:
 @pytest.mark.parametrize("message", ["loading failed, error: 0x:21", "failed with error 0x31"])
 def test_python_runner_recognises_the_runtime_s_lack_of_memory(message: str) -> None:
     log = io.StringIO("[malloc_memory_allocator.h:81] Malloc failed to allocate 99 bytes\n")
-    with pytest.raises(Failure) as caught, explained(ExitStatus.NOT_EXECUTED, "it failed", log):
+    with pytest.raises(Failure) as caught, explain_failures(ExitStatus.NOT_EXECUTED, "it failed", log):
         raise RuntimeError(message)
     assert caught.value.status == 5
     assert str(caught.value) == "out of memory: Malloc failed to allocate 99 bytes"

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch.command_line import in_turns
+from frameworks.executorch.command_line import interleaved
 from frameworks.executorch.python.arguments import parse_arguments
 from frameworks.executorch.python.failure import Failure
 from frameworks.executorch.python.runner import main
-from frameworks.executorch.python.turns import turns
+from frameworks.executorch.python.turns import read_turns
 from harness import shell
 from harness.core.build import Build
 from harness.core.command import Command, Completed
@@ -35,7 +35,7 @@ BAD = {
 
 
 def command(runner: Path, model: Path, *words: str) -> Command:
-    return in_turns(Command((str(runner), "--model", str(model), *words), timeout_s=60))
+    return interleaved(Command((str(runner), "--model", str(model), *words), timeout_s=60))
 
 
 def converse(start: Command, lines: Sequence[str]) -> Completed:
@@ -77,7 +77,7 @@ def test_each_turn_is_made_and_told_and_all_samples_come_at_the_end(runner: Path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [(), ("--warmup", "0"), ("--warmup", "2", "--threads", "2")], ids=" ".join)
-def test_in_turns_the_same_is_printed_as_without(runner: Path, programs: Path, words: tuple[str, ...]) -> None:
+def test_interleaved_the_same_is_printed_as_without(runner: Path, programs: Path, words: tuple[str, ...]) -> None:
     model = programs / "linear.pte"
     plain = shell.run(Command((str(runner), "--model", str(model), "--iter", "9", *words)))
     turned = converse(command(runner, model, *words), ["run 4", "run 5", "end"])
@@ -117,14 +117,14 @@ def test_native_runner_refuses_other_words_and_tells_no_numbers(
 def test_python_runner_refuses_the_same_words(line: str, sentence: str) -> None:
     said = io.StringIO()
     with pytest.raises(Failure) as caught:
-        list(turns(io.StringIO(f"run 1\n{line}\n"), said))
+        list(read_turns(io.StringIO(f"run 1\n{line}\n"), said))
     assert (caught.value.status, str(caught.value)) == (2, sentence)
     assert said.getvalue() == "ready\ndone 1\n"
 
 
 def test_a_turn_is_done_only_when_the_next_one_is_wanted() -> None:
     said = io.StringIO()
-    asked = turns(io.StringIO("run 5\nend\nrun 6\n"), said)
+    asked = read_turns(io.StringIO("run 5\nend\nrun 6\n"), said)
     assert next(asked) == 5
     assert said.getvalue() == "ready\n"
     assert list(asked) == []

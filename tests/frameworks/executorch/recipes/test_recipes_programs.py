@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from frameworks.executorch.exporting.catalogue import RECIPES
-from frameworks.executorch.exporting.files import GRAPH, REPORT, beside
 from frameworks.executorch.exporting.model import prepare
+from frameworks.executorch.exporting.process import GRAPH, REPORT, beside
 from harness.core.benchmark import Export
 from harness.core.errors import ExportFailed
 from harness.core.files import ExportReport

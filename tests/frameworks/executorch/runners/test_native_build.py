@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch.runners import compiling, toolchain, wheel
+from frameworks.executorch.runners import native as native_runner
+from frameworks.executorch.runners import toolchain, wheel
 from frameworks.executorch.runners.native import native_build
 from harness import shell
 from harness.core.build import Build
@@ -47,13 +48,13 @@ def test_changed_sources_make_another_runner(
     native: Build, runner_cache: Path, progress: Progress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sources = tmp_path / "native"
-    shutil.copytree(compiling.SOURCES, sources)
+    shutil.copytree(native_runner.SOURCES, sources)
     (sources / "failure.h").write_text((sources / "failure.h").read_text() + "\n")
-    monkeypatch.setattr(compiling, "SOURCES", sources)
-    made: list[Path] = []
-    monkeypatch.setattr(compiling, "make", lambda program, *rest: made.append(program))
+    monkeypatch.setattr(native_runner, "SOURCES", sources)
+    compiled: list[native_runner.NativeBuildPlan] = []
+    monkeypatch.setattr(native_runner, "compile_runner", lambda plan, progress: compiled.append(plan))
     assert native_build(runner_cache, progress).digest != native.digest
-    assert len(made) == 1
+    assert len(compiled) == 1
 
 
 @pytest.mark.slow
@@ -129,7 +130,7 @@ def test_a_wheel_without_sdk_asks_for_the_python_runner(
 ) -> None:
     old = wheel.Wheel(version="1.4.1", package=tmp_path, record="")
     monkeypatch.setattr(wheel, "installed_wheel", lambda: old)
-    with pytest.raises(BuildFailed, match=r"executorch 1\.4\.1 carries no C") as caught:
+    with pytest.raises(BuildFailed, match=r"executorch 1\.4\.1 contains no C") as caught:
         native_build(tmp_path, progress)
     assert "Python runner" in (caught.value.hint or "")
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch.runners import python
-from frameworks.executorch.runners.wheel import installed
+from frameworks.executorch.runners import choice
+from frameworks.executorch.runners.wheel import installed_distribution
 from harness import shell
 from harness.core.command import Command
 from harness.core.errors import BuildFailed
 
 
 def test_it_is_one_program_named_by_what_determines_it(tmp_path: Path) -> None:
-    build = python.python_build(tmp_path)
+    build = choice.python_build(tmp_path)
     assert (build.recipe, build.variables) == ("python", {})
     assert set(build.flags) == {"executorch", "record", "torch", "python", "starter", "sources"}
     assert build.programs == {"program": tmp_path / "runners" / build.digest[:16] / "runner"}
@@ -24,7 +24,7 @@ def test_it_is_one_program_named_by_what_determines_it(tmp_path: Path) -> None:
 
 
 def test_it_starts_by_itself_and_passes_its_arguments_on(tmp_path: Path) -> None:
-    program = python.python_build(tmp_path).programs["program"]
+    program = choice.python_build(tmp_path).programs["program"]
     completed = shell.run(Command((str(program), "--model", "a b", "--iter", "$HOME")))
     assert completed.exit_code == 2
     assert completed.stderr == "error: argument --iter: '$HOME' is not a whole number from 1 to 1000000000\n"
@@ -37,8 +37,8 @@ def test_paths_that_a_shell_would_take_apart_are_quoted(tmp_path: Path, monkeypa
     (odd / "sources").mkdir()
     (odd / "sources" / "__main__.py").write_text("import sys; print(sys.argv[1:])")
     monkeypatch.setattr(sys, "executable", str(odd / "python"))
-    monkeypatch.setattr(python, "SOURCES", odd / "sources")
-    program = python.python_build(odd).programs["program"]
+    monkeypatch.setattr(choice, "PYTHON_SOURCES", odd / "sources")
+    program = choice.python_build(odd).programs["program"]
     assert shell.run(Command((str(program), "a 'b'", ""))).stdout == """["a 'b'", '']\n"""
 
 
@@ -50,13 +50,13 @@ def test_its_modules_hide_nobody_else_s(tmp_path: Path) -> None:
         "import atexit, sys\n"
         "atexit.register(lambda: print(sys.path[0], sorted({'arguments', 'program', 'runner'} & set(sys.modules))))\n"
     )
-    program = python.python_build(tmp_path).programs["program"]
+    program = choice.python_build(tmp_path).programs["program"]
     completed = shell.run(Command((str(program),), env={"PYTHONPATH": str(probe)}))
     assert (completed.exit_code, completed.stdout) == (2, f"{probe} []\n")
 
 
 def test_wrong_arguments_are_refused_before_anything_heavy_is_imported(tmp_path: Path) -> None:
-    program = python.python_build(tmp_path).programs["program"]
+    program = choice.python_build(tmp_path).programs["program"]
     completed = shell.run(Command((str(program),), env={"PYTHONPROFILEIMPORTTIME": "1"}))
     imported = {line.rpartition("|")[2].strip() for line in completed.stderr.splitlines() if line.startswith("import")}
     assert "frameworks.executorch.python.runner" in imported
@@ -64,28 +64,28 @@ def test_wrong_arguments_are_refused_before_anything_heavy_is_imported(tmp_path:
 
 
 def test_it_is_made_once(tmp_path: Path) -> None:
-    first = python.python_build(tmp_path)
+    first = choice.python_build(tmp_path)
     made = first.programs["program"].stat()
-    assert python.python_build(tmp_path) == first
+    assert choice.python_build(tmp_path) == first
     assert first.programs["program"].stat() == made
 
 
 def test_changed_sources_are_another_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = python.python_build(tmp_path)
+    first = choice.python_build(tmp_path)
     changed = tmp_path / "python"
-    shutil.copytree(python.SOURCES, changed)
+    shutil.copytree(choice.PYTHON_SOURCES, changed)
     (changed / "failure.py").write_text("")
-    monkeypatch.setattr(python, "SOURCES", changed)
-    assert python.python_build(tmp_path).digest != first.digest
+    monkeypatch.setattr(choice, "PYTHON_SOURCES", changed)
+    assert choice.python_build(tmp_path).digest != first.digest
 
 
 def test_a_place_that_cannot_be_written_is_named_by_its_flag(tmp_path: Path) -> None:
     (tmp_path / "runners").write_text("a file where a folder should be")
     with pytest.raises(BuildFailed, match="cannot be kept in") as caught:
-        python.python_build(tmp_path)
+        choice.python_build(tmp_path)
     assert "--cache-dir" in (caught.value.hint or "")
 
 
 def test_a_package_that_is_not_installed_is_named() -> None:
     with pytest.raises(BuildFailed, match="no-such-package is not installed"):
-        installed("no-such-package")
+        installed_distribution("no-such-package")

@@ -10,7 +10,6 @@ import pytest
 
 from frameworks.executorch.options import ExecuTorchOptions
 from frameworks.executorch.runners import choice
-from frameworks.executorch.runners.prebuilt import prebuilt_build
 from harness.config.layers import resolve
 from harness.config.options import OptionTable
 from harness.config.settings import Settings
@@ -68,8 +67,8 @@ def test_a_given_program_is_identified_by_its_content(tmp_path: Path, progress: 
 
 def test_a_given_program_must_be_there_and_executable(tmp_path: Path) -> None:
     program = tmp_path / "runner"
-    with pytest.raises(BuildFailed, match="is not there"):
-        prebuilt_build({"program": program})
+    with pytest.raises(BuildFailed, match="does not exist"):
+        choice.prebuilt_build({"program": program})
     program.write_text("")
     with pytest.raises(BuildFailed, match="cannot be executed"):
-        prebuilt_build({"program": program})
+        choice.prebuilt_build({"program": program})
