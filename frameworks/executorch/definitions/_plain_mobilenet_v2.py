@@ -1,4 +1,4 @@
-"""MobileNetV2 in torch alone, for where there is no torchvision.
+"""MobileNetV2 in torch alone, where torchvision is not installed.
 
 Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks", CVPR 2018, table 2.
 Names of parameters, the order in which they are drawn and their distributions are those of
@@ -25,7 +25,7 @@ _STAGES = (
 
 
 class MobileNetV2(nn.Module):
-    """The classifier: `[N, 3, H, W]` images to `[N, num_classes]` logits.
+    """Classifier: `[N, 3, H, W]` images to `[N, num_classes]` logits.
 
     Args:
         num_classes: Number of logits.
@@ -83,10 +83,10 @@ def _convolution(channels_in: int, channels_out: int, *, kernel: int, stride: in
     )
 
 
-def _channels(wanted: float) -> int:
-    """The multiple of 8 nearest to `wanted`, but never more than 10 % below it (the authors' own rounding)."""
-    rounded = max(8, int(wanted + 4) // 8 * 8)
-    return rounded if rounded >= 0.9 * wanted else rounded + 8
+def _channels(exact: float) -> int:
+    """Round to the nearest multiple of 8, but never more than 10 % down (the authors' own rounding)."""
+    rounded = max(8, int(exact + 4) // 8 * 8)
+    return rounded if rounded >= 0.9 * exact else rounded + 8
 
 
 def _initialise(module: nn.Module) -> None:

@@ -1,7 +1,7 @@
-"""A torchvision that can be imported beside any build of torch of its release.
+"""Import of torchvision beside any build of torch of its release.
 
 The torchvision on PyPI is the CUDA build. Beside a CPU-only torch its extension `_C.so` does not load, which it
-passes over in silence; then it registers Python kernels for two operators that only the extension declares, and the
+ignores silently; then it registers Python kernels for two operators that only the extension declares, and the
 import ends in `RuntimeError: operator torchvision::nms does not exist`. Declaring the two operators beforehand lets
 the import pass. They still cannot be computed, and no classification model needs them.
 """
@@ -24,10 +24,10 @@ _SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 
 
 def models() -> ModuleType:
-    """`torchvision.models`.
+    """Import `torchvision.models`.
 
     Raises:
-        ExportFailed: There is no torchvision.
+        ExportFailed: torchvision is not installed.
     """
     if not is_installed():
         raise ExportFailed(
@@ -40,7 +40,7 @@ def models() -> ModuleType:
 
 @functools.cache  # The declaration lives as long as the library object that this keeps.
 def _declare_operators() -> torch.library.Library | None:
-    """Declare what the extension would, unless the extension itself loads and does so."""
+    """Declare the operators of the extension, unless it loads and declares them itself."""
     if _extension_loads():
         return None
     library = torch.library.Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call] # torch's

@@ -1,4 +1,4 @@
-"""Which torchvision is installed, and whether it fits. Told by metadata: nothing is imported."""
+"""Installed release of torchvision, and whether it fits torch. Only metadata are read: nothing is imported."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ INSTALL: Final = "pip install --no-deps torchvision==0.28.0 pillow"
 
 
 def is_installed() -> bool:
-    """Whether there is a torchvision at all."""
+    """Return whether torchvision is installed."""
     return importlib.util.find_spec("torchvision") is not None
 
 
 def diagnose() -> Finding:
-    """Whether it can be imported, with the cure of `_torchvision`: it is made for the torch that is there."""
+    """Examine whether it can be imported with the workaround of `_torchvision`: whether it is made for this torch."""
     version, torch = _version("torchvision"), _version("torch")
     if version is None:
         return _lacking("not installed: some built-in models cannot be exported")
@@ -43,6 +43,6 @@ def _version(distribution: str) -> str | None:
 
 
 def _made_for() -> str | None:
-    """The one release of torch that its metadata ask for: `torch (==2.13.0)`, or the same without parentheses."""
-    required = (re.match(r"torch\s*\(?\s*==\s*([0-9.]+)", line) for line in metadata.requires("torchvision") or ())
-    return next((found.group(1) for found in required if found), None)
+    """Return the release of torch that its metadata require: `torch (==2.13.0)`, or the same without parentheses."""
+    matches = (re.match(r"torch\s*\(?\s*==\s*([0-9.]+)", line) for line in metadata.requires("torchvision") or ())
+    return next((match[1] for match in matches if match), None)

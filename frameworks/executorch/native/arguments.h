@@ -8,7 +8,7 @@
 
 namespace runner {
 
-// Nobody means more than this, and nanoseconds of so many seconds still fit into 64 bits.
+// More is a typing error, and nanoseconds of so many seconds still fit into 64 bits.
 constexpr int64_t kLargest = 1000000000;
 
 struct Arguments {
@@ -21,7 +21,7 @@ struct Arguments {
   double time_limit_s = 0; // 0: none
   std::vector<std::string> inputs; // empty: every element is one
   std::string outputs; // empty: outputs are not written
-  bool turns = false; // iterate when standard input says so
+  bool turns = false; // iterate on request of standard input
   bool operators = false; // time each operator too
   std::string etdump; // empty: none is written
   bool help = false;

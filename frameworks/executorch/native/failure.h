@@ -1,4 +1,4 @@
-// How the runner fails: one sentence for a person, one exit status for a program.
+// Failures of the runner: one sentence for a person, one exit status for a program.
 #pragma once
 
 #include <stdexcept>

@@ -17,7 +17,7 @@ namespace runner {
 #if defined(__linux__)
 
 Memory memory() {
-  // Not getrusage: its peak begins with that of the process that started us, whatever its size.
+  // Not getrusage: its peak includes that of the process that started this one.
   Memory found;
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {

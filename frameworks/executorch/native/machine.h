@@ -1,4 +1,4 @@
-// What the operating system knows: clocks, memory, and our parent's death.
+// Operating system: clocks, memory in use, and the end of the parent process.
 #pragma once
 
 #include <time.h>
@@ -15,7 +15,7 @@ inline int64_t now_ns(clockid_t clock) {
 }
 
 // Resident memory now, and at its highest since the program was started.
-// Absent where the system does not tell.
+// Absent where the system does not report it.
 struct Memory {
   std::optional<int64_t> resident_bytes;
   std::optional<int64_t> peak_bytes;

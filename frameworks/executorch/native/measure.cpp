@@ -29,7 +29,7 @@ Sample execute(Method& method, clockid_t cpu_clock) {
   return {end - begin, cpu_end - cpu_begin};
 }
 
-// When a share of the limit is over; never, without a limit.
+// End of a share of the time limit; without a limit it is never over.
 class Deadline final {
  public:
   Deadline(int64_t start_ns, double limit_s, double share)
@@ -45,7 +45,7 @@ class Deadline final {
   int64_t end_ns_;
 };
 
-// Executes again and again, with fresh inputs, and remembers.
+// Repeated execution with fresh inputs.
 class Loop final {
  public:
   Loop(Method& method, Inputs& inputs, clockid_t cpu_clock, OperatorTimes* operators, Measurement& found)

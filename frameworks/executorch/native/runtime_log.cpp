@@ -17,7 +17,7 @@ struct Heard {
   std::string missing_operators;
 };
 
-// The runtime calls plain functions, so what they hear has to live here.
+// The runtime calls plain functions, so what they receive has to be kept here.
 Heard& heard() {
   static Heard instance;
   return instance;

@@ -1,4 +1,4 @@
-// What the ExecuTorch runtime logs: passed on to standard error, and remembered to explain failures.
+// Log of the ExecuTorch runtime: passed on to standard error, and kept to explain failures.
 #pragma once
 
 #include <executorch/runtime/core/error.h>
@@ -13,8 +13,8 @@ namespace runner {
 // sentence instead of a core dump.
 void listen_to_runtime();
 
-// A Failure that tells what went wrong: a missing operator by its name, a lack of memory as such, anything else as
-// `what` followed by the last thing the runtime said.
+// Returns a Failure that explains the error: a missing operator by its name, a lack of memory as such, anything else as
+// `what` followed by the last line that the runtime logged.
 Failure explain(ExitStatus status, const std::string& what, executorch::runtime::Error error);
 
 } // namespace runner

@@ -1,4 +1,4 @@
-// Taking turns with another process: iterations when we are told, idle between.
+// Interleaving with another process: iterations on request, idle in between.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@ namespace runner {
 
 class Turns final {
  public:
-  // Says `ready`, or that the turn before is `done`, and waits for the next one.
-  // Returns its number of iterations; nothing at `end` and at the end of standard input.
-  // Throws Failure(kUsage) on any other word, Failure(kNotExecuted) when nobody can hear us.
+  // Prints `ready`, or `done N` for the previous turn, and waits for the next one.
+  // Returns its number of iterations, or nothing at `end` and at the end of standard input.
+  // Throws Failure(kUsage) on any other line, Failure(kNotExecuted) when standard output is closed.
   std::optional<int64_t> next();
 
  private:

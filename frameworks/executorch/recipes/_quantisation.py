@@ -16,23 +16,23 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from harness.core.errors import ExportFailed
 
 
-def quantised(
+def quantise(
     module: torch.nn.Module,
     example_inputs: tuple[torch.Tensor, ...],
-    observed: Iterable[tuple[torch.Tensor, ...]],
+    calibration: Iterable[tuple[torch.Tensor, ...]],
     *,
     is_dynamic: bool = False,
 ) -> torch.export.ExportedProgram:
-    """The module with 8-bit weights per output channel and 8-bit activations.
+    """Quantise a module to 8-bit weights per output channel and 8-bit activations.
 
     Args:
-        module: In evaluation mode.
+        module: The module, in evaluation mode.
         example_inputs: One tensor for each argument.
-        observed: Inputs from which the ranges of activations are learnt; at least one.
-        is_dynamic: Whether ranges are taken anew in each call, instead of being learnt.
+        calibration: Inputs from which the ranges of activations are learnt; at least one.
+        is_dynamic: Whether ranges are computed in each call, instead of being learnt.
 
     Raises:
-        ExportFailed: There is nothing to observe.
+        ExportFailed: There are no inputs to learn from.
     """
     quantizer = XNNPACKQuantizer().set_global(
         get_symmetric_quantization_config(is_per_channel=True, is_dynamic=is_dynamic)
@@ -40,7 +40,7 @@ def quantised(
     prepared = prepare_pt2e(torch.export.export(module, example_inputs).module(), quantizer)
     count = 0
     with torch.no_grad():
-        for count, batch in enumerate(observed, start=1):  # noqa: B007 - counted, because an iterable has no length
+        for count, batch in enumerate(calibration, start=1):  # noqa: B007 - counted, because an iterable has no length
             prepared(*batch)
     if count == 0:
         raise ExportFailed("static quantisation needs calibration data", hint="set `calibration` to 1 or more")
@@ -50,7 +50,7 @@ def quantised(
 def lower_quantised(program: torch.export.ExportedProgram, partitioners: list[Partitioner]) -> EdgeProgramManager:
     """Lower a quantised program.
 
-    The validity check of the edge dialect knows no quantised operators and would refuse it.
+    The validity check of the edge dialect does not know quantised operators and would refuse it.
     """
     return to_edge_transform_and_lower(
         program, partitioner=partitioners, compile_config=EdgeCompileConfig(_check_ir_validity=False)

@@ -8,7 +8,7 @@ import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import EdgeProgramManager
 
-from frameworks.executorch.recipes._quantisation import lower_quantised, quantised
+from frameworks.executorch.recipes._quantisation import lower_quantised, quantise
 
 
 def lower(
@@ -17,4 +17,4 @@ def lower(
     calibration: Iterable[tuple[torch.Tensor, ...]],
 ) -> EdgeProgramManager:
     """Learn the ranges of activations from the calibration data, quantise and lower."""
-    return lower_quantised(quantised(module, example_inputs, calibration), [XnnpackPartitioner()])
+    return lower_quantised(quantise(module, example_inputs, calibration), [XnnpackPartitioner()])

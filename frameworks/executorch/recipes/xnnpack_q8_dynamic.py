@@ -11,7 +11,7 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import (
 )
 from executorch.exir import EdgeProgramManager
 
-from frameworks.executorch.recipes._quantisation import lower_quantised, quantised
+from frameworks.executorch.recipes._quantisation import lower_quantised, quantise
 
 
 def lower(
@@ -20,5 +20,5 @@ def lower(
     calibration: Iterable[tuple[torch.Tensor, ...]],  # noqa: ARG001 - ranges are not learnt
 ) -> EdgeProgramManager:
     """Quantise weights and lower; one pass over the example inputs lets the weights' observers see them."""
-    program = quantised(module, example_inputs, [example_inputs], is_dynamic=True)
+    program = quantise(module, example_inputs, [example_inputs], is_dynamic=True)
     return lower_quantised(program, [XnnpackDynamicallyQuantizedPartitioner(), XnnpackPartitioner()])
