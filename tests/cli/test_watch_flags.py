@@ -86,7 +86,7 @@ def test_a_folder_without_a_repository_is_a_mistake(
     ends = ("--good", "v1", "--bad", "v2") if command == "bisect" else ()
     code, error = told(capsys, command, *asked[:3], str(tmp_path), *ends)
     assert code == 2
-    assert f"{tmp_path} is no git repository" in error
+    assert f"{tmp_path} is not a git repository" in error
 
 
 @pytest.mark.parametrize("command", ["watch", "bisect"])

@@ -1,4 +1,4 @@
-"""Folders that are filled whole or not at all, and locks around what several processes share."""
+"""Folders of sources: mirrors that several processes share, and folders that are filled completely or removed."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from harness.files.locks import FileLock
 from harness.shell import poll_until
 
 _LOCK_S: Final = 1800.0
-"""How long to wait for another process that uses the same mirror: it may be fetching a large repository."""
+"""Limit of waiting for another process that uses the same mirror: it may be fetching a large repository."""
 
 
 def mirror_folder(cache_dir: Path, place: str) -> Path:
-    """The folder of the cache that is kept for one place: `<cache_dir>/sources/<digest of the place>`."""
+    """Return the folder of the mirror of a place: `<cache_dir>/sources/<digest of the place>`."""
     return cache_dir / "sources" / hashlib.sha256(place.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Make the folder, and be the only one who changes what is in it.
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Make a folder, and lock it for exclusive use.
 
     Raises:
-        EnvironmentProblem: It cannot be written, or another process has it for too long.
+        EnvironmentProblem: It cannot be written, or another process uses it for too long.
     """
     lock = FileLock(folder / "lock")
     try:
@@ -44,12 +44,12 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def filling(folder: Path) -> Iterator[None]:
-    """Fill an empty folder. When that fails, for whatever reason, the folder is removed with all that is in it.
+def fill_folder(folder: Path) -> Iterator[None]:
+    """Let the caller fill an empty folder; if that fails, the folder is removed with everything in it.
 
     Raises:
-        BuildFailed: Something is in it already (which stays); or what belongs into it is not to be had.
-        EnvironmentProblem: Network, disk or a lock stood in the way: it can be tried again.
+        BuildFailed: It is not empty (its content stays), or its content cannot be fetched.
+        EnvironmentProblem: Network, disk or a lock stood in the way: a later attempt may succeed.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Commits of a git repository. The user's clone is only ever read; everything else happens in a mirror of our own."""
+"""Source of the commits of a git repository. The user's clone is only read; all else happens in a mirror of ours."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import difflib
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from harness.builders.sources.folders import filling
-from harness.builders.sources.git_history import History
+from harness.builders.sources.folders import fill_folder
+from harness.builders.sources.git_history import RepositoryReader
 from harness.builders.sources.git_mirror import Mirror
 from harness.builders.sources.git_program import GitFailed, without_credentials
-from harness.builders.sources.git_submodules import Tree, bring_submodules
+from harness.builders.sources.git_submodules import WorkingTree, check_out_submodules
 from harness.builders.sources.names import Name, parse_name
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem, UsageError
@@ -26,15 +26,15 @@ def create(place: str, *, remote: str | None, cache_dir: Path) -> GitSource:
 
 
 class GitSource:
-    """Commits of one clone, and of the remote it came from. Used by one thread; processes may share a cache.
+    """Source of the commits of a clone, and of the remote that it came from.
 
     Args:
         place: Top folder of the user's clone, or a bare repository.
         cache_dir: The harness's cache; the mirror is kept in it.
-        remote: Which of the clone's remotes `fetch` asks.
+        remote: Remote of the clone that `fetch` asks.
 
     Raises:
-        UsageError: The place is no whole git repository, or an argument makes no sense.
+        UsageError: There is no git repository, or only a partial clone.
         EnvironmentProblem: git is not installed.
     """
 
@@ -50,11 +50,11 @@ class GitSource:
             if clone.is_partial:
                 raise UsageError(
                     f"{self.place} is a partial clone: reading it would fetch files into it, one by one",
-                    hint="clone it again without --filter, and give that with --repo-dir",
+                    hint="clone it again without --filter, and give the new clone with --repo-dir",
                 )
 
     def fetch(self) -> None:
-        """Learn of new commits in the user's clone, then in its remote. A clone without the remote has none.
+        """Fetch new commits from the user's clone, then from its remote, if it has one.
 
         Raises:
             EnvironmentProblem: The remote cannot be reached; what was known before stays known.
@@ -78,10 +78,10 @@ class GitSource:
             ) from error
 
     def resolve(self, name: str) -> Commit:
-        """The commit that a hash, tag, branch, `<remote>/<branch>` or `HEAD` names, or an ancestor of it (`~2`).
+        """Return the commit that a hash, tag, branch, `<remote>/<branch>` or `HEAD` names, or an ancestor of it (`~2`).
 
-        `HEAD` is what the user has checked out. `<remote>/<branch>` is the newer of what the user's clone knows and
-        what `fetch` found. A branch that only the remote has can be named without it.
+        `HEAD` is the commit that the user has checked out. `<remote>/<branch>` is the newer of the commit in the
+        user's clone and the one that was fetched. A branch that only the remote has can be named without it.
 
         Raises:
             UsageError: There is none, or it could be several; the hint lists some.
@@ -89,10 +89,10 @@ class GitSource:
         """
         wanted = parse_name(name)
         with self._history() as history:
-            found = self._find(history, wanted)
-            if not found and wanted.is_full_hash:
-                found = self._fetch_hash(history, wanted)
-            commits = [history.commit(one) for one in found]
+            hashes = self._find(history, wanted)
+            if not hashes and wanted.is_full_hash:
+                hashes = self._fetch_hash(history, wanted)
+            commits = [history.commit(full_hash) for full_hash in hashes]
             if not commits:
                 raise self._unknown(history, wanted)
         if len(commits) > 1:
@@ -101,9 +101,9 @@ class GitSource:
         return commits[0]
 
     def between(self, older: Commit, newer: Commit) -> Sequence[Commit]:
-        """The commits after `older` up to and with `newer`, oldest first; none when they are the same.
+        """Return the commits after `older` up to and with `newer`, oldest first; none when they are the same.
 
-        Commits of branches that parted before `older` are not among them, however late they were merged.
+        Commits of branches that left before `older` are not among them, however late they were merged.
 
         Raises:
             UsageError: `older` is not before `newer`.
@@ -121,7 +121,7 @@ class GitSource:
             return history.between(older.id, newer.id)
 
     def merge_base(self, one: Commit, other: Commit) -> Commit:
-        """Where two lines of development parted.
+        """Return the newest commit that two lines of development share.
 
         Raises:
             UsageError: They have nothing in common.
@@ -135,16 +135,16 @@ class GitSource:
             return history.commit(found)
 
     def main(self) -> Commit:
-        """The newest commit of the main branch: what the remote calls so, else `main` or `master`.
+        """Return the newest commit of the main branch: the default branch of the remote, else `main` or `master`.
 
         Raises:
             UsageError: There is no such branch.
         """
         with self._clone() as clone:
-            told = clone.main_branch(self._remote)
+            default = clone.main_branch(self._remote)
         candidates = [f"{self._remote}/main", f"{self._remote}/master", "main", "master"]
         with self._history() as history:
-            for candidate in ([told] if told else []) + candidates:
+            for candidate in ([default] if default else []) + candidates:
                 if found := self._find(history, Name(candidate)):
                     return history.commit(found[0])
         raise UsageError(f"{self.place} has no main branch", hint="name the commit to compare with")
@@ -154,10 +154,10 @@ class GitSource:
         return (f"{self._remote}/{branch}", branch)
 
     def materialise(self, commit: Commit, folder: Path) -> None:
-        """Put the commit's files into an empty folder, with its submodules. Large files (LFS) stay pointers.
+        """Put the files of a commit into an empty folder, with its submodules. Large files (LFS) stay pointers.
 
         Raises:
-            BuildFailed: It cannot be had whole; the folder is removed.
+            BuildFailed: They cannot be fetched completely; the folder is removed.
             EnvironmentProblem: Network or disk is the reason; the folder is removed as well.
         """
         with self._clone() as clone:
@@ -165,13 +165,13 @@ class GitSource:
             modules = clone.common / "modules"
         address = _address(url, self.place) if url else str(self.place)
         folder = folder.resolve()
-        with filling(folder):
+        with fill_folder(folder):
             self._copy_clone_once()
             self._mirror.check_out(commit.id, folder)
-            bring_submodules(Tree(folder, PurePosixPath(), address, modules), self._cache_dir)
+            check_out_submodules(WorkingTree(folder, PurePosixPath(), address, modules), self._cache_dir)
 
-    def _find(self, history: History, name: Name) -> Sequence[str]:
-        """Every commit that it could be, by the first rule that finds any."""
+    def _find(self, history: RepositoryReader, name: Name) -> Sequence[str]:
+        """Return the hashes of all commits that a name could mean, by the first rule that finds any."""
         base, fetched = name.base, f"refs/fetched/{self._remote}"
 
         def at(*references: str) -> Sequence[str]:
@@ -192,29 +192,29 @@ class GitSource:
         )
 
     def _branch(self, base: str) -> str:
-        """The remote's branch in `<remote>/<branch>`; otherwise something that no branch is called."""
+        """Return the branch in `<remote>/<branch>`; otherwise a name that no branch can have."""
         return base.removeprefix(f"{self._remote}/") if base.startswith(f"{self._remote}/") else "."
 
-    def _newer(self, history: History, tips: Sequence[str]) -> Sequence[str]:
-        """Of what the user fetched and what we fetched: ours, unless the user's contains it."""
+    def _newer(self, history: RepositoryReader, tips: Sequence[str]) -> Sequence[str]:
+        """Of the commits that the user and we fetched, return ours, unless the user's contains it."""
         if len(tips) < 2:
             return tips
         users, ours = tips
         return [users] if history.merge_base(users, ours) == ours else [ours]
 
-    def _fetch_hash(self, history: History, name: Name) -> Sequence[str]:
-        """A commit that no branch leads to, for example one that was amended: the clone may still have it."""
+    def _fetch_hash(self, history: RepositoryReader, name: Name) -> Sequence[str]:
+        """Fetch a commit that no branch contains, for example one that was amended: the clone may still have it."""
         with contextlib.suppress(GitFailed):
             self._mirror.fetch(str(self.place), [f"{name.base}:refs/pins/{name.base}"])
         return self._find(history, name)
 
-    def _check_known(self, history: History, *commits: Commit) -> None:
-        """Commits that somebody remembered may be gone, when history was rewritten."""
+    def _check_known(self, history: RepositoryReader, *commits: Commit) -> None:
+        """Raise if a commit is gone because history was rewritten."""
         for commit in commits:
             if history.find(commit.id) is None:
                 raise self._unknown(history, Name(commit.id))
 
-    def _unknown(self, history: History, name: Name) -> UsageError:
+    def _unknown(self, history: RepositoryReader, name: Name) -> UsageError:
         near = difflib.get_close_matches(name.base, history.references(), n=4, cutoff=0.5)
         hints = [f"did you mean {', '.join(near)}?"] if near else []
         if history.is_shallow:
@@ -224,13 +224,13 @@ class GitSource:
             hint="; ".join(hints) or "see `git log --all`, or fetch first",
         )
 
-    def _clone(self) -> History:
-        return History(self.place, self.name)
+    def _clone(self) -> RepositoryReader:
+        return RepositoryReader(self.place, self.name)
 
     @contextlib.contextmanager
-    def _history(self) -> Iterator[History]:
+    def _history(self) -> Iterator[RepositoryReader]:
         self._copy_clone_once()
-        with History(self._mirror.path, self.name) as history:
+        with RepositoryReader(self._mirror.path, self.name) as history:
             yield history
 
     def _copy_clone_once(self) -> None:
@@ -249,5 +249,5 @@ _DEEPEN = "the clone is shallow: `git fetch --unshallow` there brings the rest o
 
 
 def _address(url: str, place: Path) -> str:
-    """A remote's URL; a relative path is relative to the clone."""
+    """Return the URL of a remote; a relative path is relative to the clone."""
     return str((place / url).resolve()) if url.startswith(".") else url

@@ -1,4 +1,4 @@
-"""Reading a git repository through GitPython. Nothing here writes, and nothing here takes long."""
+"""Reader of a git repository, through GitPython. It writes nothing, and takes little time."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from git.objects.commit import Commit as GitCommit
 
 
-class History:
-    """An open repository, ours or the user's. Leaving it ends the programs that GitPython keeps running.
+class RepositoryReader:
+    """Reader of a repository, ours or the user's. Leaving the context ends the programs that GitPython keeps running.
 
     Args:
         place: Top of a working tree, or a bare repository.
-        source: What commits of it say they come from.
+        source: Name of the source, which its commits carry.
 
     Raises:
         UsageError: There is no git repository at that place.
@@ -48,73 +48,73 @@ class History:
 
     @property
     def is_shallow(self) -> bool:
-        """Whether history was cut off (`git clone --depth`)."""
+        """Whether history is cut off (`git clone --depth`)."""
         return (self.common / "shallow").exists()
 
     @property
     def is_partial(self) -> bool:
-        """Whether files were left out (`git clone --filter`), to be fetched when somebody looks at them."""
+        """Whether files were left out (`git clone --filter`), to be fetched on first access."""
         return bool(self._settings(r"^(remote\..*\.promisor|extensions\.partialclone)$"))
 
     def head(self) -> str | None:
-        """Hash of what is checked out; None before the first commit."""
+        """Return the hash of the commit that is checked out; None before the first commit."""
         return self.find("HEAD")
 
     def url(self, remote: str) -> str | None:
-        """Where a remote is, as the repository has it configured; None where there is no such remote."""
+        """Return the configured URL of a remote; None where there is no such remote."""
         return dict(self._settings(r"^remote\..*\.url$")).get(f"remote.{remote}.url")
 
     def main_branch(self, remote: str) -> str | None:
-        """Which branch the remote calls its main one, as `<remote>/<branch>`, where the repository knows."""
-        with _told(self._source):
+        """Return the default branch of a remote as `<remote>/<branch>`; None where the repository does not know it."""
+        with _map_errors(self._source):
             full: str = self._repo.git.rev_parse(
                 "--symbolic-full-name", "--verify", "--quiet", f"refs/remotes/{remote}/HEAD", with_exceptions=False
             )
         return full.removeprefix("refs/remotes/") if full.startswith("refs/remotes/") else None
 
     def find(self, reference: str, name: Name | None = None) -> str | None:
-        """Hash of the commit that a full reference or a hash leads to.
+        """Return the hash of the commit that a full reference or a hash leads to.
 
         Args:
-            reference: Where to begin.
-            name: Whose steps to go from there.
+            reference: Full reference or hash.
+            name: Name whose steps to ancestors to follow from there.
         """
         steps = "".join(name.steps) if name else ""
-        with _told(self._source):
+        with _map_errors(self._source):
             found: str = self._repo.git.rev_parse(
                 "--verify", "--quiet", "--end-of-options", f"{reference}{steps}^{{commit}}", with_exceptions=False
             )
         return found or None
 
     def abbreviated(self, prefix: str) -> Sequence[str]:
-        """Every commit whose hash begins like this."""
-        with _told(self._source):
+        """Return every commit whose hash begins with a prefix."""
+        with _map_errors(self._source):
             hashes: str = self._repo.git.rev_parse(f"--disambiguate={prefix}", with_exceptions=False)
-        # A tag object leads to a commit too, but nobody abbreviates that.
+        # A tag object leads to a commit too, but nobody abbreviates one.
         return [one for one in hashes.split() if self.find(one) == one]
 
     def references(self) -> Sequence[str]:
-        """Names of branches and tags, short."""
-        with _told(self._source):
+        """Return the short names of branches and tags."""
+        with _map_errors(self._source):
             names: str = self._repo.git.for_each_ref(
                 "refs/heads", "refs/tags", "refs/remotes", format="%(refname:lstrip=2)"
             )
         return names.splitlines()
 
     def commit(self, full_hash: str) -> Commit:
-        """What there is to know about one commit."""
-        with _told(self._source):
+        """Read a commit."""
+        with _map_errors(self._source):
             return self._value(self._repo.commit(full_hash))
 
     def between(self, older: str, newer: str) -> Sequence[Commit]:
-        """Commits that descend from `older` and lead to `newer`, which is among them; parents before children."""
-        with _told(self._source):
+        """Return the commits that descend from `older` and lead to `newer`, with it; parents before children."""
+        with _map_errors(self._source):
             found = self._repo.iter_commits(f"{older}..{newer}", ancestry_path=True, date_order=True, reverse=True)
             return tuple(map(self._value, found))
 
     def merge_base(self, one: str, other: str) -> str | None:
-        """The commit where two lines of development parted."""
-        with _told(self._source):
+        """Return the hash of the newest common ancestor; None where there is none."""
+        with _map_errors(self._source):
             found = self._repo.merge_base(one, other)
         return found[0].hexsha if found else None
 
@@ -130,7 +130,7 @@ class History:
         )
 
     def _settings(self, pattern: str) -> Sequence[tuple[str, str]]:
-        with _told(self._source):
+        with _map_errors(self._source):
             listed: str = self._repo.git.config("--null", "--get-regexp", pattern, with_exceptions=False)
         pairs = (setting.partition("\n") for setting in listed.split("\0") if setting)
         return [(key, value) for key, _, value in pairs]
@@ -145,23 +145,21 @@ def _open(place: Path) -> git.Repo:
         return git.Repo(place, expand_vars=False)
     except (git.InvalidGitRepositoryError, git.NoSuchPathError) as error:
         raise UsageError(
-            f"{place} is no git repository", hint="give the top folder of a clone with --repo-dir"
+            f"{place} is not a git repository", hint="give the top folder of a clone with --repo-dir"
         ) from error
 
 
 @contextlib.contextmanager
-def _told(source: str) -> Iterator[None]:
-    """Map what GitPython and the git it runs raise.
+def _map_errors(source: str) -> Iterator[None]:
+    """Map the exceptions of GitPython and of git.
 
     Raises:
-        EnvironmentProblem: With their words.
+        EnvironmentProblem: With their message.
     """
     import git  # noqa: PLC0415 - see `_open`
 
     try:
         yield
     except (git.GitError, ValueError, OSError) as error:
-        said = error.stderr if isinstance(error, git.GitCommandError) else str(error)
-        raise EnvironmentProblem(
-            f"{source} cannot be read: {said.strip()}", hint="see what `git fsck` says there"
-        ) from error
+        message = error.stderr if isinstance(error, git.GitCommandError) else str(error)
+        raise EnvironmentProblem(f"{source} cannot be read: {message.strip()}", hint="run `git fsck` there") from error

@@ -1,4 +1,4 @@
-"""How the `git` program is started: nobody is asked, nothing of the caller's surroundings leaks in, no hook runs."""
+"""Starting the program `git`: no questions, nothing of the caller's environment leaks in, no hook runs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from harness.builders.sources.tool_errors import ToolFailed
 from harness.core.command import Command, Completed
 
 LOCAL_S: Final = 900.0
-"""Limit of what reads and writes disks only, seconds."""
+"""Limit of commands that use disks only, seconds."""
 NETWORK_S: Final = 3600.0
-"""Limit of what fetches, seconds: a first fetch of a large repository over a slow line."""
+"""Limit of commands that use the network, seconds: a first fetch of a large repository over a slow line."""
 
 _SETTINGS: Final = (
     "core.hooksPath=/dev/null",
@@ -31,7 +31,7 @@ _SETTINGS: Final = (
 
 _CREDENTIALS: Final = re.compile(r"://[^/@\s']*@")
 
-_SURROUNDINGS: Final = (
+_REPOSITORY_VARIABLES: Final = (
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_COMMON_DIR",
@@ -44,7 +44,7 @@ _SURROUNDINGS: Final = (
     "GIT_PREFIX",
     "GIT_QUARANTINE_PATH",
 )
-"""What a hook or an alias tells its children about *its* repository (`git rev-parse --local-env-vars`). Configuration
+"""Variables that a hook or an alias sets for *its* repository (`git rev-parse --local-env-vars`). Configuration
 that came by environment stays: containers and CI authenticate that way."""
 
 _ENVIRONMENT: Final = {
@@ -57,7 +57,7 @@ _ENVIRONMENT: Final = {
 
 
 class GitFailed(ToolFailed):
-    """git ended badly; the message holds what it said."""
+    """git failed; the message holds its own."""
 
 
 def git(*arguments: str, at: Path | None, untrusted: bool = False, timeout_s: float = LOCAL_S) -> Completed:
@@ -71,10 +71,10 @@ def git(*arguments: str, at: Path | None, untrusted: bool = False, timeout_s: fl
         timeout_s: Limit, seconds.
 
     Raises:
-        GitFailed: It did not end well.
+        GitFailed: It failed.
         EnvironmentProblem: It cannot be started.
     """
-    unset = [word for name in _SURROUNDINGS for word in ("-u", name)]
+    unset = [word for name in _REPOSITORY_VARIABLES for word in ("-u", name)]
     settings = [word for setting in _SETTINGS for word in ("-c", setting)]
     completed = shell.run(
         Command(
@@ -89,12 +89,12 @@ def git(*arguments: str, at: Path | None, untrusted: bool = False, timeout_s: fl
 
 
 def without_credentials(text: str) -> str:
-    """A URL, or a text with URLs, as it may be shown and stored."""
+    """Remove user names and passwords from the URLs of a text, so that it may be shown and stored."""
     return _CREDENTIALS.sub("://", text)
 
 
 def _where(at: Path | None) -> list[str]:
-    """Said outright, so that git never looks for a repository in the folders above."""
+    """Name the repository explicitly, so that git never looks for one in the folders above."""
     if at is None:
         return []
     if at.name != ".git":
@@ -103,7 +103,7 @@ def _where(at: Path | None) -> list[str]:
 
 
 def complaint(completed: Completed) -> str:
-    """What git says matters, which is not always what it says last; passwords in addresses are left out."""
-    said = [line.strip() for line in completed.stderr.splitlines() if line.startswith(("fatal:", "error:", "remote:"))]
-    matters = completed.describe() if completed.timed_out or not said else "; ".join(said)
-    return without_credentials(matters)
+    """Return the error in the output of git, which need not be its last line, without passwords in URLs."""
+    lines = [line.strip() for line in completed.stderr.splitlines() if line.startswith(("fatal:", "error:", "remote:"))]
+    message = completed.describe() if completed.timed_out or not lines else "; ".join(lines)
+    return without_credentials(message)

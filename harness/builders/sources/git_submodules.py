@@ -1,6 +1,6 @@
-"""Submodules: what a commit pins, and bringing it from a mirror of our own for each place they come from.
+"""Submodules: reading what a commit pins, and checking it out from a mirror of each repository.
 
-`git submodule` would clone each of them anew for each commit, give up on the first pin that cannot be had without
+`git submodule` would clone each of them anew for each commit, give up on the first pin that cannot be fetched without
 naming it.
 """
 
@@ -17,18 +17,18 @@ from harness.core.errors import BuildFailed, EnvironmentProblem
 
 _GITLINK: Final = "160000"
 _DEEPEST: Final = 10
-"""Submodules in submodules in ...; more is a circle."""
+"""Limit of nested submodules; more is a cycle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submodule:
-    """One submodule of one commit.
+    """Submodule of a commit.
 
     Attributes:
         path: Within the repository that has it.
-        name: What `.gitmodules` calls it.
-        url: Where it comes from, as `.gitmodules` says.
-        pin: The commit that belongs there.
+        name: Its name in `.gitmodules`.
+        url: Its URL in `.gitmodules`.
+        pin: Hash of its commit.
     """
 
     path: PurePosixPath
@@ -38,14 +38,14 @@ class Submodule:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
-    """A working tree whose submodules are wanted.
+class WorkingTree:
+    """Working tree whose submodules are checked out.
 
     Attributes:
-        folder: Its top.
-        path: Where it lies within the outermost tree.
-        url: What relative URLs of its submodules are relative to.
-        modules: Folder where the user's clone keeps repositories of its submodules.
+        folder: Its top folder.
+        path: Its path within the outermost tree.
+        url: Base of relative URLs of its submodules.
+        modules: Folder where the user's clone keeps the repositories of its submodules.
     """
 
     folder: Path
@@ -55,26 +55,26 @@ class Tree:
 
     @property
     def is_local(self) -> bool:
-        """Whether it came from this host. Only then may its submodules do so (CVE-2022-39253)."""
+        """Whether it came from this host. Only then may its submodules (CVE-2022-39253)."""
         return self.url.startswith("file://") or ":" not in self.url.partition("/")[0]
 
 
-def bring_submodules(tree: Tree, cache_dir: Path, depth: int = 0) -> None:
-    """Fill the folders of a tree's submodules, and of theirs.
+def check_out_submodules(tree: WorkingTree, cache_dir: Path, depth: int = 0) -> None:
+    """Check out the submodules of a tree, and theirs.
 
     Raises:
-        BuildFailed: One cannot be had; the message names its path and its pin.
-        EnvironmentProblem: Likewise, but network or disk is the reason.
+        BuildFailed: One cannot be fetched; the message names its path and its pin.
+        EnvironmentProblem: Likewise, because of network or disk.
     """
     if depth > _DEEPEST:
         raise BuildFailed(f"submodules are nested more than {_DEEPEST} deep at {tree.path}")
     for submodule in _submodules(tree):
-        inner = _bring(submodule, tree.path / submodule.path, tree, cache_dir)
-        bring_submodules(inner, cache_dir, depth + 1)
+        inner = _check_out(submodule, tree.path / submodule.path, tree, cache_dir)
+        check_out_submodules(inner, cache_dir, depth + 1)
 
 
 def absolute_url(url: str, base: str) -> str:
-    """A submodule's URL, which may be relative to that of the repository that has it (gitmodules(5))."""
+    """Return the URL of a submodule, which may be relative to that of its repository (gitmodules(5))."""
     if not url.startswith(("./", "../")):
         return url
     base = base.rstrip("/")
@@ -87,26 +87,26 @@ def absolute_url(url: str, base: str) -> str:
     return f"{base}{separator}{url}".rstrip("/")
 
 
-def _submodules(tree: Tree) -> Iterator[Submodule]:
+def _submodules(tree: WorkingTree) -> Iterator[Submodule]:
     at = tree.folder / ".git"
     staged = git("ls-files", "--stage", "-z", at=at).stdout.split("\0")
     links = [line for line in staged if line.startswith(_GITLINK)]
     if not links:
         return
-    described = _described(at)
+    modules = _read_gitmodules(at)
     for link in links:
         facts, _, path = link.partition("\t")
         pin = facts.split()[1]
-        if path not in described:
+        if path not in modules:
             raise BuildFailed(
                 f"submodule {tree.path / path} is pinned to {pin}, but `.gitmodules` does not say where it is"
             )
-        name, url = described[path]
+        name, url = modules[path]
         yield Submodule(PurePosixPath(path), name, url, pin)
 
 
-def _described(at: Path) -> Mapping[str, tuple[str, str]]:
-    """Name and URL of each submodule by path, as git itself reads the committed `.gitmodules`."""
+def _read_gitmodules(at: Path) -> Mapping[str, tuple[str, str]]:
+    """Return name and URL of each submodule by path, as git itself reads the committed `.gitmodules`."""
     pattern = r"^submodule\..*\.(path|url)$"
     try:
         listed = git("config", "--null", "--blob=HEAD:.gitmodules", "--get-regexp", pattern, at=at).stdout
@@ -121,7 +121,7 @@ def _described(at: Path) -> Mapping[str, tuple[str, str]]:
     }
 
 
-def _bring(submodule: Submodule, path: PurePosixPath, tree: Tree, cache_dir: Path) -> Tree:
+def _check_out(submodule: Submodule, path: PurePosixPath, tree: WorkingTree, cache_dir: Path) -> WorkingTree:
     folder = tree.folder / submodule.path
     # A link in place of a folder would lead the checkout out of the tree (CVE-2024-32002); so would a name with `..`
     # lead out of the modules folder (CVE-2018-11235).
@@ -137,22 +137,22 @@ def _bring(submodule: Submodule, path: PurePosixPath, tree: Tree, cache_dir: Pat
             _fetch(mirror, submodule.pin, url, modules, trusted=tree.is_local)
         folder.mkdir(exist_ok=True)
         mirror.check_out(submodule.pin, folder)
-        # What `git submodule init` would do: a build that asks is told that the submodule is there.
+        # As `git submodule init` does: for a build that asks, the submodule is initialised.
         git("config", f"submodule.{submodule.name}.url", without_credentials(url), at=tree.folder / ".git")
     except GitFailed as error:
-        what = f"submodule {path}, pinned to {submodule.pin}, cannot be had from {without_credentials(url)}"
-        message = f"{what}: {error.message}"
+        origin = without_credentials(url)
+        message = f"submodule {path}, pinned to {submodule.pin}, cannot be had from {origin}: {error.message}"
         if error.may_pass:
             raise EnvironmentProblem(message, hint="check network and disk, and try again") from error
         raise BuildFailed(
             message,
             hint="if nobody has this commit any more, choose another commit of the repository",
         ) from error
-    return Tree(folder, path, url, modules / "modules")
+    return WorkingTree(folder, path, url, modules / "modules")
 
 
 def _fetch(mirror: Mirror, pin: str, url: str, modules: Path, *, trusted: bool) -> None:
-    """One commit, from the user's own clone of the submodule where it has it, which costs no network."""
+    """Fetch one commit, from the user's own clone of the submodule if it has it, which needs no network."""
     refspec = [f"{pin}:refs/pins/{pin}"]
     if modules.is_dir():
         try:
@@ -164,7 +164,7 @@ def _fetch(mirror: Mirror, pin: str, url: str, modules: Path, *, trusted: bool) 
     try:
         mirror.fetch(url, refspec, depth=1, trusted=trusted)
     except GitFailed as error:
-        # Old servers hand out only what a branch or a tag leads to.
+        # Old servers give only commits of a branch or a tag.
         if "unadvertised" not in error.message:
             raise
         mirror.fetch(url, ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"], trusted=trusted)

@@ -1,4 +1,4 @@
-"""Changesets of a Mercurial repository. The user's repository is only ever read; ours is a clone in the cache."""
+"""Source of the changesets of a Mercurial repository. The user's is only read; ours is a clone in the cache."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from harness.builders.sources.folders import filling, locked, mirror_folder
+from harness.builders.sources.folders import fill_folder, lock_folder, mirror_folder
 from harness.builders.sources.git_program import without_credentials
 from harness.builders.sources.hg_program import (
     NETWORK_S,
     Changeset,
     HgFailed,
-    changes,
     hg,
     is_changeset,
+    list_changesets,
+    list_named,
     local_tags,
-    named,
 )
 from harness.builders.sources.names import Name, parse_name
 from harness.core.commit import Commit
@@ -31,14 +31,14 @@ def create(place: str, *, remote: str | None, cache_dir: Path) -> HgSource:
 
 
 class HgSource:
-    """Changesets of one repository, and of the one it came from. Used by one thread; processes may share a cache.
+    """Source of the changesets of a repository, and of the one that it came from.
 
-    Secret changesets stay where they are: hg gives them to nobody.
+    Secret changesets are not among them: hg does not give them away.
 
     Args:
         place: Top folder of the user's repository.
         cache_dir: The harness's cache.
-        remote: Which of the repository's paths `fetch` asks.
+        remote: Path of the repository (`hg paths`) that `fetch` asks.
 
     Raises:
         UsageError: There is no hg repository at that place.
@@ -49,20 +49,20 @@ class HgSource:
         self.name = f"hg:{self.place}"
         self.newest = "."
         if not (self.place / ".hg").is_dir():
-            raise UsageError(f"{place} is no hg repository", hint="give the top folder of a clone with --repo-dir")
+            raise UsageError(f"{place} is not an hg repository", hint="give the top folder of a clone with --repo-dir")
         self._remote = parse_name(remote).base
         self._folder = mirror_folder(cache_dir.resolve(), str(self.place))
         self._mirror = self._folder / "mirror"
         self._copied = False
 
     def fetch(self) -> None:
-        """Learn of new changesets in the user's repository, then in its remote. Without a remote there are none.
+        """Fetch new changesets from the user's repository, then from its remote, if it has one.
 
         Raises:
             EnvironmentProblem: The remote cannot be reached; what was known before stays known.
         """
         self._pull(str(self.place))
-        url = named("paths", "name", "url", at=self.place).get(self._remote)
+        url = list_named("paths", "name", "url", at=self.place).get(self._remote)
         if url is None:
             return
         try:
@@ -74,9 +74,9 @@ class HgSource:
             ) from error
 
     def resolve(self, name: str) -> Commit:
-        """The changeset that a hash, bookmark, tag or branch names, or an ancestor of it (`~2`, `^`).
+        """Return the changeset that a hash, bookmark, tag or branch names, or an ancestor of it (`~2`, `^`).
 
-        `.` and `HEAD` are what the user's working folder is at. Local bookmarks and tags are the user's; a branch
+        `.` and `HEAD` are the parent of the user's working folder. Local bookmarks and tags are the user's; a branch
         means its tip as we know it. Revision numbers are refused: they differ from clone to clone.
 
         Raises:
@@ -87,7 +87,7 @@ class HgSource:
         self._copy_once()
         found = self._find(wanted)
         if not found:
-            known = [*named("bookmarks", "bookmark", "node", at=self.place), *self._branches()]
+            known = [*list_named("bookmarks", "bookmark", "node", at=self.place), *self._branches()]
             near = difflib.get_close_matches(wanted.base, known, n=4, cutoff=0.5)
             raise UsageError(
                 f"{self.place} has no changeset {wanted}",
@@ -99,7 +99,7 @@ class HgSource:
         return self._commit(found[0])
 
     def between(self, older: Commit, newer: Commit) -> Sequence[Commit]:
-        """The changesets after `older` up to and with `newer`, oldest first; none when they are the same.
+        """Return the changesets after `older` up to and with `newer`, oldest first; none when they are the same.
 
         Raises:
             UsageError: `older` is not before `newer`.
@@ -107,7 +107,7 @@ class HgSource:
         if older.id == newer.id:
             return ()
         self._copy_once()
-        way = changes(f"sort({_id(older.id)}::{_id(newer.id)}, rev)", at=self._mirror)
+        way = list_changesets(f"sort({_id(older.id)}::{_id(newer.id)}, rev)", at=self._mirror)
         if not way:
             raise UsageError(
                 f"{older.short} is not before {newer.short} in {self.place}",
@@ -116,19 +116,19 @@ class HgSource:
         return tuple(map(self._commit, way[1:]))
 
     def merge_base(self, one: Commit, other: Commit) -> Commit:
-        """Where two lines of development parted.
+        """Return the newest changeset that two lines of development share.
 
         Raises:
             UsageError: They have nothing in common.
         """
         self._copy_once()
-        found = changes(f"ancestor({_id(one.id)}, {_id(other.id)})", at=self._mirror)
+        found = list_changesets(f"ancestor({_id(one.id)}, {_id(other.id)})", at=self._mirror)
         if not found:
             raise UsageError(f"{one.short} and {other.short} have no common ancestor in {self.place}")
         return self._commit(found[0])
 
     def main(self) -> Commit:
-        """The tip of the branch `default`.
+        """Return the tip of the branch `default`.
 
         Raises:
             UsageError: There is no such branch.
@@ -140,14 +140,14 @@ class HgSource:
         return (branch,)
 
     def materialise(self, commit: Commit, folder: Path) -> None:
-        """Put the changeset's files into an empty folder, with its subrepositories. Files get the present time.
+        """Put the files of a changeset into an empty folder, with its subrepositories. Files get the present time.
 
         Raises:
-            BuildFailed: It cannot be had whole; the folder is removed.
+            BuildFailed: They cannot be fetched completely; the folder is removed.
             EnvironmentProblem: Network or disk is the reason; the folder is removed as well.
         """
         folder = folder.resolve()
-        with filling(folder):
+        with fill_folder(folder):
             self._copy_once()
             share = ("share", "--quiet", "--noupdate", "--", str(self._mirror), str(folder))
             hg(*share, at=None, setting="extensions.share=")
@@ -157,34 +157,34 @@ class HgSource:
             hg(*update, at=folder, setting=origin, timeout_s=NETWORK_S)
 
     def _find(self, name: Name) -> list[Changeset]:
-        """Every changeset that it could be, by the first rule that finds any."""
+        """Return every changeset that a name could mean, by the first rule that finds any."""
         if name.base in {"HEAD", "."}:
-            nodes = [change.node for change in changes(".", at=self.place)]
+            nodes = [change.node for change in list_changesets(".", at=self.place)]
         else:
             nodes = self._named(name.base) or (self._hashed(name.base.lower()) if name.is_hash else [])
         ends = ("".join((_id(node), *name.steps)) for node in nodes if is_changeset(node))
-        return [change for end in ends for change in changes(end, at=self._mirror) if is_changeset(change.node)]
+        return [change for end in ends for change in list_changesets(end, at=self._mirror) if is_changeset(change.node)]
 
     def _named(self, base: str) -> list[str]:
-        """By the user's bookmarks and local tags, then by what was pulled: tags in changesets, and branches."""
+        """Look among the user's bookmarks and local tags, then among pulled bookmarks, tags and branches."""
         if base == "tip":  # whichever changeset arrived last: another one in each clone
             return []
         listings: Sequence[Callable[[], Mapping[str, str]]] = (
-            lambda: named("bookmarks", "bookmark", "node", at=self.place),
+            lambda: list_named("bookmarks", "bookmark", "node", at=self.place),
             lambda: local_tags(self.place),
-            lambda: named("bookmarks", "bookmark", "node", at=self._mirror),
-            lambda: named("tags", "tag", "node", at=self._mirror),
+            lambda: list_named("bookmarks", "bookmark", "node", at=self._mirror),
+            lambda: list_named("tags", "tag", "node", at=self._mirror),
             self._branches,
         )
         found = (node for listing in listings if (node := listing().get(base)))
         return list(itertools.islice(found, 1))
 
     def _branches(self) -> dict[str, str]:
-        return named("branches", "branch", "node", at=self._mirror)
+        return list_named("branches", "branch", "node", at=self._mirror)
 
     def _hashed(self, prefix: str) -> list[str]:
-        """An abbreviation may fit several, of which hg then tells none; only then every hash is looked at."""
-        exact = [change.node for change in changes(_id(prefix), at=self._mirror)]
+        """Look for a hash. An abbreviation may fit several, of which hg names none; only then all are compared."""
+        exact = [change.node for change in list_changesets(_id(prefix), at=self._mirror)]
         if exact:
             return exact
         every = hg("log", "--template", "{node}\n", at=self._mirror).split()
@@ -211,7 +211,7 @@ class HgSource:
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[None]:
-        with locked(self._folder):
+        with lock_folder(self._folder):
             if not (self._mirror / ".hg" / "requires").exists():
                 hg("init", "--", str(self._mirror), at=None)
             if (self._mirror / ".hg" / "store" / "journal").exists():
@@ -220,5 +220,5 @@ class HgSource:
 
 
 def _id(node: str) -> str:
-    """A revset for hexadecimal digits, and for nothing else."""
+    """Return the revset of hexadecimal digits, and of nothing else."""
     return f"id({int(node, 16):0{len(node)}x})"

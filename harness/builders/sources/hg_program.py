@@ -1,4 +1,4 @@
-"""How the `hg` program is started: its output for programs, no configuration but the repository's own, no questions."""
+"""Starting the program `hg`: output for programs, no configuration but the repository's own, no questions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from harness.core.errors import EnvironmentProblem
 from harness.core.values import Value
 
 LOCAL_S: Final = 900.0
-"""Limit of what reads and writes disks only, seconds."""
+"""Limit of commands that use disks only, seconds."""
 NETWORK_S: Final = 3600.0
-"""Limit of what pulls, seconds."""
+"""Limit of commands that use the network, seconds."""
 
 _ENVIRONMENT: Final = {
     # No aliases, no colours, no translations; and no option is found where an argument stands (`hg help scripting`).
@@ -29,11 +29,11 @@ _ENVIRONMENT: Final = {
 
 
 class HgFailed(ToolFailed):
-    """hg ended badly; the message holds what it said."""
+    """hg failed; the message holds its own."""
 
 
 class Changeset(Value):
-    """A changeset as `hg log` tells it.
+    """Changeset in the output of `hg log`.
 
     Attributes:
         node: Full hash.
@@ -50,11 +50,11 @@ class Changeset(Value):
     p2node: str = ""
 
 
-class Named(Value):
-    """A bookmark, tag or branch and where it points, or a path and its URL.
+class NamedTarget(Value):
+    """Bookmark, tag or branch with its changeset, or path with its URL.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         target: Full hash, or URL.
     """
 
@@ -63,7 +63,7 @@ class Named(Value):
 
 
 _CHANGES: Final = TypeAdapter(list[Changeset])
-_NAMED: Final = TypeAdapter(list[Named])
+_NAMED: Final = TypeAdapter(list[NamedTarget])
 
 
 def hg(*arguments: str, at: Path | None, setting: str | None = None, timeout_s: float = LOCAL_S) -> str:
@@ -79,7 +79,7 @@ def hg(*arguments: str, at: Path | None, setting: str | None = None, timeout_s: 
         What it printed.
 
     Raises:
-        HgFailed: It did not end well.
+        HgFailed: It failed.
         EnvironmentProblem: It cannot be started.
     """
     if shell.which("hg") is None:
@@ -90,37 +90,37 @@ def hg(*arguments: str, at: Path | None, setting: str | None = None, timeout_s: 
     )
     if not completed.ok:
         aborts = [line for line in completed.stderr.splitlines() if line.startswith("abort:")]
-        said = aborts[0] if aborts else completed.describe()
-        raise HgFailed(f"hg {arguments[0]}: {without_credentials(said)}")
+        message = aborts[0] if aborts else completed.describe()
+        raise HgFailed(f"hg {arguments[0]}: {without_credentials(message)}")
     return completed.stdout
 
 
-def changes(revset: str, *, at: Path) -> list[Changeset]:
-    """Changesets in the order of the revset (`hg help revsets`), in which nothing stands that a person typed.
+def list_changesets(revset: str, *, at: Path) -> list[Changeset]:
+    """List changesets in the order of a revset (`hg help revsets`), which must hold nothing that a person typed.
 
     Raises:
         HgFailed: There is no such changeset.
     """
     template = "{dict(node, user, date, desc, p2node=p2.node)|json},"
-    return _CHANGES.validate_json(_listed(hg("log", "--rev", revset, "--template", template, at=at)))
+    return _CHANGES.validate_json(_as_list(hg("log", "--rev", revset, "--template", template, at=at)))
 
 
-def named(listing: str, keyword: str, target: str, *, at: Path) -> dict[str, str]:
-    """What `hg bookmarks`, `hg tags`, `hg branches` or `hg paths` list.
+def list_named(listing: str, keyword: str, target: str, *, at: Path) -> dict[str, str]:
+    """List bookmarks, tags, branches or paths.
 
     Args:
         listing: The subcommand.
         keyword: Its template keyword for the name.
-        target: Its template keyword for what the name stands for.
+        target: Its template keyword for the target of the name.
         at: Top folder of the repository.
     """
     template = f"{{dict(name={keyword}, target={target})|json}},"
-    found = _NAMED.validate_json(_listed(hg(listing, "--template", template, at=at)))
-    return {one.name: one.target for one in found}
+    listed = _NAMED.validate_json(_as_list(hg(listing, "--template", template, at=at)))
+    return {entry.name: entry.target for entry in listed}
 
 
 def local_tags(at: Path) -> dict[str, str]:
-    """The tags of a repository that are in no changeset, from their file: `hg tags` would write a cache beside it.
+    """Read the local tags of a repository from their file: `hg tags` would write a cache beside it.
 
     Args:
         at: Top folder of the repository.
@@ -144,5 +144,5 @@ def is_changeset(node: str) -> bool:
     return bool(node.strip("0")) and bool(node.strip("f"))
 
 
-def _listed(items: str) -> str:
+def _as_list(items: str) -> str:
     return f"[{items.rstrip().removesuffix(',')}]"

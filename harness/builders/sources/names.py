@@ -1,4 +1,4 @@
-"""Names of commits as people type them, taken apart before any program sees them."""
+"""Parsing of the names of commits that people type, before any program sees them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.core.errors import UsageError
 _STEPS: Final = re.compile(r"(?:[~^][0-9]*)*\Z")
 _STEP: Final = re.compile(r"[~^][0-9]*")
 _FORBIDDEN: Final = re.compile(r"[\x00-\x20\x7f\s:?*\[\]{}\\\"'$`~^\ud800-\udfff]|\.\.|//|@\{")
-"""What git forbids in references (git-check-ref-format(1)), and what a shell or a revset would take for its own."""
+"""What git forbids in references (git-check-ref-format(1)), and what has a meaning to a shell or in a revset."""
 _HASH: Final = re.compile(r"[0-9a-f]{4,64}", re.IGNORECASE)
 _FULL_HASH: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.IGNORECASE)
 _LONGEST: Final = 250
@@ -19,11 +19,11 @@ _LONGEST: Final = 250
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """The name of one commit.
+    """Name of one commit.
 
     Attributes:
-        base: A hash, tag, branch, bookmark or version. Never begins with `-`, holds no blank and no operator.
-        steps: From there to ancestors, `~2` or `^`, as git and hg write them; empty when the base is meant.
+        base: Hash, tag, branch, bookmark or version. Never begins with `-`, holds no blank and no operator.
+        steps: Steps from there to ancestors, `~2` or `^`, as git and hg write them; empty for the base itself.
     """
 
     base: str
@@ -44,10 +44,10 @@ class Name:
 
 
 def parse_name(text: str) -> Name:
-    """Take a name apart.
+    """Parse a name.
 
     Raises:
-        UsageError: It is no name of one commit: an option, a range, an expression, or not printable.
+        UsageError: It cannot name one commit: it is an option, a range, an expression, or not printable.
     """
     steps = _steps(text)
     base = text.removesuffix(steps)
@@ -70,9 +70,9 @@ def _problem(base: str) -> str | None:
     if len(base) > _LONGEST:
         return f"it is longer than {_LONGEST} characters"
     if base.startswith("-"):
-        return "it begins with '-' and would be taken for an option"
+        return "it begins with '-', like an option"
     if ".." in base:
         return "it is a range"
     if found := _FORBIDDEN.search(base):
         return f"it holds {found.group()!r}"
-    return None if base.isprintable() else "it holds a character that cannot be seen"
+    return None if base.isprintable() else "it holds a character that is not printable"

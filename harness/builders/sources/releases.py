@@ -1,4 +1,4 @@
-"""Released versions of a Python package, which play the commits. The running environment is never touched."""
+"""Source of the released versions of a Python package. The environment of the harness is never changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from packaging.version import InvalidVersion, Version
 from pydantic import BaseModel, ValidationError
 
 from harness import shell
-from harness.builders.sources.folders import filling
+from harness.builders.sources.folders import fill_folder
 from harness.builders.sources.names import parse_name
 from harness.core.command import Command, Completed
 from harness.core.commit import Commit
@@ -23,7 +23,7 @@ from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
 from harness.files.digests import sha256_of_file
 
 CHECKSUM: Final = "wheel.sha256"
-"""File beside what was unpacked: the wheel's SHA-256 and name, as `sha256sum` writes them."""
+"""File beside the unpacked wheel: its SHA-256 and name, as `sha256sum` writes them."""
 
 _ASK_S: Final = 300.0
 _DOWNLOAD_S: Final = 3600.0
@@ -33,7 +33,7 @@ _UNREACHABLE: Final = ("Retrying", "Could not fetch URL", "connection", "Tempora
 
 
 class _Listing(BaseModel):
-    """What `pip index versions --json` prints; more than this, which does not matter."""
+    """Output of `pip index versions --json`, as far as it is used."""
 
     versions: list[str]
 
@@ -46,47 +46,45 @@ def create(place: str, *, remote: str | None, cache_dir: Path) -> ReleasesSource
 
 
 class ReleasesSource:
-    """Versions that the package index has for this interpreter. Used by one thread.
-
-    Which index is asked, and how, is pip's own configuration.
+    """Source of the versions that the package index has for this interpreter. The index is that of pip's settings.
 
     Args:
         package: Name of the distribution.
 
     Raises:
-        UsageError: No distribution can be called so.
+        UsageError: It cannot be the name of a distribution.
     """
 
     def __init__(self, package: str) -> None:
         if not _PACKAGE.fullmatch(package):
-            raise UsageError(f"{package!r} is no name of a Python package", hint="for example `executorch`")
+            raise UsageError(f"{package!r} is not the name of a Python package", hint="for example `executorch`")
         self.package = package
         self.name = f"releases:{package}"
         self.newest = "latest"
         self._known: dict[bool, tuple[Version, ...]] = {}
 
     def fetch(self) -> None:
-        """Ask the index which versions there are.
+        """Ask the index for the versions.
 
         Raises:
-            EnvironmentProblem: It cannot be asked; what was known before stays known.
-            UsageError: It knows no such package.
+            EnvironmentProblem: It cannot be reached; versions known before stay known.
+            UsageError: It has no such package.
         """
         self._known = {False: self._ask(previews=False)}
 
     def resolve(self, name: str) -> Commit:
-        """The release of a version, or of `latest`. Pre-releases only when named in full.
+        """Return the release of a version, or the `latest`. Pre-releases must be named in full.
 
         Raises:
             UsageError: There is none for this interpreter; the hint lists some.
-            EnvironmentProblem: The index cannot be asked.
+            EnvironmentProblem: The index cannot be reached.
         """
         if name == "latest":
             return self._commit(self._versions()[-1])
         try:
             wanted = Version(str(parse_name(name)))
         except InvalidVersion as error:
-            raise UsageError(f"{name} is no version", hint=self._some(self._versions())) from error
+            raise UsageError(f"{name} is not a version", hint=self._some(self._versions())) from error
         versions = self._versions(previews=wanted.is_prerelease)
         # As the index writes it: 1.4 and 1.4.0 are one version.
         found = next((version for version in versions if version == wanted), None)
@@ -98,7 +96,7 @@ class ReleasesSource:
         return self._commit(found)
 
     def between(self, older: Commit, newer: Commit) -> Sequence[Commit]:
-        """The releases after `older` up to and with `newer`, in order; none when they are the same.
+        """Return the releases after `older` up to and with `newer`, in order; none when they are the same.
 
         Raises:
             UsageError: `older` is not before `newer`.
@@ -110,15 +108,15 @@ class ReleasesSource:
         return tuple(self._commit(version) for version in sorted(way | ({last} - {first})))
 
     def materialise(self, commit: Commit, folder: Path) -> None:
-        """Put the content of the release's wheel into an empty folder, as it would lie in `site-packages`.
+        """Unpack the wheel of a release into an empty folder, as it would lie in `site-packages`.
 
-        A file `wheel.sha256` tells which wheel it was.
+        A file `wheel.sha256` identifies the wheel.
 
         Raises:
-            BuildFailed: There is no wheel for this interpreter, or it cannot be had whole; the folder is removed.
+            BuildFailed: There is no wheel for this interpreter, or it is damaged; the folder is removed.
             EnvironmentProblem: Network or disk is the reason; the folder is removed as well.
         """
-        with filling(folder), tempfile.TemporaryDirectory(prefix="harness-wheel-") as temporary:
+        with fill_folder(folder), tempfile.TemporaryDirectory(prefix="harness-wheel-") as temporary:
             wheel = self._download(commit.id, Path(temporary))
             _unpack(wheel, folder)
             (folder / CHECKSUM).write_text(f"{sha256_of_file(wheel)}  {wheel.name}\n", encoding="utf-8")
@@ -169,7 +167,7 @@ def _sorted(listing: str) -> tuple[Version, ...]:
         versions = tuple(sorted(map(Version, _Listing.model_validate_json(listing).versions)))
     except (ValidationError, InvalidVersion) as error:
         raise EnvironmentProblem(
-            "pip printed something else than versions", hint="update pip (25.1 or later)"
+            "the output of pip is not a list of versions", hint="update pip (25.1 or later)"
         ) from error
     if not versions:
         raise UsageError("there are only pre-releases", hint="name one in full")
@@ -182,7 +180,7 @@ def _pip(*arguments: str, timeout_s: float) -> Completed:
 
 
 def _is_unreachable(completed: Completed) -> bool:
-    """Whether the index, and not what was asked of it, is the reason."""
+    """Return whether pip failed because the index cannot be reached."""
     return completed.timed_out or any(sign in completed.stderr for sign in _UNREACHABLE)
 
 
@@ -192,7 +190,7 @@ def _complaint(completed: Completed) -> str:
 
 
 def _unpack(wheel: Path, folder: Path) -> None:
-    """Unpack a wheel; nothing leaves the folder, and programs stay executable.
+    """Unpack a wheel; nothing is written outside the folder, and programs stay executable.
 
     Raises:
         BuildFailed: It is damaged, or one of its files would lie elsewhere.

@@ -1,4 +1,4 @@
-"""How git and hg end badly, and whether that says anything about the commit that was asked for."""
+"""Failures of git and hg, and whether they say anything about the commit."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _PASSING: Final = (
     *("timed out", "did not end within", "early EOF", "unexpected disconnect", "RPC failed", "returned error: 5"),
     *("HTTP Error 5", "No space left on device", "Disk quota exceeded"),
 )
-"""What they say when network or disk is the reason (libcurl's strerror.c, git's transport, errno(3)). A repository that
-is gone may be among them: whoever tries again must not do so for ever."""
+"""Messages of failures of network or disk (libcurl's strerror.c, git's transport, errno(3)). A repository that
+is gone may be among them, so retries need a limit."""
 
 
 class ToolFailed(EnvironmentProblem):
-    """A program that keeps repositories ended badly; the message holds what it said."""
+    """A version control program failed; the message holds its own."""
 
     @property
     def may_pass(self) -> bool:
-        """Whether it may be better in an hour, the commit being as good as any."""
+        """Whether the failure is transient, and says nothing about the commit."""
         return any(sign in self.message for sign in _PASSING)

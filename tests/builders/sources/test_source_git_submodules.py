@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from harness.builders.sources.git import GitSource
-from harness.builders.sources.git_submodules import Tree, absolute_url, bring_submodules
+from harness.builders.sources.git_submodules import WorkingTree, absolute_url, check_out_submodules
 from harness.core.errors import BuildFailed, EnvironmentProblem
 from tests.builders.sources.repositories import GitRepository
 
@@ -172,9 +172,9 @@ def test_a_link_in_place_of_a_folder_is_not_followed(repository: GitRepository, 
     _submodule_of(repository, "lib", "\tpath = lib\n\turl = ../lib\n")
     (tmp_path / "elsewhere").mkdir()
     (repository.path / "lib").symlink_to(tmp_path / "elsewhere")
-    tree = Tree(repository.path, PurePosixPath(), str(repository.path), tmp_path / "modules")
+    tree = WorkingTree(repository.path, PurePosixPath(), str(repository.path), tmp_path / "modules")
     with pytest.raises(BuildFailed, match="submodule lib leads out"):
-        bring_submodules(tree, cache)
+        check_out_submodules(tree, cache)
 
 
 @pytest.mark.parametrize(

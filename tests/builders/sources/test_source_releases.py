@@ -70,7 +70,7 @@ def test_a_package_that_nobody_released_is_told(release: Shelf) -> None:
 
 @pytest.mark.parametrize("package", ["-r", "--index-url=x", "a b", "a==1", "git+https://x", "", "../x"])
 def test_what_is_no_package_is_refused(package: str, cache: Path) -> None:
-    with pytest.raises(UsageError, match="no name of a Python package"):
+    with pytest.raises(UsageError, match="is not the name of a Python package"):
         plugins.source("releases", package, remote=None, cache_dir=cache)
 
 

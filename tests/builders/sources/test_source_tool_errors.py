@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.builders.sources.folders import filling
+from harness.builders.sources.folders import fill_folder
 from harness.builders.sources.git_program import GitFailed
 from harness.builders.sources.hg_program import HgFailed
 from harness.core.errors import BuildFailed, EnvironmentProblem, HarnessError
@@ -21,7 +21,7 @@ FULL = OSError(errno.ENOSPC, "No space left on device")
 
 
 def fill_half(folder: Path, raised: Exception) -> None:
-    with filling(folder):
+    with fill_folder(folder):
         (folder / "half").touch()
         raise raised
 
