@@ -13,9 +13,15 @@ from harness.core.errors import ExportFailed
 from harness.core.files import ExportReport
 from harness.core.protocols import Exporter, Progress, Task
 from harness.files.atomic import sync
-from harness.models.failures import told_as_unavailable
-from harness.models.fingerprints import Stamp, confirm, inspect, remember, stamp_of
-from harness.models.layout import EXPORT_REPORT, ExportPlace, Place
+from harness.models.errors import os_errors_as_unavailable
+from harness.models.fingerprints import (
+    FileFingerprint,
+    fingerprint_file,
+    inspect_place,
+    refresh_fingerprint,
+    write_fingerprint,
+)
+from harness.models.layout import EXPORT_REPORT, CachePlace, ExportPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +29,7 @@ class Exported:
     """A program that is what its report says."""
 
     report: ExportReport
-    stamp: Stamp
+    fingerprint: FileFingerprint
 
 
 def find(file: ModelFile, place: ExportPlace) -> Exported | None:
@@ -32,12 +38,12 @@ def find(file: ModelFile, place: ExportPlace) -> Exported | None:
     Raises:
         FileUnavailable: The cache cannot be read.
     """
-    with told_as_unavailable(file, "reading the cache"):
+    with os_errors_as_unavailable(file, "reading the cache"):
         report = _report_in(place.folder)
-        inspection = inspect(place.program)
+        inspection = inspect_place(place.program)
         if report is None or inspection is None or inspection.actual.md5 != report.md5:
             return None
-        confirm(place.program, inspection)
+        refresh_fingerprint(place.program, inspection)
     return Exported(report, inspection.actual)
 
 
@@ -50,32 +56,34 @@ def make(file: ModelFile, export: Export, exporter: Exporter, place: ExportPlace
         ExportFailed: There is no program, or not the one that the exporter tells of.
         FileUnavailable: The cache cannot be written.
     """
-    program = Place(place.partial / place.filename)
-    with told_as_unavailable(file, "preparing the export"):
+    program = CachePlace(place.partial / place.filename)
+    with os_errors_as_unavailable(file, "preparing the export"):
         _clear(place)
         program.path.parent.mkdir(parents=True)
     try:
         with progress.task(f"exporting {export.definition} with {export.recipe}") as task:
             exported = _export(file, export, exporter, program, task)
-        with told_as_unavailable(file, "keeping the export"):
-            remember(program, exported.stamp)
+        with os_errors_as_unavailable(file, "keeping the export"):
+            write_fingerprint(program, exported.fingerprint)
             report = place.partial / EXPORT_REPORT
             report.write_text(exported.report.model_dump_json(indent=2) + "\n", encoding="utf-8")
-            _replace(place)
+            _publish(place)
     finally:
         shutil.rmtree(place.partial, ignore_errors=True)
     return exported
 
 
-def _export(file: ModelFile, export: Export, exporter: Exporter, program: Place, task: Task) -> Exported:
+def _export(file: ModelFile, export: Export, exporter: Exporter, program: CachePlace, task: Task) -> Exported:
     report = exporter.export(export, program.path, task)
     if not program.path.is_file():
         raise ExportFailed(f"{file.filename}: the exporter says it is done, but wrote no program")
-    with told_as_unavailable(file, "reading the export"):
-        stamp = stamp_of(program.path)
-    if stamp.md5 != report.md5:
-        raise ExportFailed(f"{file.filename}: the exporter tells of MD5 {report.md5}, but wrote one with {stamp.md5}")
-    return Exported(report, stamp)
+    with os_errors_as_unavailable(file, "reading the export"):
+        fingerprint = fingerprint_file(program.path)
+    if fingerprint.md5 != report.md5:
+        raise ExportFailed(
+            f"{file.filename}: the exporter tells of MD5 {report.md5}, but wrote one with {fingerprint.md5}"
+        )
+    return Exported(report, fingerprint)
 
 
 def _report_in(folder: Path) -> ExportReport | None:
@@ -85,7 +93,7 @@ def _report_in(folder: Path) -> ExportReport | None:
         return None
 
 
-def _replace(place: ExportPlace) -> None:
+def _publish(place: ExportPlace) -> None:
     for path in place.partial.rglob("*"):
         if path.is_file():
             sync(path)

@@ -1,6 +1,6 @@
-"""What is known about a file that was hashed, so that it need not be hashed again until it changes.
+"""Fingerprints of hashed files, which need not be hashed again until they change.
 
-Hashing takes about 0.2 s per 100 MB. A stamp beside the file remembers its MD5 together with size, modification time
+Hashing takes about 0.2 s per 100 MB. `<file>.stamp.json` keeps the MD5 of a file together with size, modification time
 and inode; as long as these three are the same, the content is taken to be the same.
 """
 
@@ -15,14 +15,14 @@ from pydantic import ValidationError
 from harness.core.values import Value
 from harness.files.atomic import write_atomically
 from harness.files.digests import md5_of_file
-from harness.models.layout import Place
+from harness.models.layout import CachePlace
 
 
-class Stamp(Value):
-    """A file as it was when it was hashed.
+class FileFingerprint(Value):
+    """State of a file when it was hashed.
 
     Attributes:
-        md5: Of its content.
+        md5: MD5 of its content.
         size_bytes: Its size.
         mtime_ns: Its modification time, Unix nanoseconds.
         inode: Its inode.
@@ -36,53 +36,55 @@ class Stamp(Value):
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A file in the cache.
+    """Recorded and present state of a file in the cache.
 
     Attributes:
-        remembered: What it was when it was brought; None when nobody knows.
-        actual: What it is now.
+        recorded: Fingerprint from when it was fetched; None where there is none.
+        actual: Fingerprint of the file now.
     """
 
-    remembered: Stamp | None
-    actual: Stamp
+    recorded: FileFingerprint | None
+    actual: FileFingerprint
 
 
-def stamp_of(path: Path) -> Stamp:
+def fingerprint_file(path: Path) -> FileFingerprint:
     """Hash a file."""
-    # Looked at before hashing: a change meanwhile then makes the stamp stale instead of wrong.
-    seen = path.stat()
-    return Stamp(md5=md5_of_file(path), size_bytes=seen.st_size, mtime_ns=seen.st_mtime_ns, inode=seen.st_ino)
+    # Before hashing: a change meanwhile then makes the fingerprint stale instead of wrong.
+    status = path.stat()
+    return FileFingerprint(
+        md5=md5_of_file(path), size_bytes=status.st_size, mtime_ns=status.st_mtime_ns, inode=status.st_ino
+    )
 
 
-def inspect(place: Place) -> Inspection | None:
-    """What a file was and is, or None when there is no file. Hashes only what changed since the stamp."""
+def inspect_place(place: CachePlace) -> Inspection | None:
+    """Return the recorded and the actual fingerprint, or None where there is no file. Hashes only what changed."""
     if not place.path.is_file():
         return None
-    remembered = _recall(place.stamp)
-    if remembered is not None and _is_unchanged(place.path, remembered):
-        return Inspection(remembered, remembered)
-    return Inspection(remembered, stamp_of(place.path))
+    recorded = _read_fingerprint(place.fingerprint)
+    if recorded is not None and _is_unchanged(place.path, recorded):
+        return Inspection(recorded, recorded)
+    return Inspection(recorded, fingerprint_file(place.path))
 
 
-def remember(place: Place, stamp: Stamp) -> None:
-    """Write the stamp, whole or not at all."""
-    write_atomically(place.stamp, stamp.model_dump_json())
+def write_fingerprint(place: CachePlace, fingerprint: FileFingerprint) -> None:
+    """Record the fingerprint of a file in the cache, or of one that will be there in a moment."""
+    write_atomically(place.fingerprint, fingerprint.model_dump_json())
 
 
-def confirm(place: Place, inspection: Inspection) -> None:
-    """Note that a changed file was found to be right. Only saves time, so a cache that is read-only is no problem."""
-    if inspection.actual != inspection.remembered:
+def refresh_fingerprint(place: CachePlace, inspection: Inspection) -> None:
+    """Record a file that was touched but has the right content. Only saves time, so a read-only cache is no problem."""
+    if inspection.actual != inspection.recorded:
         with contextlib.suppress(OSError):
-            remember(place, inspection.actual)
+            write_fingerprint(place, inspection.actual)
 
 
-def _recall(path: Path) -> Stamp | None:
+def _read_fingerprint(path: Path) -> FileFingerprint | None:
     try:
-        return Stamp.model_validate_json(path.read_bytes())
+        return FileFingerprint.model_validate_json(path.read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
 
 
-def _is_unchanged(path: Path, stamp: Stamp) -> bool:
-    seen = path.stat()
-    return (seen.st_size, seen.st_mtime_ns, seen.st_ino) == (stamp.size_bytes, stamp.mtime_ns, stamp.inode)
+def _is_unchanged(path: Path, known: FileFingerprint) -> bool:
+    status = path.stat()
+    return (status.st_size, status.st_mtime_ns, status.st_ino) == (known.size_bytes, known.mtime_ns, known.inode)

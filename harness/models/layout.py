@@ -1,4 +1,4 @@
-"""Where files stand in the cache.
+"""Layout of the cache.
 
     <folder>/<format>/<model>/<tag>/<filename>                    downloads and copies
     <folder>/exports/<definition>/<recipe>/<key>/<filename>       exports, beside their `export.json`
@@ -10,7 +10,7 @@ A path always has the same content, so that a file cannot change under a running
 - Without a promise the tag is a digest of the location; for local files also of their size and modification time.
 - The key is a digest of everything that determines an export.
 
-Beside a file stand its stamp (see `stamps`), its lock and, while it is incomplete, its part.
+Beside a file are its fingerprint (`fingerprints`), its lock and, while it is incomplete, its part.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from harness.core.benchmark import Export, Model, ModelFile
-from harness.models.failures import unavailable
+from harness.models.errors import unavailable
 from harness.models.sources import Download, Source
 
 EXPORT_REPORT = "export.json"
@@ -38,33 +38,33 @@ _LONGEST_SEGMENT = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where one file stands, and what stands beside it."""
+class CachePlace:
+    """Path of one file in the cache, and of what lies beside it."""
 
     path: Path
 
     @property
     def part(self) -> Path:
-        """The incomplete file; in the same folder, so that it becomes the file by renaming."""
+        """The incomplete file; in the same folder, because renaming completes it."""
         return self._beside(".part")
 
     @property
     def part_note(self) -> Path:
-        """What the part is a part of."""
+        """Source of the incomplete file (`download.PartialDownload`)."""
         return self._beside(".part.json")
 
     @property
-    def stamp(self) -> Path:
-        """What is known about the whole file."""
+    def fingerprint(self) -> Path:
+        """Fingerprint of the complete file."""
         return self._beside(".stamp.json")
 
     @property
     def lock(self) -> Path:
-        """Held by the process that brings the file."""
+        """Lock of the process that fetches the file."""
         return self._beside(".lock")
 
     def discard_part(self) -> None:
-        """Forget what was brought so far."""
+        """Delete what was fetched so far."""
         self.part_note.unlink(missing_ok=True)
         self.part.unlink(missing_ok=True)
 
@@ -74,24 +74,24 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ExportPlace:
-    """Where one export stands: a folder that is moved there whole.
+    """Folder of one export in the cache, which is complete or not there.
 
     Attributes:
-        folder: Named by the key.
-        filename: The program's name in it.
+        folder: Its name is the key.
+        filename: Name of the program in it.
     """
 
     folder: Path
     filename: str
 
     @property
-    def program(self) -> Place:
+    def program(self) -> CachePlace:
         """The exported program."""
-        return Place(self.folder / self.filename)
+        return CachePlace(self.folder / self.filename)
 
     @property
     def lock(self) -> Path:
-        """Held by the process that exports; outside of the folder, which comes and goes."""
+        """Lock of the process that exports; outside of the folder, which is replaced."""
         return self.folder.with_name(f".{self.folder.name}.lock")
 
     @property
@@ -105,22 +105,22 @@ class ExportPlace:
         return self.folder.with_name(f".{self.folder.name}.old")
 
 
-def place_of(folder: Path, file: ModelFile, model: Model, source: Source) -> Place:
-    """Where a downloaded or copied file stands.
+def choose_place(folder: Path, file: ModelFile, model: Model, source: Source) -> CachePlace:
+    """Return the place of a downloaded or copied file.
 
     Raises:
-        FileUnavailable: Its name leaves the cache.
-        OSError: A local source cannot be looked at.
+        FileUnavailable: Its name leads out of the cache.
+        OSError: A local source cannot be read.
     """
     home = folder / segment(model.format) / segment(model.name) / _tag(file, source)
-    return Place(inside(home, file))
+    return CachePlace(path_inside(home, file))
 
 
-def export_place_of(folder: Path, file: ModelFile, export: Export, fingerprint: Mapping[str, str]) -> ExportPlace:
-    """Where an exported file stands.
+def choose_export_place(folder: Path, file: ModelFile, export: Export, fingerprint: Mapping[str, str]) -> ExportPlace:
+    """Return the place of an exported file.
 
     Raises:
-        FileUnavailable: Its name leaves the cache, or is the one that the report has.
+        FileUnavailable: Its name leads out of the cache, or is that of the report.
     """
     request = {
         "layout": _LAYOUT,
@@ -130,20 +130,20 @@ def export_place_of(folder: Path, file: ModelFile, export: Export, fingerprint: 
     }
     key = _digest(json.dumps(request, sort_keys=True))[:_KEY_LENGTH]
     home = folder / "exports" / segment(export.definition) / segment(export.recipe) / key
-    path = inside(home, file)
+    path = path_inside(home, file)
     if str(path.relative_to(home)).casefold() == EXPORT_REPORT:
         raise unavailable(file, "this name is the one of the export's own report", "choose another `filename`")
     return ExportPlace(home, file.filename)
 
 
 def segment(name: str) -> str:
-    """A name from a specification as one harmless path segment; different names may become equal."""
+    """Return a name as one harmless path segment; different names may become equal."""
     plain = re.sub(r"[^A-Za-z0-9_.+-]", "_", name)[:_LONGEST_SEGMENT].lstrip(".")
     return plain or "_"
 
 
-def inside(folder: Path, file: ModelFile) -> Path:
-    """The file's place in a folder: never outside of it, never the folder itself.
+def path_inside(folder: Path, file: ModelFile) -> Path:
+    """Return the path of the file in a folder: never outside of it, never the folder itself.
 
     Names that mean something else on another system are refused too, because the name is also used on devices.
 
@@ -173,8 +173,8 @@ def _tag(file: ModelFile, source: Source) -> str:
         return segment(file.md5[:_TAG_LENGTH])
     if isinstance(source, Download):
         return "at-" + _digest(source.url, file.filename)[:_TAG_LENGTH]
-    seen = source.path.stat()
-    return "at-" + _digest(str(source.path), file.filename, str(seen.st_size), str(seen.st_mtime_ns))[:_TAG_LENGTH]
+    status = source.path.stat()
+    return "at-" + _digest(str(source.path), file.filename, str(status.st_size), str(status.st_mtime_ns))[:_TAG_LENGTH]
 
 
 def _digest(*parts: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from harness.core.benchmark import ModelFile
-from harness.models.failures import unavailable
+from harness.models.errors import unavailable
 
 DIRECTORY = "directory"
 """FAI-PEP's `md5` of a location that is a folder and is used where it is."""
@@ -37,7 +37,7 @@ class Download:
 
 
 @dataclass(frozen=True, slots=True)
-class Local:
+class LocalPath:
     """A file of this host, or of a file system mounted here.
 
     Attributes:
@@ -52,10 +52,10 @@ class Local:
         return str(self.path)
 
 
-Source = Download | Local
+Source = Download | LocalPath
 
 
-def source_of(file: ModelFile) -> Source:
+def parse_source(file: ModelFile) -> Source:
     """Understand the location of a file.
 
     Raises:
@@ -72,10 +72,10 @@ def source_of(file: ModelFile) -> Source:
         host, slash, path = location[len("file://") :].partition("/")
         if host not in {"", "localhost"}:
             raise unavailable(file, f"{location} names another host", _SUPPORTED)
-        return Local(_absolute(file, slash + unquote(path)))
+        return LocalPath(_absolute(file, slash + unquote(path)))
     if kind:
         raise unavailable(file, f"{kind}:// locations are not supported", _SUPPORTED)
-    return Local(_absolute(file, location))
+    return LocalPath(_absolute(file, location))
 
 
 def _absolute(file: ModelFile, text: str) -> Path:

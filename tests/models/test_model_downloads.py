@@ -21,9 +21,9 @@ from harness.core.errors import FileUnavailable
 from harness.core.files import CachedFile
 from harness.core.protocols import Progress
 from harness.models.cache import ModelCache
-from harness.models.download import Patience, download
-from harness.models.layout import place_of
-from harness.models.sources import Download, source_of
+from harness.models.download import RetrySchedule, download
+from harness.models.layout import choose_place
+from harness.models.sources import Download, parse_source
 from tests.processes import wait_until
 
 CONTENT = bytes(range(256)) * 2048  # 512 KiB: several chunks
@@ -332,12 +332,12 @@ def test_a_server_that_falls_silent_is_asked_again(
 ) -> None:
     site.steps = [Step(stall_after=HALF)]
     file = wanted(MD5)
-    source = source_of(file)
+    source = parse_source(file)
     assert isinstance(source, Download)
-    place = place_of(cache.folder, file, model, source)
+    place = choose_place(cache.folder, file, model, source)
     place.path.parent.mkdir(parents=True)
     with progress.task("downloading") as task:
-        download(file, source, place, task, Patience(read_s=1.0))
+        download(file, source, place, task, RetrySchedule(read_s=1.0))
     assert place.part.read_bytes() == CONTENT
     assert site.asked[1].range == f"bytes={HALF}-"
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from harness.core.benchmark import Export, Model, ModelFile, Origin
 from harness.core.errors import FileUnavailable
-from harness.models.layout import export_place_of, inside, place_of, segment
-from harness.models.sources import Download, Local, source_of
+from harness.models.layout import choose_export_place, choose_place, path_inside, segment
+from harness.models.sources import Download, LocalPath, parse_source
 
 ORIGIN = Origin(file=Path("specs/mv2.json"), pointer="/model/files/model", line=12)
 MV2 = Model(name="mv2", format="pte")
@@ -34,7 +34,7 @@ names = st.lists(name_parts, max_size=5).flatmap(
 def test_a_file_is_inside_its_folder_or_refused(name: str) -> None:
     folder = Path("/cache/pte/mv2/tag")
     try:
-        path = inside(folder, named(name))
+        path = path_inside(folder, named(name))
     except FileUnavailable:
         return
     resolved = Path(path).resolve()
@@ -49,12 +49,12 @@ def test_a_file_is_inside_its_folder_or_refused(name: str) -> None:
 )
 def test_names_that_leave_the_cache_are_refused_with_the_place_in_the_specification(name: str) -> None:
     with pytest.raises(FileUnavailable, match=r"specs/mv2.json:12 /model/files/model"):
-        inside(Path("/cache"), named(name))
+        path_inside(Path("/cache"), named(name))
 
 
 @pytest.mark.parametrize("name", ["model.pte", "a/b.bin", "with space.bin", "..hidden", "ünïcode.pte"])
 def test_plain_names_are_kept_as_they_are(name: str) -> None:
-    assert inside(Path("/cache"), named(name)) == Path("/cache") / name
+    assert path_inside(Path("/cache"), named(name)) == Path("/cache") / name
 
 
 @given(st.text())
@@ -66,24 +66,26 @@ def test_a_segment_is_one_harmless_path_component(name: str) -> None:
 
 
 def test_a_person_finds_a_file_by_format_model_and_name() -> None:
-    place = place_of(Path("/cache"), named("model.pte", A), MV2, Download("https://x/model.pte", "https://x/model.pte"))
+    place = choose_place(
+        Path("/cache"), named("model.pte", A), MV2, Download("https://x/model.pte", "https://x/model.pte")
+    )
     assert place.path == Path("/cache/pte/mv2/aaaaaaaaaaaa/model.pte")
 
 
 def test_two_promises_for_one_name_have_a_place_each() -> None:
-    source = source_of(named("model.pte"))
-    first, second = (place_of(Path("/cache"), named("model.pte", md5), MV2, source) for md5 in (A, B))
+    source = parse_source(named("model.pte"))
+    first, second = (choose_place(Path("/cache"), named("model.pte", md5), MV2, source) for md5 in (A, B))
     assert first.path != second.path
 
 
 def test_equal_promises_share_a_place_whatever_the_location() -> None:
-    sources = (Download("https://x/1", "https://x/1"), Local(Path("/nowhere/model.pte")))
-    assert len({place_of(Path("/cache"), named("model.pte", A), MV2, source).path for source in sources}) == 1
+    sources = (Download("https://x/1", "https://x/1"), LocalPath(Path("/nowhere/model.pte")))
+    assert len({choose_place(Path("/cache"), named("model.pte", A), MV2, source).path for source in sources}) == 1
 
 
 def test_without_a_promise_each_location_has_its_place() -> None:
     urls = ("https://x/1", "https://x/2")
-    places = {place_of(Path("/cache"), named("model.pte"), MV2, Download(url, url)).path for url in urls}
+    places = {choose_place(Path("/cache"), named("model.pte"), MV2, Download(url, url)).path for url in urls}
     assert len(places) == 2
 
 
@@ -97,7 +99,7 @@ def test_everything_that_determines_an_export_determines_its_place() -> None:
         (named("model.pte"), export.model_copy(update={"recipe": "portable"}), {"torch": "2.13"}),
         (named("model.pte"), export.model_copy(update={"options": {"width": 1}}), {"torch": "2.13"}),
     ]
-    folders = {export_place_of(Path("/cache"), *variant).folder for variant in variants}
+    folders = {choose_export_place(Path("/cache"), *variant).folder for variant in variants}
     assert len(folders) == len(variants)
 
 
@@ -105,13 +107,13 @@ def test_the_order_of_options_and_versions_does_not_matter() -> None:
     one, other = (
         Export(definition="m", recipe="r", options=options) for options in ({"a": 1, "b": 2}, {"b": 2, "a": 1})
     )
-    first = export_place_of(Path("/cache"), named("m.pte"), one, {"x": "1", "y": "2"})
-    assert first == export_place_of(Path("/cache"), named("m.pte"), other, {"y": "2", "x": "1"})
+    first = choose_export_place(Path("/cache"), named("m.pte"), one, {"x": "1", "y": "2"})
+    assert first == choose_export_place(Path("/cache"), named("m.pte"), other, {"y": "2", "x": "1"})
 
 
 def test_a_program_cannot_take_the_name_of_its_report() -> None:
     with pytest.raises(FileUnavailable, match="report"):
-        export_place_of(Path("/cache"), named("Export.json"), Export(definition="m", recipe="r"), {})
+        choose_export_place(Path("/cache"), named("Export.json"), Export(definition="m", recipe="r"), {})
 
 
 @pytest.mark.parametrize(
@@ -123,14 +125,14 @@ def test_a_program_cannot_take_the_name_of_its_report() -> None:
     ],
 )
 def test_credentials_are_not_shown(location: str, shown: str) -> None:
-    assert source_of(at(location)).shown == shown
+    assert parse_source(at(location)).shown == shown
 
 
 @pytest.mark.parametrize(
     "location", ["file:///data/my%20model.pte", "file://localhost/data/my%20model.pte", "/data/my model.pte"]
 )
 def test_file_urls_and_paths_name_local_files(location: str) -> None:
-    assert source_of(at(location)) == Local(Path("/data/my model.pte"))
+    assert parse_source(at(location)) == LocalPath(Path("/data/my model.pte"))
 
 
 @pytest.mark.parametrize(
@@ -138,4 +140,4 @@ def test_file_urls_and_paths_name_local_files(location: str) -> None:
 )
 def test_locations_that_cannot_be_followed_are_refused(location: str) -> None:
     with pytest.raises(FileUnavailable, match=r"specs/mv2\.json:12"):
-        source_of(at(location))
+        parse_source(at(location))

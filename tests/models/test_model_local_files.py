@@ -14,9 +14,9 @@ from harness.core.files import CachedFile
 from harness.core.protocols import Progress
 from harness.models import fingerprints
 from harness.models.cache import ModelCache
-from harness.models.layout import place_of
-from harness.models.local import copy
-from harness.models.sources import Local
+from harness.models.fetch import copy_file
+from harness.models.layout import choose_place
+from harness.models.sources import LocalPath
 
 WRONG = "0" * 32
 ROTTEN = b"rotten"
@@ -111,7 +111,7 @@ class Spoiler:
 
 def test_a_source_that_changes_while_it_is_copied_is_refused(source: Path, tmp_path: Path) -> None:
     with pytest.raises(FileUnavailable, match="changed while it was copied"):
-        copy(at(source), source, tmp_path / "part", Spoiler(source))
+        copy_file(at(source), source, tmp_path / "part", Spoiler(source))
 
 
 def test_a_missing_promise_is_told_once_with_the_md5_to_pin(kitchen: Kitchen, source: Path, said: list[str]) -> None:
@@ -167,7 +167,7 @@ def test_a_touched_copy_is_hashed_again_and_kept(
 def test_a_file_put_into_its_place_by_hand_counts_if_it_is_the_promised_one(kitchen: Kitchen, tmp_path: Path) -> None:
     gone = tmp_path / "gone.pte"
     promised = at(gone, md5(b"by hand"))
-    place = place_of(kitchen.cache.folder, promised, kitchen.model, Local(gone))
+    place = choose_place(kitchen.cache.folder, promised, kitchen.model, LocalPath(gone))
     place.path.parent.mkdir(parents=True)
     place.path.write_bytes(b"by hand")
     assert kitchen.fetch(promised).md5 == md5(b"by hand")
@@ -195,7 +195,7 @@ def test_a_cache_that_cannot_be_made_is_told(kitchen: Kitchen, source: Path) -> 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
 def test_a_full_disk_is_told_with_a_remedy(kitchen: Kitchen, source: Path) -> None:
     file = at(source, md5(b"weights"))
-    place = place_of(kitchen.cache.folder, file, kitchen.model, Local(source))
+    place = choose_place(kitchen.cache.folder, file, kitchen.model, LocalPath(source))
     place.path.parent.mkdir(parents=True)
     place.part.symlink_to("/dev/full")
     with pytest.raises(FileUnavailable, match="No space left on device") as raised:

@@ -1,4 +1,4 @@
-"""How a file that cannot be had is told: which file, what happened, which place of which specification wants it."""
+"""Errors of files that cannot be fetched: which file, what happened, which entry of which specification wants it."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _REMEDIES = {
 
 
 def unavailable(file: ModelFile, what: str, hint: str | None = None) -> FileUnavailable:
-    """The error for one file, to be raised by the caller."""
+    """Return the error for one file."""
     return FileUnavailable(f"{file.filename}: {what} (wanted by {file.origin})", hint=hint)
 
 
 def wrong_md5(file: ModelFile, source: str, actual: str, remedy: str) -> FileUnavailable:
-    """The error for a file whose content is not the promised one, to be raised by the caller."""
+    """Return the error for a file with another MD5 than the promised one."""
     return unavailable(file, f"{source} has MD5 {actual}, but the specification promises {file.md5}", remedy)
 
 
 @contextlib.contextmanager
-def told_as_unavailable(file: ModelFile, doing: str) -> Iterator[None]:
-    """Map what the operating system says inside to the error of this file.
+def os_errors_as_unavailable(file: ModelFile, doing: str) -> Iterator[None]:
+    """Map errors of the operating system to the error of this file.
 
     Raises:
-        FileUnavailable: With the system's words, the path and a remedy.
+        FileUnavailable: With the system's message, the path and a remedy.
     """
     try:
         yield
