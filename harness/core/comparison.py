@@ -33,7 +33,7 @@ class Verdict(StrEnum):
 
 
 class Interleave(StrEnum):
-    """What is interleaved in a pair."""
+    """Unit of interleaving in a pair."""
 
     LAUNCH = "launch"
     PROCESS = "process"

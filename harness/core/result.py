@@ -24,7 +24,7 @@ SCHEMA_VERSION: Final = "1.1"
 
 
 class Outcome(StrEnum):
-    """How a benchmark, or one launch of it, ended."""
+    """Outcome of a benchmark, or of one launch of it."""
 
     OK = "ok"
     SKIPPED = "skipped"

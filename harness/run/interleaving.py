@@ -34,11 +34,11 @@ class Interleaving(Protocol):
 
     @property
     def interleave(self) -> Interleave:
-        """What is interleaved, as far as is known now."""
+        """Unit of interleaving, as far as it is known now."""
 
     @property
     def notes(self) -> Sequence[Note]:
-        """What a reader of the comparison must know about it."""
+        """Notes for a reader of the comparison."""
 
     def launch_alone(self, launcher: Launcher, benchmark: Benchmark) -> ObservedLaunch:
         """Launch one side alone, before all pairs."""
@@ -79,7 +79,7 @@ class InterleavedProcesses:
 
     @property
     def notes(self) -> Sequence[Note]:
-        """Why processes cannot be interleaved."""
+        """Note on why processes cannot be interleaved, if so."""
         return (self._obstacle,) if self._obstacle else ()
 
     def launch_alone(self, launcher: Launcher, benchmark: Benchmark) -> ObservedLaunch:

@@ -131,7 +131,7 @@ class PairedLaunches:
 
     @property
     def interleaving(self) -> Interleaving:
-        """How the two sides of a pair are launched."""
+        """Strategy to launch the two sides of a pair."""
         return self._interleaving
 
     @property
@@ -146,7 +146,7 @@ class PairedLaunches:
 
     @property
     def doubt(self) -> Note | None:
-        """Why the pairs may not speak for all launches of a side; None where they do."""
+        """Note that the pairs may not speak for all launches of a side; None where they do."""
         return self._discarded.doubt(self._tried) or self._unequal_samples
 
     @property

@@ -76,7 +76,7 @@ class SequentialTest:
 
     @property
     def log_step(self) -> float:
-        """What rounding may have done to a log ratio, as far as the pairs show; infinite where they do not."""
+        """Largest rounding error of a log ratio, as far as the pairs show it; infinite where they do not."""
         return self._equivalence.log_step
 
     @property

@@ -78,7 +78,7 @@ def limits(
         log_ratios: ln(treatment / control) of one statistic, pair by pair.
         scales: The scale of each, known before it.
         alpha: Probability that the true effect is ever outside.
-        log_step: What rounding may have done to each log ratio (see `harness.analysis.compare.resolution`): the limits
+        log_step: Largest rounding error of each log ratio (see `harness.analysis.compare.resolution`): the limits
             are further out by so much on either side. None is excluded where it is infinite.
 
     Returns:

@@ -97,7 +97,7 @@ class EquivalenceTest:
 
     @property
     def log_step(self) -> float:
-        """What rounding may have done to a log ratio, as far as the pairs show; infinite where they do not."""
+        """Largest rounding error of a log ratio, as far as the pairs show it; infinite where they do not."""
         return self._resolution.log_step
 
     def add(self, pair: Pair, harm_ratios: Sequence[float], scales: Sequence[float]) -> None:

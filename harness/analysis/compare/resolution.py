@@ -61,7 +61,7 @@ class Resolution:
 
     @property
     def log_step(self) -> float:
-        """What rounding may have done to a log ratio; infinite where the figures do not show it."""
+        """Largest rounding error of a log ratio; infinite where the figures do not show it."""
         if len(self._ordered) < 2:
             return 0.0 if self._exact else math.inf
         lowest, highest = self._ordered[0], self._ordered[-1]

@@ -46,7 +46,7 @@ class ComparisonSubject:
 
     @property
     def title(self) -> str:
-        """How a person names it."""
+        """Title of the benchmark."""
         return self.treatment.benchmark.title
 
     @property
@@ -105,7 +105,7 @@ class ComparisonRun:
 
     @property
     def subject(self) -> ComparisonSubject:
-        """What is compared."""
+        """The subject of the comparison."""
         return self._subject
 
     @property
@@ -115,7 +115,7 @@ class ComparisonRun:
 
     @property
     def failure(self) -> Failure | None:
-        """Why it ended without a verdict; None while it has not."""
+        """Reason for its end without a verdict; None where there is none."""
         return self._failure
 
     @property

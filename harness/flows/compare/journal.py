@@ -77,7 +77,7 @@ class _Line(Value):
 
 @dataclass(frozen=True, slots=True)
 class JournalContents:
-    """What an interrupted comparison left.
+    """Contents of a journal that an interrupted comparison left.
 
     Attributes:
         header: What its pairs have in common.
