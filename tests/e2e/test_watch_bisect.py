@@ -60,7 +60,7 @@ def test_commits_that_do_not_build_are_passed_over_and_suspected_with_the_next(w
     assert named(watch, done) == [5, 6], "one of two: the first of them does not build"
 
 
-def test_two_culprits_are_told_apart(watch: Watch) -> None:
+def test_two_culprits_are_distinguished(watch: Watch) -> None:
     work(watch, 12, slower={3: 0.06, 9: 0.05})
     done = bisect(watch)
     assert done.code == 0, done.stderr + done.stdout
@@ -92,7 +92,7 @@ def test_between_ends_of_the_same_bytes_nothing_is_measured(watch: Watch) -> Non
     assert named(watch, done) == []
 
 
-def test_ends_that_cannot_be_built_are_told(watch: Watch) -> None:
+def test_ends_that_cannot_be_built_are_reported(watch: Watch) -> None:
     work(watch, 3, slower={}, broken=(3,))
     done = bisect(watch)
     assert done.code == 3

@@ -74,7 +74,7 @@ def advanced(watch: Watch, done: int, process: subprocess.Popen[str]) -> Callabl
     return lambda: watch.counts().get(CommitStatus.DONE, 0) > done or process.poll() is not None
 
 
-def test_a_remote_that_goes_away_is_told_and_asked_again(watch: Watch) -> None:
+def test_a_remote_that_goes_away_is_reported_and_polled_again(watch: Watch) -> None:
     remote, away = watch.project.folder / "remote.git", watch.project.folder / "away.git"
     watch.work.git("clone", "--quiet", "--bare", str(watch.work.folder), str(remote))
     watch.work.git("remote", "add", "origin", str(remote))

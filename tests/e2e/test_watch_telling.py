@@ -161,7 +161,7 @@ def test_only_measuring_looks_for_no_changes(watch: Watch) -> None:
     assert watch.alarms() == []
 
 
-def test_an_improvement_is_told_and_is_no_failure(tmp_path: Path) -> None:
+def test_an_improvement_is_reported_and_is_no_failure(tmp_path: Path) -> None:
     need("git", "g++")
     watch = watch_of(Project(tmp_path, tmp_path / "cache"))
     for number in range(1, 9):

@@ -66,49 +66,49 @@ def slow_commit(laboratory: Laboratory, *commits: str) -> None:
         laboratory.answers[commit] = CommitOutcome(points=(point("c0", 0.05, commit=commit),))
 
 
-def test_a_confirmed_alarm_is_searched_and_told_once_each(
+def test_a_confirmed_alarm_is_searched_and_reported_once_each(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
     slow_commit(laboratory, "c1", "c2")
     channel = RecordingChannel()
-    work = WatchTasks(laboratory.compare, step_or_recovery, confirmed, lambda *_: found("c1"))
-    asked = orders(line, base="c0", begin="c0")
-    tally = watch(asked, work, state, channels=(channel,), timing=clock.timing)
+    tasks = WatchTasks(laboratory.compare, step_or_recovery, confirmed, lambda *_: found("c1"))
+    plan = orders(line, base="c0", begin="c0")
+    summary = watch(plan, tasks, state, channels=(channel,), timing=clock.timing)
     assert channel.events == [("step of mv2", AlarmEvent.CONFIRMED), ("step of mv2", AlarmEvent.BISECTED)]
-    assert tally.alarms == ("step of mv2",)
+    assert summary.alarms == ("step of mv2",)
     (alarm,) = state.alarms.in_stages(AlarmStage.REPORTED)
     assert [culprit.commits for culprit in alarm.culprits] == [("c1",)]
     line.ids.append("c3")
     slow_commit(laboratory, "c3")
-    watch(asked, work, state, channels=(channel,), timing=clock.timing)
+    watch(plan, tasks, state, channels=(channel,), timing=clock.timing)
     assert len(channel.events) == 2
 
 
-def test_a_suspicion_that_is_not_confirmed_is_closed_and_told_to_nobody(
+def test_a_suspicion_that_is_not_confirmed_is_closed_and_not_reported(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
     slow_commit(laboratory, "c2")
     channel = RecordingChannel()
     refuted = Verification(confirmed=False, verdict=Verdict.NO_CHANGE, reason="equal within 1 %")
-    work = WatchTasks(laboratory.compare, step_or_recovery, lambda _: refuted)
-    tally = watch(orders(line, base="c0"), work, state, channels=(channel,), timing=clock.timing)
-    assert (channel.events, tally.alarms) == ([], ())
+    tasks = WatchTasks(laboratory.compare, step_or_recovery, lambda _: refuted)
+    summary = watch(orders(line, base="c0"), tasks, state, channels=(channel,), timing=clock.timing)
+    assert (channel.events, summary.alarms) == ([], ())
     (alarm,) = state.alarms.in_stages(AlarmStage.CLOSED)
     assert alarm.reason == "not confirmed: no change: equal within 1 %"
 
 
-def test_an_alarm_that_was_told_is_told_when_it_is_over(
+def test_an_alarm_that_was_reported_is_reported_when_it_is_over(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
     slow_commit(laboratory, "c1")
     channel = RecordingChannel()
-    work = WatchTasks(laboratory.compare, step_or_recovery, confirmed)
-    watch(orders(line, base="c0", begin="c0"), work, state, channels=(channel,), timing=clock.timing)
+    tasks = WatchTasks(laboratory.compare, step_or_recovery, confirmed)
+    watch(orders(line, base="c0", begin="c0"), tasks, state, channels=(channel,), timing=clock.timing)
     assert [event for _, event in channel.events] == [AlarmEvent.CONFIRMED, AlarmEvent.CLOSED]
     assert state.alarms.in_stages(AlarmStage.CLOSED)
 
 
-def test_an_alarm_without_couriers_is_told_by_the_status_alone(
+def test_an_alarm_without_channels_is_shown_by_the_status_alone(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
     slow_commit(laboratory, "c2")
@@ -146,10 +146,10 @@ def test_an_alarm_whose_benchmark_is_no_longer_asked_for_holds_up_no_commit(
         raise UsageError("no benchmark matches `m/old`")
 
     slow_commit(laboratory, "c1", "c2")
-    asked = orders(line, base="c0", begin="c0")
-    tally = watch(asked, WatchTasks(laboratory.compare, step_or_recovery, confirm), state, timing=clock.timing)
+    plan = orders(line, base="c0", begin="c0")
+    summary = watch(plan, WatchTasks(laboratory.compare, step_or_recovery, confirm), state, timing=clock.timing)
     assert laboratory.treatments == ["c1", "c2"]
-    assert tally.is_troubled, "the alarm is not settled"
+    assert summary.is_troubled, "the alarm is not settled"
     (alarm,) = status_of(state.path).alarms
     assert alarm.reason == "no benchmark matches `m/old`"
 
@@ -169,17 +169,17 @@ def test_a_search_goes_on_where_it_was_and_is_given_up_in_the_end(
 
     status = tmp_path / "status"
     for_hours(clock, status, 1)
-    asked = orders(line, base="c0", interval_s=3600.0, switch=status)
+    plan = orders(line, base="c0", interval_s=3600.0, switch=status)
     channel = RecordingChannel()
-    work = WatchTasks(laboratory.compare, step_or_recovery, confirmed, search)
-    watch(asked, work, state, channels=(channel,), timing=clock.timing)
+    tasks = WatchTasks(laboratory.compare, step_or_recovery, confirmed, search)
+    watch(plan, tasks, state, channels=(channel,), timing=clock.timing)
     assert seen == [None, *map(str, range(1, MOST_SEARCHES))]
     assert [event for _, event in channel.events] == [AlarmEvent.CONFIRMED]
     (alarm,) = state.alarms.in_stages(AlarmStage.REPORTED)
     assert alarm.reason == "no compiler"
 
 
-def test_a_refused_letter_keeps_its_alarm_from_counting_as_told(
+def test_a_refused_notification_keeps_its_alarm_from_counting_as_reported(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
     class Refusing(RecordingChannel):
@@ -187,14 +187,14 @@ def test_a_refused_letter_keeps_its_alarm_from_counting_as_told(
             raise DeliveryFailed("gone", final=True)
 
     slow_commit(laboratory, "c2")
-    work = WatchTasks(laboratory.compare, step_or_recovery, confirmed)
-    watch(orders(line, base="c0"), work, state, channels=(Refusing(),), timing=clock.timing)
+    tasks = WatchTasks(laboratory.compare, step_or_recovery, confirmed)
+    watch(orders(line, base="c0"), tasks, state, channels=(Refusing(),), timing=clock.timing)
     assert not state.alarms.in_stages(AlarmStage.REPORTED)
     status = status_of(state.path)
     assert [(delivery.status, delivery.reply) for delivery in status.undelivered] == [(DeliveryStatus.REFUSED, "gone")]
 
 
-def test_what_was_told_stays_in_the_status_until_it_is_made_good(
+def test_a_reported_change_stays_in_the_status_until_it_is_made_good(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
     slow_commit(laboratory, "c2")
@@ -211,7 +211,7 @@ def test_what_was_told_stays_in_the_status_until_it_is_made_good(
     assert status_of(state.path).unresolved == ()
 
 
-def test_an_improvement_that_was_told_is_nothing_that_stands(state: State) -> None:
+def test_an_improvement_that_was_reported_is_not_unresolved(state: State) -> None:
     for number, kind in enumerate((ChangeKind.STEP, ChangeKind.IMPROVEMENT, ChangeKind.DRIFT)):
         changed = change(kind, kind)
         state.alarms.open(changed, float(number))
@@ -230,8 +230,8 @@ def test_the_status_shows_what_was_done_and_what_is_open(
     def confirm(alarm: Alarm) -> Verification:
         raise DeviceLost("unplugged")
 
-    asked = orders(line, base="c0", begin="c0")
-    watch(asked, WatchTasks(laboratory.compare, step_or_recovery, confirm), state, timing=clock.timing)
+    plan = orders(line, base="c0", begin="c0")
+    watch(plan, WatchTasks(laboratory.compare, step_or_recovery, confirm), state, timing=clock.timing)
     status = status_of(state.path)
     assert status.is_alive
     assert status.counts == {CommitStatus.DONE: 1, CommitStatus.BUILD_FAILED: 1}

@@ -58,10 +58,10 @@ def _watch_everything(folder: Path) -> None:
             file.write(f"{treatment.id}\n")
         return CommitOutcome(points=(point(control.id, 0.05, commit=treatment.id),))
 
-    work = WatchTasks(compare, _find_step, confirmed, lambda *_: found("c1"))
-    asked = orders(Line(COMMITS), base="c0", begin="c0", commit_file=folder / "commit")
+    tasks = WatchTasks(compare, _find_step, confirmed, lambda *_: found("c1"))
+    plan = orders(Line(COMMITS), base="c0", begin="c0", commit_file=folder / "commit")
     with open_state(folder / "state") as state:
-        watch(asked, work, state, channels=(_Postman(folder),), timing=Clock().timing)
+        watch(plan, tasks, state, channels=(_Postman(folder),), timing=Clock().timing)
 
 
 def _in_a_child(work: Callable[[], None]) -> int:

@@ -20,9 +20,9 @@ from tests.watch.watching import Clock, Laboratory, Line, for_hours, once, order
 def test_the_first_start_measures_the_newest_commit(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
-    tally = once(state, line, laboratory, clock, base="c0")
+    summary = once(state, line, laboratory, clock, base="c0")
     assert laboratory.asked == [("c0", "c2")]
-    assert tally == WatchSummary({CommitStatus.DONE: 1}, (), is_unreachable=False, is_troubled=False)  # type: ignore[arg-type]
+    assert summary == WatchSummary({CommitStatus.DONE: 1}, (), is_unreachable=False, is_troubled=False)  # type: ignore[arg-type]
 
 
 def test_new_commits_are_measured_in_order_the_newest_too_and_never_twice(
@@ -46,9 +46,9 @@ def test_who_looks_only_once_measures_the_newest_although_the_step_is_not_comple
 
 
 def test_a_commit_is_never_compared_with_itself(state: State, line: Line, laboratory: Laboratory, clock: Clock) -> None:
-    tally = once(state, line, laboratory, clock, base="c2")
+    summary = once(state, line, laboratory, clock, base="c2")
     assert not laboratory.asked
-    assert tally.commits == {CommitStatus.SKIPPED: 1}
+    assert summary.commits == {CommitStatus.SKIPPED: 1}
 
 
 def test_the_commit_file_is_where_the_first_start_begins_and_says_what_is_safe(
@@ -89,7 +89,7 @@ def test_a_growing_repository_is_followed_for_days(
     assert 0 <= len(line.ids) - 2 - len(laboratory.treatments) <= 8, "those of the last hour"
 
 
-def test_a_rewritten_history_is_told_and_waiting_commits_that_are_gone_are_passed_over(
+def test_a_rewritten_history_is_reported_and_waiting_commits_that_are_gone_are_passed_over(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
     said: list[str] = []
@@ -112,8 +112,8 @@ def test_a_zero_in_the_status_file_stops_after_the_commit_and_loses_nothing(
         status.write_text("0")
         return laboratory.compare(control, treatment)
 
-    asked = orders(line, base="c0", begin="c0", interval_s=60.0, switch=status)
-    watch(asked, WatchTasks(compare), state, timing=clock.timing)
+    plan = orders(line, base="c0", begin="c0", interval_s=60.0, switch=status)
+    watch(plan, WatchTasks(compare), state, timing=clock.timing)
     assert laboratory.treatments == ["c1"]
     doing = state.log.read(CurrentActivity)
     assert doing is not None

@@ -143,7 +143,7 @@ def test_a_watcher_goes_on_and_raises_no_alarm_a_second_time(old_state: Path) ->
         assert state.commits.counts()[CommitStatus.DONE] == 15
 
 
-def test_an_alarm_that_was_told_is_one_that_was_reported(old_state: Path) -> None:
+def test_an_alarm_in_the_former_stage_told_is_reported(old_state: Path) -> None:
     script = """UPDATE alarms SET stage = 'told', alarm = replace(alarm, '"stage":"bisected"', '"stage":"told"')"""
     execute(old_state, script)
     with open_state(old_state) as state:

@@ -79,7 +79,7 @@ def test_a_missing_status_file_stops_nothing(tmp_path: Path) -> None:
     assert not StopFile().is_stop_requested()
 
 
-def test_a_status_file_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_status_file_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(EnvironmentProblem, match="status file"):
         StopFile(tmp_path / "file" / "status").create()
@@ -99,7 +99,7 @@ def test_an_empty_commit_file_names_none(tmp_path: Path) -> None:
     assert read_commit(tmp_path / "commit") is None
 
 
-def test_a_commit_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_commit_file_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "commit").mkdir()
     with pytest.raises(EnvironmentProblem, match="commit file"):
         write_commit(tmp_path / "commit", "a")

@@ -187,7 +187,7 @@ def test_a_person_who_stops_the_harness_does_not_count_against_the_commit(state:
     assert state.commits.counts() == {CommitStatus.WAITING: 1}
 
 
-def test_a_second_watcher_is_refused_and_told_who_is_there(state: State, state_file: Path) -> None:
+def test_a_second_watcher_is_refused_with_the_name_of_the_first(state: State, state_file: Path) -> None:
     with pytest.raises(EnvironmentProblem) as caught, open_state(state_file):
         pytest.fail("two watchers")
     assert f"process {os.getpid()} on {socket.gethostname()}" in caught.value.message

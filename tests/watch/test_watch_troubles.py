@@ -27,13 +27,13 @@ from tests.watch.watching import Clock, Laboratory, Line, for_hours, limit_pages
         CommitOutcome(status=CommitStatus.FAILED, reason="crashed"),
     ],
 )
-def test_a_commit_that_fails_is_told_and_the_next_is_taken(
+def test_a_commit_that_fails_is_reported_and_the_next_is_taken(
     state: State, line: Line, laboratory: Laboratory, clock: Clock, problem: CommitOutcome | HarnessError
 ) -> None:
     laboratory.answers["c1"] = problem
     progress = CommitStatus.BUILD_FAILED if isinstance(problem, BuildFailed) else CommitStatus.FAILED
-    tally = once(state, line, laboratory, clock, base="c0", begin="c0")
-    assert tally.commits == {progress: 1, CommitStatus.DONE: 1}
+    summary = once(state, line, laboratory, clock, base="c0", begin="c0")
+    assert summary.commits == {progress: 1, CommitStatus.DONE: 1}
     (entry,) = state.commits.with_status(progress)
     assert entry.reason
 
@@ -50,16 +50,16 @@ def test_a_device_that_is_away_costs_no_commit(
 
     clock.meanwhile = back
     for_hours(clock, status, 3)
-    tally = once(state, line, laboratory, clock, base="c0", interval_s=3600.0, switch=status)
+    summary = once(state, line, laboratory, clock, base="c0", interval_s=3600.0, switch=status)
     assert laboratory.treatments == ["c2"] * 5
-    assert (tally.commits, tally.is_troubled) == ({CommitStatus.DONE: 1}, False)
+    assert (summary.commits, summary.is_troubled) == ({CommitStatus.DONE: 1}, False)
     assert state.log.read(LastError) is None
 
 
 def test_trouble_is_shown_while_it_lasts(state: State, line: Line, laboratory: Laboratory, clock: Clock) -> None:
     laboratory.answers["c2"] = DeviceLost("unplugged", hint="plug it in")
-    tally = once(state, line, laboratory, clock, base="c0")
-    assert tally.is_troubled
+    summary = once(state, line, laboratory, clock, base="c0")
+    assert summary.is_troubled
     status = status_of(state.path)
     assert status.last_error is not None
     assert "plug it in" in status.last_error.error
@@ -77,7 +77,7 @@ def test_a_commit_that_spoils_the_device_again_and_again_gives_way(
     assert state.commits.counts() == {CommitStatus.FAILED: 1, CommitStatus.DONE: 1}
 
 
-def test_a_commit_that_killed_the_harness_too_often_is_told_and_no_success(
+def test_a_commit_that_killed_the_harness_too_often_is_reported_and_no_success(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
     state.commits.add(line.commit("c1"), CommitStatus.WAITING)
@@ -87,9 +87,9 @@ def test_a_commit_that_killed_the_harness_too_often_is_told_and_no_success(
         assert entry is not None
         state.commits.begin(entry, line.commit("c0"), 1.0)
     said: list[str] = []
-    work = WatchTasks(laboratory.compare)
-    tally = watch(orders(line, base="c0"), work, state, timing=clock.timing, say=said.append)
-    assert tally.commits == {CommitStatus.FAILED: 1, CommitStatus.DONE: 1}
+    tasks = WatchTasks(laboratory.compare)
+    summary = watch(orders(line, base="c0"), tasks, state, timing=clock.timing, say=said.append)
+    assert summary.commits == {CommitStatus.FAILED: 1, CommitStatus.DONE: 1}
     assert any(f"c1: given up, because the harness was killed {MOST_KILLS} times" in text for text in said)
     assert laboratory.treatments == ["c2"]
 
@@ -120,8 +120,8 @@ def test_of_releases_each_is_held_against_the_one_before_that_can_be_built(
 
 def test_a_pinned_control_that_cannot_be_built_is_a_failure(state: State, line: Line, clock: Clock) -> None:
     broken = CommitOutcome(control_failed=True, reason="no compiler then")
-    tally = watch(orders(line, base="c0"), WatchTasks(lambda *_: broken), state, timing=clock.timing)
-    assert tally.commits == {CommitStatus.FAILED: 1}
+    summary = watch(orders(line, base="c0"), WatchTasks(lambda *_: broken), state, timing=clock.timing)
+    assert summary.commits == {CommitStatus.FAILED: 1}
     assert "control c0 cannot be built" in state.commits.with_status(CommitStatus.FAILED)[0].reason
 
 
@@ -141,8 +141,8 @@ def test_an_unreachable_repository_is_asked_again_and_shown(
 ) -> None:
     once(state, line, laboratory, clock, base="c0")
     line.problem = EnvironmentProblem("no network")
-    tally = once(state, line, laboratory, clock, base="c0")
-    assert tally.is_unreachable
+    summary = once(state, line, laboratory, clock, base="c0")
+    assert summary.is_unreachable
     polled = status_of(state.path).poll
     assert polled is not None
     assert polled.success is not None
@@ -173,12 +173,12 @@ def test_a_comparison_that_was_given_up_is_done_again(
     def compare(control: Commit, treatment: Commit) -> CommitOutcome:
         raise problem
 
-    asked = orders(line, base="c0")
+    plan = orders(line, base="c0")
     if isinstance(problem, StopRequested):
-        watch(asked, WatchTasks(compare), state, timing=clock.timing)
+        watch(plan, WatchTasks(compare), state, timing=clock.timing)
     else:
         with pytest.raises(type(problem)):
-            watch(asked, WatchTasks(compare), state, timing=clock.timing)
+            watch(plan, WatchTasks(compare), state, timing=clock.timing)
     once(state, line, laboratory, clock, base="c0")
     assert laboratory.treatments == ["c2"]
 
@@ -228,13 +228,13 @@ def test_a_commit_file_that_cannot_be_written_stops_nothing(
 ) -> None:
     said: list[str] = []
     (tmp_path / "folder").write_text("")
-    asked = orders(line, base="c0", begin="c0")
-    object.__setattr__(asked, "commit_file", tmp_path / "folder" / "commit")
+    plan = orders(line, base="c0", begin="c0")
+    object.__setattr__(plan, "commit_file", tmp_path / "folder" / "commit")
     with pytest.raises(EnvironmentProblem, match="cannot read the commit file"):
-        watch(asked, WatchTasks(laboratory.compare), state, timing=clock.timing, say=said.append)
-    asked = orders(line, base="c0", begin="c0", commit_file=tmp_path / "later" / "commit")
+        watch(plan, WatchTasks(laboratory.compare), state, timing=clock.timing, say=said.append)
+    plan = orders(line, base="c0", begin="c0", commit_file=tmp_path / "later" / "commit")
     (tmp_path / "later").symlink_to("/proc")
-    watch(asked, WatchTasks(laboratory.compare), state, timing=clock.timing, say=said.append)
+    watch(plan, WatchTasks(laboratory.compare), state, timing=clock.timing, say=said.append)
     assert laboratory.treatments == ["c1", "c2"]
     assert any("cannot write the commit file" in text for text in said)
 

@@ -42,7 +42,7 @@ def test_a_series_that_has_just_begun_shows_nothing() -> None:
     assert begun.outlier is None
 
 
-def test_a_step_is_told_once_with_its_place_and_size() -> None:
+def test_a_step_is_found_once_with_its_place_and_size() -> None:
     (change,) = find_changes(series(clear_points(STEP))).changes
     assert change.kind is ChangeKind.STEP
     assert (change.before, change.after) == ("c20", "c21")
@@ -53,12 +53,12 @@ def test_a_step_is_told_once_with_its_place_and_size() -> None:
     assert change.score >= Sensitivity().score
 
 
-def test_a_step_of_twelve_errors_is_told_with_the_second_commit() -> None:
+def test_a_step_of_twelve_errors_is_found_with_the_second_commit() -> None:
     (change,) = find_changes(series(clear_points(STEP))).changes
     assert change.detected_with == "c22"
 
 
-def test_an_improvement_is_told_as_one() -> None:
+def test_an_improvement_is_found_as_one() -> None:
     trend = find_changes(series(clear_points([0.0] * 20 + [-0.03] * 10)))
     assert kinds(trend) == [ChangeKind.IMPROVEMENT]
     assert trend.level_log_ratio == pytest.approx(-0.03, abs=1e-3)
@@ -141,7 +141,7 @@ def test_a_commit_that_is_slower_from_the_first_is_seen_against_the_control() ->
     assert (change.before, change.after) == ("c0", "c1")
 
 
-def test_a_change_too_small_to_matter_is_not_told() -> None:
+def test_a_change_too_small_to_matter_is_not_reported() -> None:
     points = clear_points([0.0] * 40 + [0.004] * 60)
     assert not find_changes(series(points)).changes
     assert find_changes(series(points), Sensitivity(smallest_log_ratio=0.002)).changes
@@ -173,7 +173,7 @@ def test_what_is_made_good_under_a_later_control_is_a_recovery() -> None:
     assert recovery.recovers == (step.identity,)
 
 
-def test_a_change_behind_a_control_that_moved_is_told() -> None:
+def test_a_change_behind_a_control_that_moved_is_found() -> None:
     points = clear_points(STEP) + clear_points([0.0] * 10 + [0.03] * 10, control_order=40, first=41)
     assert [(change.before, change.after) for change in find_changes(series(points)).changes] == [
         ("c20", "c21"),

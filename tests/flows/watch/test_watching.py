@@ -89,7 +89,7 @@ def worker(state: State, *answers: Result | HarnessError) -> WatchWorker:
 
 
 @pytest.mark.parametrize("problem", [BuildFailed("no NDK"), BenchmarkFailed("it crashed")])
-def test_what_one_platform_cannot_do_costs_no_points_of_another_and_is_told(
+def test_an_error_on_one_platform_costs_no_points_of_another_and_is_reported(
     state: State, problem: HarnessError
 ) -> None:
     for answers in ((compared("board"), problem), (problem, compared("board"))):
@@ -134,7 +134,7 @@ def slower(device: str, by: float) -> Result:
     return result.model_copy(update={"comparison": result.comparison.model_copy(update=measured)})
 
 
-def test_a_commit_of_the_same_bytes_is_a_point_of_the_series_and_the_change_behind_it_is_told_once(
+def test_a_commit_of_the_same_bytes_is_a_point_of_the_series_and_the_change_behind_it_is_reported_once(
     state: State, clock: Clock
 ) -> None:
     line = Line(["base", "refactor", "slower", "later", "latest"])
@@ -143,14 +143,14 @@ def test_a_commit_of_the_same_bytes_is_a_point_of_the_series_and_the_change_behi
     def compare(control: Commit, treatment: Commit) -> CommitOutcome:
         return worker(state, work.get(treatment.id, slower("board", 0.04))).compare(control, treatment)
 
-    tally = watch(
+    summary = watch(
         orders(line, base="base", begin="base"), WatchTasks(compare, find_changes), state, timing=clock.timing
     )
     (series,) = state.points.every_series()
     assert series.key.metric == "NET latency"
     assert [point.commit for point in series.points if point.metric is None] == ["refactor"]
     (raised,) = state.alarms.in_stages(*AlarmStage)
-    assert tally.alarms == (raised.identity,)
+    assert summary.alarms == (raised.identity,)
     assert (raised.change.kind, raised.change.last_without) == (ChangeKind.STEP, "refactor")
     assert line.ids.index("slower") <= line.ids.index(raised.change.first_with), (
         "the search has the culprit among its commits"
@@ -169,16 +169,16 @@ def test_nothing_is_built_ahead_while_this_machine_is_measured_too() -> None:
 
 @pytest.mark.parametrize("progress", [CommitStatus.FAILED, CommitStatus.BUILD_FAILED])
 def test_a_commit_that_was_passed_over_because_it_failed_is_no_success(progress: CommitStatus) -> None:
-    tally = WatchSummary(Counter({CommitStatus.DONE: 3, progress: 1}), (), is_unreachable=False, is_troubled=False)
-    assert exit_code_of(tally, is_worse=False, has_failures=False) is ExitCode.BENCHMARK_FAILED
-    assert exit_code_of(tally, is_worse=True, has_failures=False) is ExitCode.REGRESSION
+    summary = WatchSummary(Counter({CommitStatus.DONE: 3, progress: 1}), (), is_unreachable=False, is_troubled=False)
+    assert exit_code_of(summary, is_worse=False, has_failures=False) is ExitCode.BENCHMARK_FAILED
+    assert exit_code_of(summary, is_worse=True, has_failures=False) is ExitCode.REGRESSION
 
 
 def test_commits_that_were_skipped_on_purpose_are_no_failure() -> None:
-    tally = WatchSummary(
+    summary = WatchSummary(
         Counter({CommitStatus.DONE: 3, CommitStatus.SKIPPED: 2}), (), is_unreachable=False, is_troubled=False
     )
-    assert exit_code_of(tally, is_worse=False, has_failures=False) is ExitCode.OK
+    assert exit_code_of(summary, is_worse=False, has_failures=False) is ExitCode.OK
 
 
 def again(platform: str) -> list[str]:

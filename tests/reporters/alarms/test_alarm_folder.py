@@ -75,7 +75,7 @@ def test_no_identity_leads_out_of_the_folder(tmp_path: Path, identity: str) -> N
     assert page.resolve().is_relative_to(tmp_path)
 
 
-def test_a_place_that_is_no_folder_is_told(tmp_path: Path) -> None:
+def test_a_place_that_is_no_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "alarms").write_text("", encoding="utf-8")
     with pytest.raises(ReporterFailed, match=r"cannot write the report of an alarm into .*alarms") as caught:
         write(found_step(), tmp_path / "alarms")

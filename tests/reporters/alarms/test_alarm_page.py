@@ -43,7 +43,7 @@ def _inline(report: AlarmReport) -> list[Token]:
 
 
 @pytest.mark.parametrize("name", sorted(current()))
-def test_each_sample_is_told_as_it_was_kept(name: str) -> None:
+def test_each_sample_is_rendered_as_its_golden_file(name: str) -> None:
     kept = (FOLDER / name).read_text(encoding="utf-8")
     advice = "run python -m tests.reporters.alarms.golden_alarms and look at the difference"
     assert current()[name] == kept, advice
@@ -121,7 +121,7 @@ def test_an_end_that_nothing_excludes_is_endless(low: float | None, high: float 
     assert told in headline(changed(found_step(), effect=effect, verification=None))
 
 
-def test_what_was_measured_again_is_told_rather_than_the_series() -> None:
+def test_the_verification_is_reported_rather_than_the_series() -> None:
     assert "[2.6, 3.6]" in headline(found_step())
     assert "became 3.0 % slower [2.7, 3.4]" in headline(changed(found_step(), verification=None))
 
@@ -206,7 +206,7 @@ def test_a_folder_with_odd_characters_is_linked_as_it_is_called() -> None:
 @pytest.mark.parametrize(
     ("probability", "told"), [(0.0, "< 1 %"), (0.01, "1 %"), (0.5, "50 %"), (0.994, "> 99 %"), (1.0, "> 99 %")]
 )
-def test_no_probability_is_told_as_certain(probability: float, told: str) -> None:
+def test_no_probability_is_shown_as_certain(probability: float, told: str) -> None:
     assert format_probability(probability) == told
 
 
