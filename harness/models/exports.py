@@ -26,14 +26,14 @@ from harness.models.layout import EXPORT_REPORT, CachePlace, ExportPlace
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A program that is what its report says."""
+    """Exported program whose content matches its report."""
 
     report: ExportReport
     fingerprint: FileFingerprint
 
 
 def find(file: ModelFile, place: ExportPlace) -> Exported | None:
-    """The export in the cache, or None where there is none, or a damaged one.
+    """Return the export in the cache, or None where it is missing or damaged.
 
     Raises:
         FileUnavailable: The cache cannot be read.
@@ -48,12 +48,12 @@ def find(file: ModelFile, place: ExportPlace) -> Exported | None:
 
 
 def make(file: ModelFile, export: Export, exporter: Exporter, place: ExportPlace, progress: Progress) -> Exported:
-    """Export, and replace what stood there. The caller holds the place's lock.
+    """Export, and replace an export that is there. The caller holds the lock of the place.
 
     A failed export leaves the cache as it was; a killed one leaves a hidden folder that the next one removes.
 
     Raises:
-        ExportFailed: There is no program, or not the one that the exporter tells of.
+        ExportFailed: There is no program, or another one than its report says.
         FileUnavailable: The cache cannot be written.
     """
     program = CachePlace(place.partial / place.filename)

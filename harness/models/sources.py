@@ -1,4 +1,4 @@
-"""Where a file comes from: an http(s) URL or a path, and how that may be shown."""
+"""Sources of files: http(s) URLs and paths, and how they may be shown."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class LocalPath:
 
     @property
     def shown(self) -> str:
-        """How a person sees it."""
+        """Text for messages."""
         return str(self.path)
 
 

@@ -1,4 +1,4 @@
-"""What all contract suites share: the error of a broken contract, and expectations."""
+"""Common parts of all contract suites: the error of a broken contract, and expectations."""
 
 from __future__ import annotations
 

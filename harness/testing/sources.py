@@ -69,7 +69,7 @@ def names_and_ids_are_stable(case: SourceCase, folder: Path) -> None:
 
 
 def the_newest_has_a_name(case: SourceCase, folder: Path) -> None:
-    """What `newest` holds can be resolved."""
+    """The name in `newest` can be resolved, and means the newest commit."""
     source = case.create(folder / "cache")
     expect(
         source.resolve(source.newest) == source.resolve(case.commits[-1]),
