@@ -51,32 +51,32 @@ def load_options(report: Callable[[str], None]) -> OptionTable:
 
 
 def framework(name: str, settings: Settings) -> Framework:
-    """The framework of that name.
+    """Return the framework of a name.
 
     Raises:
-        UsageError: There is none.
-        EnvironmentProblem: It is there and cannot be imported.
+        UsageError: It is not installed.
+        EnvironmentProblem: It is installed and cannot be imported.
     """
     return cast("Framework", _create("framework", name, settings))
 
 
 def platform(name: str, settings: Settings) -> Platform:
-    """The platform of that name; FAI-PEP's `linux` and `mac` mean this host.
+    """Return the platform of a name; FAI-PEP's `linux` and `mac` mean this host.
 
     Raises:
-        UsageError: There is none.
-        EnvironmentProblem: It is there and cannot be imported.
+        UsageError: It is not installed.
+        EnvironmentProblem: It is installed and cannot be imported.
     """
     return cast("Platform", _create("platform", platform_name(name), settings))
 
 
 def reporters(settings: Settings) -> tuple[Reporter, ...]:
-    """Every reporter that the settings ask for.
+    """Return every reporter that the settings ask for.
 
     Each installed reporter is asked; a factory returns None when its reporter is not wanted.
 
     Raises:
-        UsageError: `--reporter` names one that there is not.
+        UsageError: `--reporter` names one that is not installed.
         EnvironmentProblem: One is wanted and cannot be made.
     """
     known = names("reporter")
@@ -114,13 +114,13 @@ def alarm_reporters(settings: Settings) -> tuple[AlarmReporter, ...]:
 
 
 def platform_name(name: str) -> str:
-    """The platform that a name means, which may go on behind it: FAI-PEP's `android-30` is `android`."""
+    """Return the platform that a name means, which may begin with it: FAI-PEP's `android-30` is `android`."""
     known = names("platform")
     if name in known:
         return name
     if name.startswith(("linux", "mac", "host")) and "host" in known:
         return "host"
-    return next((one for one in known if name.startswith(one)), name)
+    return next((platform for platform in known if name.startswith(platform)), name)
 
 
 def _create(kind: str, name: str, settings: Settings) -> object:

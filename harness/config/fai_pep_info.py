@@ -27,15 +27,15 @@ class InfoSide(Value, extra="ignore"):
     string_map: str | dict[str, JsonValue] = {}
 
     def paths(self) -> dict[str, Path]:
-        """Its programs, by placeholder."""
+        """Return its programs by placeholder."""
         return {name: program.location.absolute() for name, program in self.programs.items()}
 
     def texts(self) -> dict[str, str]:
-        """Its placeholders as text."""
+        """Return its placeholders as text."""
         return {name: format_scalar(value) for name, value in self.variables().items() if isinstance(value, Scalar)}
 
     def variables(self) -> dict[str, object]:
-        """Its placeholders.
+        """Return its placeholders.
 
         Raises:
             UsageError: They are no JSON object.
@@ -45,24 +45,24 @@ class InfoSide(Value, extra="ignore"):
 
 
 class EarlierCommit(Value, extra="ignore"):
-    """A commit that FAI-PEP would have looked for a regression in."""
+    """Earlier commit, in which FAI-PEP would have looked for a regression."""
 
     commit: str
     commit_time: int | None = None
 
 
 class FaiPepInfo(Value, extra="ignore"):
-    """FAI-PEP's info JSON.
+    """Info JSON of FAI-PEP's drivers.
 
     Attributes:
         treatment: The side that is measured, or judged.
-        control: What to hold it against, if anything.
+        control: The side to compare it with, if any.
         meta: Free values, reported.
         run_type: Reported.
         user: Reported.
         regressed_types: Metrics that an earlier run called regressed; marked in the results.
-        regression_commits: Earlier commits, newest first; reported. They are held against the treatment nowhere: that
-            is what a control is for.
+        regression_commits: Earlier commits, newest first; reported. The treatment is not compared with them: that is
+            what a control is for.
     """
 
     treatment: InfoSide
@@ -75,7 +75,7 @@ class FaiPepInfo(Value, extra="ignore"):
 
 
 def read(given: str) -> FaiPepInfo:
-    """An info JSON.
+    """Read an info JSON.
 
     Args:
         given: The JSON itself, or the path of a file with it.
@@ -93,9 +93,9 @@ def read(given: str) -> FaiPepInfo:
 
 
 def layer(info: FaiPepInfo) -> Mapping[str, object]:
-    """The settings that an info JSON stands for; with a control, what its sides do not share is left to them."""
+    """Return the settings of an info JSON; with a control, whatever its sides do not share is left out."""
     side = info.treatment
-    found: dict[str, object] = {
+    values: dict[str, object] = {
         "program": side.paths(),
         "meta": {**info.meta, **_earlier(info)},
         "run_type": info.run_type,
@@ -103,14 +103,14 @@ def layer(info: FaiPepInfo) -> Mapping[str, object]:
         "regressed_types": info.regressed_types,
     }
     if info.control is not None:
-        found["later"] = tuple(sorted({*side.texts(), *info.control.texts()}))
+        values["later"] = tuple(sorted({*side.texts(), *info.control.texts()}))
     else:
-        found |= {"string_map": side.variables(), "commit": side.commit, "commit_time": side.commit_time}
-    return {key: value for key, value in found.items() if value is not None}
+        values |= {"string_map": side.variables(), "commit": side.commit, "commit_time": side.commit_time}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _earlier(info: FaiPepInfo) -> dict[str, object]:
-    commits = [one.model_dump(exclude_none=True) for one in info.regression_commits]
+    commits = [commit.model_dump(exclude_none=True) for commit in info.regression_commits]
     return {"regression_commits": commits} if commits else {}
 
 

@@ -26,7 +26,7 @@ PREFIX: Final = "HARNESS_"
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What is to be known of an option beside its name, type and default.
+    """Declaration of an option, beside its name, type and default.
 
     Attributes:
         help: Text of `--help`.

@@ -47,7 +47,7 @@ def default_config_dir() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a run was asked to do. Fields are called like FAI-PEP's flags where it has them.
+    """Settings of a run. Fields are called like FAI-PEP's flags where it has them.
 
     Every field but the last declares an option of the command line, the saved defaults, the environment and files.
     """

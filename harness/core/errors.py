@@ -10,7 +10,7 @@
     │   ├── FileUnavailable         4   a model file cannot be fetched, or is not what the specification promises
     │   ├── ExportFailed            4   a model could not be exported
     │   └── BenchmarkUnsupported    4   this benchmark cannot run here, and never could
-    └── ReporterFailed              3   a result was measured and stored, but could not be told
+    └── ReporterFailed              3   a result was measured and stored, but could not be reported
 
 Foreign exceptions are mapped to these once, at the edge where they appear.
 """
@@ -25,7 +25,7 @@ from typing import ClassVar
 
 
 class ExitCode(IntEnum):
-    """What the process tells the shell. The highest-ranking fact of a run wins (see `harness.flows`)."""
+    """Exit codes of the process. The gravest outcome of a run wins (`gravest`)."""
 
     OK = 0
     REGRESSION = 1
@@ -46,7 +46,7 @@ _GRAVEST_FIRST = (
 
 
 def gravest(codes: Iterable[ExitCode]) -> ExitCode:
-    """What several outcomes amount to: a regression is what was asked about, an environment explains failures."""
+    """Return the gravest of several exit codes: a regression is the answer that was asked for, and comes first."""
     return min(codes, key=_GRAVEST_FIRST.index, default=ExitCode.OK)
 
 
@@ -54,8 +54,8 @@ class HarnessError(Exception):
     """Base of everything the harness raises on purpose.
 
     Args:
-        message: What happened, naming the file, place or program.
-        hint: What the reader can do about it.
+        message: Description that names the file, place or program.
+        hint: Advice about what to do next.
     """
 
     exit_code: ClassVar[ExitCode] = ExitCode.ENVIRONMENT
@@ -77,14 +77,14 @@ class UsageError(HarnessError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong in one place of a specification.
+    """Mistake in one place of a specification.
 
     Attributes:
         file: The specification file.
         line: 1-based line of the place, or None where the file could not be read at all.
         pointer: JSON pointer (RFC 6901) to the place; "" is the whole document.
-        message: What is wrong.
-        hint: How to mend it, if that can be said.
+        message: Description of the mistake.
+        hint: Advice how to mend it, if there is any.
     """
 
     file: Path
@@ -141,4 +141,4 @@ class BenchmarkUnsupported(BenchmarkFailed):
 
 
 class ReporterFailed(HarnessError):
-    """A reporter could not tell a result. The result itself is safe."""
+    """A result could not be reported. The result itself is safe."""

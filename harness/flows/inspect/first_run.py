@@ -47,7 +47,7 @@ def save(config: Path, answers: dict[str, object], token: str) -> None:
 
 
 def _target(console: Console) -> str | None:
-    """Where results are posted; asked again until it is a URL, or nothing."""
+    """Ask for the URL to post results to, until it is one, or nothing."""
     while True:
         answer = Prompt.ask(
             "URL to post results to, URL or URL|category (empty: they stay here)", default="", show_default=False
