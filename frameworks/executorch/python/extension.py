@@ -27,7 +27,7 @@ class TensorInfo(Protocol):
         """Size in bytes."""
 
     def is_memory_planned(self) -> bool:
-        """Whether its memory is part of the program's plan."""
+        """Return whether its memory is part of the program's plan."""
 
 
 class MethodMeta(Protocol):
