@@ -209,7 +209,7 @@ def test_two_processes_use_one_mirror_at_once(user: HgRepository, cache: Path, t
 
 
 def test_a_place_that_is_no_repository_is_told(tmp_path: Path, cache: Path) -> None:
-    with pytest.raises(UsageError, match="no hg repository"):
+    with pytest.raises(UsageError, match="not an hg repository"):
         plugins.source("hg", str(tmp_path), remote=None, cache_dir=cache)
 
 
