@@ -113,7 +113,7 @@ def test_a_place_that_is_no_repository_is_told(tmp_path: Path, cache: Path, kind
     (outer.path / "inside").mkdir()
     (tmp_path / "folder").mkdir()
     place = {"nothing": tmp_path / "$nothing", "folder": tmp_path / "folder", "inside": outer.path / "inside"}[kind]
-    with pytest.raises(UsageError, match="no git repository"):
+    with pytest.raises(UsageError, match="not a git repository"):
         GitSource(place, cache_dir=cache)
 
 
