@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from harness.config.options import OptionTable
 from harness.config.settings import Settings
@@ -24,12 +24,15 @@ _GROUPS = {
     "alarm reporter": "edge_harness.alarm_reporters",
 }
 _OPTIONS = "edge_harness.options"
+KINDS: Final = tuple(_GROUPS)
+"""Every kind of plug-in. The harness itself brings some of each, so that none of a kind is a broken installation."""
 
-_NONE = "none (reinstall the package edge-harness)"
+REINSTALL: Final = "reinstall the package edge-harness: its plug-ins are read from the installed metadata"
+_NONE: Final = f"none ({REINSTALL})"
 
 
 def names(kind: str) -> tuple[str, ...]:
-    """Return the installed plug-ins of a kind (`platform`, `framework`, `reporter`, `source`)."""
+    """Return the names of the installed plug-ins of one of the `KINDS`."""
     return tuple(sorted({entry.name for entry in entry_points(group=_GROUPS[kind])}))
 
 
@@ -107,9 +110,12 @@ def alarm_reporters(settings: Settings) -> tuple[AlarmReporter, ...]:
     """Return every reporter of alarms that is installed and wanted; a factory returns None where it is not.
 
     Raises:
-        EnvironmentProblem: One is wanted and cannot be made.
+        EnvironmentProblem: None is installed, or one is wanted and cannot be made.
     """
-    made = (cast("AlarmReporter | None", _create("alarm reporter", name, settings)) for name in names("alarm reporter"))
+    known = names("alarm reporter")
+    if not known:
+        raise EnvironmentProblem("no reporter of alarms is installed, and alarms would reach nobody", hint=REINSTALL)
+    made = (cast("AlarmReporter | None", _create("alarm reporter", name, settings)) for name in known)
     return tuple(reporter for reporter in made if reporter is not None)
 
 

@@ -51,6 +51,9 @@ def examine(settings: Settings, console: Console) -> ExitCode:
 def _check_harness(settings: Settings) -> Iterator[Finding]:
     yield Finding("edge-harness", True, harness.__version__)
     yield Finding("Python", True, python_platform.python_version())
+    for kind in plugins.KINDS:
+        installed = plugins.names(kind)
+        yield Finding(f"{kind}s", bool(installed), ", ".join(installed) or "none", plugins.REINSTALL)
     for package in ("torch", "executorch", "torchao"):
         yield _check_package(package)
     for label, folder in (("cache", settings.cache_dir), ("results", settings.local_reporter)):

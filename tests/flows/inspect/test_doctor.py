@@ -10,6 +10,7 @@ from rich.console import Console
 
 from harness import plugins
 from harness.config.settings import Settings
+from harness.core.errors import ExitCode
 from harness.flows.inspect import doctor
 
 
@@ -24,3 +25,15 @@ def test_what_was_found_is_shown_as_it_is(tmp_path: Path, monkeypatch: pytest.Mo
     shown = console.file.getvalue()
     assert f"{settings.cache_dir}, " in shown
     assert f"{in_the_way}: " in shown
+
+
+def test_an_installation_without_plug_ins_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plug-ins are read from installed metadata, which an update of the sources alone leaves as it was."""
+    monkeypatch.setattr(plugins, "names", lambda kind: () if kind == "alarm reporter" else (f"a {kind}",))
+    console = Console(file=io.StringIO(), width=400)
+    monkeypatch.setattr(doctor, "_check_plug_ins", lambda settings: iter(()))
+    code = doctor.examine(Settings(cache_dir=tmp_path, local_reporter=tmp_path), console)
+    assert isinstance(console.file, io.StringIO)
+    assert code is ExitCode.ENVIRONMENT
+    assert "alarm reporters" in console.file.getvalue()
+    assert plugins.REINSTALL in console.file.getvalue()

@@ -1,0 +1,21 @@
+"""Plug-ins that are missing are an error, never silence."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import plugins
+from harness.config.settings import Settings
+from harness.core.errors import EnvironmentProblem
+
+
+@pytest.mark.parametrize("kind", plugins.KINDS)
+def test_the_harness_brings_plug_ins_of_every_kind(kind: str) -> None:
+    assert plugins.names(kind)
+
+
+def test_alarms_that_would_reach_nobody_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "names", lambda kind: ())
+    with pytest.raises(EnvironmentProblem, match="no reporter of alarms is installed") as raised:
+        plugins.alarm_reporters(Settings())
+    assert raised.value.hint == plugins.REINSTALL
