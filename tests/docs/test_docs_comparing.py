@@ -38,7 +38,7 @@ def test_the_first_command_is_one() -> None:
 
 def test_defaults_are_those_of_the_code() -> None:
     usual = Parameters(seed=0)
-    told = {row[2].strip("`-"): row[3] for row in _table("verdict") if row[2]}
+    told = {row[2].strip("`-").replace("-", "_"): row[3] for row in _table("verdict") if row[2]}
     assert set(told) == {"alpha", "beta", "margin", "tail_margin", "pairs", "seconds"}
     for name, default in told.items():
         value = getattr(usual, FIELDS.get(name, name))
