@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from harness.config.settings import Settings
     from harness.flows.compare.requests import CompareRequest
-    from harness.flows.compare.sides import Programs
+    from harness.flows.measure.runners import Programs
     from harness.flows.watch.watch import WatchRequest
 
 _OTHER_FLAGS = ("base-commit", "commit")
@@ -237,7 +237,7 @@ def compare_request(flags: RunFlags, sides: CompareFlags) -> CompareRequest:
     from harness.config import fai_pep_info
     from harness.core.comparison import Interleave
     from harness.flows.compare.requests import CompareRequest
-    from harness.flows.compare.sides import Programs
+    from harness.flows.measure.runners import Programs
 
     _reject_sides_of_self_check(sides)
     _reject_empty_names(sides)
@@ -306,7 +306,7 @@ def _programs_or_name(programs: tuple[str, ...] | None, name: str | None) -> str
     if not programs:
         return name
     from harness.config.parsing import find_programs
-    from harness.flows.compare.sides import Programs
+    from harness.flows.measure.runners import Programs
 
     return Programs(find_programs(programs))
 

@@ -13,7 +13,7 @@ from harness.core.errors import ExitCode
 from harness.flows.compare.batch import compare_batch
 from harness.flows.compare.commits import CommitComparer
 from harness.flows.compare.requests import CompareRequest
-from harness.flows.compare.sides import Programs
+from harness.flows.measure.runners import Programs
 from harness.flows.measure.workload import load_workload
 from harness.testing.progress import RecordedProgress
 from tests.cli.project import Outcome, Project, generic, one_test

@@ -9,9 +9,9 @@ from harness.config.settings import Settings
 from harness.core.comparison import Parameters, Verdict
 from harness.core.result import Report, Result
 from harness.flows.compare.compare import ComparisonStages, ComparisonTask
-from harness.flows.compare.sides import installed_runner
 from harness.flows.measure.plan import Plan
 from harness.flows.measure.reporting import Reporting
+from harness.flows.measure.runners import installed_runner
 from harness.testing.progress import RecordedProgress
 from reporters.local import LocalReporter
 from tests.flows.instant import Instant, Watch, builds, plan

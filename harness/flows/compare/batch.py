@@ -13,9 +13,9 @@ from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
 from harness.core.protocols import Display, LocalPlatform, Platform
 from harness.flows.compare.compare import ComparisonTask, compare
 from harness.flows.compare.requests import CompareRequest, SameCommit, open_cache, resolve_request
-from harness.flows.compare.sides import CommitRunner, build_side
 from harness.flows.compare.source_fetcher import SourceFetcher
 from harness.flows.measure.plan import Plan
+from harness.flows.measure.runners import CommitRunner, build_side
 from harness.shell import Interrupted
 
 

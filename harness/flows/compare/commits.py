@@ -15,8 +15,8 @@ from harness.core.protocols import BoardRow, Display, Task
 from harness.core.result import Outcome, Report, Result
 from harness.flows.compare.compare import ComparisonOutcome, ComparisonTask, run_comparison
 from harness.flows.compare.requests import CompareRequest, open_cache, open_source, validate_parameters
-from harness.flows.compare.sides import CommitRunner, build_side
 from harness.flows.measure.plan import Builds, Failure
+from harness.flows.measure.runners import CommitRunner, build_side
 from harness.flows.measure.workload import Selection, Workload
 
 

@@ -22,12 +22,12 @@ from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubjec
 from harness.flows.compare.journal import Journal
 from harness.flows.compare.reports import build_report, final_evidence_of, load_previous
 from harness.flows.compare.scheduler import RoundRobinScheduler
-from harness.flows.compare.sides import Side, are_same_program, build_side
 from harness.flows.measure.fetching import fetch
 from harness.flows.measure.jobs import make_job, report_failure
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, distribute
 from harness.flows.measure.reporting import Reporting
 from harness.flows.measure.run import builds_exit_code
+from harness.flows.measure.runners import Side, are_same_program, build_side
 from harness.shell import Interrupted
 
 _JOURNALS: Final = "comparisons"

@@ -19,8 +19,8 @@ from harness.core.comparison import Interleave, Parameters
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Progress
 from harness.flows.compare.compare import ComparisonTask
-from harness.flows.compare.sides import CommitRunner, GivenRunner, Programs, Side, installed_runner
 from harness.flows.compare.source_fetcher import SourceFetcher
+from harness.flows.measure.runners import CommitRunner, GivenRunner, Programs, Side, installed_runner
 
 _LIST_SUFFIXES: Final = frozenset({".txt", ".list", ".commits"})
 """Suffixes of files that are always lists of commits, even if a commit has the name of the file."""

@@ -9,12 +9,12 @@ from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.errors import ExitCode, gravest
 from harness.core.protocols import Progress
-from harness.flows.compare.sides import Side, build_side, installed_runner
 from harness.flows.measure.fetching import fetch
 from harness.flows.measure.jobs import make_jobs, report_failure
 from harness.flows.measure.plan import Builds, Failure, Files, Plan
 from harness.flows.measure.queues import DedicatedQueue, SharedQueue
 from harness.flows.measure.reporting import Reporting
+from harness.flows.measure.runners import Side, build_side, installed_runner
 from harness.flows.measure.worker import Worker
 
 

@@ -16,7 +16,7 @@ from harness.core.protocols import Display, Platform
 from harness.flows.compare.batch import builds_ahead
 from harness.flows.compare.commits import CommitComparer
 from harness.flows.compare.requests import CompareRequest
-from harness.flows.compare.sides import Programs
+from harness.flows.measure.runners import Programs
 from harness.flows.measure.workload import Workload, load_benchmarks, load_workload
 from harness.flows.watch.alarm_reports import AlarmReportChannel
 from harness.flows.watch.worker import WatchWorker

@@ -14,7 +14,7 @@ from harness.core.errors import DeviceLost, ExitCode
 from harness.core.protocols import Progress
 from harness.core.result import Outcome
 from harness.flows.compare.compare import ComparisonStages, ComparisonTask
-from harness.flows.compare.sides import installed_runner
+from harness.flows.measure.runners import installed_runner
 from tests.flows.instant import Instant, InstantSession, builds, plan
 from tests.flows.runs import Run
 
