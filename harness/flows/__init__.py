@@ -3,15 +3,15 @@
     measure/   run            measure once              worker           one device's share of a run
                workload       what a command loads      queues, jobs     what each device measures next
                plan           benchmarks on devices     fetching         files into the cache
-               reporting      results to reporters
+               reporting      results to reporters      runners          installed, given or built from a commit
     compare/   compare        control against treatment scheduler        one device's share: pairs in turn
                comparison_run one comparison            journal          its pairs on disk
-               requests       the command line          sides            where both runners come from
+               requests       the command line          source_fetcher   each source fetched once per command
                reports        results of comparisons    progress_rows    what a person watches
                batch          several commits           reevaluate       stored pairs decided again
                commits        for watch and bisect      self_check       a runner against itself
     watch/     watch          the continuous mode       worker           comparing, verifying, searching
-               alarm_reports  a page for each alarm
+               alarm_reports  builds the reports of alarms
     bisect/    bisect         search for a culprit      search           its queries answered with real pairs
     inspect/   the commands that look without measuring
 

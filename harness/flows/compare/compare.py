@@ -11,7 +11,9 @@ from typing import Final
 from harness import plugins
 from harness.analysis.compare.discovery import DiscoveryControl
 from harness.analysis.results import build_info
+from harness.builders.records import same_runner
 from harness.config.settings import Settings
+from harness.core.build import Build
 from harness.core.comparison import Comparison, Parameters, Verdict
 from harness.core.device import Device
 from harness.core.errors import ExitCode, HarnessError
@@ -27,7 +29,7 @@ from harness.flows.measure.jobs import make_job, report_failure
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, distribute
 from harness.flows.measure.reporting import Reporting
 from harness.flows.measure.run import builds_exit_code
-from harness.flows.measure.runners import Side, are_same_program, build_side
+from harness.flows.measure.runners import Side, build_side
 from harness.shell import Interrupted
 
 _JOURNALS: Final = "comparisons"
@@ -185,7 +187,7 @@ class ComparisonStages:
             self._report(self._not_run(assignment, treatment_job))
             return None
         subject = ComparisonSubject(control_job, treatment_job, assignment.device, self._task.metric)
-        if not self._task.self_check and are_same_program(control_job.build, treatment_job.build):
+        if not self._task.self_check and _are_same_program(control_job.build, treatment_job.build):
             self._report(self._identical(subject))
             return None
         return subject
@@ -297,3 +299,8 @@ class ComparisonStages:
     def _report(self, report: Report) -> str | None:
         with self._lock:
             return self._reporting.report(report)
+
+
+def _are_same_program(control: Build, treatment: Build) -> bool:
+    """Return whether both runners are the same program, started the same way, so that measuring them is pointless."""
+    return bool(control.programs) and control.variables == treatment.variables and same_runner(control, treatment)

@@ -1,4 +1,4 @@
-"""The two sides of a comparison: where the runner of each comes from, and building it for a device."""
+"""Providers of runners: installed, given by the user or built from a commit; and building them for a plan."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from harness.builders.builds import build_commit, build_prebuilt
 from harness.builders.cache import BuildCache
 from harness.builders.recipes import find_recipe
-from harness.builders.records import same_runner
 from harness.core.build import Build
 from harness.core.commit import Commit, PackageSource, Source
 from harness.core.device import Device
@@ -157,11 +156,6 @@ def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = 
             reason = error.message.partition("\n")[0]  # the rest was just shown, and is kept in a log
             builds[key] = Failure(Outcome.FAILED, reason, error.hint, environment=True, passing=passing)
     return builds
-
-
-def are_same_program(control: Build, treatment: Build) -> bool:
-    """Return whether both runners are the same program, started the same way, so that measuring them is pointless."""
-    return bool(control.programs) and control.variables == treatment.variables and same_runner(control, treatment)
 
 
 def _runner_source(framework: str) -> Path | None:
