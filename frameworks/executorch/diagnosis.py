@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from frameworks.executorch.definitions import _torchvision_release
@@ -22,6 +23,7 @@ def diagnose(settings: Settings) -> Sequence[Finding]:
 
     Without the tools of the native runner the Python runner is used, unless the settings ask for the native one.
     """
+    packages = (_examine_package("torch"), _examine_package("torchao"))
     exports = (
         _torchvision_release.diagnose(),
         _list("model definitions", DEFINITIONS),
@@ -30,7 +32,7 @@ def diagnose(settings: Settings) -> Sequence[Finding]:
     try:
         wheel = installed_wheel()
     except BuildFailed as error:
-        return (Finding("executorch", False, error.message, error.hint or ""), *exports)
+        return (Finding("executorch", False, error.message, error.hint or ""), *packages, *exports)
     folder = runners_folder(settings.cache_dir)
     ok_without = False if settings.of(ExecuTorchOptions).runner == "native" else None
     parts = (
@@ -42,7 +44,14 @@ def diagnose(settings: Settings) -> Sequence[Finding]:
         runner = _examine("native runner", ok_without, lambda: _native_runner(settings.cache_dir))
     else:
         runner = Finding("native runner", ok_without, f"cannot be compiled against executorch {wheel.version}")
-    return (*parts, runner, *exports)
+    return (Finding("executorch", True, wheel.version), *packages, *parts, runner, *exports)
+
+
+def _examine_package(name: str) -> Finding:
+    try:
+        return Finding(name, True, version(name))
+    except PackageNotFoundError:
+        return Finding(name, False, "not installed", f"pip install {name}")
 
 
 def _list(name: str, catalogue: Catalogue) -> Finding:

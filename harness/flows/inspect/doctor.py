@@ -6,7 +6,6 @@ import platform as python_platform
 import shutil
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeVar
 
@@ -54,8 +53,6 @@ def _check_harness(settings: Settings) -> Iterator[Finding]:
     for kind in plugins.KINDS:
         installed = plugins.names(kind)
         yield Finding(f"{kind}s", bool(installed), ", ".join(installed) or "none", plugins.REINSTALL)
-    for package in ("torch", "executorch", "torchao"):
-        yield _check_package(package)
     for label, folder in (("cache", settings.cache_dir), ("results", settings.local_reporter)):
         yield _check_folder(label, folder)
 
@@ -92,13 +89,6 @@ def _check_devices(platform: Platform, settings: Settings) -> Iterator[Finding]:
     for device in devices:
         finding = self_check.diagnose(settings, device)
         yield finding._replace(name=f"  {finding.name}")
-
-
-def _check_package(name: str) -> Finding:
-    try:
-        return Finding(name, True, version(name))
-    except PackageNotFoundError:
-        return Finding(name, False, "not installed", f"pip install {name}")
 
 
 def _check_folder(label: str, folder: Path) -> Finding:

@@ -43,6 +43,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_where_everything_is_there_everything_is_fine(tmp_path: Path) -> None:
     found = diagnose(tmp_path / "cache")
     assert list(found) == [
+        *("executorch", "torch", "torchao"),
         *("C++ compiler", "CMake", "C++ SDK", "native runner"),
         *("torchvision", "model definitions", "export recipes"),
     ]
