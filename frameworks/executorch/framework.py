@@ -8,13 +8,14 @@ from pathlib import Path
 from frameworks.executorch import command_line, diagnosis, executor_runner, minibench
 from frameworks.executorch.notes import find_observation, note_launch
 from frameworks.executorch.runners import choice
+from frameworks.executorch.runners.native import SOURCES
 from frameworks.observations.converters import parse_files
 from frameworks.observations.observer import parse_lines
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, Export
 from harness.core.build import Build
 from harness.core.command import Command, Completed
-from harness.core.device import Device
+from harness.core.device import DEFAULT_PLATFORM, Device
 from harness.core.errors import BuildFailed
 from harness.core.files import ExportReport
 from harness.core.metric import Observation
@@ -23,7 +24,10 @@ from harness.core.protocols import Finding, Progress, Task
 
 
 class ExecuTorch:
-    """Framework plug-in: `Framework`, `Interleavable`, `Exporter` and `Diagnosable` of `harness.core.protocols`."""
+    """Framework plug-in.
+
+    Implements `Framework`, `Interleavable`, `Exporter`, `RunnerSources` and `Diagnosable` of `harness.core.protocols`.
+    """
 
     name = "executorch"
 
@@ -33,7 +37,7 @@ class ExecuTorch:
 
     def build(self, device: Device, progress: Progress) -> Build:
         """Return the runner of the installed wheel, made on first use, or the programs that the user gave."""
-        if device.platform != "host" and not self._settings.program:
+        if device.platform != DEFAULT_PLATFORM and not self._settings.program:
             raise BuildFailed(
                 f"the installed package has no runner for {device.platform} devices ({device.abi})",
                 hint="build one from a checkout (--repo-dir ~/executorch --commit v1.5.1), "
@@ -70,6 +74,10 @@ class ExecuTorch:
         parsed, problems = parse_files(completed, benchmark)
         observations += parsed
         return observations, (*notes, *problems, *note_launch(observations, benchmark))
+
+    def runner_sources(self) -> Path | None:
+        """Return the folder of the native runner's sources."""
+        return SOURCES if SOURCES.is_dir() else None
 
     def fingerprint(self, export: Export) -> Mapping[str, str]:
         """Return everything beside the request that determines an exported program."""

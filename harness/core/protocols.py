@@ -270,6 +270,14 @@ class Exporter(Protocol):
         """
 
 
+@runtime_checkable
+class RunnerSources(Protocol):
+    """A framework that comes with the sources of a runner of its own, which build recipes may compile."""
+
+    def runner_sources(self) -> Path | None:
+        """Return the folder of these sources; None when this installation lacks them."""
+
+
 class Reporter(Protocol):
     """A receiver of results, which gets them one by one as they appear. Used by one thread at a time."""
 

@@ -14,7 +14,7 @@ from harness.core.build import Build
 from harness.core.commit import Commit, PackageSource, Source
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
-from harness.core.protocols import Framework, LocalPlatform, Progress
+from harness.core.protocols import Framework, LocalPlatform, Progress, RunnerSources
 from harness.core.result import Outcome
 from harness.flows.measure.plan import Builds, Failure, Plan
 
@@ -102,13 +102,13 @@ class CommitRunner:
 
     def __call__(self, target: BuildTarget, progress: Progress) -> Build:
         """Return the runner of the commit, from the cache or built now."""
-        framework, platform = target.framework.name, target.device.platform
+        framework, platform = target.framework, target.device.platform
         recipe = find_recipe(
-            framework,
+            framework.name,
             platform,
             [*self.recipes, shipped_recipe_folder()],
             released=isinstance(self.source, PackageSource),
-            runner_source=_runner_source(framework),
+            runner_source=framework.runner_sources() if isinstance(framework, RunnerSources) else None,
         )
         return build_commit(
             self.source,
@@ -156,11 +156,3 @@ def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = 
             reason = error.message.partition("\n")[0]  # the rest was just shown, and is kept in a log
             builds[key] = Failure(Outcome.FAILED, reason, error.hint, environment=True, passing=passing)
     return builds
-
-
-def _runner_source(framework: str) -> Path | None:
-    """Folder where a framework keeps the sources of a runner of its own."""
-    spec = find_spec(f"frameworks.{framework}")
-    folders = list(spec.submodule_search_locations or ()) if spec else []
-    native = Path(folders[0], "native") if folders else None
-    return native if native is not None and native.is_dir() else None
