@@ -184,7 +184,7 @@ def resolve_settings(flags: InspectFlags) -> Settings:
         table=table,
         config=layers.read_config(config, table),
         environment=os.environ,
-        default_args=default_args(files),
+        default_args=default_args(files, table.protected_keys),
     )
     if unknown:
         warn(f"{', '.join(unknown)} in the environment sets nothing (`harness run --help` lists what can be set)")

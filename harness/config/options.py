@@ -39,6 +39,8 @@ class Option:
         inspecting: Whether commands that measure nothing, such as `harness devices`, have the flag.
         saved: Whether it can be a saved default.
         leading_hyphen: Whether the value may begin with a hyphen.
+        in_specifications: Whether `default_args` of a specification may set it. A file from somebody else says what to
+            measure, and how: not where results go, which files are touched or what else runs.
     """
 
     help: str
@@ -50,6 +52,7 @@ class Option:
     inspecting: bool = False
     saved: bool = True
     leading_hyphen: bool = False
+    in_specifications: bool = True
 
 
 class PlugInOptions(Protocol):
@@ -157,6 +160,13 @@ class OptionTable:
     def keys(self) -> Collection[str]:
         """Every name of every option, as in files."""
         return self._by_key.keys()
+
+    @property
+    def protected_keys(self) -> frozenset[str]:
+        """Names of the options that `default_args` of a specification may not set, short flags among them."""
+        protected = [option for option in self.options if not option.option.in_specifications]
+        names = {name for option in protected for name in (*option.keys, *option.flags)}
+        return frozenset(name.lstrip("-").replace("-", "_") for name in names)
 
     @property
     def variables(self) -> Mapping[str, DeclaredOption]:

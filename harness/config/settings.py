@@ -60,6 +60,7 @@ class Settings:
             flags=("-b", "--benchmark-file"),
             parse=parsing.parse_files,
             saved=False,
+            in_specifications=False,
         ),
     ] = ()
     only: Annotated[
@@ -85,6 +86,7 @@ class Settings:
             parse=parsing.parse_programs,
             words=True,
             inspecting=True,
+            in_specifications=False,
         ),
     ] = field(default_factory=dict)
     later: Annotated[
@@ -99,7 +101,7 @@ class Settings:
         str | None, Option("Name of the given programs, instead of their digest.", flags=(), saved=False)
     ] = None
     commit_time: Annotated[int | None, Option("Unix seconds of that commit.", flags=(), saved=False)] = None
-    dry_run: Annotated[bool, Option("Show the plan and stop.", WHAT, saved=False)] = False
+    dry_run: Annotated[bool, Option("Show the plan and stop.", WHAT, saved=False, in_specifications=False)] = False
 
     platform: Annotated[
         str,
@@ -172,10 +174,17 @@ class Settings:
     ] = None
 
     local_reporter: Annotated[
-        Path, Option("Folder of the results: one JSON file each, an index, raw logs.", REPORT, inspecting=True)
+        Path,
+        Option(
+            "Folder of the results: one JSON file each, an index, raw logs.",
+            REPORT,
+            inspecting=True,
+            in_specifications=False,
+        ),
     ] = field(default_factory=default_results)
     simple_local_reporter: Annotated[
-        Path | None, Option("Folder for one line of JSON per benchmark, without history.", REPORT)
+        Path | None,
+        Option("Folder for one line of JSON per benchmark, without history.", REPORT, in_specifications=False),
     ] = None
     screen_reporter: Annotated[bool, Option("Show the table at the end.", REPORT)] = True
     simple_screen_reporter: Annotated[
@@ -188,6 +197,7 @@ class Settings:
             "`URL` or `URL|category` to post results to; the token comes from HARNESS_REMOTE_TOKEN.",
             REPORT,
             inspecting=True,
+            in_specifications=False,
         ),
     ] = None
     reporters: Annotated[
@@ -198,6 +208,7 @@ class Settings:
             flags=("--reporter",),
             parse=parsing.parse_reporters,
             words=True,
+            in_specifications=False,
         ),
     ] = field(default_factory=dict)
     user: Annotated[str | None, Option("User who ran it; reported.", REPORT, flags=("--user", "--user-string"))] = None
@@ -216,12 +227,12 @@ class Settings:
         ),
     ] = ()
 
-    model_cache: Annotated[Path, Option("Folder of downloaded and exported models.", FILES, inspecting=True)] = field(
-        default_factory=lambda: default_cache() / "models"
-    )
-    cache_dir: Annotated[Path, Option("Folder of everything that can be made again.", FILES, inspecting=True)] = field(
-        default_factory=default_cache
-    )
+    model_cache: Annotated[
+        Path, Option("Folder of downloaded and exported models.", FILES, inspecting=True, in_specifications=False)
+    ] = field(default_factory=lambda: default_cache() / "models")
+    cache_dir: Annotated[
+        Path, Option("Folder of everything that can be made again.", FILES, inspecting=True, in_specifications=False)
+    ] = field(default_factory=default_cache)
     root_model_dir: Annotated[
         Path | None, Option("Folder that `//` locations are relative to.", FILES, inspecting=True)
     ] = None

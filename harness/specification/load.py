@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -27,15 +28,8 @@ from harness.specification.sections import keys_of
 __all__ = ["LoadOptions", "LoadedSpecifications", "default_args", "load"]
 
 
-FLAGS_WITHOUT_DEFAULT = frozenset(
-    {
-        *("remote_reporter", "local_reporter", "simple_local_reporter", "reporter", "reporters"),
-        *("program", "pre_built_binary", "custom_binary", "c", "info", "benchmark_file", "b"),
-        *("adb_server", "dry_run"),
-        *("config_dir", "reset_options", "cache_dir", "model_cache", "exec_dir", "frameworks_dir"),
-    }
-)
-"""Flags that `default_args` may not set."""
+FLAGS_WITHOUT_OPTION: Final = frozenset({"config_dir", "exec_dir", "frameworks_dir", "info", "reset_options"})
+"""Flags of the harness that are no options: only the command line sets them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +67,26 @@ def load(files: Sequence[Path], options: LoadOptions | None = None) -> LoadedSpe
             for specification in _follow(document, defaults, problems):
                 benchmarks += _expand(specification, options, problems)
     _check_unique(benchmarks, problems)
-    flags = _merge_default_args(documents, problems)
+    flags = _merge_default_args(documents, options.protected_flags, problems)
     problems.raise_if_any()
     return LoadedSpecifications(tuple(benchmarks), flags)
 
 
-def default_args(files: Sequence[Path]) -> Mapping[str, JsonValue]:
+def default_args(files: Sequence[Path], protected_flags: frozenset[str]) -> Mapping[str, JsonValue]:
     """Read only the defaults of command-line flags, which must be known before `LoadOptions` can be made.
 
     Other problems of the files are left to `load`.
 
+    Args:
+        files: The files.
+        protected_flags: See `LoadOptions.protected_flags`.
+
     Raises:
-        SpecificationError: Two files give one flag different defaults, or a file sets a flag that none may set.
+        SpecificationError: Two files give one flag different defaults, or a file sets a protected flag.
     """
     ignored, problems = Problems(), Problems()
     documents = [document for file in files if (document := _read(file, ignored)) is not None]
-    flags = _merge_default_args(documents, problems)
+    flags = _merge_default_args(documents, protected_flags, problems)
     problems.raise_if_any()
     return flags
 
@@ -225,14 +223,15 @@ def _suggest_identifier(benchmark: Benchmark) -> str:
 # --- default_args -------------------------------------------------------------------------------------------------
 
 
-def _merge_default_args(documents: Sequence[Document], problems: Problems) -> Mapping[str, JsonValue]:
+def _merge_default_args(
+    documents: Sequence[Document], protected_flags: frozenset[str], problems: Problems
+) -> Mapping[str, JsonValue]:
     defaults: dict[str, JsonValue] = {}
     for document in documents:
         flags = document.member("default_args").value
         for flag, value in flags.items() if isinstance(flags, dict) else ():
             place = document.place(join("/default_args", flag))
-            # A file from somebody else says what to measure, and how; not where results go, nor what else runs.
-            if flag.lstrip("-").replace("-", "_") in FLAGS_WITHOUT_DEFAULT:
+            if flag.lstrip("-").replace("-", "_") in protected_flags | FLAGS_WITHOUT_OPTION:
                 message = (
                     f"a specification may not set `{flag}`, which decides where results go, which files are touched "
                     "or what is run"

@@ -44,6 +44,7 @@ class LoadOptions:
         meta: Defaults for every model (the `meta` of FAI-PEP's info JSON); the specification's own win.
         operators: Whether every benchmark times its operators, even if its test does not ask for it.
         programs: Names of programs that are given in addition to `program`.
+        protected_flags: Flags that `default_args` may not set, without dashes (`OptionTable.protected_keys`).
     """
 
     string_map: Mapping[str, Scalar] = field(default_factory=dict)
@@ -56,6 +57,7 @@ class LoadOptions:
     meta: Mapping[str, JsonValue] = field(default_factory=dict)
     operators: bool = False
     programs: frozenset[str] = frozenset()
+    protected_flags: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

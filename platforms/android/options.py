@@ -18,7 +18,10 @@ class AndroidOptions:
         str, Option("Folder on the phone under which ours is made; nothing beside it is touched.")
     ] = "/data/local/tmp"
     adb_server: Annotated[
-        str | None, Option("`HOST:PORT` of the adb server (default: that of adb itself).", inspecting=True)
+        str | None,
+        Option(
+            "`HOST:PORT` of the adb server (default: that of adb itself).", inspecting=True, in_specifications=False
+        ),
     ] = None
     reboot: Annotated[bool, Option("Restart each phone before it is measured on.")] = False
     set_freq: Annotated[

@@ -100,6 +100,17 @@ def test_two_plug_ins_cannot_declare_the_same_option() -> None:
         OptionTable(Settings, BoardOptions, OtherOptions)
 
 
+def test_an_option_of_a_plug_in_can_be_protected_from_specifications() -> None:
+    @dataclass(frozen=True)
+    class Probe:
+        probe_file: Annotated[
+            str, Option("File to write.", flags=("-x", "--probe-file", "--probe"), in_specifications=False)
+        ] = ""
+        probe_rate: Annotated[int, Option("Readings per second.")] = 1
+
+    assert OptionTable(Probe).protected_keys == {"probe_file", "probe", "x"}
+
+
 def test_an_option_without_a_default_is_a_mistake_of_its_author() -> None:
     @dataclass(frozen=True)
     class Incomplete:

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from frameworks.observations.observer import parse_lines
+from harness import plugins
 from harness.core.benchmark import Benchmark
 from harness.core.errors import SpecificationError
 from harness.core.placeholders import find_placeholders
 from harness.specification import check, file_format, scope, sections
-from harness.specification import load as load_module
 from harness.specification.files import DTYPES
-from harness.specification.load import LoadOptions, load
+from harness.specification.load import FLAGS_WITHOUT_OPTION, LoadOptions, load
 from harness.specification.options import STATISTICS
 from harness.specification.sections import Section, keys_of
 from tests.docs.pages import ROOT, Block, blocks, codes, tables
@@ -82,8 +82,9 @@ def test_the_names_in_the_tree_of_numbers_are_those_that_the_page_tells() -> Non
 
 def test_the_flags_that_default_args_must_not_set_are_listed() -> None:
     text = (ROOT / "docs" / PAGE).read_text().partition("It may not say ")[2].partition("FAI-PEP")[0]
+    protected = plugins.load_options(pytest.fail).protected_keys
     hidden = {"reporters", "pre_built_binary", "custom_binary", "c", "b", "benchmark_file", "reset_options"}
-    assert {*codes(text)} == load_module.FLAGS_WITHOUT_DEFAULT - hidden
+    assert {*codes(text)} == (protected | FLAGS_WITHOUT_OPTION) - hidden
 
 
 def test_the_matrix_example_has_as_many_benchmarks_as_the_page_says(folder: Path) -> None:

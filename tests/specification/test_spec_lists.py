@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.config.options import OptionTable
+from harness.config.settings import Settings
 from harness.core.errors import SpecificationError
 from harness.specification.load import LoadOptions, default_args, load
+from platforms.android.options import AndroidOptions
 
 Write = Callable[..., Path]
 
@@ -132,7 +135,7 @@ def test_default_args_of_the_named_files_are_collected(write: Write) -> None:
     listed = write({"benchmarks": ["a.json"], "default_args": {"cooldown": 3}}, "list.json")
     single = {**specification("b"), "default_args": {"timeout": 9, "cooldown": 3}}  # type: ignore[dict-item]
     files = [listed, write(single, "b.json")]
-    assert load(files).default_args == default_args(files) == {"cooldown": 3, "timeout": 9}
+    assert load(files).default_args == default_args(files, frozenset()) == {"cooldown": 3, "timeout": 9}
 
 
 def test_two_files_must_not_disagree_about_default_args(write: Write) -> None:
@@ -140,9 +143,10 @@ def test_two_files_must_not_disagree_about_default_args(write: Write) -> None:
         write({**specification(name), "default_args": {"timeout": number}}, f"{name}.json")  # type: ignore[dict-item]
         for number, name in enumerate("ab")
     ]
-    for attempt in (load, default_args):
-        with pytest.raises(SpecificationError, match="sets `timeout` to another value"):
-            attempt(files)
+    with pytest.raises(SpecificationError, match="sets `timeout` to another value"):
+        load(files)
+    with pytest.raises(SpecificationError, match="sets `timeout` to another value"):
+        default_args(files, frozenset())
 
 
 def test_default_args_of_a_listed_file_are_not_ignored_silently(write: Write) -> None:
@@ -152,7 +156,7 @@ def test_default_args_of_a_listed_file_are_not_ignored_silently(write: Write) ->
 
 
 def test_default_args_leave_other_mistakes_to_the_load(write: Write) -> None:
-    assert default_args([write("{"), Path("missing.json"), write({"default_args": 5}, "c.json")]) == {}
+    assert default_args([write("{"), Path("missing.json"), write({"default_args": 5}, "c.json")], frozenset()) == {}
 
 
 @pytest.mark.parametrize(
@@ -161,9 +165,13 @@ def test_default_args_leave_other_mistakes_to_the_load(write: Write) -> None:
 )
 def test_default_args_say_neither_where_results_go_nor_what_runs(write: Write, flag: str) -> None:
     file = write({**specification("a"), "default_args": {flag: "x"}})  # type: ignore[dict-item]
-    for attempt in (load, default_args):
+    protected = OptionTable(Settings, AndroidOptions).protected_keys
+    for attempt in (
+        lambda: load([file], LoadOptions(protected_flags=protected)),
+        lambda: default_args([file], protected),
+    ):
         with pytest.raises(SpecificationError) as caught:
-            attempt([file])
+            attempt()
         (problem,) = caught.value.problems
         assert problem.pointer == f"/default_args/{flag}"
         assert "command line" in (problem.hint or "")

@@ -107,6 +107,7 @@ def load_benchmarks(settings: Settings) -> tuple[Benchmark, ...]:
     Raises:
         SpecificationError: Everything that is wrong with them.
     """
+    table = plugins.load_options(lambda _: None)  # the command line has reported what cannot be loaded
     options = LoadOptions(
         string_map=settings.string_map,
         root_model_dir=settings.root_model_dir,
@@ -118,6 +119,7 @@ def load_benchmarks(settings: Settings) -> tuple[Benchmark, ...]:
         meta=settings.meta,
         operators=settings.operators,
         programs=frozenset({*settings.program, *settings.later}),
+        protected_flags=table.protected_keys,
     )
     return load(settings.benchmark_file, options).benchmarks
 
