@@ -22,7 +22,7 @@ Launches = Sequence[Sequence[float]]
 
 
 def metric_of(launches: Launches, *, metric: str = "latency", unit: str = "ms") -> Metric:
-    observations = [[Observation(type="NET", metric=metric, unit=unit, samples=tuple(each))] for each in launches]
+    observations = [[Observation(type="NET", metric=metric, unit=unit, samples=tuple(samples))] for samples in launches]
     return collect(observations)[0][0]
 
 
@@ -90,7 +90,7 @@ many_launches = st.lists(st.lists(positive, min_size=1, max_size=12), min_size=1
 @untimed
 @given(many_launches, st.sampled_from([2.0**-20, 0.5, 1024.0]))
 def test_the_unit_does_not_matter(launches: Launches, factor: float) -> None:
-    metric, scaled = metric_of(launches), metric_of([[factor * sample for sample in each] for each in launches])
+    metric, scaled = metric_of(launches), metric_of([[factor * sample for sample in samples] for samples in launches])
     assert within_launches(metric) == pytest.approx(within_launches(scaled))
     assert between_launches(metric) == pytest.approx(between_launches(scaled))
     assert trend(metric) == pytest.approx(trend(scaled))
@@ -101,15 +101,15 @@ def test_the_unit_does_not_matter(launches: Launches, factor: float) -> None:
 def test_noise_does_not_depend_on_the_order_of_launches_and_of_samples_in_them(
     launches: Launches, chance: random.Random
 ) -> None:
-    shuffled = [chance.sample(each, len(each)) for each in chance.sample(launches, len(launches))]
-    metric, other = metric_of(launches), metric_of(shuffled)
-    assert within_launches(metric) == within_launches(other)
-    assert between_launches(metric) == between_launches(other)
+    shuffled = [chance.sample(samples, len(samples)) for samples in chance.sample(launches, len(launches))]
+    metric, shuffled_metric = metric_of(launches), metric_of(shuffled)
+    assert within_launches(metric) == within_launches(shuffled_metric)
+    assert between_launches(metric) == between_launches(shuffled_metric)
 
 
 @untimed
 @given(st.lists(positive, min_size=9, max_size=40))
-def test_a_trend_turns_round_with_time_only_in_sign(samples: list[float]) -> None:
+def test_reversing_time_negates_the_trend(samples: list[float]) -> None:
     forth, back = trend(metric_of([samples])), trend(metric_of([samples[::-1]]))
     assert forth * back <= 0
 
@@ -127,17 +127,17 @@ def test_spread_estimates_the_deviation_of_a_normal_distribution() -> None:
     assert spread(chance.normal(100.0, 3.0, 100_000)) == pytest.approx(0.03, rel=0.02)
 
 
-def test_a_few_wild_samples_do_not_make_a_measurement_noisy() -> None:
+def test_a_few_outliers_do_not_make_a_measurement_noisy() -> None:
     steady = [10.0 + 0.01 * (i % 7) for i in range(50)]
     assert notes_on([[*steady[:-5], 90.0, 80.0, 70.0, 60.0, 50.0]] * 3) == ()
 
 
 def test_samples_are_separated_by_launch() -> None:
-    assert [each.tolist() for each in by_launch(metric_of([[1.0, 2.0], [], [3.0]]))] == [[1.0, 2.0], [3.0]]
+    assert [samples.tolist() for samples in by_launch(metric_of([[1.0, 2.0], [], [3.0]]))] == [[1.0, 2.0], [3.0]]
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_quiet_machine_is_trusted_on_both_sides_of_an_a_a_comparison(seed: int) -> None:
+def test_a_quiet_machine_is_trusted_on_both_sides(seed: int) -> None:
     for side in (0, 1):
         assert notes_on(measured(2 * seed + side, sd=0.02, between=0.005)) == ()
 
@@ -181,18 +181,18 @@ def test_a_summary_without_samples_is_assessed_by_its_own_figures() -> None:
     assert codes(ready(mean=100.0, n=3.0)) == ["few_samples"]
 
 
-def test_a_launch_that_begins_slower_than_it_ends_is_warming_up() -> None:
+def test_a_launch_that_begins_slower_is_warming_up() -> None:
     assert notes_on([[12.0] * 7 + [10.0] * 43] * 3) == ()  # not most of the first third
     notes = notes_on([[11.0] * 20 + [10.0] * 30] * 3)
     assert [(note.code, note.hint) for note in notes] == [("warming_up", "raise `warmup`")]
     assert "10.0% slower" in notes[0].message
 
 
-def test_a_launch_that_ends_slower_than_it_began_is_slowing_down() -> None:
+def test_a_launch_that_ends_slower_is_slowing_down() -> None:
     assert codes(notes_on([[10.0] * 30 + [11.0] * 20] * 3)) == ["slowing_down"]
 
 
-def test_a_rate_that_rises_is_warming_up() -> None:
+def test_a_rising_rate_is_warming_up() -> None:
     assert codes(notes_on([[90.0] * 20 + [100.0] * 30] * 3, metric="throughput", unit="images/s")) == ["warming_up"]
 
 
@@ -203,7 +203,7 @@ def test_a_trend_needs_most_launches_to_agree() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_chance_alone_is_no_trend(seed: int) -> None:
+def test_random_variation_is_no_trend(seed: int) -> None:
     assert "warming_up" not in codes(notes_on(measured(seed, sd=0.08, launches=1)))
 
 
@@ -219,19 +219,19 @@ def test_zero_and_enormous_samples_are_assessed_without_a_warning() -> None:
     assert math.isinf(within_launches(metric_of([[-1.0, 0.0, 1.0]])))
 
 
-def test_a_time_that_is_not_above_zero_takes_the_trust_away() -> None:
+def test_a_time_that_is_not_positive_is_not_trusted() -> None:
     (note,) = notes_on([[2.0, 2.0, -123.0, 2.0, 2.0]] * 2)[:1]
     assert (note.code, note.trust) == ("impossible", False)
     assert "was -123 ms in 2 of 10 samples" in note.message
 
 
-def test_throttling_takes_the_trust_away() -> None:
+def test_a_throttled_launch_is_not_trusted() -> None:
     notes = state_notes(launch(), launch(1, throttled=(3, 4)))
     assert [(note.code, note.trust) for note in notes] == [("throttled", False)]
     assert "1 of 2 launches" in notes[0].message
 
 
-def test_throttling_before_the_launch_is_no_concern_of_it() -> None:
+def test_throttling_before_the_launch_is_ignored() -> None:
     assert state_notes(launch(throttled=(3, 3))) == ()
 
 
@@ -241,7 +241,7 @@ def test_a_falling_frequency_is_noted() -> None:
     assert "20%" in notes[0].message
 
 
-def test_a_rising_frequency_and_that_of_other_cpus_are_no_concern() -> None:
+def test_a_rising_frequency_and_other_cpus_are_ignored() -> None:
     assert state_notes(launch(frequency_mhz=(2000.0,)), launch(1, frequency_mhz=(3000.0,))) == ()
     pinned = (
         launch(frequency_mhz=(3000.0, 2000.0), cpus=(1,)),
@@ -273,7 +273,7 @@ def clocked(
     return launch(index, wall_s=wall_s, cpus=cpus).model_copy(update={"before": states[0], "after": states[1]})
 
 
-def test_a_clock_that_falls_within_a_launch_is_noted_though_it_has_recovered_at_its_end() -> None:
+def test_a_frequency_drop_within_a_launch_is_noted_even_after_recovery() -> None:
     steady = clocked(0, {"big": {1_000_000: 0, 2_000_000: 1000}})
     held_back = clocked(1, {"big": {1_000_000: 600, 2_000_000: 400}})
     notes = state_notes(steady, held_back)
@@ -281,13 +281,13 @@ def test_a_clock_that_falls_within_a_launch_is_noted_though_it_has_recovered_at_
     assert "30%" in notes[0].message
 
 
-def test_what_cpus_do_between_launches_and_what_others_do_is_no_concern() -> None:
+def test_frequencies_between_launches_and_of_other_cpus_are_ignored() -> None:
     steady = clocked(0, {"big": {500_000: 0, 2_000_000: 1000}, "little": {1_000_000: 1000, 500_000: 0}})
     idle_before = clocked(1, {"big": {500_000: 2000, 2_000_000: 1000}, "little": {1_000_000: 0, 500_000: 3000}})
     assert state_notes(steady, idle_before) == ()
 
 
-def test_programs_that_are_not_pinned_are_assessed_by_the_fastest_domain() -> None:
+def test_unpinned_programs_are_assessed_by_the_fastest_domain() -> None:
     steady = clocked(0, {"big": {2_000_000: 1000, 1_000_000: 0}, "little": {1_000_000: 1000}}, cpus=None)
     slower = clocked(1, {"big": {2_000_000: 0, 1_000_000: 1000}, "little": {1_000_000: 1000}}, cpus=None)
     assert codes(state_notes(steady, slower)) == ["frequency"]
@@ -303,23 +303,23 @@ def test_programs_that_are_not_pinned_are_assessed_by_the_fastest_domain() -> No
         pytest.param(clocked(1, {"big": {2_000_000: 50}}, wall_s=0.05, after_mhz=1000.0), id="too short"),
     ],
 )
-def test_without_the_time_at_each_clock_of_one_launch_all_use_the_clock_after_them(unknown: Launch) -> None:
+def test_without_time_per_frequency_of_one_launch_the_frequency_afterwards_is_used(unknown: Launch) -> None:
     notes = state_notes(clocked(0, {"big": {500_000: 1000}}), unknown)
     assert codes(notes) == ["frequency"]
     assert "50%" in notes[0].message
 
 
-def test_heat_is_noted() -> None:
+def test_high_temperature_is_noted() -> None:
     assert codes(state_notes(launch(temperature_c=60.0), launch(1, temperature_c=91.0))) == ["hot"]
 
 
-def test_other_programs_that_use_the_machine_take_the_trust_away() -> None:
+def test_a_machine_busy_with_other_programs_is_not_trusted() -> None:
     notes = state_notes(launch(busy=0.9, cpu_s=1.0))
     assert [(note.code, note.trust) for note in notes] == [("busy", False)]
     assert "up to 40%" in notes[0].message
 
 
-def test_busy_is_assessed_against_the_cpus_that_it_is_a_share_of() -> None:
+def test_busy_share_is_relative_to_the_usable_cpus() -> None:
     """A runner on one of two CPUs that may be used, of a machine of four: nobody else used anything."""
     alone, beside = (launch(busy=busy, cpu_s=1.0, of_cpus=4) for busy in (0.25, 0.5))
     assert state_notes(alone) == ()
@@ -336,7 +336,7 @@ def test_one_busy_launch_of_three_is_noted_but_trusted() -> None:
     assert [(note.code, note.trust) for note in notes] == [("busy", True)]
 
 
-def test_short_launches_are_assessed_together_because_cpu_time_comes_in_ticks() -> None:
+def test_short_launches_are_assessed_together_because_cpu_time_has_coarse_ticks() -> None:
     def short(busy: float) -> Launch:
         return launch(wall_s=0.02, cpu_s=0.02, busy=busy)
 
@@ -344,6 +344,6 @@ def test_short_launches_are_assessed_together_because_cpu_time_comes_in_ticks() 
     assert codes(state_notes(short(1.0), short(0.9))) == ["busy"]
 
 
-def test_missing_device_state_is_not_held_against_a_launch() -> None:
+def test_missing_device_state_causes_no_note() -> None:
     blind = Launch(index=0, outcome=Outcome.OK, started=0.0, wall_s=1.0, cpu_s=1.0)
     assert state_notes(blind, launch(cpu_s=None, busy=1.0), launch(busy=None)) == ()

@@ -1,4 +1,4 @@
-"""Energy is the harness's own number: it makes no success of a program that reported none, unless it was asked for."""
+"""Results with energy: measured energy alone is a success only for tests of power."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LATENCY = Observation(type="NET", metric="latency", unit="ms", samples=(1.0,))
 UNTOLD = Note(code="energy_unavailable", message="energy is not known: it is plugged in")
 
 
-def concluded(metric: str, *said: Observation, notes: tuple[Note, ...] = ()) -> Result:
+def build_energy_result(metric: str, *observations: Observation, notes: tuple[Note, ...] = ()) -> Result:
     benchmark = Benchmark(
         id=0,
         model=Model(name="m", format="none"),
@@ -32,7 +32,7 @@ def concluded(metric: str, *said: Observation, notes: tuple[Note, ...] = ()) -> 
     measurement = Measurement(
         outcome=Outcome.OK,
         launches=(Launch(index=0, outcome=Outcome.OK, started=0.0),),
-        observations=(said,),
+        observations=(observations,),
         notes=notes,
         started=0.0,
         finished=1.0,
@@ -43,33 +43,33 @@ def concluded(metric: str, *said: Observation, notes: tuple[Note, ...] = ()) -> 
     )
 
 
-def test_energy_is_a_metric_that_is_better_low() -> None:
-    metric = concluded("delay", LATENCY, ENERGY).metric("RUN energy")
+def test_lower_energy_is_better() -> None:
+    metric = build_energy_result("delay", LATENCY, ENERGY).metric("RUN energy")
     assert metric is not None
     assert (metric.unit, metric.direction, metric.samples, metric.launches) == ("mJ", Direction.LOWER, (7.0,), (0,))
 
 
-def test_a_silent_program_fails_although_its_energy_is_known() -> None:
-    result = concluded("delay", ENERGY)
+def test_a_program_without_output_fails_although_its_energy_is_known() -> None:
+    result = build_energy_result("delay", ENERGY)
     assert result.outcome is Outcome.FAILED
     assert "reported no number" in (result.reason or "")
 
 
-def test_a_test_of_power_needs_nothing_else() -> None:
-    assert concluded("power", ENERGY).outcome is Outcome.OK
+def test_a_power_test_needs_only_energy() -> None:
+    assert build_energy_result("power", ENERGY).outcome is Outcome.OK
 
 
-def test_a_test_of_power_without_energy_fails_whatever_else_was_measured() -> None:
-    result = concluded("power", LATENCY, notes=(UNTOLD,))
+def test_a_power_test_without_energy_fails() -> None:
+    result = build_energy_result("power", LATENCY, notes=(UNTOLD,))
     assert result.outcome is Outcome.FAILED
     assert result.reason == UNTOLD.message
-    assert UNTOLD not in result.notes, "it is said once"
+    assert UNTOLD not in result.notes, "it is reported once"
     assert result.metric("NET latency") is not None
-    assert concluded("power", LATENCY).reason == "no energy was measured"
+    assert build_energy_result("power", LATENCY).reason == "no energy was measured"
 
 
-def test_another_test_goes_without() -> None:
-    result = concluded("delay", LATENCY, notes=(UNTOLD,))
+def test_other_tests_succeed_without_energy() -> None:
+    result = build_energy_result("delay", LATENCY, notes=(UNTOLD,))
     assert result.outcome is Outcome.OK
     assert result.metric("RUN energy") is None
     assert "energy_unavailable" in [note.code for note in result.notes]

@@ -20,7 +20,7 @@ def latency(*samples: float, unit: str = "ms") -> Observation:
     return Observation(type="NET", metric="latency", unit=unit, samples=samples)
 
 
-def told(**fields: object) -> Observation:
+def observe(**fields: object) -> Observation:
     return Observation.model_validate({"type": "NET", "metric": "latency", "unit": "ms", **fields})
 
 
@@ -50,7 +50,7 @@ def test_a_known_example_has_the_figures_of_fai_pep() -> None:
     assert tuple(summary) == STANDARD
 
 
-def test_an_even_number_of_samples_has_the_middle_of_the_middle_two_as_median() -> None:
+def test_the_median_of_an_even_number_of_samples_is_interpolated() -> None:
     assert summarise([1.0, 2.0, 4.0, 100.0])["p50"] == 3.0
 
 
@@ -61,11 +61,11 @@ def test_requested_percentiles_are_added_under_their_name() -> None:
     assert list(summary)[-2:] == ["p99.9", "p25"]
 
 
-def test_the_variation_of_a_zero_mean_is_not_defined() -> None:
+def test_the_variation_of_a_zero_mean_is_undefined() -> None:
     assert summarise([-1.0, 1.0])["cv"] is None
 
 
-def test_what_leaves_the_range_of_a_double_is_not_defined() -> None:
+def test_values_outside_the_range_of_doubles_are_undefined() -> None:
     summary = summarise([1.7e308, 1.7e308, -1.7e308])
     assert summary["stdev"] is None
     assert summary["p100"] == 1.7e308
@@ -78,14 +78,14 @@ def test_an_unknown_statistic_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("samples", [[], [1.0, math.nan], [math.inf]])
-def test_nothing_and_infinity_are_refused(samples: list[float]) -> None:
+def test_empty_and_infinite_samples_are_refused(samples: list[float]) -> None:
     with pytest.raises(ValueError, match="finite"):
         summarise(samples)
 
 
 @untimed
 @given(st.lists(sensible, min_size=1, max_size=50), st.floats(min_value=0, max_value=100))
-def test_every_statistic_is_its_definition(samples: list[float], percent: float) -> None:
+def test_every_statistic_matches_its_definition(samples: list[float], percent: float) -> None:
     percent = round(percent, 3)
     summary = summarise(samples, [f"p{percent:.3f}"])
     median = statistics.median(samples)
@@ -109,7 +109,7 @@ def test_the_order_of_samples_does_not_matter(samples: list[int], chance: random
     assert list(first.values()) == pytest.approx(list(second.values()), rel=1e-9, abs=1e-6)
 
 
-def test_samples_of_all_launches_are_put_together_with_their_launch() -> None:
+def test_samples_are_collected_with_their_launch_index() -> None:
     metric = only(latency(1.0, 2.0), latency(3.0))
     assert metric.name == "NET latency"
     assert (metric.samples, metric.launches) == ((1.0, 2.0, 3.0), (0, 0, 1))
@@ -117,7 +117,7 @@ def test_samples_of_all_launches_are_put_together_with_their_launch() -> None:
     assert metric.direction is Direction.LOWER
 
 
-def test_a_silent_launch_keeps_its_index() -> None:
+def test_a_launch_without_observations_keeps_its_index() -> None:
     metrics, _ = collect([[latency(1.0)], [], [latency(2.0)]])
     assert metrics[0].launches == (0, 2)
 
@@ -127,13 +127,13 @@ def test_the_unit_is_that_of_the_first_launch() -> None:
     assert (metric.unit, metric.samples) == ("ms", (1.0, 2.0))
 
 
-def test_observations_of_one_name_in_one_launch_add_up() -> None:
+def test_observations_of_one_name_in_one_launch_are_joined() -> None:
     metrics, _ = collect([[latency(1.0), latency(2.0)]])
     assert (metrics[0].samples, metrics[0].launches) == ((1.0, 2.0), (0, 0))
 
 
 @pytest.mark.parametrize("second", [latency(5.0, unit="cycles"), latency(1e308, unit="s")])
-def test_a_unit_that_does_not_convert_becomes_a_metric_of_its_own_with_a_note(second: Observation) -> None:
+def test_an_incompatible_unit_becomes_a_separate_metric_with_a_note(second: Observation) -> None:
     metrics, notes = collect([[latency(1.0, unit="ns")], [second], [second]])
     assert [(metric.name, metric.unit) for metric in metrics] == [
         ("NET latency", "ns"),
@@ -154,36 +154,36 @@ def test_rates_are_better_when_higher() -> None:
     assert only(rate).direction is Direction.HIGHER
 
 
-def test_wanted_statistics_reach_the_metric() -> None:
+def test_requested_statistics_are_in_the_metric() -> None:
     metrics, _ = collect([[latency(1.0)]], ["p99"])
     assert metrics[0].summary["p99"] == 1.0
 
 
-def test_a_ready_summary_is_kept_as_it_is() -> None:
-    metric = only(told(summary={"p50": 2.0, "n": 7.0}))
+def test_a_precomputed_summary_is_kept() -> None:
+    metric = only(observe(summary={"p50": 2.0, "n": 7.0}))
     assert (metric.summary, metric.samples) == ({"p50": 2.0, "n": 7.0}, ())
     assert metric.direction is Direction.LOWER
 
 
-def test_of_several_ready_summaries_the_first_is_kept_with_a_note() -> None:
-    metrics, notes = collect([[told(summary={"p50": 2.0})], [told(summary={"p50": 3.0})]])
+def test_the_first_of_several_precomputed_summaries_is_kept_with_a_note() -> None:
+    metrics, notes = collect([[observe(summary={"p50": 2.0})], [observe(summary={"p50": 3.0})]])
     assert metrics[0].summary == {"p50": 2.0}
     assert [note.code for note in notes] == ["summary_left_out"]
 
 
-def test_samples_count_more_than_a_ready_summary() -> None:
-    metrics, notes = collect([[told(summary={"p50": 99.0})], [latency(1.0)]])
+def test_samples_take_precedence_over_a_precomputed_summary() -> None:
+    metrics, notes = collect([[observe(summary={"p50": 99.0})], [latency(1.0)]])
     assert metrics[0].summary["p50"] == 1.0
     assert [note.code for note in notes] == ["summary_left_out"]
 
 
-def test_a_text_is_kept_without_direction() -> None:
-    metric = only(told(info="native"), told(info="native"))
+def test_a_text_metric_has_no_direction() -> None:
+    metric = only(observe(info="native"), observe(info="native"))
     assert (metric.info, metric.direction, metric.summary) == ("native", None, {})
 
 
 def test_differing_texts_are_noted() -> None:
-    metrics, notes = collect([[told(info="native")], [told(info="python")]])
+    metrics, notes = collect([[observe(info="native")], [observe(info="python")]])
     assert metrics[0].info == "native"
     assert [note.code for note in notes] == ["info_differs"]
     assert "'python' (launch 1)" in notes[0].message
@@ -193,8 +193,8 @@ def test_differing_texts_are_noted() -> None:
 @given(st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=4), min_size=1, max_size=5))
 def test_no_sample_is_lost_or_moved(launches: list[list[float]]) -> None:
     metrics, _ = collect([[latency(*samples)] for samples in launches])
-    found = [
+    collected = [
         [sample for sample, launch in zip(metrics[0].samples, metrics[0].launches, strict=True) if launch == index]
         for index in range(len(launches))
     ]
-    assert found == launches
+    assert collected == launches

@@ -33,7 +33,7 @@ def key_of(commit: str, **changes: str) -> BuildKey:
 
 
 def writes(content: str, size: int = 0) -> Callable[[Workdir], None]:
-    """Makes a runner that prints the content."""
+    """Return a build step that writes a runner that prints the content."""
 
     def make(workdir: Workdir) -> None:
         write_program(workdir.program, f"#!/bin/sh\necho {content}\n" + "#" * size)
@@ -55,7 +55,7 @@ def write_recipe(folder: Path, name: str, lines: str) -> Path:
 
 
 class Folder:
-    """A source whose one commit is a folder as it is now."""
+    """Source whose only commit is the current content of a folder."""
 
     name = "folder"
     newest = "now"

@@ -15,7 +15,7 @@ from tests.builders.recipe_parts import key_of, writes
 
 
 class Calendar:
-    """A clock that tests move."""
+    """Clock that tests advance."""
 
     def __init__(self) -> None:
         self.now = 1_000_000.0
@@ -49,14 +49,14 @@ def fill(folder: Path, clock: Calendar, *commits: str, size: int = 1000) -> None
             cache.get_or_build(key_of(commit), writes(commit, size), progress=RecordedProgress())
 
 
-def kept(folder: Path) -> list[str]:
+def cached_commits(folder: Path) -> list[str]:
     return [entry.record.build.commit for entry in BuildCache(folder).entries()]
 
 
 # --- once --------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_there_is_not_made_again(cache: BuildCache, tmp_path: Path, progress: RecordedProgress) -> None:
+def test_an_existing_build_is_not_built_again(cache: BuildCache, tmp_path: Path, progress: RecordedProgress) -> None:
     build = cache.get_or_build(key_of("c1"), writes("1"), progress=progress, flags={"a": "b"}, commit_time=3)
     assert cache.get_or_build(key_of("c1"), must_not_run, progress=progress) == build
     another = BuildCache(tmp_path / "cache")
@@ -70,7 +70,7 @@ def test_every_part_of_the_key_makes_another_build(part: str) -> None:
     assert key_of("c1").model_copy(update={"options": {"x": "y"}}).digest != key_of("c1").digest
 
 
-def test_a_damaged_build_is_noticed_and_made_again(tmp_path: Path, progress: RecordedProgress) -> None:
+def test_a_damaged_build_is_detected_and_built_again(tmp_path: Path, progress: RecordedProgress) -> None:
     with BuildCache(tmp_path) as cache:
         program = cache.get_or_build(key_of("c1"), writes("1"), progress=progress).programs["program"]
     program.write_text("something else")
@@ -81,13 +81,13 @@ def test_a_damaged_build_is_noticed_and_made_again(tmp_path: Path, progress: Rec
 
 
 @pytest.mark.parametrize("damage", ["", "{", '{"key": 1}'])
-def test_a_build_whose_record_cannot_be_read_is_made_again(
+def test_a_build_with_an_unreadable_record_is_built_again(
     tmp_path: Path, progress: RecordedProgress, damage: str
 ) -> None:
     with BuildCache(tmp_path) as cache:
         build = cache.get_or_build(key_of("c1"), writes("1"), progress=progress)
     (build.programs["program"].parent.parent / "build.json").write_text(damage)
-    assert kept(tmp_path) == []
+    assert cached_commits(tmp_path) == []
     with BuildCache(tmp_path) as cache:
         assert cache.get_or_build(key_of("c1"), writes("1"), progress=progress) == build
 
@@ -100,13 +100,13 @@ def test_a_cache_can_be_moved(tmp_path: Path, progress: RecordedProgress) -> Non
     assert build.programs["program"].read_text() == "#!/bin/sh\necho 1\n"
 
 
-def test_the_paths_of_two_builds_are_equally_long(cache: BuildCache, progress: RecordedProgress) -> None:
-    one = cache.get_or_build(key_of("c1"), writes("1"), progress=progress)
-    other = cache.get_or_build(key_of("a" * 40), writes("22"), progress=progress)
-    assert len(str(one.programs["program"])) == len(str(other.programs["program"]))
+def test_paths_of_builds_have_equal_length(cache: BuildCache, progress: RecordedProgress) -> None:
+    first = cache.get_or_build(key_of("c1"), writes("1"), progress=progress)
+    second = cache.get_or_build(key_of("a" * 40), writes("22"), progress=progress)
+    assert len(str(first.programs["program"])) == len(str(second.programs["program"]))
 
 
-def test_a_record_tells_everything(cache: BuildCache, progress: RecordedProgress) -> None:
+def test_a_record_has_key_programs_size_and_duration(cache: BuildCache, progress: RecordedProgress) -> None:
     build = cache.get_or_build(key_of("c1"), writes("1"), progress=progress)
     record = json.loads((build.programs["program"].parent.parent / "build.json").read_text())
     assert record["key"] == key_of("c1").model_dump()
@@ -118,16 +118,16 @@ def test_a_record_tells_everything(cache: BuildCache, progress: RecordedProgress
 # --- the same runner ---------------------------------------------------------------------------------------------
 
 
-def test_commits_that_make_the_same_bytes_have_the_same_runner(cache: BuildCache, progress: RecordedProgress) -> None:
-    one, same, other = (
+def test_commits_with_identical_binaries_have_the_same_runner(cache: BuildCache, progress: RecordedProgress) -> None:
+    build, same, different = (
         cache.get_or_build(key_of(commit), writes(content), progress=progress)
         for commit, content in (("c1", "x"), ("c2", "x"), ("c3", "y"))
     )
-    assert same_runner(one, same)
-    assert not same_runner(one, other)
+    assert same_runner(build, same)
+    assert not same_runner(build, different)
 
 
-def test_a_library_beside_the_runner_makes_another_runner(cache: BuildCache, progress: RecordedProgress) -> None:
+def test_another_library_beside_the_runner_makes_another_runner(cache: BuildCache, progress: RecordedProgress) -> None:
     def with_library(content: str) -> Build:
         def make(workdir: Workdir) -> None:
             writes("x")(workdir)
@@ -139,7 +139,7 @@ def test_a_library_beside_the_runner_makes_another_runner(cache: BuildCache, pro
     assert not same_runner(with_library("1"), with_library("2"))
 
 
-def test_builds_that_nobody_identified_are_not_the_same() -> None:
+def test_builds_without_digest_are_not_the_same() -> None:
     assert not same_runner(Build(source="a", commit="b"), Build(source="a", commit="b"))
 
 
@@ -155,19 +155,19 @@ def test_a_failure_is_remembered_for_one_run(cache: BuildCache, tmp_path: Path, 
     assert BuildCache(tmp_path / "cache").get_or_build(key_of("c1"), writes("1"), progress=progress).commit == "c1"
 
 
-def test_what_failed_can_be_forced(cache: BuildCache, progress: RecordedProgress) -> None:
+def test_a_failed_build_can_be_forced(cache: BuildCache, progress: RecordedProgress) -> None:
     with pytest.raises(BuildFailed):
         cache.get_or_build(key_of("c1"), fails, progress=progress)
     assert cache.get_or_build(key_of("c1"), writes("1"), progress=progress, force=True).commit == "c1"
 
 
-def test_one_failure_does_not_hinder_another_commit(cache: BuildCache, progress: RecordedProgress) -> None:
+def test_a_failure_does_not_affect_another_commit(cache: BuildCache, progress: RecordedProgress) -> None:
     with pytest.raises(BuildFailed):
         cache.get_or_build(key_of("c1"), fails, progress=progress)
     assert cache.get_or_build(key_of("c2"), writes("2"), progress=progress).commit == "c2"
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, progress: RecordedProgress) -> None:
+def test_an_unwritable_cache_folder_is_named(tmp_path: Path, progress: RecordedProgress) -> None:
     (tmp_path / "cache").write_text("a file where a folder should be")
     with pytest.raises(EnvironmentProblem, match="cannot be kept in") as caught:
         BuildCache(tmp_path / "cache").get_or_build(key_of("c1"), writes("1"), progress=progress)
@@ -175,7 +175,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, progress: Recor
     assert not isinstance(caught.value, BuildFailed), "it says nothing about the commit"
 
 
-def test_what_network_or_disk_spoiled_is_tried_again(cache: BuildCache, progress: RecordedProgress) -> None:
+def test_network_and_disk_failures_are_retried(cache: BuildCache, progress: RecordedProgress) -> None:
     def spoiled(workdir: Workdir) -> None:
         raise EnvironmentProblem("no network")
 
@@ -187,26 +187,26 @@ def test_what_network_or_disk_spoiled_is_tried_again(cache: BuildCache, progress
 # --- making room -------------------------------------------------------------------------------------------------
 
 
-def test_what_was_not_used_for_longest_goes_first(tmp_path: Path, progress: RecordedProgress) -> None:
+def test_least_recently_used_builds_are_removed_first(tmp_path: Path, progress: RecordedProgress) -> None:
     clock = Calendar()
     fill(tmp_path, clock, "c1", "c2", "c3")
     with BuildCache(tmp_path, clock=clock) as cache:
         cache.get_or_build(key_of("c1"), must_not_run, progress=progress)  # used again
-    assert kept(tmp_path) == ["c2", "c3", "c1"]
+    assert cached_commits(tmp_path) == ["c2", "c3", "c1"]
     removed = BuildCache(tmp_path).prune(limit_bytes=2500)
     assert [entry.record.build.commit for entry in removed] == ["c2"]
-    assert kept(tmp_path) == ["c3", "c1"]
+    assert cached_commits(tmp_path) == ["c3", "c1"]
 
 
-def test_a_new_build_makes_old_ones_go(tmp_path: Path, progress: RecordedProgress) -> None:
+def test_a_new_build_evicts_old_ones(tmp_path: Path, progress: RecordedProgress) -> None:
     clock = Calendar()
     fill(tmp_path, clock, "c1", "c2")
     with BuildCache(tmp_path, limit_bytes=2500, clock=clock) as cache:
         cache.get_or_build(key_of("c3"), writes("c3", 1000), progress=progress)
-    assert kept(tmp_path) == ["c2", "c3"]
+    assert cached_commits(tmp_path) == ["c2", "c3"]
 
 
-def test_a_build_that_is_larger_than_the_limit_can_be_used_until_the_end(
+def test_a_build_larger_than_the_limit_is_usable_until_the_cache_closes(
     tmp_path: Path, progress: RecordedProgress
 ) -> None:
     with BuildCache(tmp_path, limit_bytes=10) as cache:
@@ -214,7 +214,7 @@ def test_a_build_that_is_larger_than_the_limit_can_be_used_until_the_end(
         assert build.programs["program"].exists()
 
 
-def test_what_is_in_use_stays(tmp_path: Path, progress: RecordedProgress) -> None:
+def test_builds_in_use_are_not_evicted(tmp_path: Path, progress: RecordedProgress) -> None:
     clock = Calendar()
     fill(tmp_path, clock, "c1", "c2")
     with BuildCache(tmp_path, clock=clock) as user:
@@ -222,7 +222,7 @@ def test_what_is_in_use_stays(tmp_path: Path, progress: RecordedProgress) -> Non
         assert [entry.record.build.commit for entry in user.prune(limit_bytes=0)] == ["c2"]
         assert BuildCache(tmp_path).prune(limit_bytes=0) == []
     assert len(BuildCache(tmp_path).prune(limit_bytes=0)) == 1
-    assert kept(tmp_path) == []
+    assert cached_commits(tmp_path) == []
 
 
 def test_two_caches_can_use_one_build(tmp_path: Path, progress: RecordedProgress) -> None:
@@ -234,16 +234,16 @@ def test_two_caches_can_use_one_build(tmp_path: Path, progress: RecordedProgress
         assert BuildCache(tmp_path).prune(limit_bytes=0) == []
 
 
-def test_what_was_not_used_for_some_time_goes(tmp_path: Path) -> None:
+def test_builds_unused_for_long_are_removed(tmp_path: Path) -> None:
     clock = Calendar()
     fill(tmp_path, clock, "old")
     clock.now += 86_400
     fill(tmp_path, clock, "young")
     assert len(BuildCache(tmp_path, clock=clock).prune(unused_for_s=3600)) == 1
-    assert kept(tmp_path) == ["young"]
+    assert cached_commits(tmp_path) == ["young"]
 
 
-def test_removing_takes_the_log_along(tmp_path: Path, progress: RecordedProgress) -> None:
+def test_removing_a_build_removes_its_log(tmp_path: Path, progress: RecordedProgress) -> None:
     def make(workdir: Workdir) -> None:
         workdir.log.write_text("said")
         writes("1")(workdir)

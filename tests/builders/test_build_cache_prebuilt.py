@@ -17,24 +17,24 @@ def cache(tmp_path: Path) -> BuildCache:
     return BuildCache(tmp_path / "cache")
 
 
-def test_given_programs_are_copied_to_paths_of_equal_length(tmp_path: Path, cache: BuildCache) -> None:
+def test_prebuilt_programs_are_copied_to_paths_of_equal_length(tmp_path: Path, cache: BuildCache) -> None:
     (tmp_path / "a long folder").mkdir()
-    one = build_prebuilt({"program": write_program(tmp_path / "r", "#!/bin/sh\n")}, cache, RecordedProgress())
-    other = build_prebuilt(
+    first = build_prebuilt({"program": write_program(tmp_path / "r", "#!/bin/sh\n")}, cache, RecordedProgress())
+    second = build_prebuilt(
         {"program": write_program(tmp_path / "a long folder/runner", "#!/bin/sh\nexit\n")}, cache, RecordedProgress()
     )
-    assert one.programs["program"].read_text() == "#!/bin/sh\n"
-    assert len(str(one.programs["program"])) == len(str(other.programs["program"]))
-    assert (one.source, len(one.commit)) == ("prebuilt", 12)
-    assert one.commit != other.commit
-    assert not same_runner(one, other)
+    assert first.programs["program"].read_text() == "#!/bin/sh\n"
+    assert len(str(first.programs["program"])) == len(str(second.programs["program"]))
+    assert (first.source, len(first.commit)) == ("prebuilt", 12)
+    assert first.commit != second.commit
+    assert not same_runner(first, second)
 
 
 def test_equal_programs_are_one_build(tmp_path: Path, cache: BuildCache) -> None:
-    one = build_prebuilt({"program": write_program(tmp_path / "one", "x")}, cache, RecordedProgress())
-    same = build_prebuilt({"program": write_program(tmp_path / "same", "x")}, cache, RecordedProgress())
-    assert one == same
-    assert same_runner(one, same)
+    first = build_prebuilt({"program": write_program(tmp_path / "one", "x")}, cache, RecordedProgress())
+    second = build_prebuilt({"program": write_program(tmp_path / "same", "x")}, cache, RecordedProgress())
+    assert first == second
+    assert same_runner(first, second)
 
 
 def test_another_helper_makes_another_build(tmp_path: Path, cache: BuildCache) -> None:
@@ -47,21 +47,21 @@ def test_another_helper_makes_another_build(tmp_path: Path, cache: BuildCache) -
     assert builds[1].programs["tool"].read_text() == "2"
 
 
-def test_a_program_that_is_built_again_is_copied_again(tmp_path: Path, cache: BuildCache) -> None:
+def test_a_rebuilt_program_is_copied_again(tmp_path: Path, cache: BuildCache) -> None:
     runner = write_program(tmp_path / "runner", "1")
     build_prebuilt({"program": runner}, cache, RecordedProgress())
     write_program(runner, "2")
     assert build_prebuilt({"program": runner}, cache, RecordedProgress()).programs["program"].read_text() == "2"
 
 
-def test_a_program_that_needs_libraries_beside_itself_is_used_where_it_is(tmp_path: Path, cache: BuildCache) -> None:
+def test_a_program_with_libraries_beside_it_is_used_in_place(tmp_path: Path, cache: BuildCache) -> None:
     runner = write_program(tmp_path / "runner", "ELF $ORIGIN/lib")
     progress = RecordedProgress()
     assert build_prebuilt({"program": runner}, cache, progress).programs == {"program": runner}
     assert "used where it is" in progress.lines[0]
 
 
-def test_a_given_program_must_be_there_and_executable(tmp_path: Path, cache: BuildCache) -> None:
+def test_a_prebuilt_program_must_exist_and_be_executable(tmp_path: Path, cache: BuildCache) -> None:
     with pytest.raises(BuildFailed, match="is not there"):
         build_prebuilt({"program": tmp_path / "runner"}, cache, RecordedProgress())
     (tmp_path / "runner").write_text("")
@@ -70,6 +70,6 @@ def test_a_given_program_must_be_there_and_executable(tmp_path: Path, cache: Bui
     assert caught.value.hint == f"chmod +x {tmp_path / 'runner'}"
 
 
-def test_one_program_must_be_the_runner(tmp_path: Path, cache: BuildCache) -> None:
+def test_one_program_must_be_named_as_the_runner(tmp_path: Path, cache: BuildCache) -> None:
     with pytest.raises(BuildFailed, match="no program is named `program`"):
         build_prebuilt({"tool": write_program(tmp_path / "tool", "x")}, cache, RecordedProgress())

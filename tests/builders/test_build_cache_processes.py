@@ -1,4 +1,4 @@
-"""Several processes and threads at one cache."""
+"""One cache shared by several processes and threads."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ def start(folder: Path, seconds: float) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-def test_processes_that_ask_at_once_build_once(tmp_path: Path) -> None:
-    three = [start(tmp_path, 0.5) for _ in range(3)]
-    said = [process.communicate(timeout=60)[0].split() for process in three]
-    assert [process.returncode for process in three] == [0, 0, 0]
-    assert sum("making" in words for words in said) == 1
-    assert len({words[-1] for words in said}) == 1, "all have the same file"
+def test_concurrent_processes_build_once(tmp_path: Path) -> None:
+    processes = [start(tmp_path, 0.5) for _ in range(3)]
+    outputs = [process.communicate(timeout=60)[0].split() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert sum("making" in words for words in outputs) == 1
+    assert len({words[-1] for words in outputs}) == 1, "all have the same file"
 
 
 @pytest.mark.slow
-def test_a_killed_builder_leaves_nothing_that_looks_whole(tmp_path: Path) -> None:
+def test_a_killed_builder_leaves_no_complete_looking_build(tmp_path: Path) -> None:
     process = start(tmp_path, 600.0)
     assert process.stdout is not None
     assert process.stdout.readline() == "making\n"
@@ -82,37 +82,37 @@ with open_workdir(Path(sys.argv[1]), Path(sys.argv[1], "log")) as workdir:
 
 
 @pytest.mark.slow
-def test_what_a_killed_harness_left_running_does_not_write_into_the_next_build(tmp_path: Path) -> None:
-    told = tmp_path / "pid"
-    process = subprocess.Popen([sys.executable, "-c", LEAVER, str(tmp_path / "workshops"), str(told)], cwd=ROOT)
-    wait_until(lambda: written(told))
+def test_processes_left_by_a_killed_harness_are_ended_before_the_next_build(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    process = subprocess.Popen([sys.executable, "-c", LEAVER, str(tmp_path / "workshops"), str(pid_file)], cwd=ROOT)
+    wait_until(lambda: written(pid_file))
     process.kill()
     process.communicate()
-    left = int(told.read_text())
-    assert is_running(left), "otherwise there is nothing to see"
+    pid = int(pid_file.read_text())
+    assert is_running(pid), "otherwise the test proves nothing"
     with open_workdir(tmp_path / "workshops", tmp_path / "log"):
-        assert not is_running(left)
+        assert not is_running(pid)
 
 
-def test_what_a_build_left_running_in_a_group_of_its_own_is_ended(tmp_path: Path) -> None:
+def test_a_left_over_process_in_its_own_group_is_ended(tmp_path: Path) -> None:
     with open_workdir(tmp_path / "workshops", tmp_path / "log") as workdir:
-        theirs = {"HARNESS_BUILD_DIR": str(workdir.build)}
-        left = subprocess.Popen(["sleep", "600"], env={**os.environ, **theirs}, start_new_session=True)
-        looks = subprocess.Popen(["sleep", "600"], cwd=workdir.build)
+        own = {"HARNESS_BUILD_DIR": str(workdir.build)}
+        orphan = subprocess.Popen(["sleep", "600"], env={**os.environ, **own}, start_new_session=True)
+        shell_in_folder = subprocess.Popen(["sleep", "600"], cwd=workdir.build)
         other = {"HARNESS_BUILD_DIR": f"{workdir.folder}0/build"}
-        elsewhere = subprocess.Popen(["sleep", "600"], env={**os.environ, **other}, start_new_session=True)
+        other_build = subprocess.Popen(["sleep", "600"], env={**os.environ, **other}, start_new_session=True)
     try:
-        assert not is_running(left.pid)
-        left.wait()
-        assert looks.poll() is None, "a person's shell in the folder is none of our business"
-        assert elsewhere.poll() is None, "nor is another build"
+        assert not is_running(orphan.pid)
+        orphan.wait()
+        assert shell_in_folder.poll() is None, "a user's shell in the folder is left alone"
+        assert other_build.poll() is None, "nor is another build"
     finally:
-        for stays in (looks, elsewhere):
-            stays.kill()
-            stays.wait()
+        for process in (shell_in_folder, other_build):
+            process.kill()
+            process.wait()
 
 
-def test_threads_that_ask_at_once_build_once_and_others_are_not_held_up(tmp_path: Path) -> None:
+def test_threads_build_each_commit_once_and_do_not_block_each_other(tmp_path: Path) -> None:
     made: list[Path] = []
     builds: list[Build] = []
     both_at_work = threading.Barrier(2, timeout=30)
@@ -123,7 +123,7 @@ def test_threads_that_ask_at_once_build_once_and_others_are_not_held_up(tmp_path
         writes("x")(workdir)
 
     with BuildCache(tmp_path) as cache:
-        ask = [
+        threads = [
             threading.Thread(
                 target=lambda commit=commit: builds.append(
                     cache.get_or_build(key_of(commit), make, progress=RecordedProgress())
@@ -131,32 +131,32 @@ def test_threads_that_ask_at_once_build_once_and_others_are_not_held_up(tmp_path
             )
             for commit in ("c1", "c1", "c2", "c2")
         ]
-        for thread in ask:
+        for thread in threads:
             thread.start()
-        for thread in ask:
+        for thread in threads:
             thread.join()
     assert len(builds) == 4
     assert len(made) == 2, "each commit once"
     assert len(set(made)) == 2, "each in a workdir of its own"
 
 
-def test_one_who_waits_is_told(tmp_path: Path) -> None:
+def test_waiting_for_another_process_is_reported(tmp_path: Path) -> None:
     begun = threading.Event()
     progress = RecordedProgress()
 
-    def until_the_other_waits(workdir: Workdir) -> None:
+    def wait_until_other_waits(workdir: Workdir) -> None:
         begun.set()
         wait_until(lambda: progress.lines != [])
         writes("x")(workdir)
 
     def make(cache: BuildCache) -> None:
-        cache.get_or_build(key_of("c1"), until_the_other_waits, progress=RecordedProgress())
+        cache.get_or_build(key_of("c1"), wait_until_other_waits, progress=RecordedProgress())
 
-    with BuildCache(tmp_path) as one, BuildCache(tmp_path) as other:
-        thread = threading.Thread(target=make, args=(one,))
+    with BuildCache(tmp_path) as first, BuildCache(tmp_path) as second:
+        thread = threading.Thread(target=make, args=(first,))
         thread.start()
         assert begun.wait(30)
-        built = other.get_or_build(key_of("c1"), writes("y"), progress=progress)
+        built = second.get_or_build(key_of("c1"), writes("y"), progress=progress)
         thread.join()
     assert progress.lines == ["thing/host at c1: waiting for another process that is building it"]
-    assert "echo x" in built.programs["program"].read_text(), "the other's build is taken"
+    assert "echo x" in built.programs["program"].read_text(), "the build of the other process is used"

@@ -1,4 +1,4 @@
-"""What a recipe is given and what becomes of what it does, with real scripts."""
+"""Inputs and outputs of recipes, with real scripts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def source(tmp_path: Path) -> Folder:
 
 
 class Bench:
-    """Builds with a recipe of these lines."""
+    """Builder that runs a recipe of given lines."""
 
     def __init__(self, folder: Path, source: Folder) -> None:
         self.recipes = folder / "my recipes"
@@ -57,7 +57,7 @@ def bench(tmp_path: Path, source: Folder) -> Bench:
     return Bench(tmp_path, source)
 
 
-def test_a_recipe_turns_a_folder_into_a_runner(bench: Bench) -> None:
+def test_a_recipe_builds_a_runner_from_a_folder(bench: Bench) -> None:
     build = bench.build('cp "$1/main.txt" "$2"')
     assert build.programs["program"].read_text() == "the runner"
     assert (build.source, build.commit, build.commit_time, build.recipe) == ("folder", "c1", 7, "thing/host")
@@ -65,7 +65,7 @@ def test_a_recipe_turns_a_folder_into_a_runner(bench: Bench) -> None:
     assert build.programs["program"].stat().st_mode & 0o100, "it can be executed"
 
 
-def test_the_folder_is_named_like_the_framework_and_removed_afterwards(bench: Bench) -> None:
+def test_the_source_folder_is_named_after_the_framework_and_removed_afterwards(bench: Bench) -> None:
     bench.build('cp "$1/main.txt" "$2"')
     (folder,) = bench.source.materialised
     assert folder.name == "thing"
@@ -73,20 +73,18 @@ def test_the_folder_is_named_like_the_framework_and_removed_afterwards(bench: Be
     assert not list((bench.cache.folder / "workshops").glob("*/"))
 
 
-def test_a_recipe_finds_what_it_needs_in_its_environment_and_no_secret(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recipe_gets_its_variables_and_no_secret(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_REMOTE_TOKEN", "s3cret")
     text = bench.build('test -z "$(ls "$HARNESS_BUILD_DIR")"; env > "$2" # HARNESS_RUNNER_SOURCE').programs["program"]
-    found = dict(line.split("=", 1) for line in text.read_text().splitlines() if "=" in line)
-    assert found["HARNESS_JOBS"] == "3"
-    assert Path(found["HARNESS_PYTHON"]).exists()
-    assert found["HARNESS_RUNNER_SOURCE"] == str(bench.recipes)
-    assert found["TMPDIR"].startswith(str(bench.cache.folder))
+    environment = dict(line.split("=", 1) for line in text.read_text().splitlines() if "=" in line)
+    assert environment["HARNESS_JOBS"] == "3"
+    assert Path(environment["HARNESS_PYTHON"]).exists()
+    assert environment["HARNESS_RUNNER_SOURCE"] == str(bench.recipes)
+    assert environment["TMPDIR"].startswith(str(bench.cache.folder))
     assert "s3cret" not in text.read_text()
 
 
-def test_programs_beside_the_runner_are_known_by_their_names(bench: Bench) -> None:
+def test_helper_programs_are_known_by_their_names(bench: Bench) -> None:
     build = bench.build(
         """
         d=$(dirname "$2"); echo 1 > "$2"; mkdir "$d/lib"; echo x > "$d/lib/libx.so"; chmod +x "$d/lib/libx.so"
@@ -101,17 +99,17 @@ b' .hidden; do echo 2 > "$d/$name"; chmod +x "$d/$name"; done
     assert (folder / "two words").exists(), "what is no placeholder may still be needed by a program"
 
 
-def test_what_meta_json_says_becomes_flags(bench: Bench) -> None:
+def test_entries_of_meta_json_become_flags(bench: Bench) -> None:
     build = bench.build("""echo r > "$2"; echo '{"flag": "-O3", "lto": true}' > "$(dirname "$2")/meta.json" """)
     assert (build.flags["flag"], build.flags["lto"]) == ("-O3", "true")
 
 
-def test_a_meta_json_that_is_no_object_is_refused(bench: Bench) -> None:
+def test_a_meta_json_that_is_not_an_object_is_refused(bench: Bench) -> None:
     with pytest.raises(BuildFailed, match=r"meta\.json that is not a JSON object"):
         bench.build("""echo r > "$2"; echo '[' > "$(dirname "$2")/meta.json" """)
 
 
-def test_a_failing_recipe_is_quoted_and_its_whole_log_kept(bench: Bench) -> None:
+def test_a_failing_recipe_is_quoted_and_its_log_is_kept(bench: Bench) -> None:
     with pytest.raises(BuildFailed) as caught:
         bench.build('for i in $(seq 30); do echo "line $i"; done; echo "no such luck" >&2; exit 7')
     (log,) = bench.logs
@@ -123,7 +121,7 @@ def test_a_failing_recipe_is_quoted_and_its_whole_log_kept(bench: Bench) -> None
     assert log.read_text().splitlines() == [*(f"line {i}" for i in range(1, 31)), "no such luck"]
 
 
-def test_the_first_error_of_a_compiler_is_the_cause_and_not_what_a_build_says_last(bench: Bench) -> None:
+def test_the_first_compiler_error_is_quoted_as_the_cause(bench: Bench) -> None:
     script = "echo 'a.cpp:3: error: no semicolon'; seq 30; echo 'b.cpp: error: too'; echo 'ninja: stopped.'; exit 1"
     with pytest.raises(BuildFailed) as caught:
         bench.build(script)
@@ -132,41 +130,41 @@ def test_the_first_error_of_a_compiler_is_the_cause_and_not_what_a_build_says_la
     assert quoted[-1].strip() == "ninja: stopped."
 
 
-def test_a_full_disk_is_not_the_fault_of_the_commit(bench: Bench) -> None:
+def test_a_full_disk_is_not_blamed_on_the_commit(bench: Bench) -> None:
     with pytest.raises(EnvironmentProblem, match=r"cannot be built: .*No space left") as caught:
         bench.build('echo "fatal error: error writing to runner.o: No space left on device" >&2; exit 1')
     assert not isinstance(caught.value, BuildFailed)
 
 
-def test_a_recipe_that_takes_too_long_is_ended(bench: Bench) -> None:
+def test_a_recipe_is_ended_at_its_time_limit(bench: Bench) -> None:
     with pytest.raises(BuildFailed, match=r"did not end within 0\.3 s and was killed"):
         bench.build("echo begun; sleep 60", time_limit_s=0.3)
 
 
 def test_the_log_can_be_read_while_the_recipe_runs(bench: Bench, tmp_path: Path) -> None:
-    go_on = tmp_path / "go on"
-    lines = f'echo begun; while ! [ -e "{go_on}" ]; do sleep 0.05; done; echo r > "$2"'
+    release_file = tmp_path / "go on"
+    lines = f'echo begun; while ! [ -e "{release_file}" ]; do sleep 0.05; done; echo r > "$2"'
     thread = threading.Thread(target=bench.build, args=(lines,))
     thread.start()
     try:
         wait_until(lambda: any("begun" in log.read_text() for log in (bench.cache.folder / "logs").glob("*")))
     finally:
-        go_on.touch()
+        release_file.touch()
         thread.join()
 
 
-def test_a_recipe_that_writes_no_runner_has_failed(bench: Bench) -> None:
+def test_a_recipe_without_runner_fails(bench: Bench) -> None:
     with pytest.raises(BuildFailed, match="succeeded but wrote no runner"):
         bench.build("exit 0")
     assert bench.cache.entries() == []
 
 
-def test_a_link_to_what_is_removed_is_refused(bench: Bench) -> None:
+def test_a_link_into_a_removed_folder_is_refused(bench: Bench) -> None:
     with pytest.raises(BuildFailed, match="made program a link to"):
         bench.build('ln -s "$1/main.txt" "$2"')
 
 
-def test_what_a_recipe_writes_elsewhere_is_not_kept(bench: Bench) -> None:
+def test_files_written_outside_the_result_folder_are_not_kept(bench: Bench) -> None:
     build = bench.build(
         """
         echo r > "$2"; d=$(dirname "$2")
@@ -180,25 +178,25 @@ def test_what_a_recipe_writes_elsewhere_is_not_kept(bench: Bench) -> None:
     assert all(path.suffix == ".lock" for path in (bench.cache.folder / "workshops").iterdir())
 
 
-def test_a_folder_that_a_recipe_protected_is_removed_all_the_same(bench: Bench) -> None:
+def test_write_protected_build_folders_are_removed(bench: Bench) -> None:
     bench.build('mkdir "$1/deep"; touch "$1/deep/file"; chmod 0500 "$1/deep"; echo r > "$2"')
     assert not list((bench.cache.folder / "workshops").glob("*/"))
 
 
-def test_commits_are_built_in_the_same_place_so_that_equal_ones_have_equal_bytes(bench: Bench) -> None:
+def test_commits_are_built_in_the_same_folder_for_reproducible_binaries(bench: Bench) -> None:
     first = bench.build('echo "$1 $2 $HARNESS_BUILD_DIR" > "$2"').programs["program"].read_text()
     second = bench.build('echo "$1 $2 $HARNESS_BUILD_DIR" > "$2" # another recipe').programs["program"].read_text()
     assert first == second
 
 
-def test_the_end_of_a_log_is_found_without_reading_all_of_it(tmp_path: Path) -> None:
+def test_the_end_of_a_long_log_is_read_without_the_rest(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("x" * 200_000 + "\n\nlast but one\n\nlast\n")
     assert last_lines(log, 2) == ["last but one", "last"]
     assert last_lines(tmp_path / "none") == []
 
 
-def test_a_compiler_cache_is_told_that_workshops_are_alike(
+def test_a_compiler_cache_gets_the_base_folder_of_builds(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools = tmp_path / "bin"
@@ -206,5 +204,5 @@ def test_a_compiler_cache_is_told_that_workshops_are_alike(
     monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
     lines = 'echo "${CCACHE_BASEDIR:-none} ${CCACHE_NOHASHDIR:-}" > "$2"'
     write_program(tools / "ccache", "#!/bin/sh\n")
-    told = bench.build(lines).programs["program"].read_text()
-    assert told == f"{bench.cache.folder / 'workshops/0'} 1\n"
+    output = bench.build(lines).programs["program"].read_text()
+    assert output == f"{bench.cache.folder / 'workshops/0'} 1\n"

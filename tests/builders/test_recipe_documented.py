@@ -1,4 +1,4 @@
-"""The build recipe of the documentation builds, and the page names every variable that a recipe is given."""
+"""The documented build recipe works, and the page names every variable that a recipe gets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE = "plug-ins.md"
 
 
 @pytest.mark.slow
-def test_the_recipe_of_the_page_builds_a_runner(tmp_path: Path) -> None:
+def test_the_documented_recipe_builds_a_runner(tmp_path: Path) -> None:
     (block,) = blocks(PAGE, "sh")
     script = tmp_path / block.label
     script.parent.mkdir(parents=True)
@@ -42,7 +42,7 @@ def test_the_recipe_of_the_page_builds_a_runner(tmp_path: Path) -> None:
     assert build.flags["optimised"] == "-O2"
 
 
-def test_the_page_names_every_variable_that_the_contract_names() -> None:
+def test_the_page_names_every_variable_of_the_contract() -> None:
     text = (ROOT / "docs" / PAGE).read_text().partition("## A build recipe")[2]
     contract = recipes.__doc__ or ""
     named = {word for word in contract.split() if word.startswith("HARNESS_")}

@@ -28,7 +28,7 @@ esac
 
 
 class Stage:
-    """A checkout that looks right, and a CMake that takes notes."""
+    """Minimal checkout, and a CMake stand-in that records its arguments."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -56,7 +56,7 @@ class Stage:
             jobs=5,
         )
 
-    def told(self) -> list[str]:
+    def cmake_arguments(self) -> list[str]:
         return self.words.read_text().splitlines()
 
 
@@ -77,13 +77,15 @@ def ndk(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_the_runner_of_the_host_is_upstreams_with_logging_and_without_tracer(stage: Stage) -> None:
+def test_the_host_runner_is_built_with_logging_and_without_tracer(stage: Stage) -> None:
     build = stage.build("host")
-    told = stage.told()
+    arguments = stage.cmake_arguments()
     assert build.programs["program"].read_text() == "runner"
     assert build.flags["runner"] == "executor_runner"
-    assert f"-DPYTHON_EXECUTABLE={sys.executable}" in told
-    assert told[told.index("-S") + 1].endswith("/executorch"), "its CMake files insist on the name of the folder"
+    assert f"-DPYTHON_EXECUTABLE={sys.executable}" in arguments
+    assert arguments[arguments.index("-S") + 1].endswith("/executorch"), (
+        "its CMake files insist on the name of the folder"
+    )
     for option in (
         "-DCMAKE_BUILD_TYPE=Release",
         "-DEXECUTORCH_BUILD_EXECUTOR_RUNNER=ON",
@@ -93,13 +95,13 @@ def test_the_runner_of_the_host_is_upstreams_with_logging_and_without_tracer(sta
         "-DEXECUTORCH_ENABLE_EVENT_TRACER=OFF",
         "-DEXECUTORCH_ENABLE_LOGGING=ON",
     ):
-        assert option in told
-    assert told[-4:] == ["--target", "executor_runner", "--parallel", "5"]
+        assert option in arguments
+    assert arguments[-4:] == ["--target", "executor_runner", "--parallel", "5"]
 
 
 @pytest.mark.parametrize("platform", ["host", "android"])
 @pytest.mark.usefixtures("ndk")
-def test_the_flags_that_the_commits_runner_has_are_recorded(stage: Stage, platform: str) -> None:
+def test_flags_of_the_runner_are_recorded(stage: Stage, platform: str) -> None:
     source = stage.checkout / "examples/portable/executor_runner/executor_runner.cpp"
     source.write_text(
         'DEFINE_string(\n    model_path,\n    "model.pte",\n    "x");\nDEFINE_uint32(num_executions, 1, "n");\n'
@@ -108,23 +110,25 @@ def test_the_flags_that_the_commits_runner_has_are_recorded(stage: Stage, platfo
     assert build.flags["runner_flags"].split() == ["model_path", "num_executions"]
 
 
-def test_the_runner_is_made_for_the_machine_of_the_device(stage: Stage, ndk: Path) -> None:
+def test_the_runner_is_built_for_the_abi_of_the_device(stage: Stage, ndk: Path) -> None:
     assert stage.build("android", "x86_64").flags["abi"] == "x86_64"
-    assert "-DANDROID_ABI=x86_64" in stage.told()
+    assert "-DANDROID_ABI=x86_64" in stage.cmake_arguments()
     assert stage.build("android", "arm64-v8a").digest != stage.build("android", "x86_64").digest
 
 
-def test_further_words_for_cmake_come_last_and_so_win(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_additional_cmake_arguments_come_last(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EXECUTORCH_CMAKE_ARGS", "-DEXECUTORCH_ENABLE_EVENT_TRACER=ON -DEXECUTORCH_BUILD_DEVTOOLS=ON")
     stage.build("host")
-    told = stage.told()
-    assert told.index("-DEXECUTORCH_ENABLE_EVENT_TRACER=ON") > told.index("-DEXECUTORCH_ENABLE_EVENT_TRACER=OFF")
-    assert told[told.index("--build") - 1] == "-DEXECUTORCH_BUILD_DEVTOOLS=ON"
+    arguments = stage.cmake_arguments()
+    assert arguments.index("-DEXECUTORCH_ENABLE_EVENT_TRACER=ON") > arguments.index(
+        "-DEXECUTORCH_ENABLE_EVENT_TRACER=OFF"
+    )
+    assert arguments[arguments.index("--build") - 1] == "-DEXECUTORCH_BUILD_DEVTOOLS=ON"
 
 
 @pytest.mark.parametrize("platform", ["host", "android"])
 @pytest.mark.usefixtures("ndk")
-def test_what_is_no_checkout_is_said(stage: Stage, platform: str) -> None:
+def test_a_folder_that_is_not_a_checkout_is_reported(stage: Stage, platform: str) -> None:
     (stage.checkout / "examples/portable/executor_runner/executor_runner.cpp").unlink()
     with pytest.raises(BuildFailed, match="is it a checkout of ExecuTorch"):
         stage.build(platform)
@@ -132,7 +136,7 @@ def test_what_is_no_checkout_is_said(stage: Stage, platform: str) -> None:
 
 @pytest.mark.parametrize("platform", ["host", "android"])
 @pytest.mark.usefixtures("ndk")
-def test_missing_submodules_are_named_with_their_remedy(stage: Stage, platform: str) -> None:
+def test_missing_submodules_are_named_with_a_remedy(stage: Stage, platform: str) -> None:
     (stage.checkout / "backends/xnnpack/third-party/XNNPACK/CMakeLists.txt").unlink()
     with pytest.raises(BuildFailed, match="git submodule update --init --recursive"):
         stage.build(platform)
@@ -144,29 +148,29 @@ def test_a_failing_cmake_fails_the_build(stage: Stage) -> None:
         stage.build("host")
 
 
-def test_the_runner_of_android_is_made_with_the_toolchain_of_the_ndk(stage: Stage, ndk: Path) -> None:
+def test_the_android_runner_is_built_with_the_ndk_toolchain(stage: Stage, ndk: Path) -> None:
     strip = ndk / "toolchains/llvm/prebuilt/linux-x86_64/bin/llvm-strip"
     strip.parent.mkdir(parents=True)
     write_program(strip, '#!/bin/sh\nprintf stripped > "$1"\n')
     build = stage.build("android")
-    told = stage.told()
-    assert f"-DCMAKE_TOOLCHAIN_FILE={ndk}/build/cmake/android.toolchain.cmake" in told
-    assert {"-DANDROID_ABI=arm64-v8a", "-DANDROID_PLATFORM=android-26", "-DANDROID_STL=c++_static"} <= set(told)
-    assert "-DANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES=ON" in told, "else phones with pages of 16 KiB do not load it"
+    arguments = stage.cmake_arguments()
+    assert f"-DCMAKE_TOOLCHAIN_FILE={ndk}/build/cmake/android.toolchain.cmake" in arguments
+    assert {"-DANDROID_ABI=arm64-v8a", "-DANDROID_PLATFORM=android-26", "-DANDROID_STL=c++_static"} <= set(arguments)
+    assert "-DANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES=ON" in arguments, "else phones with pages of 16 KiB do not load it"
     assert build.flags["abi"] == "arm64-v8a"
     assert build.programs["program"].read_text() == "stripped"
 
 
-def test_both_platforms_build_the_same_parts(stage: Stage, ndk: Path) -> None:
+def test_both_platforms_build_the_same_components(stage: Stage, ndk: Path) -> None:
     parts = []
     for platform in ("host", "android"):
         stage.words.unlink(missing_ok=True)
         stage.build(platform)
-        parts.append({word for word in stage.told() if word.startswith("-DEXECUTORCH_")})
+        parts.append({word for word in stage.cmake_arguments() if word.startswith("-DEXECUTORCH_")})
     assert parts[0] == parts[1] != set()
 
 
-def test_a_missing_ndk_is_named_with_its_remedy(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_ndk_is_named_with_a_remedy(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BuildFailed, match=r"no Android NDK: install .* and set ANDROID_NDK"):
         stage.build("android")
     monkeypatch.setenv("ANDROID_NDK", str(stage.folder))
@@ -175,6 +179,6 @@ def test_a_missing_ndk_is_named_with_its_remedy(stage: Stage, monkeypatch: pytes
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="what a Mac says is another thing")
-def test_ios_says_that_it_needs_a_mac(stage: Stage) -> None:
+def test_ios_is_reported_to_need_a_mac(stage: Stage) -> None:
     with pytest.raises(BuildFailed, match="can be built on a Mac only"):
         stage.build("ios")

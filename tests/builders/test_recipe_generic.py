@@ -24,7 +24,7 @@ CMAKELISTS = "cmake_minimum_required(VERSION 3.19)\nproject(thing LANGUAGES CXX)
 
 
 class Project:
-    """A small C++ project."""
+    """Small C++ project."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "a project"
@@ -75,13 +75,13 @@ def test_an_executable_named_runner_is_the_runner_and_others_are_kept(project: P
     assert says(build.programs["convert"]) == "hello\n"
 
 
-def test_a_choice_that_cannot_be_made_is_said(project: Project) -> None:
+def test_several_executables_without_a_runner_are_reported(project: Project) -> None:
     project.write("one", "other")
     with pytest.raises(BuildFailed, match="makes 2 executables and none is named runner"):
         project.build("c1")
 
 
-def test_an_error_of_the_compiler_is_quoted(project: Project) -> None:
+def test_a_compiler_error_is_quoted(project: Project) -> None:
     project.write("runner", more="int broken( {")
     with pytest.raises(BuildFailed, match=r"runner\.cpp:4") as caught:
         project.build("c1")
@@ -90,16 +90,16 @@ def test_an_error_of_the_compiler_is_quoted(project: Project) -> None:
 
 def test_commits_that_differ_in_a_comment_have_the_same_runner(project: Project) -> None:
     project.write("runner")
-    one = project.build("c1")
+    build = project.build("c1")
     project.write("runner", more="// a comment")
     same = project.build("c2")
     project.write("runner", text="goodbye")
-    other = project.build("c3")
-    assert one.digest != same.digest
-    assert same_runner(one, same)
-    assert not same_runner(one, other)
+    different = project.build("c3")
+    assert build.digest != same.digest
+    assert same_runner(build, same)
+    assert not same_runner(build, different)
 
 
-def test_what_is_no_cmake_project_is_said(project: Project) -> None:
+def test_a_folder_that_is_not_a_cmake_project_is_reported(project: Project) -> None:
     with pytest.raises(BuildFailed, match=r"has no CMakeLists\.txt: write a recipe"):
         project.build("c1")

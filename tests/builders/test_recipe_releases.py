@@ -101,7 +101,7 @@ def test_the_runner_of_a_release_measures_portable_and_delegated_programs(
     assert f"executorch {build.commit} native" in completed.stdout
 
 
-def test_what_the_runner_needs_of_the_wheel_is_beside_it(build: Build) -> None:
+def test_libraries_that_the_runner_needs_are_copied_beside_it(build: Build) -> None:
     folder = build.programs["program"].parent
     assert set(build.programs) == {"program"}
     assert any((folder / "lib").iterdir())
@@ -113,18 +113,20 @@ def test_what_the_runner_needs_of_the_wheel_is_beside_it(build: Build) -> None:
         assert all(str(folder / "lib") in line for line in lines)
 
 
-def test_a_release_is_told_with_what_it_was_linked_with(build: Build) -> None:
+def test_build_flags_of_a_release_are_recorded(build: Build) -> None:
     assert build.flags["executorch"] == build.commit
     assert build.flags["torch_beside"] == metadata.version("torch")
 
 
-def test_failures_are_explained_by_every_release(build: Build, programs: Path) -> None:
+def test_failures_are_explained_with_every_release(build: Build, programs: Path) -> None:
     completed = run(build, programs / "unknown_operator.pte")
     assert completed.exit_code == 3
     assert "needs operator aten::adx.out" in completed.stderr
 
 
-def test_releases_compute_the_same(older: Path, newer: Path, cache: BuildCache, programs: Path, tmp_path: Path) -> None:
+def test_both_releases_compute_the_same_outputs(
+    older: Path, newer: Path, cache: BuildCache, programs: Path, tmp_path: Path
+) -> None:
     outputs = []
     for wheel, version in ((older, OLDER), (newer, NEWER)):
         built = make(wheel, version, cache)
@@ -134,14 +136,14 @@ def test_releases_compute_the_same(older: Path, newer: Path, cache: BuildCache, 
     assert len(outputs[0]) == 16
 
 
-def test_a_wheel_that_holds_neither_sdk_nor_extension_is_said(tmp_path: Path, cache: BuildCache) -> None:
+def test_a_wheel_without_sdk_and_extension_is_reported(tmp_path: Path, cache: BuildCache) -> None:
     (tmp_path / "wheel/executorch").mkdir(parents=True)
     (tmp_path / "wheel/executorch-0.9.dist-info").mkdir()
     with pytest.raises(BuildFailed, match=r"executorch 0\.9: the wheel has neither"):
         make(tmp_path / "wheel", "0.9", cache)
 
 
-def test_what_is_no_wheel_is_said(tmp_path: Path, cache: BuildCache) -> None:
+def test_a_file_that_is_not_a_wheel_is_reported(tmp_path: Path, cache: BuildCache) -> None:
     (tmp_path / "wheel").mkdir()
     with pytest.raises(BuildFailed, match="is no unpacked wheel"):
         make(tmp_path / "wheel", "0", cache)

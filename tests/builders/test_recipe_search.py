@@ -10,7 +10,7 @@ from harness.core.errors import BuildFailed
 from tests.builders.recipe_parts import OURS, write_recipe
 
 
-def test_the_recipe_of_the_platform_is_taken_before_that_of_the_framework(tmp_path: Path) -> None:
+def test_the_recipe_of_the_platform_precedes_that_of_the_framework(tmp_path: Path) -> None:
     write_recipe(tmp_path, "thing", "exit 1")
     script = write_recipe(tmp_path, "thing/host", "exit 0")
     recipe = find_recipe("thing", "host", [tmp_path])
@@ -18,13 +18,13 @@ def test_the_recipe_of_the_platform_is_taken_before_that_of_the_framework(tmp_pa
     assert find_recipe("thing", "android", [tmp_path]).name == "thing"
 
 
-def test_an_earlier_folder_is_wanted_more(tmp_path: Path) -> None:
-    theirs = write_recipe(tmp_path / "theirs", "thing", "exit 0")
+def test_an_earlier_folder_takes_precedence(tmp_path: Path) -> None:
+    user_recipes = write_recipe(tmp_path / "theirs", "thing", "exit 0")
     write_recipe(tmp_path / "ours", "thing/host", "exit 0")
-    assert find_recipe("thing", "host", [tmp_path / "theirs", tmp_path / "ours"]).script == theirs
+    assert find_recipe("thing", "host", [tmp_path / "theirs", tmp_path / "ours"]).script == user_recipes
 
 
-def test_a_release_is_never_built_by_a_recipe_for_sources(tmp_path: Path) -> None:
+def test_a_release_is_never_built_by_a_source_recipe(tmp_path: Path) -> None:
     write_recipe(tmp_path, "thing/host", "exit 0")
     with pytest.raises(BuildFailed, match="from releases"):
         find_recipe("thing", "host", [tmp_path], released=True)
@@ -32,14 +32,14 @@ def test_a_release_is_never_built_by_a_recipe_for_sources(tmp_path: Path) -> Non
     assert find_recipe("thing", "host", [tmp_path], released=True).script == script
 
 
-def test_a_missing_recipe_says_where_it_could_be(tmp_path: Path) -> None:
+def test_a_missing_recipe_is_reported_with_the_searched_folders(tmp_path: Path) -> None:
     with pytest.raises(BuildFailed, match="builds a thing runner for host") as caught:
         find_recipe("thing", "host", [tmp_path / "a", tmp_path / "b"])
     assert str(tmp_path / "a/thing/host/build.sh") in (caught.value.hint or "")
     assert str(tmp_path / "b/thing/host/build.sh") in (caught.value.hint or "")
 
 
-def test_the_digest_covers_every_file_of_the_recipe_but_not_its_place(tmp_path: Path) -> None:
+def test_the_digest_covers_all_files_of_the_recipe_but_not_its_location(tmp_path: Path) -> None:
     write_recipe(tmp_path / "one", "thing/host", "exit 0")
     helper = tmp_path / "one/thing/host/parts/CMakeLists.txt"
     helper.parent.mkdir()
@@ -54,7 +54,7 @@ def test_the_digest_covers_every_file_of_the_recipe_but_not_its_place(tmp_path: 
     assert find_recipe("thing", "host", [tmp_path / "one"]).digest != before
 
 
-def test_the_digest_covers_what_recipes_of_a_framework_share_and_nothing_of_another_platform(tmp_path: Path) -> None:
+def test_the_digest_covers_shared_files_of_the_framework_but_not_other_platforms(tmp_path: Path) -> None:
     write_recipe(tmp_path, "thing/host", '. "$(dirname "$0")/../parts.sh"')
     alone = find_recipe("thing", "host", [tmp_path]).digest
     write_recipe(tmp_path, "thing/android", "exit 0")
@@ -66,7 +66,7 @@ def test_the_digest_covers_what_recipes_of_a_framework_share_and_nothing_of_anot
     assert len(set(digests)) == 3
 
 
-def test_our_runner_has_a_part_in_the_recipes_that_name_it_only(tmp_path: Path) -> None:
+def test_the_native_runner_counts_only_for_recipes_that_name_it(tmp_path: Path) -> None:
     write_recipe(tmp_path, "with/host", 'cp "$HARNESS_RUNNER_SOURCE/main.cpp" "$2"')
     write_recipe(tmp_path, "without/host", "exit 0")
     source = tmp_path / "native"
@@ -92,5 +92,5 @@ def test_our_runner_has_a_part_in_the_recipes_that_name_it_only(tmp_path: Path) 
         ("generic", "host", False),
     ],
 )
-def test_our_own_recipes_are_found(framework: str, platform: str, released: bool) -> None:
+def test_bundled_recipes_are_found(framework: str, platform: str, released: bool) -> None:
     assert find_recipe(framework, platform, [OURS], released=released).name.endswith(platform)

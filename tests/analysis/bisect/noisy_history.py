@@ -1,4 +1,4 @@
-"""A history of commits with known levels, measured with noise."""
+"""History of commits with known levels, measured with noise."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class NoisyHistory:
         self._broken = {f"c{number}" for number in broken}
 
     def pairs(self, control: str, treatment: str, pairs: int) -> list[float]:
-        """Log ratios of so many pairs."""
+        """Return the log ratios of some pairs."""
         step = self._step(control, treatment)
         return [step + float(noise) for noise in tossed(self._noise, self._chance, pairs)]
 
     def step(self, search: Search, query: Query) -> Search:
-        """The search after the answer to a query."""
+        """Return the search after the answer to a query."""
         for commit in (query.treatment, query.control):
             if commit in self._broken:
                 return search.skip(commit)
@@ -53,7 +53,7 @@ class NoisyHistory:
         return self.levels[self.commits.index(treatment)] - self.levels[self.commits.index(control)]
 
     def run(self, search: Search) -> tuple[SearchResult, Search]:
-        """The result of the search, and the search at its end."""
+        """Return the result of the search, and the search at its end."""
         wanted = search.next()
         while isinstance(wanted, Query):
             search = self.step(search, wanted)
@@ -62,7 +62,7 @@ class NoisyHistory:
 
 
 def stepped(commits: int, *steps: tuple[int, float]) -> list[float]:
-    """Levels of commits 0 to `commits`, where some changed the number by so much, as log ratios."""
+    """Return levels of commits 0 to `commits`, with changes at some commits, as log ratios."""
     levels = np.zeros(commits + 1)
     for commit, size in steps:
         levels[commit:] += size

@@ -9,7 +9,7 @@ from harness.analysis.bisect.hidden_markov import level_grid, scale_of
 from harness.analysis.bisect.proof import prove
 
 
-def test_no_pairs_prove_nothing() -> None:
+def test_without_pairs_nothing_is_proven() -> None:
     nothing = prove([])
     assert (nothing.pairs, nothing.effect) == (0, None)
     assert nothing.evidence == pytest.approx(1.0)
@@ -24,7 +24,7 @@ def test_a_clear_step_is_proven_in_either_direction(sign: int) -> None:
 
 
 @pytest.mark.slow
-def test_equal_builds_are_proven_different_as_seldom_as_promised() -> None:
+def test_false_proofs_of_equal_builds_are_as_rare_as_configured() -> None:
     chance = np.random.default_rng(1)
     noise = chance.standard_t(3, (400, 60)) * 0.01
     false = sum(prove(row).evidence >= 20 for row in noise.tolist())
@@ -36,7 +36,7 @@ def test_evidence_stays_when_later_pairs_disagree() -> None:
     assert prove(step + [-0.01] * 20).evidence >= prove(step).evidence
 
 
-def test_zero_is_a_level() -> None:
+def test_zero_is_a_valid_level() -> None:
     for estimates in ([], [0.02], [-0.3, 0.1], [0.5]):
         levels = level_grid(estimates, 0.01)
         assert 0.0 in levels
@@ -44,7 +44,7 @@ def test_zero_is_a_level() -> None:
         assert levels[-1] >= max(0.0, *estimates, 0.0)
 
 
-def test_the_scale_does_not_see_levels() -> None:
+def test_the_scale_is_independent_of_levels() -> None:
     noise = (np.random.default_rng(2).standard_t(4, 400) * 0.02).tolist()
     assert scale_of([noise[:200], noise[200:]]) == pytest.approx(0.02, rel=0.15)
     shifted = [ratio + 0.5 for ratio in noise[200:]]

@@ -1,4 +1,4 @@
-"""The search asks, learns and finds."""
+"""Search for culprits: queries, answers and results."""
 
 from __future__ import annotations
 
@@ -27,176 +27,176 @@ def searched(history: NoisyHistory, config: SearchConfig | None = None) -> tuple
 
 
 def test_a_culprit_is_found_and_proven() -> None:
-    found, search = searched(NoisyHistory(stepped(32, (21, 0.03)), NOISE, seed=1))
-    (culprit,) = found.culprits
-    assert found.ending is SearchEnding.FOUND
+    result, search = searched(NoisyHistory(stepped(32, (21, 0.03)), NOISE, seed=1))
+    (culprit,) = result.culprits
+    assert result.ending is SearchEnding.FOUND
     assert (culprit.before, culprit.commits) == ("c20", ("c21",))
     assert culprit.confirmed
     assert culprit.effect.low_log_ratio is not None
     assert 0 < culprit.effect.low_log_ratio <= culprit.effect.log_ratio
     assert culprit.effect.log_ratio == pytest.approx(0.03, abs=0.01)
-    assert found.pairs == search.pairs
-    assert found.reason == f"c21 changed it by {culprit.effect.relative_change:+.2%}"
+    assert result.pairs == search.pairs
+    assert result.reason == f"c21 changed it by {culprit.effect.relative_change:+.2%}"
 
 
 @pytest.mark.parametrize("culprit", [1, 2, 31, 32])
 def test_a_culprit_next_to_an_end_is_found(culprit: int) -> None:
-    found, _ = searched(NoisyHistory(stepped(32, (culprit, 0.03)), NOISE, seed=culprit))
-    assert [one.commits for one in found.culprits] == [(f"c{culprit}",)]
+    result, _ = searched(NoisyHistory(stepped(32, (culprit, 0.03)), NOISE, seed=culprit))
+    assert [found.commits for found in result.culprits] == [(f"c{culprit}",)]
 
 
-def test_the_commit_that_made_it_faster_is_found_too() -> None:
-    found, _ = searched(NoisyHistory(stepped(32, (9, -0.03)), NOISE, seed=4))
-    assert [culprit.commits for culprit in found.culprits] == [("c9",)]
-    assert found.culprits[0].effect.log_ratio < 0
+def test_the_commit_of_an_improvement_is_found() -> None:
+    result, _ = searched(NoisyHistory(stepped(32, (9, -0.03)), NOISE, seed=4))
+    assert [culprit.commits for culprit in result.culprits] == [("c9",)]
+    assert result.culprits[0].effect.log_ratio < 0
 
 
-def test_two_neighbours_leave_nothing_to_locate() -> None:
-    found, _ = searched(NoisyHistory(stepped(1, (1, 0.03)), NOISE, seed=3))
-    assert [culprit.commits for culprit in found.culprits] == [("c1",)]
+def test_neighbouring_endpoints_need_no_search() -> None:
+    result, _ = searched(NoisyHistory(stepped(1, (1, 0.03)), NOISE, seed=3))
+    assert [culprit.commits for culprit in result.culprits] == [("c1",)]
 
 
-def test_equal_endpoints_are_told_as_no_change() -> None:
-    found, search = searched(NoisyHistory(stepped(32), NOISE, seed=2))
-    assert found.ending is SearchEnding.NOTHING
-    assert not found.culprits
+def test_equal_endpoints_end_without_a_culprit() -> None:
+    result, search = searched(NoisyHistory(stepped(32), NOISE, seed=2))
+    assert result.ending is SearchEnding.NOTHING
+    assert not result.culprits
     assert {answer.treatment for answer in search.answers} == {"c32"}
 
 
-def test_nothing_is_told_only_of_what_the_noise_lets_one_see() -> None:
-    found, _ = searched(NoisyHistory(stepped(32, (9, 0.01)), 8 * NOISE, seed=4))
-    assert found.ending is SearchEnding.NOTHING
-    assert found.smallest_log_ratio > 0.01
-    assert f"a change of {relative_change(found.smallest_log_ratio):.2%} or more, but no smaller one" in found.reason
+def test_no_change_is_claimed_only_above_the_resolution_of_the_noise() -> None:
+    result, _ = searched(NoisyHistory(stepped(32, (9, 0.01)), 8 * NOISE, seed=4))
+    assert result.ending is SearchEnding.NOTHING
+    assert result.smallest_log_ratio > 0.01
+    assert f"a change of {relative_change(result.smallest_log_ratio):.2%} or more, but no smaller one" in result.reason
 
 
-def test_between_ends_of_the_same_bytes_there_is_nothing_to_find() -> None:
+def test_identical_endpoints_end_the_search_at_once() -> None:
     search = Search.begin(COMMITS).learn_same("c0", "c32")
-    found = search.next()
-    assert isinstance(found, SearchResult)
-    assert (found.ending, found.pairs, found.total_log_ratio, found.further_probability) == (
+    result = search.next()
+    assert isinstance(result, SearchResult)
+    assert (result.ending, result.pairs, result.total_log_ratio, result.further_probability) == (
         SearchEnding.NOTHING,
         0,
         0.0,
         0.0,
     )
-    assert found.reason == "c0 and c32 are the same bytes: there is nothing to find between them"
+    assert result.reason == "c0 and c32 are the same bytes: there is nothing to find between them"
     assert search.posterior().unchanged == pytest.approx(1.0)
 
 
-def test_equal_bytes_are_no_pairs_and_make_no_noise_smaller() -> None:
+def test_identical_builds_add_no_pairs_and_do_not_lower_the_noise() -> None:
     search = Search.begin(COMMITS, [0.03, 0.05, 0.01, 0.04] * 5, config=SearchConfig(max_pairs=20))
-    told = search.learn_same("c0", "c16").learn_same("c19", "c20", Purpose.CONFIRM)
-    spent, spent_too = search.next(), told.next()
-    assert isinstance(spent, SearchResult)
-    assert isinstance(spent_too, SearchResult)
-    assert spent_too.pairs == 20
-    assert spent_too.smallest_log_ratio == spent.smallest_log_ratio
+    with_identical = search.learn_same("c0", "c16").learn_same("c19", "c20", Purpose.CONFIRM)
+    result, result_with_identical = search.next(), with_identical.next()
+    assert isinstance(result, SearchResult)
+    assert isinstance(result_with_identical, SearchResult)
+    assert result_with_identical.pairs == 20
+    assert result_with_identical.smallest_log_ratio == result.smallest_log_ratio
 
 
-def test_equal_bytes_clear_a_commit_and_all_before_it_for_good() -> None:
+def test_identical_builds_exonerate_a_commit_and_all_before_it() -> None:
     search = Search.begin(COMMITS, [0.03, 0.031] * 10).learn_same("c0", "c16").learn_same("c19", "c20")
-    told = {one.commit: one.probability for one in search.posterior().suspects}
-    assert max(told[f"c{number}"] for number in (*range(1, 17), 20)) < 1e-3
-    assert sum(told.values()) == pytest.approx(1.0, abs=1e-3)
-    asked = search.next()
-    assert isinstance(asked, Query)
-    assert int(asked.treatment[1:]) > 16
+    probabilities = {culprit.commit: culprit.probability for culprit in search.posterior().suspects}
+    assert max(probabilities[f"c{number}"] for number in (*range(1, 17), 20)) < 1e-3
+    assert sum(probabilities.values()) == pytest.approx(1.0, abs=1e-3)
+    query = search.next()
+    assert isinstance(query, Query)
+    assert int(query.treatment[1:]) > 16
 
 
 @pytest.mark.parametrize("culprits", [((2, 0.03),), ((17, 0.03),), ((32, 0.03),), ((8, 0.04), (20, 0.05))])
-def test_a_culprit_among_commits_that_change_no_byte_is_found_and_no_answer_asked_for_twice(
+def test_commits_with_identical_builds_are_compared_once(
     culprits: tuple[tuple[int, float], ...],
 ) -> None:
-    found, search = NoisyHistory(stepped(32, *culprits), NOISE, seed=3, plain=True).run(Search.begin(COMMITS))
-    assert [culprit.commits for culprit in found.culprits] == [(f"c{commit}",) for commit, _ in culprits]
+    result, search = NoisyHistory(stepped(32, *culprits), NOISE, seed=3, plain=True).run(Search.begin(COMMITS))
+    assert [culprit.commits for culprit in result.culprits] == [(f"c{commit}",) for commit, _ in culprits]
     same = [(answer.control, answer.treatment) for answer in search.answers if answer.same]
     assert same
     assert len(set(same)) == len(same)
 
 
-def test_what_is_believed_of_a_culprit_is_told_also_when_the_search_has_gone_on_behind_it() -> None:
-    found, search = searched(NoisyHistory(stepped(32, (8, 0.04), (20, 0.05)), NOISE, seed=3))
-    told = {one.commit: one.probability for one in search.suspects()}
-    assert list(told) == list(COMMITS[1:])
-    assert {culprit.commits[0]: culprit.probability for culprit in found.culprits} == {
-        commit: pytest.approx(told[commit]) for commit in ("c8", "c20")
+def test_probability_of_an_earlier_culprit_is_updated_by_the_further_search() -> None:
+    result, search = searched(NoisyHistory(stepped(32, (8, 0.04), (20, 0.05)), NOISE, seed=3))
+    probabilities = {culprit.commit: culprit.probability for culprit in search.suspects()}
+    assert list(probabilities) == list(COMMITS[1:])
+    assert {culprit.commits[0]: culprit.probability for culprit in result.culprits} == {
+        commit: pytest.approx(probabilities[commit]) for commit in ("c8", "c20")
     }
-    assert search.culprits == found.culprits
+    assert search.culprits == result.culprits
 
 
-def test_every_culprit_is_told() -> None:
-    found, _ = searched(NoisyHistory(stepped(32, (5, 0.04), (14, -0.03), (27, 0.05)), NOISE, seed=1))
-    assert [culprit.commits for culprit in found.culprits] == [("c5",), ("c14",), ("c27",)]
-    assert found.unexplained_log_ratio == pytest.approx(0.0, abs=0.02)
+def test_every_culprit_is_reported() -> None:
+    result, _ = searched(NoisyHistory(stepped(32, (5, 0.04), (14, -0.03), (27, 0.05)), NOISE, seed=1))
+    assert [culprit.commits for culprit in result.culprits] == [("c5",), ("c14",), ("c27",)]
+    assert result.unexplained_log_ratio == pytest.approx(0.0, abs=0.02)
 
 
-def test_two_steps_in_the_same_direction_are_both_told() -> None:
-    found, _ = searched(NoisyHistory(stepped(32, (8, 0.04), (24, 0.04)), NOISE, seed=6))
-    assert [culprit.commits for culprit in found.culprits] == [("c8",), ("c24",)]
-    assert found.unexplained_log_ratio == pytest.approx(0.0, abs=0.02)
+def test_two_steps_in_the_same_direction_are_both_reported() -> None:
+    result, _ = searched(NoisyHistory(stepped(32, (8, 0.04), (24, 0.04)), NOISE, seed=6))
+    assert [culprit.commits for culprit in result.culprits] == [("c8",), ("c24",)]
+    assert result.unexplained_log_ratio == pytest.approx(0.0, abs=0.02)
 
 
-def test_commits_that_do_not_build_widen_the_answer() -> None:
-    found, search = searched(NoisyHistory(stepped(32, (16, 0.04)), NOISE, seed=5, broken=(15, 16, 17)))
-    (culprit,) = found.culprits
+def test_commits_that_do_not_build_widen_the_result() -> None:
+    result, search = searched(NoisyHistory(stepped(32, (16, 0.04)), NOISE, seed=5, broken=(15, 16, 17)))
+    (culprit,) = result.culprits
     assert culprit.before == "c14"
     assert culprit.commits == ("c15", "c16", "c17", "c18")
-    assert "one of c15, c16, c17, c18, of which only the last builds" in found.reason
+    assert "one of c15, c16, c17, c18, of which only the last builds" in result.reason
     assert set(search.skipped) == {"c15", "c16", "c17"}
 
 
 @pytest.mark.parametrize("confirm_pairs", [0, 100])
-def test_a_history_that_hardly_builds_has_a_wide_answer(confirm_pairs: int) -> None:
+def test_a_history_with_few_builds_has_a_wide_result(confirm_pairs: int) -> None:
     history = NoisyHistory(stepped(300, (150, 0.04)), NOISE, seed=5, broken=range(1, 298))
-    found, _ = searched(history, SearchConfig(confirm_pairs=confirm_pairs))
-    (culprit,) = found.culprits
+    result, _ = searched(history, SearchConfig(confirm_pairs=confirm_pairs))
+    (culprit,) = result.culprits
     assert culprit.before == "c0"
     assert culprit.commits == history.commits[1:299]
 
 
-def test_a_spent_budget_is_told_with_what_is_known() -> None:
+def test_an_exhausted_budget_is_reported_with_intermediate_results() -> None:
     config = SearchConfig(max_pairs=30)
-    found, _ = searched(NoisyHistory(stepped(32, (21, 0.015)), NOISE, seed=1), config)
-    assert found.ending is SearchEnding.UNDECIDED
-    assert found.pairs == 30
-    assert "30 pairs, the budget, are spent" in found.reason
+    result, _ = searched(NoisyHistory(stepped(32, (21, 0.015)), NOISE, seed=1), config)
+    assert result.ending is SearchEnding.UNDECIDED
+    assert result.pairs == 30
+    assert "30 pairs, the budget, are spent" in result.reason
 
 
-def test_a_spent_budget_accuses_nobody_where_no_change_is_likelier() -> None:
+def test_an_exhausted_budget_names_no_culprit_when_no_change_is_more_likely() -> None:
     search = Search.begin(COMMITS[:2], config=SearchConfig(max_pairs=4)).learn("c0", "c1", [0.0, 0.001, -0.001, 0.0])
-    found = search.next()
-    assert isinstance(found, SearchResult)
-    assert found.ending is SearchEnding.UNDECIDED
+    result = search.next()
+    assert isinstance(result, SearchResult)
+    assert result.ending is SearchEnding.UNDECIDED
     unchanged = search.posterior().unchanged
-    assert found.reason == f"4 pairs, the budget, are spent: most likely nothing changed ({unchanged:.0%})"
+    assert result.reason == f"4 pairs, the budget, are spent: most likely nothing changed ({unchanged:.0%})"
 
 
-def test_without_confirmation_no_neighbours_are_compared() -> None:
-    found, search = searched(NoisyHistory(stepped(32, (21, 0.03)), NOISE, seed=1), SearchConfig(confirm_pairs=0))
-    assert not found.culprits[0].confirmed
-    assert "(not confirmed by fresh pairs)" in found.reason
-    assert found.culprits[0].effect.log_ratio == pytest.approx(0.03, abs=0.01)
+def test_without_confirmation_neighbours_are_not_compared() -> None:
+    result, search = searched(NoisyHistory(stepped(32, (21, 0.03)), NOISE, seed=1), SearchConfig(confirm_pairs=0))
+    assert not result.culprits[0].confirmed
+    assert "(not confirmed by fresh pairs)" in result.reason
+    assert result.culprits[0].effect.log_ratio == pytest.approx(0.03, abs=0.01)
     assert {answer.control for answer in search.answers} == {"c0"}
 
 
-def test_fresh_pairs_that_see_nothing_send_the_search_on() -> None:
+def test_fresh_pairs_without_a_change_continue_the_search() -> None:
     search = Search.begin(COMMITS, [0.03] * 20).learn("c0", "c15", [0.0] * 20).learn("c0", "c16", [0.03] * 20)
-    asked = search.next()
-    assert isinstance(asked, Query)
-    assert (asked.control, asked.treatment, asked.purpose) == ("c15", "c16", Purpose.CONFIRM)
+    query = search.next()
+    assert isinstance(query, Query)
+    assert (query.control, query.treatment, query.purpose) == ("c15", "c16", Purpose.CONFIRM)
     doubting = search.learn("c15", "c16", [0.0] * 20, Purpose.CONFIRM).posterior()
     assert suspected(doubting, "c16") < suspected(search.posterior(), "c16")
 
 
-def test_pairs_that_were_not_fresh_prove_nothing() -> None:
+def test_pairs_of_the_search_do_not_confirm_a_culprit() -> None:
     search = Search.begin(COMMITS[:2], [0.03, 0.031] * 30)
-    asked = search.next()
-    assert isinstance(asked, Query)
-    assert asked.purpose is Purpose.CONFIRM
+    query = search.next()
+    assert isinstance(query, Query)
+    assert query.purpose is Purpose.CONFIRM
 
 
-def test_a_stored_search_goes_on_where_it_stood() -> None:
+def test_a_stored_search_continues() -> None:
     history = NoisyHistory(stepped(32, (21, 0.03)), NOISE, seed=1, broken=(16,))
     search = Search.begin(history.commits)
     while isinstance(wanted := search.next(), Query):
@@ -208,7 +208,7 @@ def test_a_stored_search_goes_on_where_it_stood() -> None:
     assert SearchResult.model_validate_json(wanted.model_dump_json()) == wanted
 
 
-def test_a_search_that_was_stored_under_former_names_is_read() -> None:
+def test_a_search_stored_under_former_names_is_read() -> None:
     answer = {"control": "c0", "treatment": "c2", "purpose": "locate", "log_ratios": [0.03, 0.02], "same": False}
     stored = {
         "commits": ["c0", "c1", "c2"],
@@ -222,7 +222,7 @@ def test_a_search_that_was_stored_under_former_names_is_read() -> None:
     assert Search.model_validate_json(json.dumps(stored)) == expected
 
 
-def test_a_search_stays_as_it_was_when_it_learns() -> None:
+def test_learning_returns_a_new_search() -> None:
     search = Search.begin(COMMITS)
     search.learn("c0", "c32", [0.03])
     search.skip("c16")
@@ -230,7 +230,7 @@ def test_a_search_stays_as_it_was_when_it_learns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("control", "treatment", "ratios", "complaint"),
+    ("control", "treatment", "ratios", "message"),
     [
         ("c0", "c99", [0.1], "not in the history"),
         ("c5", "c9", [0.1], "neither the good commit nor the one before"),
@@ -240,14 +240,12 @@ def test_a_search_stays_as_it_was_when_it_learns() -> None:
         ("c0", "c9", [math.nan], "finite numbers"),
     ],
 )
-def test_answers_that_mean_nothing_are_refused(
-    control: str, treatment: str, ratios: list[float], complaint: str
-) -> None:
-    with pytest.raises(ValueError, match=complaint):
+def test_invalid_answers_are_refused(control: str, treatment: str, ratios: list[float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Search.begin(COMMITS).skip("c3").learn(control, treatment, ratios)
 
 
-def test_what_was_measured_builds() -> None:
+def test_a_measured_commit_cannot_be_skipped() -> None:
     search = Search.begin(COMMITS).learn("c0", "c9", [0.0])
     with pytest.raises(ValueError, match="was measured"):
         search.skip("c9")
@@ -257,42 +255,42 @@ def test_what_was_measured_builds() -> None:
 
 
 @pytest.mark.parametrize("commits", [(), ("c0",), ("c0", "c1", "c0")])
-def test_a_history_needs_two_ends_and_has_each_commit_once(commits: tuple[str, ...]) -> None:
+def test_a_history_needs_two_ends_and_unique_commits(commits: tuple[str, ...]) -> None:
     with pytest.raises(ValidationError):
         Search.begin(commits)
 
 
-answers = st.lists(
+measured_ratios = st.lists(
     st.tuples(st.integers(1, 16), st.lists(st.floats(-0.5, 0.5), min_size=1, max_size=6)), min_size=1, max_size=8
 )
 
 
 @settings(deadline=None, max_examples=40)
-@given(answers)
-def test_what_is_believed_is_a_distribution_whatever_is_heard(heard: list[tuple[int, list[float]]]) -> None:
+@given(measured_ratios)
+def test_posterior_is_a_distribution_for_any_answers(measurements: list[tuple[int, list[float]]]) -> None:
     search = Search.begin(COMMITS[:17])
-    for commit, ratios in heard:
+    for commit, ratios in measurements:
         search = search.learn("c0", f"c{commit}", ratios)
-    told = search.posterior()
-    assert all(0 <= suspect.probability <= 1 for suspect in told.suspects)
-    assert sum(suspect.probability for suspect in told.suspects) + told.unchanged == pytest.approx(1.0)
-    assert 0 <= told.several <= 1
-    assert Posterior.model_validate_json(told.model_dump_json()) == told
+    posterior = search.posterior()
+    assert all(0 <= suspect.probability <= 1 for suspect in posterior.suspects)
+    assert sum(suspect.probability for suspect in posterior.suspects) + posterior.unchanged == pytest.approx(1.0)
+    assert 0 <= posterior.several <= 1
+    assert Posterior.model_validate_json(posterior.model_dump_json()) == posterior
     assert isinstance(search.next(), Query | SearchResult)
 
 
-def test_the_likeliest_are_as_few_as_possible() -> None:
+def test_the_likeliest_suspects_are_a_minimal_set() -> None:
     search = Search.begin(COMMITS, [0.03] * 20).learn("c0", "c15", [0.0] * 20).learn("c0", "c18", [0.03] * 20)
     assert {suspect.commit for suspect in search.posterior().likeliest()} == {"c16", "c17", "c18"}
 
 
 @pytest.mark.slow
-def test_recorded_noise_seldom_misleads() -> None:
+def test_recorded_noise_rarely_misleads() -> None:
     noise, trials, hits = recorded_noise(), 40, 0
     for seed in range(trials):
         culprit = int(np.random.default_rng(seed).integers(1, 65))
-        found, _ = searched(NoisyHistory(stepped(64, (culprit, math.log1p(0.02))), noise, seed))
-        hits += [one.commits for one in found.culprits] == [(f"c{culprit}",)]
+        result, _ = searched(NoisyHistory(stepped(64, (culprit, math.log1p(0.02))), noise, seed))
+        hits += [found.commits for found in result.culprits] == [(f"c{culprit}",)]
     assert hits >= 0.9 * trials
 
 

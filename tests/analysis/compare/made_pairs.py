@@ -1,4 +1,4 @@
-"""Pairs made for tests."""
+"""Synthetic pairs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PARAMETERS = Parameters(seed=1)
 
 
 def pair(log_ratios: Sequence[float], *, index: int = 0, seconds: float = 1.0, control: float = 8.0) -> Pair:
-    """A pair with these log ratios of its five statistics. A clock as fine as a real one never shows the same twice."""
+    """Return a pair with given log ratios of its five statistics. No two figures are equal, as with a fine clock."""
     level = control * (1 + 1e-8 * index)
     return Pair(
         index=index,
@@ -26,20 +26,20 @@ def pair(log_ratios: Sequence[float], *, index: int = 0, seconds: float = 1.0, c
 
 
 def flat(log_ratios: Iterable[float]) -> list[Pair]:
-    """Pairs whose five statistics all have the same log ratio."""
+    """Return pairs whose five statistics all have the same log ratio."""
     return [pair((ratio,) * len(STATISTICS), index=index) for index, ratio in enumerate(log_ratios)]
 
 
 def feed_pairs(
     pairs: Iterable[Pair], parameters: Parameters = PARAMETERS, *, higher_is_better: bool = False
 ) -> SequentialTest:
-    """A test that took all pairs, also beyond its verdict."""
+    """Return a test after all pairs, including those after its verdict."""
     test = SequentialTest(parameters, higher_is_better)
-    for each in pairs:
-        test.add(each)
+    for sample in pairs:
+        test.add(sample)
     return test
 
 
-def swapped(one: Pair) -> Pair:
-    """The same launches with control and treatment exchanged."""
-    return one.model_copy(update={"control": one.treatment, "treatment": one.control})
+def swapped(original: Pair) -> Pair:
+    """Return the pair with control and treatment exchanged."""
+    return original.model_copy(update={"control": original.treatment, "treatment": original.control})

@@ -30,7 +30,7 @@ class RecordedLaunch(NamedTuple):
 
 
 class Trace(Value):
-    """A recording, and how it was made.
+    """Recording, and how it was made.
 
     Attributes:
         made_by: The module that recorded it.
@@ -57,20 +57,20 @@ class Trace(Value):
     launches: tuple[RecordedLaunch, ...]
 
     def figures(self) -> Array:
-        """The statistics: shape (launches, 5), ns."""
+        """Return the statistics of each launch: shape (launches, 5), ns."""
         return np.array([launch.statistics_ns for launch in self.launches], dtype=np.float64)
 
     def treatment(self) -> NDArray[np.bool_]:
-        """Which launches were the treatment's."""
+        """Return the mask of the treatment's launches."""
         return np.array([launch.treatment for launch in self.launches])
 
     def pairs(self) -> list[Pair]:
-        """As they were measured."""
+        """Return the pairs in the order in which they were measured."""
         return pairs_of(self.figures(), self.treatment())
 
 
 def recorded(slower_percent: float, noise: str = "") -> Trace:
-    """The recording of a treatment that was really slower by so much.
+    """Load the recording of a treatment that was really slower by a known percentage.
 
     Args:
         slower_percent: 0, 1, 2 or 5.

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a launch of the same program meets.
+    """Disturbances of a simulated machine.
 
     Attributes:
         name: What the tables call it.
@@ -52,7 +52,7 @@ MACHINES = (QUIET, BURSTY, CROWDED, WARMING, WAVING)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What the treatment does to its iterations.
+    """Effect of the treatment on its iterations.
 
     Attributes:
         every: Relative change of every iteration.
@@ -64,7 +64,7 @@ class Change:
 
 
 def iterations(machine: Machine, chance: np.random.Generator, launches: int, each: int = 20) -> Array:
-    """Iterations of launches of one program in the order of time, in ms: shape (launches, each)."""
+    """Simulate iterations of launches of one program in the order of time, in ms: shape (launches, each)."""
     level = machine.launch * chance.standard_t(3, launches) / np.sqrt(3)
     level += _wander(machine.wander, chance, launches)
     level += _bursts(machine.burst, chance, launches)
@@ -76,35 +76,35 @@ def iterations(machine: Machine, chance: np.random.Generator, launches: int, eac
 
 
 def changed(samples: Array, treatment: NDArray[np.bool_], change: Change, chance: np.random.Generator) -> Array:
-    """The same moments, where some launches were the treatment's."""
+    """Return the same launches, with a change in those of the treatment."""
     factor = 1 + change.every + change.tail * (chance.random(samples.shape) < 0.1)
     return np.asarray(np.where(treatment[:, None], samples * factor, samples))
 
 
 def figures(samples: Array) -> Array:
-    """The five statistics of each launch: shape (launches, 5). What `launch_statistics` does, for many at once."""
+    """Return the five statistics of each launch, shape (launches, 5), like `launch_statistics` for many at once."""
     low, quartile, median, p90 = np.percentile(samples, [0, 25, 50, 90], axis=1)
     return np.stack([low, quartile, median, samples.mean(axis=1), p90], axis=1)
 
 
 def coin(chance: np.random.Generator, launches: int) -> NDArray[np.bool_]:
-    """Which launches are the treatment's: one of each pair of neighbours."""
+    """Return a random mask of the treatment's launches: one of each pair of neighbours."""
     first = chance.random(launches // 2) < 0.5
     return np.stack([first, ~first], axis=1).ravel()
 
 
 def pairs_of(launches: Array, treatment: NDArray[np.bool_], seconds: float = 0.2) -> list[Pair]:
-    """Neighbouring launches as pairs."""
+    """Return neighbouring launches as pairs."""
     made = []
     for index in range(len(launches) // 2):
         first, second = (tuple(launches[2 * index + slot].tolist()) for slot in (0, 1))
-        control, other = (second, first) if treatment[2 * index] else (first, second)
+        control_figures, treatment_figures = (second, first) if treatment[2 * index] else (first, second)
         made.append(
             Pair(
                 index=index,
                 control_first=not treatment[2 * index],
-                control=control,
-                treatment=other,
+                control=control_figures,
+                treatment=treatment_figures,
                 control_launch=index,
                 treatment_launch=index,
                 seconds=2 * seconds,
@@ -114,7 +114,7 @@ def pairs_of(launches: Array, treatment: NDArray[np.bool_], seconds: float = 0.2
 
 
 def simulated_pairs(machine: Machine, change: Change, seed: int, pairs: int = 100) -> list[Pair]:
-    """A comparison on a machine: as many pairs as it could ask for."""
+    """Return the pairs of a comparison on a machine, up to its budget."""
     chance = np.random.default_rng(seed)
     samples = iterations(machine, chance, 2 * pairs)
     treatment = coin(chance, 2 * pairs)

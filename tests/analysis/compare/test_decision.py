@@ -33,16 +33,18 @@ def until_verdict(
     pairs: list[Pair], parameters: Parameters = PARAMETERS, *, higher_is_better: bool = False
 ) -> SequentialTest:
     test = SequentialTest(parameters, higher_is_better)
-    for one in pairs:
-        test.add(one)
+    for measured_pair in pairs:
+        test.add(measured_pair)
         if test.verdict() is not None:
             break
     return test
 
 
-def capital(series: np.ndarray[tuple[int], np.dtype[np.float64]], sign: int, effect: float) -> list[float]:
-    """The evidence after each pair as it is defined: by products."""
-    products, told = dict.fromkeys((0.3, 0.8, 2.0), 1.0), []
+def e_process_by_definition(
+    series: np.ndarray[tuple[int], np.dtype[np.float64]], sign: int, effect: float
+) -> list[float]:
+    """Return the evidence after each pair, computed by products as in the definition."""
+    products, evidence = dict.fromkeys((0.3, 0.8, 2.0), 1.0), []
     for index, ratio in enumerate(series):
         past = series[:index].tolist()
         center = statistics.median(past) if past else 0.0
@@ -50,31 +52,34 @@ def capital(series: np.ndarray[tuple[int], np.dtype[np.float64]], sign: int, eff
         scale = (2 * 0.01 + index * spread) / (2 + index)
         z = max(-2.5, min(2.5, sign * (ratio - effect) / scale))
         products = {bet: product * math.exp(bet * z) / math.cosh(bet * z) for bet, product in products.items()}
-        told.append(statistics.fmean(products.values()))
-    return told
+        evidence.append(statistics.fmean(products.values()))
+    return evidence
 
 
-def test_the_evidence_is_its_definition() -> None:
+def test_the_evidence_matches_its_definition() -> None:
     chance = np.random.default_rng(7)
     series = 0.004 + 0.01 * chance.standard_t(3, (30, 5))
-    told = feed_pairs(pair(row.tolist(), index=index) for index, row in enumerate(series)).evidence()
+    evidence = feed_pairs(pair(row.tolist(), index=index) for index, row in enumerate(series)).evidence()
     every = [series[:, column] for column in range(5)]
     margin = math.log(1.01)
 
     def mean(columns: list[np.ndarray[tuple[int], np.dtype[np.float64]]], sign: int, effect: float) -> list[float]:
-        return [statistics.fmean(values) for values in zip(*(capital(c, sign, effect) for c in columns), strict=True)]
+        return [
+            statistics.fmean(values)
+            for values in zip(*(e_process_by_definition(c, sign, effect) for c in columns), strict=True)
+        ]
 
-    assert told.regression == pytest.approx((1 - RESERVE) * mean(every, 1, 0.0)[-1])
-    assert told.improvement == pytest.approx((1 - RESERVE) * mean(every, -1, 0.0)[-1])
-    finely = 1e-4  # the steps of the clock are given away
-    assert told.not_worse == pytest.approx(max(1.0, *mean(every[1:2], -1, margin)), rel=finely)
-    assert told.not_better == pytest.approx(max(1.0, *mean(every[1:2], 1, -margin)), rel=finely)
-    assert told.tail == pytest.approx(max(1.0, *mean(every[4:], -1, math.log(1.05))), rel=finely)
+    assert evidence.regression == pytest.approx((1 - RESERVE) * mean(every, 1, 0.0)[-1])
+    assert evidence.improvement == pytest.approx((1 - RESERVE) * mean(every, -1, 0.0)[-1])
+    tolerance = 1e-4  # the evidence allows for the steps of the clock
+    assert evidence.not_worse == pytest.approx(max(1.0, *mean(every[1:2], -1, margin)), rel=tolerance)
+    assert evidence.not_better == pytest.approx(max(1.0, *mean(every[1:2], 1, -margin)), rel=tolerance)
+    assert evidence.tail == pytest.approx(max(1.0, *mean(every[4:], -1, math.log(1.05))), rel=tolerance)
 
 
 @pytest.mark.parametrize(("alpha", "pairs"), [(0.05, 6), (0.01, 8)])
 @pytest.mark.parametrize(("effect", "verdict"), [(0.5, Verdict.REGRESSION), (-0.5, Verdict.IMPROVEMENT)])
-def test_a_clear_change_takes_the_fewest_possible_pairs(
+def test_a_clear_change_is_decided_after_the_fewest_possible_pairs(
     alpha: float, pairs: int, effect: float, verdict: Verdict
 ) -> None:
     test = until_verdict(flat([effect] * 20), Parameters(seed=1, alpha=alpha))
@@ -82,7 +87,7 @@ def test_a_clear_change_takes_the_fewest_possible_pairs(
     assert f"{pairs} pairs" in test.reason()
 
 
-def test_there_is_no_verdict_before_there_are_pairs() -> None:
+def test_there_is_no_verdict_without_pairs() -> None:
     test = SequentialTest(PARAMETERS, higher_is_better=False)
     assert (test.verdict(), test.difference(), test.interval()) == (None, None, (None, None))
     assert test.evidence().regression == pytest.approx(1 - RESERVE)
@@ -94,7 +99,7 @@ def test_equal_builds_show_no_change() -> None:
     assert "worse or better by 1 %" in test.reason()
 
 
-def test_launches_that_are_always_equal_show_no_change() -> None:
+def test_identical_figures_show_no_change() -> None:
     assert until_verdict(flat([0.0] * 20)).verdict() is Verdict.NO_CHANGE
 
 
@@ -108,7 +113,7 @@ def test_a_slower_tail_is_not_called_no_change() -> None:
 
 
 def test_equivalent_statistics_do_not_hide_one_that_changed() -> None:
-    """A control with outliers that the treatment lacks: the mean is alike, and everything else is 4 % worse."""
+    """Give only the control outliers, so that the means are equal and all other statistics are 4 % worse."""
     hidden = [
         pair((0.04 + noise, 0.04 + noise, 0.04 + noise, noise / 10, -0.2), index=index)
         for index, noise in enumerate(NOISE * 10)
@@ -131,7 +136,7 @@ def test_one_changed_statistic_prevents_no_change_although_the_estimated_one_is_
     assert "p25 alone shows no change" in short.reason()
 
 
-def test_a_gate_is_not_held_up_by_what_became_better() -> None:
+def test_a_gate_is_not_delayed_by_improved_statistics() -> None:
     better = [
         pair(tuple(noise / 20 - 0.04 * (place == 3) for place in range(5)), index=index)
         for index, noise in enumerate(NOISE)
@@ -139,14 +144,14 @@ def test_a_gate_is_not_held_up_by_what_became_better() -> None:
     assert until_verdict(better, Parameters(seed=1, gate=True)).verdict() is Verdict.NO_CHANGE
 
 
-def test_a_change_that_shows_while_precision_is_measured_for_replaces_no_change() -> None:
+def test_a_change_seen_while_measuring_for_precision_replaces_no_change() -> None:
     later = noisy(0.0, 40) + noisy(0.008, 200)
     assert until_verdict(later).verdict() is Verdict.NO_CHANGE
     precise = until_verdict(later, Parameters(seed=1, precision=1e-5, max_pairs=240))
     assert precise.verdict() is Verdict.REGRESSION
 
 
-def test_a_difference_that_changed_while_it_was_measured_has_no_interval_and_is_not_precise() -> None:
+def test_a_difference_that_changes_during_measurement_has_no_interval() -> None:
     moved = noisy(0.03, 20) + noisy(-0.03, 60)
     test = until_verdict(moved, Parameters(seed=1, precision=1e-9, max_pairs=80))
     assert (test.pairs, test.is_unsteady, test.interval()) == (80, True, (None, None))
@@ -155,7 +160,7 @@ def test_a_difference_that_changed_while_it_was_measured_has_no_interval_and_is_
     assert not feed_pairs(noisy(0.03, 80)).is_unsteady
 
 
-def test_without_pairs_the_clock_is_not_blamed() -> None:
+def test_without_pairs_no_coarse_clock_is_reported() -> None:
     assert draw_conclusion(SequentialTest(PARAMETERS, higher_is_better=False)).notes == ()
 
 
@@ -163,7 +168,7 @@ def test_a_change_as_large_as_the_margin_is_not_called_no_change() -> None:
     assert feed_pairs(noisy(math.log(1.01))).evidence().not_worse < 1 / PARAMETERS.beta
 
 
-def test_a_gate_passes_an_improvement_as_no_change() -> None:
+def test_a_gate_reports_an_improvement_as_no_change() -> None:
     gate = Parameters(seed=1, gate=True)
     assert until_verdict(noisy(-0.03)).verdict() is Verdict.IMPROVEMENT
     test = until_verdict(noisy(-0.03), gate)
@@ -172,19 +177,19 @@ def test_a_gate_passes_an_improvement_as_no_change() -> None:
     assert until_verdict(noisy(0.03), gate).verdict() is Verdict.REGRESSION
 
 
-def test_a_spent_budget_of_pairs_is_undecided_with_a_reason() -> None:
+def test_an_exhausted_pair_budget_is_undecided_with_a_reason() -> None:
     test = until_verdict(noisy(0.007), Parameters(seed=1, max_pairs=9))
     assert (test.verdict(), test.pairs, test.is_budget_spent) == (Verdict.UNDECIDED, 9, True)
     assert "budget of 9 pairs is spent" in test.reason()
 
 
-def test_a_spent_budget_of_time_is_undecided_with_a_reason() -> None:
+def test_an_exhausted_time_budget_is_undecided_with_a_reason() -> None:
     test = until_verdict(noisy(0.007), Parameters(seed=1, max_seconds=4.5))
     assert (test.verdict(), test.pairs) == (Verdict.UNDECIDED, 5)
     assert "budget of 4.5 s (5 pairs) is spent; 8 pairs are the fewest" in test.reason()
 
 
-def test_precision_is_measured_on_for_after_the_verdict() -> None:
+def test_measuring_continues_for_precision_after_the_verdict() -> None:
     precise = Parameters(seed=1, precision=0.004)
     first, test = until_verdict(noisy(0.03)), until_verdict(noisy(0.03), precise)
     assert first.pairs < test.pairs < 100
@@ -196,7 +201,7 @@ def test_precision_is_measured_on_for_after_the_verdict() -> None:
     assert f"{first.pairs} pairs" in test.reason()
 
 
-def test_precision_ends_with_the_budget() -> None:
+def test_measuring_for_precision_ends_with_the_budget() -> None:
     test = until_verdict(noisy(0.03), Parameters(seed=1, precision=1e-5, max_pairs=30))
     assert (test.verdict(), test.pairs) == (Verdict.REGRESSION, 30)
 
@@ -205,19 +210,19 @@ def test_precision_ends_with_the_budget() -> None:
 @given(measured, effects, st.booleans(), st.none() | st.just(0.01))
 def test_a_verdict_never_changes(pairs: list[Pair], effect: float, gate: bool, precision: float | None) -> None:
     test = SequentialTest(Parameters(seed=1, alpha=0.2, beta=0.3, gate=gate, precision=precision, max_pairs=12), False)
-    said = []
-    for one in pairs:
-        moved = tuple(figure * math.exp(effect) for figure in one.treatment)
-        test.add(one.model_copy(update={"treatment": moved}))
-        said.append(test.verdict())
-    final = [verdict for verdict in said if verdict is not None]
+    verdicts = []
+    for measured_pair in pairs:
+        moved = tuple(figure * math.exp(effect) for figure in measured_pair.treatment)
+        test.add(measured_pair.model_copy(update={"treatment": moved}))
+        verdicts.append(test.verdict())
+    final = [verdict for verdict in verdicts if verdict is not None]
     assert len(set(final)) <= 1
-    assert said == [None] * (len(said) - len(final)) + final
+    assert verdicts == [None] * (len(verdicts) - len(final)) + final
 
 
 @some
 @given(measured, st.integers(-300, 300))
-def test_the_unit_does_not_count(pairs: list[Pair], power: int) -> None:
+def test_the_unit_does_not_affect_the_decision(pairs: list[Pair], power: int) -> None:
     scaled = rescaled(pairs, [power] * len(pairs))
     assert feed_pairs(scaled).evidence() == feed_pairs(pairs).evidence()
     assert feed_pairs(scaled).interval() == feed_pairs(pairs).interval()
@@ -225,38 +230,38 @@ def test_the_unit_does_not_count(pairs: list[Pair], power: int) -> None:
 
 @some
 @given(measured, st.lists(st.integers(-300, 300), min_size=25, max_size=25))
-def test_only_ratios_count_for_a_change(pairs: list[Pair], exponents: list[int]) -> None:
-    told, again = feed_pairs(pairs), feed_pairs(rescaled(pairs, exponents))
-    assert again.difference() == told.difference()
+def test_only_ratios_affect_the_decision(pairs: list[Pair], exponents: list[int]) -> None:
+    original, scaled = feed_pairs(pairs), feed_pairs(rescaled(pairs, exponents))
+    assert scaled.difference() == original.difference()
     for direction in ("regression", "improvement"):
-        assert getattr(again.evidence(), direction) == getattr(told.evidence(), direction)
+        assert getattr(scaled.evidence(), direction) == getattr(original.evidence(), direction)
 
 
 def rescaled(pairs: list[Pair], exponents: list[int]) -> list[Pair]:
-    """The pairs with the figures of each doubled so often."""
+    """Return the pairs with the figures of each scaled by a power of two."""
     return [
-        one.model_copy(
+        measured_pair.model_copy(
             update={
-                "control": tuple(math.ldexp(figure, power) for figure in one.control),
-                "treatment": tuple(math.ldexp(figure, power) for figure in one.treatment),
+                "control": tuple(math.ldexp(figure, power) for figure in measured_pair.control),
+                "treatment": tuple(math.ldexp(figure, power) for figure in measured_pair.treatment),
             }
         )
-        for one, power in zip(pairs, exponents[: len(pairs)], strict=True)
+        for measured_pair, power in zip(pairs, exponents[: len(pairs)], strict=True)
     ]
 
 
 @some
 @given(measured)
 def test_exchanging_the_builds_exchanges_the_evidence(pairs: list[Pair]) -> None:
-    one, other = feed_pairs(pairs), feed_pairs(map(swapped, pairs))
-    assert one.evidence().regression == pytest.approx(other.evidence().improvement)
-    assert one.evidence().improvement == pytest.approx(other.evidence().regression)
-    assert one.evidence().not_worse == pytest.approx(other.evidence().not_better)
-    difference, mirrored = one.difference(), other.difference()
+    measured_pair, other = feed_pairs(pairs), feed_pairs(map(swapped, pairs))
+    assert measured_pair.evidence().regression == pytest.approx(other.evidence().improvement)
+    assert measured_pair.evidence().improvement == pytest.approx(other.evidence().regression)
+    assert measured_pair.evidence().not_worse == pytest.approx(other.evidence().not_better)
+    difference, mirrored = measured_pair.difference(), other.difference()
     assert difference is not None
     assert mirrored is not None
     assert (1 + difference) * (1 + mirrored) == pytest.approx(1.0)
-    low, high = one.interval()
+    low, high = measured_pair.interval()
     below, above = other.interval()
     assert (low is None) == (above is None)
     if low is not None and above is not None:
@@ -266,7 +271,7 @@ def test_exchanging_the_builds_exchanges_the_evidence(pairs: list[Pair]) -> None
 
 @some
 @given(measured)
-def test_where_higher_is_better_more_is_an_improvement(pairs: list[Pair]) -> None:
+def test_an_increase_is_an_improvement_where_higher_is_better(pairs: list[Pair]) -> None:
     rate, mirrored = feed_pairs(pairs, higher_is_better=True), feed_pairs(map(swapped, pairs))
     assert rate.evidence().model_dump() == pytest.approx(mirrored.evidence().model_dump())
     assert rate.difference() == feed_pairs(pairs).difference()
@@ -275,19 +280,21 @@ def test_where_higher_is_better_more_is_an_improvement(pairs: list[Pair]) -> Non
 
 @some
 @given(measured, effects)
-def test_the_reciprocals_of_costs_are_decided_as_their_mirror(pairs: list[Pair], effect: float) -> None:
+def test_reciprocals_of_costs_give_the_mirrored_decision(pairs: list[Pair], effect: float) -> None:
     moved = [
-        one.model_copy(update={"treatment": tuple(figure * math.exp(effect) for figure in one.treatment)})
-        for one in pairs
+        measured_pair.model_copy(
+            update={"treatment": tuple(figure * math.exp(effect) for figure in measured_pair.treatment)}
+        )
+        for measured_pair in pairs
     ]
     mirrored = [
-        one.model_copy(
+        measured_pair.model_copy(
             update={
-                "control": tuple(1 / figure for figure in one.control),
-                "treatment": tuple(1 / figure for figure in one.treatment),
+                "control": tuple(1 / figure for figure in measured_pair.control),
+                "treatment": tuple(1 / figure for figure in measured_pair.treatment),
             }
         )
-        for one in moved
+        for measured_pair in moved
     ]
     cost, gain = feed_pairs(moved), feed_pairs(mirrored, higher_is_better=True)
     assert gain.evidence().model_dump() == pytest.approx(cost.evidence().model_dump(), rel=1e-6)
@@ -315,7 +322,7 @@ def test_evidence_stays_finite_however_much_there_is() -> None:
     assert test.evidence().improvement >= 0
 
 
-def test_a_bad_pair_is_refused_and_leaves_no_trace() -> None:
+def test_an_invalid_pair_is_refused_without_side_effect() -> None:
     test = feed_pairs(flat(NOISE))
     before = test.evidence()
     with pytest.raises(ValueError, match="above zero"):
@@ -324,7 +331,7 @@ def test_a_bad_pair_is_refused_and_leaves_no_trace() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "invalid",
     [
         {"alpha": 0},
         {"alpha": 1.5},
@@ -335,13 +342,13 @@ def test_a_bad_pair_is_refused_and_leaves_no_trace() -> None:
         {"max_pairs": 0},
     ],
 )
-def test_parameters_that_mean_nothing_are_refused(wrong: dict[str, float]) -> None:
+def test_invalid_parameters_are_refused(invalid: dict[str, float]) -> None:
     with pytest.raises(UsageError):
-        SequentialTest(PARAMETERS.model_copy(update=wrong), higher_is_better=False)
+        SequentialTest(PARAMETERS.model_copy(update=invalid), higher_is_better=False)
 
 
 def slow_tails(count: int) -> list[Pair]:
-    """Only the mean and the tail become worse."""
+    """Return pairs in which only the mean and the tail become worse."""
     return [
         pair((noise, noise, noise, 0.02 + noise, 0.2 + noise), index=index)
         for index, noise in enumerate(NOISE[index % len(NOISE)] for index in range(count))
@@ -354,7 +361,7 @@ def slow_tails(count: int) -> list[Pair]:
 def test_a_change_that_the_interval_does_not_show_is_explained(
     *, higher_is_better: bool, quartile: str, tail: str
 ) -> None:
-    pairs = [swapped(one) for one in slow_tails(100)] if higher_is_better else slow_tails(100)
+    pairs = [swapped(measured_pair) for measured_pair in slow_tails(100)] if higher_is_better else slow_tails(100)
     test = until_verdict(pairs, higher_is_better=higher_is_better)
     low, high = test.interval()
     assert test.verdict() is Verdict.REGRESSION
@@ -371,8 +378,12 @@ def test_a_change_that_the_interval_does_not_show_is_explained(
 
 def test_an_interval_on_the_other_side_of_the_change_is_explained_too() -> None:
     better_but_for_the_tail = [
-        one.model_copy(update={"treatment": (*(0.98 * figure for figure in one.treatment[:2]), *one.treatment[2:])})
-        for one in slow_tails(100)
+        measured_pair.model_copy(
+            update={
+                "treatment": (*(0.98 * figure for figure in measured_pair.treatment[:2]), *measured_pair.treatment[2:])
+            }
+        )
+        for measured_pair in slow_tails(100)
     ]
     test = feed_pairs(better_but_for_the_tail)
     assert test.decided is Verdict.REGRESSION
@@ -386,18 +397,18 @@ def test_an_interval_that_shows_the_verdict_needs_no_explanation(effect: float) 
     assert draw_conclusion(test).notes == ()
 
 
-def test_the_interval_is_found_once_for_each_pair(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
+def test_the_interval_is_computed_once_per_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair_counts = []
 
     def counted(log_ratios: list[float], scales: list[float], alpha: float, *, log_step: float) -> Limits:
-        found.append(len(log_ratios))
+        pair_counts.append(len(log_ratios))
         return limits(log_ratios, scales, alpha, log_step=log_step)
 
     monkeypatch.setattr("harness.analysis.compare.estimate.limits", counted)
     test = feed_pairs(noisy(0.01, 10))
     before = test.interval()
     assert (test.interval(), test.is_unsteady) == (before, False)
-    assert found == [10]
+    assert pair_counts == [10]
     test.add(noisy(0.01, 11)[-1])
     assert test.interval() != before
-    assert found == [10, 11]
+    assert pair_counts == [10, 11]

@@ -35,7 +35,7 @@ def verdicts(machine: Machine, change: Change, trials: int, parameters: Paramete
 
 
 def likely_at_most(probability: float, trials: int) -> int:
-    """The count that such trials exceed with a probability of less than one in a thousand."""
+    """Return the count that such trials exceed with a probability below 0.1 %."""
     total = 0.0
     for count in range(trials + 1):
         total += math.comb(trials, count) * probability**count * (1 - probability) ** (trials - count)
@@ -45,31 +45,31 @@ def likely_at_most(probability: float, trials: int) -> int:
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
-def test_equal_builds_are_seldom_called_different(machine: Machine) -> None:
+def test_equal_builds_are_rarely_called_different(machine: Machine) -> None:
     counted = verdicts(machine, Change(), TRIALS)
     limit = likely_at_most(ALPHA, TRIALS)
     assert counted[Verdict.REGRESSION] <= limit
     assert counted[Verdict.IMPROVEMENT] <= limit
 
 
-@pytest.mark.parametrize(("machine", "found"), [(QUIET, 0.99), (BURSTY, 0.9), (WARMING, 0.9), (CROWDED, 0.4)])
-def test_two_percent_are_found(machine: Machine, found: float) -> None:
+@pytest.mark.parametrize(("machine", "power"), [(QUIET, 0.99), (BURSTY, 0.9), (WARMING, 0.9), (CROWDED, 0.4)])
+def test_two_percent_changes_are_detected(machine: Machine, power: float) -> None:
     counted = verdicts(machine, Change(every=0.02), 40)
-    assert counted[Verdict.REGRESSION] >= found * 40
+    assert counted[Verdict.REGRESSION] >= power * 40
     assert counted[Verdict.IMPROVEMENT] <= likely_at_most(ALPHA, 40)
 
 
-def test_a_change_of_the_margin_is_seldom_called_no_change() -> None:
+def test_a_change_of_the_margin_is_rarely_called_no_change() -> None:
     counted = verdicts(QUIET, Change(every=0.01), TRIALS)
     assert counted[Verdict.NO_CHANGE] <= likely_at_most(PARAMETERS.beta, TRIALS)
 
 
-def test_a_slow_tail_that_a_quartile_cannot_see_is_found() -> None:
+def test_a_slower_tail_invisible_to_quartiles_is_detected() -> None:
     counted = verdicts(QUIET, Change(tail=0.20), 40)
     assert counted[Verdict.REGRESSION] >= 0.9 * 40
 
 
-def test_intervals_hold_the_truth() -> None:
+def test_intervals_cover_the_true_effect() -> None:
     missed = 0
     for seed in range(TRIALS):
         test = replay(simulated_pairs(BURSTY, Change(every=0.02), seed, 40), PARAMETERS, higher_is_better=False)

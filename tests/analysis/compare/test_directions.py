@@ -1,4 +1,4 @@
-"""Throughputs are judged as the latencies that they are the reciprocals of."""
+"""Throughputs are decided like the latencies that they are the reciprocals of."""
 
 from __future__ import annotations
 
@@ -28,45 +28,45 @@ PARAMETERS = Parameters(seed=1, alpha=0.05, max_pairs=60)
 
 
 def launches(samples: Array, *, higher_is_better: bool) -> Array:
-    return np.array([launch_statistics(one, higher_is_better=higher_is_better) for one in samples.tolist()])
+    return np.array([launch_statistics(row, higher_is_better=higher_is_better) for row in samples.tolist()])
 
 
-def both(machine: Machine, change: Change, seed: int) -> tuple[Verdict, Verdict]:
-    """What is said of the latencies, and of the throughputs that are their reciprocals."""
+def decide_both_directions(machine: Machine, change: Change, seed: int) -> tuple[Verdict, Verdict]:
+    """Return the verdicts on latencies and on the throughputs that are their reciprocals."""
     chance = np.random.default_rng(seed)
     treatment = coin(chance, 2 * PARAMETERS.max_pairs)
     samples = iterations(machine, chance, 2 * PARAMETERS.max_pairs, each=21)
     latencies = changed(samples, treatment, change, chance)
-    said = []
+    verdicts = []
     for values, higher in ((latencies, False), (1e3 / latencies, True)):
         pairs = pairs_of(launches(values, higher_is_better=higher), treatment)
-        said.append(replay(pairs, PARAMETERS, higher).decided or Verdict.UNDECIDED)
-    return said[0], said[1]
+        verdicts.append(replay(pairs, PARAMETERS, higher).decided or Verdict.UNDECIDED)
+    return verdicts[0], verdicts[1]
 
 
 @settings(max_examples=15, deadline=None)
 @given(st.sampled_from([QUIET, BURSTY, WARMING]), st.sampled_from([-0.05, 0.05]), st.integers(0, 10_000))
 def test_a_clear_change_has_the_same_verdict(machine: Machine, change: float, seed: int) -> None:
-    latency, throughput = both(machine, Change(every=change), seed)
+    latency, throughput = decide_both_directions(machine, Change(every=change), seed)
     assert latency is throughput is (Verdict.REGRESSION if change > 0 else Verdict.IMPROVEMENT)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_slower_tail_is_seen_in_throughputs_too(seed: int) -> None:
-    """One iteration in ten is slower: the quiet figures do not see it, so the tail has to."""
-    latency, throughput = both(QUIET, Change(tail=0.4), seed)
+def test_a_slower_tail_is_detected_in_throughputs(seed: int) -> None:
+    """Slow one iteration in ten, which only the tail shows."""
+    latency, throughput = decide_both_directions(QUIET, Change(tail=0.4), seed)
     assert latency is throughput is Verdict.REGRESSION
 
 
 @pytest.mark.slow
-def test_verdicts_on_machines_that_are_not_quiet_differ_seldom() -> None:
-    """Only their means are no mirrors: a mean of reciprocals is not the reciprocal of a mean."""
-    said = [
-        both(machine, Change(every=change), seed)
+def test_verdicts_on_noisy_machines_rarely_differ() -> None:
+    """Only the means are not mirrored: a mean of reciprocals is not the reciprocal of a mean."""
+    verdicts = [
+        decide_both_directions(machine, Change(every=change), seed)
         for machine in (QUIET, BURSTY, CROWDED)
         for change in (0.0, 0.01)
         for seed in range(20)
     ]
     opposite = {(Verdict.REGRESSION, Verdict.IMPROVEMENT), (Verdict.IMPROVEMENT, Verdict.REGRESSION)}
-    assert not opposite & set(said)
-    assert sum(latency is throughput for latency, throughput in said) >= 0.9 * len(said)
+    assert not opposite & set(verdicts)
+    assert sum(latency is throughput for latency, throughput in verdicts) >= 0.9 * len(verdicts)

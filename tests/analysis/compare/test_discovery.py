@@ -14,7 +14,7 @@ evidences = st.dictionaries(st.integers(), st.floats(min_value=0, max_value=1e6)
 
 
 @pytest.mark.parametrize(
-    ("evidence", "total", "found"),
+    ("evidence", "total", "discoveries"),
     [
         ({"a": 20.0}, 1, {"a"}),
         ({"a": 19.9}, 1, set()),
@@ -25,36 +25,38 @@ evidences = st.dictionaries(st.integers(), st.floats(min_value=0, max_value=1e6)
         ({}, 3, set()),
     ],
 )
-def test_the_least_of_k_has_total_over_q_k(evidence: dict[str, float], total: int, found: set[str]) -> None:
-    assert select_discoveries(evidence, total, 0.05) == found
+def test_the_smallest_of_k_discoveries_has_evidence_of_total_over_qk(
+    evidence: dict[str, float], total: int, discoveries: set[str]
+) -> None:
+    assert select_discoveries(evidence, total, 0.05) == discoveries
 
 
 @given(evidences, st.integers(0, 20), st.sampled_from([0.01, 0.05, 0.5]))
-def test_it_is_the_largest_set_that_supports_itself(evidence: dict[int, float], more: int, q: float) -> None:
+def test_discoveries_are_the_largest_self_consistent_set(evidence: dict[int, float], more: int, q: float) -> None:
     total = len(evidence) + more
-    found = select_discoveries(evidence, total, q)
+    discoveries = select_discoveries(evidence, total, q)
     for size in range(len(evidence), 0, -1):
         best = sorted(evidence.values(), reverse=True)[:size]
         if best[-1] * q * size >= total:
-            assert len(found) == size
+            assert len(discoveries) == size
             break
     else:
-        assert not found
-    assert all(evidence[key] >= evidence[other] for key in found for other in evidence.keys() - found)
+        assert not discoveries
+    assert all(evidence[key] >= evidence[rejected] for key in discoveries for rejected in evidence.keys() - discoveries)
 
 
-def test_evidence_on_more_benchmarks_than_there_are_is_refused() -> None:
+def test_more_evidence_than_benchmarks_is_refused() -> None:
     with pytest.raises(ValueError, match="2 benchmarks, of 1"):
         select_discoveries({"a": 1.0, "b": 1.0}, 1, 0.05)
 
 
 @pytest.mark.parametrize("q", [0.0, 1.1])
-def test_a_share_that_is_none_is_refused(q: float) -> None:
+def test_an_invalid_false_discovery_rate_is_refused(q: float) -> None:
     with pytest.raises(ValueError, match="share"):
         select_discoveries({}, 0, q)
 
 
-def test_a_regression_goes_on_until_it_counts_among_many() -> None:
+def test_a_regression_is_measured_until_it_is_a_discovery() -> None:
     test = feed_pairs(flat([0.5] * 8))
     assert test.verdict() is Verdict.REGRESSION
     tests = {"a": test}
@@ -65,7 +67,7 @@ def test_a_regression_goes_on_until_it_counts_among_many() -> None:
     assert select_unfinished(tests, select_discoveries(regression_evidence(tests), 100, Q)) == frozenset()
 
 
-def test_only_regressions_that_want_nothing_else_bring_evidence() -> None:
+def test_only_regressions_without_other_goals_contribute_evidence() -> None:
     precise = Parameters(seed=1, precision=1e-6)
     tests = {
         "worse": feed_pairs(flat([0.5] * 8)),
@@ -77,7 +79,7 @@ def test_only_regressions_that_want_nothing_else_bring_evidence() -> None:
     assert regression_evidence(tests) == {"worse": tests["worse"].evidence().regression}
 
 
-def test_what_is_open_wants_pairs_and_what_is_decided_or_spent_does_not() -> None:
+def test_only_open_comparisons_need_pairs() -> None:
     tests = {
         "new": SequentialTest(PARAMETERS, higher_is_better=False),
         "equal": feed_pairs(flat([0.0] * 20)),

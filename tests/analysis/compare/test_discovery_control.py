@@ -1,4 +1,4 @@
-"""Regressions are told when it is known whether they survive among all, and what was told stays."""
+"""Regressions are reported once their discovery is certain, and reports are never withdrawn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Q = 0.05
 
 
 def regression(evidence: float) -> tuple[Comparison, Report]:
-    """A comparison that left with so much evidence."""
+    """Return a comparison that ended with some evidence of a regression."""
     result = compared("a", made_pairs(0.05, 8), discovered=False)
     assert result.comparison is not None
     comparison = result.comparison.model_copy(update={"evidence": Evidence(regression=evidence)})
@@ -27,7 +27,7 @@ def regression(evidence: float) -> tuple[Comparison, Report]:
 
 
 class Reported:
-    """Control with a record of its reports, in order."""
+    """Discovery control with a record of its reports, in order."""
 
     def __init__(self, total: int, earlier: Sequence[float] = ()) -> None:
         self.reports: list[tuple[int, bool]] = []
@@ -41,13 +41,13 @@ class Reported:
         self.reports.append((key, report.result.comparison.discovered))
 
 
-def test_a_regression_that_suffices_alone_is_reported_at_once() -> None:
+def test_a_regression_sufficient_alone_is_reported_at_once() -> None:
     reported = Reported(total=10)
     reported.end(1, 200.0)
     assert reported.reports == [(1, True)]
 
 
-def test_a_regression_that_needs_others_waits_for_them() -> None:
+def test_a_regression_that_needs_support_waits() -> None:
     reported = Reported(total=10)
     reported.end(1, 100.0)
     assert reported.reports == []
@@ -55,7 +55,7 @@ def test_a_regression_that_needs_others_waits_for_them() -> None:
     assert reported.reports == [(1, True), (2, True)]
 
 
-def test_regressions_reported_before_an_interruption_support_and_are_not_reported_again() -> None:
+def test_regressions_reported_before_an_interruption_count_but_are_not_reported_again() -> None:
     reported = Reported(total=10, earlier=[150.0])
     assert reported.discoveries.final() == frozenset()
     reported.end(0, 100.0)
@@ -63,7 +63,7 @@ def test_regressions_reported_before_an_interruption_support_and_are_not_reporte
     assert reported.reports == [(0, True)]
 
 
-def test_a_regression_without_support_is_reported_at_the_end_as_not_discovered() -> None:
+def test_an_unsupported_regression_is_reported_at_the_end_as_not_discovered() -> None:
     reported = Reported(total=10)
     reported.end(1, 199.0)
     reported.discoveries.close()
@@ -71,7 +71,7 @@ def test_a_regression_without_support_is_reported_at_the_end_as_not_discovered()
     assert reported.reports == [(1, False)]
 
 
-def test_support_counts_only_when_it_is_final() -> None:
+def test_only_final_evidence_supports_other_regressions() -> None:
     reported = Reported(total=10)
     reported.end(1, 100.0)
     assert reported.discoveries.final_with({2: 150.0}) == {1, 2}
@@ -81,8 +81,8 @@ def test_support_counts_only_when_it_is_final() -> None:
 
 @pytest.mark.slow
 @given(st.lists(st.sampled_from([20.0, 60.0, 70.0, 100.0, 150.0, 200.0, 1e4]), max_size=8), st.integers(0, 8))
-def test_the_reported_discoveries_are_the_set_over_all_final_evidence(evidence: list[float], others: int) -> None:
-    reported = Reported(total := len(evidence) + others)
+def test_the_reported_discoveries_are_the_set_over_all_final_evidence(evidence: list[float], others_count: int) -> None:
+    reported = Reported(total := len(evidence) + others_count)
     for key, value in enumerate(evidence):
         reported.end(key, value)
         before = dict(reported.reports)
@@ -91,11 +91,11 @@ def test_the_reported_discoveries_are_the_set_over_all_final_evidence(evidence: 
     reported.discoveries.close()
     assert sorted(key for key, _ in reported.reports) == list(range(len(evidence)))
     final = select_discoveries(dict(enumerate(evidence)), total, Q)
-    assert {key for key, found in reported.reports if found} == final
+    assert {key for key, is_discovered in reported.reports if is_discovered} == final
 
 
 @pytest.mark.parametrize("devices", [2, 4])
-def test_devices_that_end_at_the_same_time_report_each_regression_once(devices: int) -> None:
+def test_devices_that_end_simultaneously_report_each_regression_once(devices: int) -> None:
     reported = Reported(total=40)
     with ThreadPoolExecutor(devices) as pool:
         list(pool.map(lambda key: reported.end(key, 30.0), range(40)))

@@ -16,15 +16,15 @@ series = st.lists(st.floats(min_value=-0.1, max_value=0.1), min_size=1, max_size
 
 
 def scales_of(log_ratios: list[float]) -> list[float]:
-    scale, known = PredictableScale(), []
+    scale, scales = PredictableScale(), []
     for ratio in log_ratios:
-        known.append(scale.next())
+        scales.append(scale.next())
         scale.add(ratio)
-    return known
+    return scales
 
 
 def refuted(refutes: Refutes, effect: float, log_ratios: list[float]) -> bool:
-    """By the process that gathers evidence, instead of all pairs at once."""
+    """Refute with the sequential process instead of with all pairs at once."""
     process = EProcess(refutes, effect, [0])
     for ratio, scale in zip(log_ratios, scales_of(log_ratios), strict=True):
         process.add([ratio], [scale])
@@ -33,7 +33,7 @@ def refuted(refutes: Refutes, effect: float, log_ratios: list[float]) -> bool:
 
 @settings(max_examples=40)
 @given(series, st.floats(min_value=-0.3, max_value=0.3))
-def test_what_is_outside_is_what_is_refuted(log_ratios: list[float], effect: float) -> None:
+def test_values_outside_the_interval_are_the_refuted_ones(log_ratios: list[float], effect: float) -> None:
     low, high = interval(log_ratios, scales_of(log_ratios))
     below, above = refuted(Refutes.AT_MOST, effect, log_ratios), refuted(Refutes.AT_LEAST, effect, log_ratios)
     if below and above:
@@ -49,9 +49,9 @@ def test_what_is_outside_is_what_is_refuted(log_ratios: list[float], effect: flo
 
 @settings(max_examples=40)
 @given(st.lists(st.floats(min_value=-0.02, max_value=0.02), min_size=8, max_size=30))
-def test_it_only_ever_becomes_narrower(log_ratios: list[float]) -> None:
-    known = scales_of(log_ratios)
-    both = [interval(log_ratios[:count], known[:count]) for count in range(6, len(log_ratios) + 1)]
+def test_the_interval_never_widens(log_ratios: list[float]) -> None:
+    scales = scales_of(log_ratios)
+    both = [interval(log_ratios[:count], scales[:count]) for count in range(6, len(log_ratios) + 1)]
     for (low, high), (next_low, next_high) in itertools.pairwise(both):
         assert low is not None
         assert high is not None
@@ -61,7 +61,7 @@ def test_it_only_ever_becomes_narrower(log_ratios: list[float]) -> None:
         assert next_high <= high + 1e-5
 
 
-def test_five_pairs_exclude_nothing_and_six_do() -> None:
+def test_an_interval_needs_six_pairs() -> None:
     assert feed_pairs(flat([0.02] * 5)).interval() == (None, None)
     low, high = feed_pairs(flat([0.02] * 6)).interval()
     assert low is not None
@@ -69,7 +69,7 @@ def test_five_pairs_exclude_nothing_and_six_do() -> None:
     assert low < math.expm1(0.02) < high
 
 
-def test_the_difference_is_the_median_and_lies_inside() -> None:
+def test_the_difference_is_the_median_inside_the_interval() -> None:
     chance = np.random.default_rng(3)
     test = feed_pairs(flat((0.02 + 0.005 * chance.standard_t(3, 41)).tolist()))
     low, high = test.interval()
@@ -81,10 +81,10 @@ def test_the_difference_is_the_median_and_lies_inside() -> None:
     assert high - low < 0.01
 
 
-def test_an_effect_that_changed_leaves_no_interval() -> None:
+def test_a_changing_effect_leaves_no_interval() -> None:
     noise = (0.02, -0.02, 0.01, -0.01)
     moved = [(0.05 if index < 10 else -0.05) + noise[index % 4] for index in range(70)]
-    known = scales_of(moved)
+    scales = scales_of(moved)
     assert all(refuted(refutes, 0.0, moved) for refutes in Refutes)
-    assert crossed(*limits(moved, known))
-    assert interval(moved, known) == (None, None)
+    assert crossed(*limits(moved, scales))
+    assert interval(moved, scales) == (None, None)

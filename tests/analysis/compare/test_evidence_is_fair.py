@@ -36,27 +36,25 @@ def evidence(process: EProcess, log_ratios: Sequence[float]) -> float:
 
 @few
 @given(launches)
-def test_without_an_effect_the_mean_evidence_over_all_tosses_is_what_bets(slots: list[tuple[float, ...]]) -> None:
-    told = [
+def test_mean_evidence_over_all_tosses_is_one_without_an_effect(slots: list[tuple[float, ...]]) -> None:
+    evidences = [
         feed_pairs(pair([sign * ratio for ratio in slot]) for sign, slot in zip(signs, slots, strict=True)).evidence()
         for signs in tosses(len(slots))
     ]
-    assert statistics.fmean(one.regression for one in told) == pytest.approx(1 - RESERVE)
-    assert statistics.fmean(one.improvement for one in told) == pytest.approx(1 - RESERVE)
+    assert statistics.fmean(item.regression for item in evidences) == pytest.approx(1 - RESERVE)
+    assert statistics.fmean(item.improvement for item in evidences) == pytest.approx(1 - RESERVE)
 
 
 @few
 @given(st.lists(differences, min_size=1, max_size=7), differences, st.sampled_from(Refutes))
-def test_under_the_hypothesis_itself_the_mean_evidence_is_one(
-    slots: list[float], effect: float, refutes: Refutes
-) -> None:
-    told = [
+def test_mean_evidence_is_one_under_the_hypothesis(slots: list[float], effect: float, refutes: Refutes) -> None:
+    evidences = [
         evidence(
             EProcess(refutes, effect, [0]), [effect + sign * slot for sign, slot in zip(signs, slots, strict=True)]
         )
         for signs in tosses(len(slots))
     ]
-    assert statistics.fmean(told) == pytest.approx(1.0)
+    assert statistics.fmean(evidences) == pytest.approx(1.0)
 
 
 @few
@@ -66,19 +64,19 @@ def test_under_the_hypothesis_itself_the_mean_evidence_is_one(
     st.floats(min_value=0, max_value=0.1),
     st.sampled_from(Refutes),
 )
-def test_deeper_inside_the_hypothesis_there_is_less_evidence(
+def test_evidence_decreases_inside_the_hypothesis(
     slots: list[float], effect: float, inside: float, refutes: Refutes
 ) -> None:
     true = effect - refutes * inside
-    told = [
+    evidences = [
         evidence(EProcess(refutes, effect, [0]), [true + sign * slot for sign, slot in zip(signs, slots, strict=True)])
         for signs in tosses(len(slots))
     ]
-    assert statistics.fmean(told) <= 1.0 + 1e-9
+    assert statistics.fmean(evidences) <= 1.0 + 1e-9
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.05])
-def test_of_all_tosses_no_more_than_alpha_are_ever_called_a_regression(alpha: float) -> None:
+def test_false_alarms_over_all_tosses_are_at_most_alpha(alpha: float) -> None:
     slots = [0.011, -0.02, 0.015, 0.08, -0.013, 0.012, -0.017, 0.021, 0.014]
     parameters = Parameters(seed=1, alpha=alpha, max_pairs=1000)
     verdicts = [
@@ -89,17 +87,17 @@ def test_of_all_tosses_no_more_than_alpha_are_ever_called_a_regression(alpha: fl
         assert 0 < verdicts.count(false_alarm) <= alpha * len(verdicts)
 
 
-def test_equal_launches_are_no_evidence_at_all() -> None:
-    told = feed_pairs(pair([0.0] * 5) for _ in range(20)).evidence()
-    assert (told.regression, told.improvement) == pytest.approx((1 - RESERVE, 1 - RESERVE))
+def test_equal_launches_give_no_evidence() -> None:
+    total_evidence = feed_pairs(pair([0.0] * 5) for _ in range(20)).evidence()
+    assert (total_evidence.regression, total_evidence.improvement) == pytest.approx((1 - RESERVE, 1 - RESERVE))
 
 
 @pytest.mark.parametrize(("alpha", "pairs"), [(0.05, 6), (0.01, 8)])
-def test_nothing_is_refuted_by_fewer_pairs_than_it_takes(alpha: float, pairs: int) -> None:
+def test_too_few_pairs_refute_nothing(alpha: float, pairs: int) -> None:
     assert fewest_pairs(level_on_the_way(alpha)) == pairs
     assert feed_pairs([pair([1.0] * 5)] * (pairs - 1)).evidence().regression < 1 / alpha
     assert feed_pairs([pair([1.0] * 5)] * pairs).evidence().regression >= 1 / alpha
 
 
-def test_the_evidence_of_one_pair_is_bounded() -> None:
+def test_the_evidence_of_a_single_pair_is_bounded() -> None:
     assert feed_pairs([pair([1.0] * 5)]).evidence() == feed_pairs([pair([0.1] * 5)]).evidence()

@@ -69,14 +69,17 @@ def result(*metrics: Metric, files: dict[str, FileInfo] | None = None) -> Result
         (4.9, True, Verdict.REGRESSION),
     ],
 )
-def test_any_difference_counts_by_its_direction(treatment: float, higher: bool, verdict: Verdict) -> None:
+def test_an_exact_difference_is_decided_by_its_direction(treatment: float, higher: bool, verdict: Verdict) -> None:
     assert exact_difference("top1", "", 5.0, treatment, higher_is_better=higher).verdict is verdict
 
 
 def test_programs_are_compared_by_size_and_delegation() -> None:
     files = {"files.model": program(1000, 90, 5)}, {"files.model": program(1010, 92, 3)}
-    told = {one.metric: (one.unit, one.verdict) for one in exact_differences(*(result(files=each) for each in files))}
-    assert told == {
+    verdicts = {
+        difference.metric: (difference.unit, difference.verdict)
+        for difference in exact_differences(*(result(files=side_files) for side_files in files))
+    }
+    assert verdicts == {
         "program size": ("bytes", Verdict.REGRESSION),
         "delegated operators": ("", Verdict.IMPROVEMENT),
         "non-delegated operators": ("", Verdict.IMPROVEMENT),
@@ -86,15 +89,15 @@ def test_programs_are_compared_by_size_and_delegation() -> None:
 def test_files_of_one_side_and_files_that_were_not_exported_are_left_out() -> None:
     plain = program(1, 1, 1).model_copy(update={"export": None})
     sides = {"files.a": plain, "files.b": program(1, 1, 1)}, {"files.a": plain, "files.c": program(1, 1, 1)}
-    assert exact_differences(*(result(files=each) for each in sides)) == ()
+    assert exact_differences(*(result(files=side_files) for side_files in sides)) == ()
 
 
-def test_a_metric_that_never_varied_is_compared_exactly() -> None:
+def test_a_constant_metric_is_compared_exactly() -> None:
     before = result(metric("NET accuracy", [0.70, 0.70], higher=True))
     after = result(metric("NET accuracy", [0.69, 0.69], higher=True))
-    (found,) = exact_differences(before, after)
-    assert (found.metric, found.control, found.treatment) == ("NET accuracy", 0.70, 0.69)
-    assert found.verdict is Verdict.REGRESSION
+    (difference,) = exact_differences(before, after)
+    assert (difference.metric, difference.control, difference.treatment) == ("NET accuracy", 0.70, 0.69)
+    assert difference.verdict is Verdict.REGRESSION
 
 
 @pytest.mark.parametrize(
@@ -109,5 +112,5 @@ def test_a_metric_that_never_varied_is_compared_exactly() -> None:
     ],
     ids=["varies", "a time", "energy", "one launch", "other name", "other unit"],
 )
-def test_what_is_not_deterministic_on_both_sides_is_left_out(before: Metric, after: Metric) -> None:
+def test_metrics_that_are_not_deterministic_on_both_sides_are_left_out(before: Metric, after: Metric) -> None:
     assert exact_differences(result(before), result(after)) == ()

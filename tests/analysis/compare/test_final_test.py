@@ -1,4 +1,4 @@
-"""The last bet is an exact test: checked by tossing the coin in every possible way."""
+"""The final test is exact: checked over every possible assignment."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def slowly_convincing() -> list[Pair]:
 
 @settings(max_examples=40)
 @given(few_values)
-def test_no_level_is_reached_more_often_than_it_says(magnitudes: list[float]) -> None:
-    told = sorted(signed_rank_p(toss) for toss in tosses(magnitudes))
-    for count, p in enumerate(told, start=1):
-        assert p >= count / len(told) - 1e-12
+def test_p_values_are_valid(magnitudes: list[float]) -> None:
+    p_values = sorted(signed_rank_p(toss) for toss in tosses(magnitudes))
+    for count, p in enumerate(p_values, start=1):
+        assert p >= count / len(p_values) - 1e-12
 
 
 @given(st.lists(values, min_size=1, max_size=30), st.data())
-def test_a_larger_difference_never_speaks_less_against_equality(differences: list[float], data: st.DataObject) -> None:
+def test_larger_differences_never_weaken_the_evidence(differences: list[float], data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(differences) - 1))
     larger = list(differences)
     larger[place] += data.draw(st.floats(min_value=0, max_value=0.2))
@@ -56,32 +56,35 @@ def test_a_larger_difference_never_speaks_less_against_equality(differences: lis
 
 
 @pytest.mark.parametrize("pairs", [5, 12, 40])
-def test_it_is_wilcoxons_test(pairs: int) -> None:
+def test_p_values_equal_those_of_wilcoxon(pairs: int) -> None:
     differences = np.random.default_rng(pairs).normal(0.3, 1.0, pairs)
     expected = stats.wilcoxon(differences, alternative="greater", method="exact").pvalue
     assert signed_rank_p(differences.tolist()) == pytest.approx(float(expected))
 
 
 @pytest.mark.parametrize("pairs", [500, 3000])
-def test_of_many_pairs_it_differs_from_wilcoxons_test_by_the_coarseness_of_the_ranks(pairs: int) -> None:
+def test_for_many_pairs_p_values_differ_from_wilcoxon_only_by_rank_resolution(pairs: int) -> None:
     differences = np.random.default_rng(pairs).normal(0.05, 1.0, pairs)
     expected = stats.wilcoxon(differences, alternative="greater", method="approx").pvalue
     assert signed_rank_p(differences.tolist()) == pytest.approx(float(expected), rel=0.2)
 
 
-def test_figures_that_are_always_equal_give_no_evidence() -> None:
+def test_identical_figures_give_no_evidence() -> None:
     assert signed_rank_p([0.0] * 20) == 1.0
     assert log_final_payoff([0.0] * 20, ALPHA) == -math.inf
 
 
-def test_with_the_last_bet_the_mean_evidence_over_all_tosses_stays_at_most_one() -> None:
+def test_mean_evidence_with_the_final_test_is_at_most_one() -> None:
     parameters = Parameters(seed=1, alpha=ALPHA, max_pairs=PAIRS)
-    told = [feed_pairs(flat(toss), parameters).evidence() for toss in tosses(SLOTS)]
-    for mean in (statistics.fmean(one.regression for one in told), statistics.fmean(one.improvement for one in told)):
+    evidences = [feed_pairs(flat(toss), parameters).evidence() for toss in tosses(SLOTS)]
+    for mean in (
+        statistics.fmean(item.regression for item in evidences),
+        statistics.fmean(item.improvement for item in evidences),
+    ):
         assert 1 - RESERVE < mean <= 1.0
 
 
-def test_of_all_tosses_no_more_than_alpha_are_called_a_regression_and_some_of_them_at_the_end() -> None:
+def test_false_alarms_including_the_final_test_are_at_most_alpha() -> None:
     parameters = Parameters(seed=1, alpha=ALPHA, max_pairs=PAIRS)
     tests = [replay(flat(toss), parameters, higher_is_better=False) for toss in tosses(SLOTS)]
     verdicts = [test.decided for test in tests]
@@ -92,7 +95,7 @@ def test_of_all_tosses_no_more_than_alpha_are_called_a_regression_and_some_of_th
 
 
 @pytest.mark.slow
-def test_a_treatment_that_is_faster_is_called_slower_less_often_still() -> None:
+def test_a_faster_treatment_is_called_slower_even_less_often() -> None:
     parameters = Parameters(seed=1, alpha=ALPHA, max_pairs=PAIRS)
 
     def share(effect: float) -> float:
@@ -104,7 +107,7 @@ def test_a_treatment_that_is_faster_is_called_slower_less_often_still() -> None:
 
 
 @pytest.mark.parametrize(("higher_is_better", "verdict"), [(False, Verdict.REGRESSION), (True, Verdict.IMPROVEMENT)])
-def test_a_change_that_only_all_pairs_together_show_is_found_at_the_end(
+def test_a_change_visible_only_in_all_pairs_is_found_by_the_final_test(
     higher_is_better: bool, verdict: Verdict
 ) -> None:
     pairs = slowly_convincing()
@@ -112,22 +115,22 @@ def test_a_change_that_only_all_pairs_together_show_is_found_at_the_end(
     assert before.verdict() is None
     test = replay(pairs, Parameters(seed=1), higher_is_better)
     assert (test.verdict(), test.pairs) == (verdict, 100)
-    told = test.evidence()
-    assert max(told.regression, told.improvement) >= 100
+    evidence = test.evidence()
+    assert max(evidence.regression, evidence.improvement) >= 100
     assert test.reason().startswith("100 pairs reject")
     assert "at the 1 % level" in test.reason()
 
 
-def test_a_budget_of_time_ends_with_the_last_bet_too() -> None:
+def test_an_exhausted_time_budget_runs_the_final_test() -> None:
     test = replay(slowly_convincing(), Parameters(seed=1, max_pairs=1000, max_seconds=100.0), higher_is_better=False)
     assert (test.verdict(), test.pairs) == (Verdict.REGRESSION, 100)
 
 
-def test_it_is_made_once() -> None:
+def test_the_final_test_runs_once() -> None:
     test = SequentialTest(Parameters(seed=1, max_pairs=20), higher_is_better=False)
-    for one in flat([0.01] * 20):
-        test.add(one)
+    for measured_pair in flat([0.01] * 20):
+        test.add(measured_pair)
     at_the_end = test.evidence().regression
-    for one in flat([-0.02] * 20):
-        test.add(one)
+    for measured_pair in flat([-0.02] * 20):
+        test.add(measured_pair)
     assert 100 <= test.evidence().regression < at_the_end

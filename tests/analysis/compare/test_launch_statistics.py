@@ -18,7 +18,7 @@ def test_the_figures_are_min_p25_median_mean_and_p90() -> None:
     assert launch_statistics([4.0, 1.0, 2.0, 3.0, 10.0]) == pytest.approx((1.0, 2.0, 3.0, 4.0, 7.6))
 
 
-def test_the_figures_of_a_gain_are_max_p75_median_mean_and_p10() -> None:
+def test_the_figures_of_a_rate_are_max_p75_median_mean_and_p10() -> None:
     assert launch_statistics([4.0, 1.0, 2.0, 3.0, 10.0], higher_is_better=True) == pytest.approx(
         (10.0, 4.0, 3.0, 4.0, 1.4)
     )
@@ -26,7 +26,7 @@ def test_the_figures_of_a_gain_are_max_p75_median_mean_and_p10() -> None:
 
 
 @given(st.lists(st.floats(min_value=1e-3, max_value=1e3), min_size=21, max_size=21))
-def test_the_percentiles_of_a_gain_mirror_those_of_the_cost(samples: list[float]) -> None:
+def test_percentiles_of_a_rate_mirror_those_of_the_latency(samples: list[float]) -> None:
     """With 21 samples every percentile is one of them, and nothing is interpolated."""
     costs = launch_statistics(samples)
     gains = launch_statistics([1 / sample for sample in samples], higher_is_better=True)
@@ -46,7 +46,7 @@ def test_percentiles_interpolate_as_in_summaries(samples: list[float]) -> None:
 
 
 @given(st.lists(positive, min_size=1, max_size=10))
-def test_whatever_is_positive_can_be_compared(samples: list[float]) -> None:
+def test_positive_samples_can_be_compared(samples: list[float]) -> None:
     figures = launch_statistics(samples)
     assert all(0 < figure < math.inf for figure in figures)
     against = pair((0.0,) * 5).model_copy(update={"treatment": figures})
@@ -54,7 +54,7 @@ def test_whatever_is_positive_can_be_compared(samples: list[float]) -> None:
 
 
 @pytest.mark.parametrize("samples", [[], [1.0, 0.0], [-1.0], [math.nan, 1.0], [1.0, math.inf]])
-def test_what_has_no_ratio_is_refused(samples: list[float]) -> None:
+def test_samples_without_a_ratio_are_refused(samples: list[float]) -> None:
     with pytest.raises(ValueError, match="sample"):
         launch_statistics(samples)
 
@@ -66,7 +66,7 @@ def test_equal_launches_have_a_log_ratio_of_exactly_zero() -> None:
     assert log_ratios(same) == (0.0,) * len(STATISTICS)
 
 
-def test_ratios_beyond_doubles_have_a_finite_logarithm() -> None:
+def test_ratios_beyond_the_range_of_doubles_have_a_finite_logarithm() -> None:
     extreme = flat([0.0])[0].model_copy(update={"control": (5e-324,) * 5, "treatment": (1.7e308,) * 5})
     assert log_ratios(extreme) == pytest.approx((math.log(1.7e308) - math.log(5e-324),) * 5)
 

@@ -20,7 +20,7 @@ def stored(pairs: list[Pair], verdict: Verdict = Verdict.UNDECIDED, *, identical
     )
 
 
-def test_a_stored_comparison_is_recomputed_as_its_test_decided() -> None:
+def test_a_stored_comparison_is_recomputed_with_the_same_verdict() -> None:
     pairs = simulated_pairs(QUIET, Change(every=0.02), seed=5, pairs=20)
     test = feed_pairs(pairs)
     again = recompute(Comparison.model_validate_json(stored(pairs).model_dump_json()))
@@ -51,29 +51,29 @@ def test_pairs_beyond_a_smaller_budget_are_not_used() -> None:
     assert replay(flat([0.5] * 20), Parameters(seed=1, max_pairs=6), higher_is_better=False).pairs == 6
 
 
-def test_a_verdict_that_waits_for_precision_is_concluded() -> None:
+def test_a_verdict_waiting_for_precision_is_concluded() -> None:
     test = feed_pairs(flat([0.5] * 9), Parameters(seed=1, precision=1e-6))
     assert test.verdict() is None
     assert draw_conclusion(test).verdict is Verdict.REGRESSION
 
 
 @pytest.mark.parametrize("higher_is_better", [False, True])
-def test_the_direction_of_the_metric_is_kept(higher_is_better: bool) -> None:
-    kept = stored(flat([0.5] * 8)).model_copy(update={"higher_is_better": higher_is_better})
-    assert recompute(kept).verdict is (Verdict.IMPROVEMENT if higher_is_better else Verdict.REGRESSION)
+def test_the_direction_of_the_metric_is_preserved(higher_is_better: bool) -> None:
+    recomputed_input = stored(flat([0.5] * 8)).model_copy(update={"higher_is_better": higher_is_better})
+    assert recompute(recomputed_input).verdict is (Verdict.IMPROVEMENT if higher_is_better else Verdict.REGRESSION)
 
 
-def test_pairs_of_a_gain_keep_the_names_of_their_figures() -> None:
+def test_pairs_of_a_rate_keep_their_figure_names() -> None:
     gain = stored(flat([0.5] * 8)).model_copy(update={"higher_is_better": True, "statistics": GAIN_STATISTICS})
     assert recompute(gain).statistics == GAIN_STATISTICS
 
 
-def test_what_was_stored_before_figures_had_names_is_read_as_it_was_meant() -> None:
+def test_pairs_stored_without_figure_names_are_read() -> None:
     text = stored(flat([-0.5] * 8)).model_copy(update={"higher_is_better": True}).model_dump(exclude={"statistics"})
     older = recompute(Comparison.model_validate(text))
     assert (older.statistics, older.verdict) == (STATISTICS, Verdict.REGRESSION)
 
 
-def test_identical_builds_have_nothing_to_compute() -> None:
+def test_identical_builds_are_not_recomputed() -> None:
     same = stored([], Verdict.NO_CHANGE, identical=True)
     assert recompute(same) is same

@@ -21,10 +21,10 @@ from tests.presentation.comparison_samples import CONTROL
 
 PARAMETERS = Parameters(seed=0)
 TEN_NS = 10.0
-"""Of the clock of a 90 ns model."""
+"""Clock step relative to a 90 ns model."""
 
 
-def told(chance: random.Random, base: float, noise: float, step: float) -> list[float]:
+def simulate_launch(chance: random.Random, base: float, noise: float, step: float) -> list[float]:
     level = base * (1 + chance.gauss(0, noise))
     return [round(level * (1 + abs(chance.gauss(0, noise))) / step) * step for _ in range(20)]
 
@@ -33,7 +33,7 @@ def pairs_of(
     chance: random.Random, base: float, change: float, noise: float, step: float, *, rate: bool = False
 ) -> list[Pair]:
     def figures(scale: float) -> tuple[float, ...]:
-        times = told(chance, base * scale, noise, step)
+        times = simulate_launch(chance, base * scale, noise, step)
         return launch_statistics([1e6 / time for time in times] if rate else times, higher_is_better=rate)
 
     return [
@@ -64,46 +64,46 @@ def pairs_of(
     ],
 )
 @pytest.mark.parametrize("rate", [False, True], ids=["time", "rate"])
-def test_a_change_beyond_the_margin_is_seldom_called_none(
+def test_a_change_above_the_margin_is_rarely_called_no_change(
     base: float, change: float, noise: float, step: float, *, rate: bool
 ) -> None:
     trials = 40
     chance = random.Random(1)
-    said = Counter(
+    verdicts = Counter(
         replay(pairs_of(chance, base, change, noise, step, rate=rate), PARAMETERS, higher_is_better=rate).decided
         for _ in range(trials)
     )
-    assert said[Verdict.NO_CHANGE] <= likely_at_most(PARAMETERS.beta, trials)
+    assert verdicts[Verdict.NO_CHANGE] <= likely_at_most(PARAMETERS.beta, trials)
 
 
 @pytest.mark.parametrize("step", [1e-6, TEN_NS / 1e3])
-def test_a_clock_well_below_the_margin_lets_no_change_be_seen(step: float) -> None:
+def test_a_clock_finer_than_the_margin_allows_no_change(step: float) -> None:
     test = replay(pairs_of(random.Random(2), 20.0, 0.0, 0.002, step), PARAMETERS, higher_is_better=False)
     assert test.decided is Verdict.NO_CHANGE
     assert not draw_conclusion(test).notes
 
 
 def test_a_coarse_clock_is_explained_with_a_remedy() -> None:
-    found = draw_conclusion(
+    conclusion = draw_conclusion(
         replay(pairs_of(random.Random(1), 90.0, 0.0, 0.05, TEN_NS), PARAMETERS, higher_is_better=False)
     )
-    assert found.verdict is Verdict.UNDECIDED
-    assert "steps of 0.1" in found.reason
-    (note,) = found.notes
+    assert conclusion.verdict is Verdict.UNDECIDED
+    assert "steps of 0.1" in conclusion.reason
+    (note,) = conclusion.notes
     assert note.code == "coarse"
     assert "--margin" in (note.hint or "")
 
 
-def test_figures_that_never_vary_hide_a_change_within_their_step() -> None:
-    found = draw_conclusion(
+def test_constant_figures_hide_a_change_within_their_step() -> None:
+    conclusion = draw_conclusion(
         replay(pairs_of(random.Random(1), 90.0, 0.02, 0.001, TEN_NS), PARAMETERS, higher_is_better=False)
     )
-    assert found.verdict is Verdict.UNDECIDED
-    assert "do not vary" in found.reason
-    assert (found.low, found.high) == (None, None)
+    assert conclusion.verdict is Verdict.UNDECIDED
+    assert "do not vary" in conclusion.reason
+    assert (conclusion.low, conclusion.high) == (None, None)
 
 
-def test_counts_that_never_vary_are_equal() -> None:
+def test_constant_counts_are_equal() -> None:
     pairs = pairs_of(random.Random(1), 90.0, 0.0, 0.001, TEN_NS)
     assert replay(pairs, PARAMETERS, higher_is_better=False, exact=True).decided is Verdict.NO_CHANGE
 
@@ -115,18 +115,18 @@ def test_counts_that_never_vary_are_equal() -> None:
         *((unit, True) for unit in ("", "bytes", "MiB", "%", "dB", "cycles")),
     ],
 )
-def test_times_rates_and_energy_are_read_off_a_clock_or_a_meter(unit: str, *, counted: bool) -> None:
+def test_only_times_rates_and_energy_have_a_clock_resolution(unit: str, *, counted: bool) -> None:
     assert is_metered(unit) is not counted
 
 
-def test_a_regression_is_seen_with_any_clock() -> None:
+def test_a_regression_is_detected_with_any_clock() -> None:
     test = replay(pairs_of(random.Random(1), 90.0, 0.2, 0.01, TEN_NS), PARAMETERS, higher_is_better=False)
     assert test.decided is Verdict.REGRESSION
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [10.0, 2.0])
-def test_the_interval_of_rounded_figures_holds_the_truth(step: float) -> None:
+def test_the_interval_of_rounded_figures_covers_the_true_effect(step: float) -> None:
     trials, missed = 40, 0
     chance = random.Random(5)
     for _ in range(trials):
@@ -139,14 +139,14 @@ def test_the_interval_of_rounded_figures_holds_the_truth(step: float) -> None:
 
 @given(st.floats(1e-9, 1e9), st.lists(st.integers(50, 200), min_size=2, max_size=40, unique=True))
 @settings(max_examples=50)
-def test_no_step_is_underestimated(step: float, counts: list[int]) -> None:
+def test_no_resolution_is_underestimated(step: float, counts: list[int]) -> None:
     resolution = Resolution()
     for count in counts:
         resolution.add(count * step)
     assert resolution.log_step >= 1 / min(counts) - 1e-6
 
 
-def test_stored_pairs_alone_show_the_steps() -> None:
+def test_resolution_is_recomputed_from_stored_pairs() -> None:
     pairs = tuple(pairs_of(random.Random(1), 90.0, 0.0, 0.05, TEN_NS))
     stored = Comparison(
         control=CONTROL, metric="NET latency", unit="ns", parameters=PARAMETERS, pairs=pairs, verdict=Verdict.NO_CHANGE
@@ -157,7 +157,7 @@ def test_stored_pairs_alone_show_the_steps() -> None:
     assert not recompute(stored, PARAMETERS.model_copy(update={"margin": 0.5, "tail_margin": 0.5})).notes
 
 
-def test_an_operator_of_a_few_whole_microseconds_is_not_called_unchanged() -> None:
+def test_an_operator_of_a_few_microseconds_is_not_called_unchanged() -> None:
     chance = random.Random(3)
     medians = [
         OperatorMedians(
@@ -167,15 +167,15 @@ def test_an_operator_of_a_few_whole_microseconds_is_not_called_unchanged() -> No
         )
         for index in range(60)
     ]
-    verdicts = {one.name: one.verdict for one in compare_operators(medians, PARAMETERS)}
+    verdicts = {comparison.name: comparison.verdict for comparison in compare_operators(medians, PARAMETERS)}
     assert verdicts == {"tiny": Verdict.UNDECIDED, "large": Verdict.NO_CHANGE}
 
 
-def test_time_that_went_into_lost_launches_is_spent() -> None:
+def test_time_of_lost_launches_counts_against_the_budget() -> None:
     test = SequentialTest(Parameters(seed=0, max_seconds=10.0), higher_is_better=False)
     pairs = pairs_of(random.Random(1), 20.0, 0.0, 0.05, 1e-6)
-    for one in pairs[:4]:
-        test.add(one)
+    for pair in pairs[:4]:
+        test.add(pair)
     assert test.verdict() is None
     test.update_overhead(7.0)
     assert test.seconds == 11.0

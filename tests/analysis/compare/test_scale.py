@@ -12,7 +12,7 @@ values = st.lists(st.floats(min_value=-1e3, max_value=1e3) | st.integers(-3, 3).
 
 
 @given(values)
-def test_the_median_deviation_is_its_definition(given_values: list[float]) -> None:
+def test_the_median_deviation_matches_its_definition(given_values: list[float]) -> None:
     center = statistics.median(given_values)
     expected = statistics.median(abs(value - center) for value in given_values)
     assert median_deviation(sorted(given_values)) == pytest.approx(expected, rel=1e-12, abs=1e-12)
@@ -25,7 +25,7 @@ def test_the_scale_of_the_first_two_pairs_is_assumed() -> None:
     assert scale.next() == pytest.approx(PRIOR_SCALE * 2 / 3)
 
 
-def test_later_the_pairs_alone_determine_the_scale() -> None:
+def test_later_scales_depend_on_the_pairs_alone() -> None:
     scale = PredictableScale()
     for value in (-0.03, 0.01, 0.02, 0.05):
         scale.add(value)
@@ -34,7 +34,7 @@ def test_later_the_pairs_alone_determine_the_scale() -> None:
 
 
 @given(values)
-def test_there_is_always_a_scale_to_divide_by(given_values: list[float]) -> None:
+def test_the_scale_is_always_positive(given_values: list[float]) -> None:
     scale = PredictableScale()
     for value in given_values:
         scale.add(value)

@@ -1,4 +1,4 @@
-"""Series made to say what a test wants, of noise that was recorded, simulated or none."""
+"""Synthetic series with recorded, simulated or no noise."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ PAIRS = 10
 
 
 def paired(figures: Array) -> Array:
-    """ln(first / second) of the lower quartiles of neighbouring launches: shape (launches / 2,)."""
+    """Return ln(first / second) of the lower quartiles of neighbouring launches: shape (launches / 2,)."""
     quartiles = np.log(figures[:, 1])
     return np.asarray(quartiles[0::2] - quartiles[1::2])
 
 
 def recorded_noise() -> Array:
-    """Log ratios of pairs of equal builds."""
+    """Return recorded log ratios of pairs of equal builds."""
     return paired(recorded(0).figures())
 
 
 def tossed(noise: Array, chance: np.random.Generator, pairs: int) -> Array:
-    """Successive pairs, each in the order that a coin says."""
+    """Return successive pairs, each in random order."""
     start = chance.integers(0, noise.size - pairs + 1)
     return np.asarray(noise[start : start + pairs] * chance.choice([-1.0, 1.0], pairs))
 
@@ -38,7 +38,7 @@ def tossed(noise: Array, chance: np.random.Generator, pairs: int) -> Array:
 def made_point(
     order: int, log_ratio: float, error: float | None, *, control_order: int = 0, pairs: int = PAIRS
 ) -> SeriesPoint:
-    """A point of commit `c<order>` against `c<control_order>`; without an error it is one of equal bytes."""
+    """Return a point of commit `c<order>` against `c<control_order>`; without an error, of identical builds."""
     return SeriesPoint(
         benchmark=KEY.benchmark,
         title="mobilenet/quantised",
@@ -55,7 +55,7 @@ def made_point(
 
 
 def at_level(point: SeriesPoint, log_ratio: float) -> SeriesPoint:
-    """The same point with another log ratio."""
+    """Return the same point with another log ratio."""
     return point.model_copy(update={"effect": Effect(log_ratio=log_ratio)})
 
 
@@ -65,7 +65,7 @@ def log_ratio_of_point(point: SeriesPoint) -> float:
 
 
 def point(order: int, log_ratios: Sequence[float], *, control_order: int = 0) -> SeriesPoint:
-    """The point of these pairs."""
+    """Return the point of some pairs."""
     scale = PredictableScale()
     for ratio in log_ratios:
         scale.add(ratio)
@@ -75,7 +75,7 @@ def point(order: int, log_ratios: Sequence[float], *, control_order: int = 0) ->
 
 
 def series(points: Sequence[SeriesPoint], *, higher_is_better: bool = False) -> Series:
-    """A series of them."""
+    """Return the series of some points."""
     gain = MetricInfo(name=KEY.metric, direction=Direction.HIGHER)
     if higher_is_better:
         points = [point.model_copy(update={"metric": gain}) if point.metric else point for point in points]
@@ -85,7 +85,7 @@ def series(points: Sequence[SeriesPoint], *, higher_is_better: bool = False) -> 
 def noisy_points(
     levels: Sequence[float], noise: Array, chance: np.random.Generator, pairs: int = PAIRS
 ) -> list[SeriesPoint]:
-    """Commits 1, 2, ... at these log ratios to commit 0, with noise."""
+    """Return points of commits 1, 2, ... with given log ratios to commit 0, with noise."""
     return [
         point(order, (level + tossed(noise, chance, pairs)).tolist()) for order, level in enumerate(levels, start=1)
     ]
@@ -94,7 +94,7 @@ def noisy_points(
 def clear_points(
     levels: Sequence[float], *, control_order: int = 0, first: int = 1, error: float = 0.002
 ) -> list[SeriesPoint]:
-    """Commits at these log ratios to the control, with noise that is the same in every test: a tenth of the error."""
+    """Return points with given log ratios to the control, with reproducible noise of a tenth of the error."""
     return [
         made_point(order, level + 0.1 * error * math.cos(2.4 * order), error, control_order=control_order)
         for order, level in enumerate(levels, start=first)

@@ -1,4 +1,4 @@
-"""What series show: steps, drifts, recoveries, and nothing where nothing is."""
+"""Changes found in series: steps, drifts and recoveries, and none without a change."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def kinds(trend: Trend) -> list[ChangeKind]:
     return [change.kind for change in trend.changes]
 
 
-def test_a_series_that_has_just_begun_shows_nothing() -> None:
+def test_a_short_series_shows_no_change() -> None:
     assert find_changes(series([])) == Trend()
     begun = find_changes(series(clear_points([0.0])))
     assert not begun.changes
     assert begun.outlier is None
 
 
-def test_a_step_is_found_once_with_its_place_and_size() -> None:
+def test_a_step_is_found_once_with_its_position_and_size() -> None:
     (change,) = find_changes(series(clear_points(STEP))).changes
     assert change.kind is ChangeKind.STEP
     assert (change.before, change.after) == ("c20", "c21")
@@ -58,25 +58,25 @@ def test_a_step_of_twelve_errors_is_found_with_the_second_commit() -> None:
     assert change.detected_with == "c22"
 
 
-def test_an_improvement_is_found_as_one() -> None:
+def test_an_improvement_is_found() -> None:
     trend = find_changes(series(clear_points([0.0] * 20 + [-0.03] * 10)))
     assert kinds(trend) == [ChangeKind.IMPROVEMENT]
     assert trend.level_log_ratio == pytest.approx(-0.03, abs=1e-3)
 
 
-def test_more_is_better_where_higher_is() -> None:
+def test_an_increase_is_an_improvement_where_higher_is_better() -> None:
     points = clear_points(STEP)
     assert kinds(find_changes(series(points, higher_is_better=True))) == [ChangeKind.IMPROVEMENT]
 
 
-def test_the_way_back_is_a_recovery_of_what_it_makes_good() -> None:
+def test_returning_to_the_former_level_is_a_recovery() -> None:
     step, recovery = find_changes(series(clear_points([*STEP, *[0.0] * 10]))).changes
     assert recovery.kind is ChangeKind.RECOVERY
     assert recovery.recovers == (step.identity,)
     assert (recovery.before, recovery.after) == ("c40", "c41")
 
 
-def test_half_a_way_back_recovers_only_the_last_step() -> None:
+def test_a_partial_return_recovers_only_the_last_step() -> None:
     levels = [0.0] * 15 + [0.02] * 15 + [0.05] * 15 + [0.02] * 15
     first, second, back = find_changes(series(clear_points(levels))).changes
     assert back.recovers == (second.identity,)
@@ -94,17 +94,17 @@ def test_a_slow_drift_is_one_drift() -> None:
     assert change.effect.log_ratio == pytest.approx(0.04, abs=0.002)
 
 
-def test_a_drift_keeps_its_identity_while_it_goes_on() -> None:
+def test_a_drift_keeps_its_identity_while_it_grows() -> None:
     levels = [0.0] * 30 + [0.002 * n for n in range(1, 21)]
     points = clear_points(levels)
-    told = [find_changes(series(points[:end])).changes for end in range(30, len(points) + 1)]
-    identities = {change.identity for changes in told for change in changes}
+    histories = [find_changes(series(points[:end])).changes for end in range(30, len(points) + 1)]
+    identities = {change.identity for changes in histories for change in changes}
     assert len(identities) == 1
-    assert [change.kind for change in told[-1]] == [ChangeKind.DRIFT]
-    assert told[-1][0].after_order >= 48
+    assert [change.kind for change in histories[-1]] == [ChangeKind.DRIFT]
+    assert histories[-1][0].after_order >= 48
 
 
-def test_a_step_behind_a_drift_is_another_change() -> None:
+def test_a_step_after_a_drift_is_a_separate_change() -> None:
     levels = [0.0] * 30 + [0.002 * n for n in range(1, 21)] + [0.04] * 20 + [0.08] * 10
     assert kinds(find_changes(series(clear_points(levels)))) == [ChangeKind.DRIFT, ChangeKind.STEP]
 
@@ -115,7 +115,7 @@ def test_commits_that_did_not_build_are_gaps() -> None:
     assert (change.before, change.after) == ("c16", "c25")
 
 
-def test_one_point_that_stands_out_is_suspicious_and_no_change() -> None:
+def test_a_single_outlier_is_suspicious_but_no_change() -> None:
     trend = find_changes(series(clear_points([*[0.0] * 20, 0.04])))
     assert not trend.changes
     assert trend.outlier is not None
@@ -123,7 +123,7 @@ def test_one_point_that_stands_out_is_suspicious_and_no_change() -> None:
     assert trend.outlier.log_ratio == pytest.approx(0.04, abs=1e-3)
 
 
-def test_a_suspicion_that_is_measured_again_becomes_a_change_or_nothing() -> None:
+def test_a_remeasured_suspicion_is_confirmed_or_dropped() -> None:
     points = clear_points([*[0.0] * 20, 0.04])
     confirmed = find_changes(series([*points, points[-1]]))
     assert [(change.before, change.after) for change in confirmed.changes] == [("c20", "c21")]
@@ -132,48 +132,48 @@ def test_a_suspicion_that_is_measured_again_becomes_a_change_or_nothing() -> Non
     assert refuted.outlier is None
 
 
-def test_a_spike_leaves_no_change_behind() -> None:
+def test_a_spike_causes_no_change() -> None:
     assert not find_changes(series(clear_points([*[0.0] * 20, 0.3, *[0.0] * 20]))).changes
 
 
-def test_a_commit_that_is_slower_from_the_first_is_seen_against_the_control() -> None:
+def test_a_difference_from_the_first_commit_on_is_found_against_the_control() -> None:
     (change,) = find_changes(series(clear_points([0.05] * 8))).changes
     assert (change.before, change.after) == ("c0", "c1")
 
 
-def test_a_change_too_small_to_matter_is_not_reported() -> None:
+def test_a_change_below_the_smallest_effect_is_not_reported() -> None:
     points = clear_points([0.0] * 40 + [0.004] * 60)
     assert not find_changes(series(points)).changes
     assert find_changes(series(points), Sensitivity(smallest_log_ratio=0.002)).changes
 
 
-def test_programs_that_are_the_same_bytes_are_points_like_others() -> None:
+def test_identical_builds_are_ordinary_points() -> None:
     points = [
         made_point(point.order, 0.0, None, pairs=0) if point.order in (5, 6) else point for point in clear_points(STEP)
     ]
     assert [(change.before, change.after) for change in find_changes(series(points)).changes] == [("c20", "c21")]
 
 
-def test_a_control_that_moves_to_a_slower_commit_tells_nothing_new() -> None:
+def test_moving_the_control_to_a_slower_commit_shows_no_change() -> None:
     points = clear_points(STEP) + clear_points([0.0] * 20, control_order=30, first=41)
     trend = find_changes(series(points))
     assert [(change.before, change.after) for change in trend.changes] == [("c20", "c21")]
     assert trend.level_log_ratio == pytest.approx(0.0, abs=1e-3)
 
 
-def test_a_control_that_moves_to_before_a_change_does_not_tell_it_again() -> None:
+def test_moving_the_control_before_a_change_does_not_report_it_again() -> None:
     points = clear_points(STEP) + clear_points([0.03] * 20, control_order=10, first=41)
     assert [(change.before, change.after) for change in find_changes(series(points)).changes] == [("c20", "c21")]
 
 
-def test_what_is_made_good_under_a_later_control_is_a_recovery() -> None:
+def test_a_recovery_under_a_later_control_is_found() -> None:
     points = clear_points(STEP) + clear_points([-0.03] * 10, control_order=40, first=45)
     step, recovery = find_changes(series(points)).changes
     assert recovery.kind is ChangeKind.RECOVERY
     assert recovery.recovers == (step.identity,)
 
 
-def test_a_change_behind_a_control_that_moved_is_found() -> None:
+def test_a_change_after_moving_the_control_is_found() -> None:
     points = clear_points(STEP) + clear_points([0.0] * 10 + [0.03] * 10, control_order=40, first=41)
     assert [(change.before, change.after) for change in find_changes(series(points)).changes] == [
         ("c20", "c21"),
@@ -181,7 +181,7 @@ def test_a_change_behind_a_control_that_moved_is_found() -> None:
     ]
 
 
-def test_points_come_in_the_order_of_the_history() -> None:
+def test_points_are_sorted_by_history() -> None:
     newer, older = reversed(clear_points([0.0, 0.0]))
     with pytest.raises(ValueError, match="c1 is older than c2"):
         find_changes(series([newer, older]))
@@ -189,42 +189,44 @@ def test_points_come_in_the_order_of_the_history() -> None:
         find_changes(series([newer, older.model_copy(update={"control": "another"})]))
 
 
-levels_of_a_while = st.lists(
+piecewise_levels = st.lists(
     st.tuples(st.integers(1, 25), st.sampled_from([-0.03, 0.0, 0.01, 0.03, 0.2])), min_size=1, max_size=4
 )
 
 
-def made(stretches: list[tuple[int, float]], seed: int) -> list[SeriesPoint]:
+def make_points(stretches: list[tuple[int, float]], seed: int) -> list[SeriesPoint]:
     levels = [level for length, level in stretches for _ in range(length)]
     return noisy_points(levels, np.random.default_rng(9).standard_t(4, 2000) * 0.006, np.random.default_rng(seed))
 
 
 @pytest.mark.slow
 @settings(deadline=None, max_examples=15)
-@given(levels_of_a_while, st.integers(0, 99))
-def test_what_was_seen_stays_seen(stretches: list[tuple[int, float]], seed: int) -> None:
-    points = made(stretches, seed)
-    told = [
+@given(piecewise_levels, st.integers(0, 99))
+def test_reported_changes_are_never_withdrawn(stretches: list[tuple[int, float]], seed: int) -> None:
+    points = make_points(stretches, seed)
+    histories = [
         [change.identity for change in find_changes(series(points[:end])).changes] for end in range(1, len(points) + 1)
     ]
-    for before, after in pairwise(told):
+    for before, after in pairwise(histories):
         assert after[: len(before)] == before
         assert len(after) <= len(before) + 1
 
 
 @settings(deadline=None, max_examples=25)
-@given(levels_of_a_while, st.integers(0, 99))
-def test_a_mirrored_metric_shows_the_same(stretches: list[tuple[int, float]], seed: int) -> None:
-    points = made(stretches, seed)
+@given(piecewise_levels, st.integers(0, 99))
+def test_a_mirrored_metric_shows_the_same_changes(stretches: list[tuple[int, float]], seed: int) -> None:
+    points = make_points(stretches, seed)
     mirrored = [at_level(point, -log_ratio_of_point(point)) for point in points]
-    one, other = find_changes(series(points)), find_changes(series(mirrored, higher_is_better=True))
-    assert [told(change) for change in one.changes] == [told(change) for change in other.changes]
+    trend, mirrored_trend = find_changes(series(points)), find_changes(series(mirrored, higher_is_better=True))
+    assert [describe_change(change) for change in trend.changes] == [
+        describe_change(change) for change in mirrored_trend.changes
+    ]
 
 
 @settings(deadline=None, max_examples=25)
-@given(levels_of_a_while, st.integers(0, 99))
+@given(piecewise_levels, st.integers(0, 99))
 def test_changes_are_in_order_and_do_not_overlap(stretches: list[tuple[int, float]], seed: int) -> None:
-    trend = find_changes(series(made(stretches, seed)))
+    trend = find_changes(series(make_points(stretches, seed)))
     for change in trend.changes:
         assert change.before_order < change.after_order
         low, high = change.effect.low_log_ratio, change.effect.high_log_ratio
@@ -236,13 +238,13 @@ def test_changes_are_in_order_and_do_not_overlap(stretches: list[tuple[int, floa
     assert Trend.model_validate_json(trend.model_dump_json()) == trend
 
 
-def told(change: Change) -> tuple[str, ChangeKind, str, str, tuple[str, ...]]:
+def describe_change(change: Change) -> tuple[str, ChangeKind, str, str, tuple[str, ...]]:
     return change.identity, change.kind, change.before, change.after, change.recovers
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", ["recorded", "bursty"])
-def test_quiet_series_of_200_commits_stay_quiet(noise: str) -> None:
+def test_series_without_changes_raise_few_false_alarms(noise: str) -> None:
     if noise == "recorded":
         ratios = recorded_noise()
     else:
@@ -255,12 +257,12 @@ def test_quiet_series_of_200_commits_stay_quiet(noise: str) -> None:
 
 
 @pytest.mark.slow
-def test_two_percent_are_seen_within_a_few_commits_on_recorded_noise() -> None:
+def test_two_percent_steps_are_detected_within_a_few_commits() -> None:
     delays = []
     for seed in range(40):
         points = noisy_points([0.0] * 30 + [0.02] * 15, recorded_noise(), np.random.default_rng(seed))
-        found = [change for change in find_changes(series(points)).changes if change.kind is ChangeKind.STEP]
-        delays += [int(change.detected_with[1:]) - 31 for change in found[:1]]
+        changes = [change for change in find_changes(series(points)).changes if change.kind is ChangeKind.STEP]
+        delays += [int(change.detected_with[1:]) - 31 for change in changes[:1]]
     assert len(delays) >= 38
     assert np.median(delays) <= 4
 
@@ -269,7 +271,7 @@ ERROR = 0.004
 
 
 def first_changes(levels: list[float], error: float | None = ERROR) -> tuple[Change, ...]:
-    """The changes of a series when it first has some: a watcher acts on these."""
+    """Return the changes of a series when it first has some, which a watcher acts on."""
     points = [made_point(number + 1, level, error) for number, level in enumerate(levels)]
     for known in range(min(31, len(points)), len(points) + 1):
         changes = find_changes(series(points[:known])).changes
@@ -284,44 +286,44 @@ def number(commit: str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [0.01, 0.015, 0.02, 0.03])
-def test_the_commit_that_changed_something_is_between_the_sure_ends_of_its_change(step: float) -> None:
+def test_the_culprit_lies_within_the_range_of_its_change(step: float) -> None:
     widths = []
     for seed in range(25):
         noise = np.random.default_rng(seed).normal(0, ERROR, 55)
-        change, *_ = first_changes([float(one) + step * (place >= 30) for place, one in enumerate(noise)])
+        change, *_ = first_changes([float(deviation) + step * (place >= 30) for place, deviation in enumerate(noise)])
         assert number(change.last_without) < 31 <= number(change.first_with), seed
         widths.append(number(change.first_with) - number(change.last_without))
     assert np.median(widths) <= 1 + 2 * np.ceil((6.5 * ERROR / step) ** 2), "not more than noise asks for"
 
 
-def test_what_was_not_measured_leaves_no_doubt() -> None:
+def test_ranges_include_commits_without_measurement() -> None:
     (change,) = first_changes([0.0] * 10 + [0.02] * 10, error=None)
     assert (change.last_without, change.first_with) == ("c10", "c11")
 
 
 def test_ranges_of_neighbouring_changes_do_not_overlap() -> None:
     noise = np.random.default_rng(4).normal(0, ERROR, 60)
-    levels = [float(one) + 0.03 * (place >= 20) + 0.03 * (place >= 32) for place, one in enumerate(noise)]
+    levels = [float(deviation) + 0.03 * (place >= 20) + 0.03 * (place >= 32) for place, deviation in enumerate(noise)]
     points = [made_point(place + 1, level, ERROR) for place, level in enumerate(levels)]
     first, second = find_changes(series(points)).changes
     assert number(first.last_without) < 21 <= number(first.first_with)
     assert number(first.first_with) <= number(second.last_without) < 33 <= number(second.first_with)
 
 
-def test_which_way_is_better_is_known_also_where_the_newest_commit_was_not_measured() -> None:
+def test_the_direction_is_known_although_the_newest_commit_was_not_measured() -> None:
     gains = [made_point(number, level, ERROR) for number, level in enumerate([0.0] * 10 + [-0.05] * 10, 1)]
     newest = made_point(21, 0.0, None)
     (change, *_) = find_changes(series([*gains, newest], higher_is_better=True)).changes
     assert change.kind is ChangeKind.STEP, "less of what should be more is worse"
 
 
-def test_a_series_without_numbers_shows_nothing() -> None:
+def test_a_series_without_numbers_shows_no_change() -> None:
     assert find_changes(Series(key=KEY)).changes == ()
     without = made_point(1, 0.0, ERROR).model_copy(update={"effect": None})
     assert find_changes(series([without])) == Trend()
 
 
-def test_a_change_carries_its_metric_and_keeps_the_identity_that_alarms_have() -> None:
+def test_a_change_has_its_metric_and_a_stable_identity() -> None:
     points = [point.model_copy(update={"title": "m/b"}) for point in clear_points(STEP)]
     (change,) = find_changes(series(points)).changes
     assert (change.title, change.benchmark, change.device) == ("m/b", KEY.benchmark, KEY.device)

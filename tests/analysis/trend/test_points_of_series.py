@@ -49,24 +49,24 @@ def test_more_pairs_make_a_point_more_certain() -> None:
     assert many.standard_error == pytest.approx(few.standard_error / 8**0.5, rel=0.1)
 
 
-def test_a_comparison_without_pairs_is_a_point_without_a_number() -> None:
+def test_a_comparison_without_pairs_is_a_point_without_log_ratio() -> None:
     point = point_of(comparison([]))
     assert point is not None
     assert (point.effect, point.standard_error, point.pairs) == (None, None, 0)
 
 
-def test_a_result_without_a_comparison_is_no_point() -> None:
+def test_a_result_without_a_comparison_gives_no_point() -> None:
     assert series_point(ok_result(), "c9", 9, control="c7", control_order=7) is None
 
 
-def test_a_point_carries_any_metric() -> None:
+def test_a_point_has_the_metric_of_its_comparison() -> None:
     speed = {"metric": "LLM speed", "unit": "tokens/s", "higher_is_better": True}
     point = point_of(comparison(flat([0.01] * 4)).model_copy(update=speed))
     assert point is not None
     assert point.metric == MetricInfo(name="LLM speed", unit="tokens/s", direction=Direction.HIGHER)
 
 
-def test_the_same_bytes_are_a_point_at_zero() -> None:
+def test_identical_builds_are_a_point_at_zero() -> None:
     point = point_of(comparison([], identical=True))
     assert point is not None
     assert point.effect == Effect(log_ratio=0.0, low_log_ratio=0.0, high_log_ratio=0.0)
@@ -77,22 +77,24 @@ def samples(levels: list[float], stated: float | None, pairs: int = 10) -> list[
     return [Sample(f"c{order}", order, level, stated, pairs) for order, level in enumerate(levels)]
 
 
-def test_stated_errors_are_stretched_when_neighbours_differ_by_more() -> None:
+def test_errors_are_inflated_when_neighbours_differ_more() -> None:
     noise = (np.random.default_rng(2).normal(size=100) * 0.01).tolist()
     assert standard_errors(samples(noise, 0.01)) == pytest.approx([0.01] * 100, rel=0.2)
     assert standard_errors(samples(noise, 0.002))[0] == pytest.approx(0.01, rel=0.2)
 
 
-def test_a_step_does_not_stretch_them() -> None:
+def test_a_step_does_not_inflate_errors() -> None:
     level = [0.0, 0.001] * 20
-    assert standard_errors(samples([*level, *(0.5 + one for one in level)], 0.002)) == pytest.approx([0.002] * 80)
+    assert standard_errors(samples([*level, *(0.5 + deviation for deviation in level)], 0.002)) == pytest.approx(
+        [0.002] * 80
+    )
 
 
-def test_pairs_that_happen_to_agree_are_not_exact() -> None:
+def test_pairs_that_agree_by_chance_are_not_exact() -> None:
     lucky = [*samples([0.0] * 9, 0.01), Sample("c9", 9, 0.0, 1e-6, 10)]
     assert standard_errors(lucky)[-1] == pytest.approx(0.01)
 
 
-def test_errors_are_above_zero_without_any_statement() -> None:
+def test_errors_are_positive_without_stated_errors() -> None:
     for count in (1, 2, 3):
         assert (standard_errors(samples([0.0] * count, None, 0)) > 0).all()

@@ -35,7 +35,7 @@ def source(repository: GitRepository, cache: Path) -> GitSource:
 
 @pytest.fixture
 def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
-    """Put wheels on a shelf that pip looks at instead of the network."""
+    """Publish wheels in a folder that pip searches instead of the network."""
     shelf = tmp_path / "shelf"
     shelf.mkdir()
     for name in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"):

@@ -14,17 +14,17 @@ from harness.builders.sources.git import GitSource
 from harness.core.commit import Commit
 
 PACKAGE = "harness-test-runner"
-"""A package that only the shelf of the tests has."""
+"""Package that exists only in the package index of the tests."""
 
 Shelf = Callable[..., None]
-"""Puts a release of `PACKAGE` on the shelf: its version, and further files by path."""
+"""Callable that publishes a release of `PACKAGE`: its version, and further files by path."""
 
 FIRST_SECOND = 1_700_000_000
 """Time of the first commit; each further one is a minute later."""
 
 
 def require(program: str) -> None:
-    """Skip where a program is missing; where everything must be tested, that is a failure."""
+    """Skip the test if a program is missing; fail in CI."""
     if shutil.which(program) is None:
         missing(f"{program} is not installed")
 
@@ -48,9 +48,11 @@ class GitRepository:
 
     def git(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
         time = f"{FIRST_SECOND + 60 * self._commits} +0000"
-        who = {"NAME": "Ada", "EMAIL": "ada@example.org", "DATE": time}
-        environment = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
-        done = subprocess.run(
+        identity = {"NAME": "Ada", "EMAIL": "ada@example.org", "DATE": time}
+        environment = {
+            f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in identity.items()
+        }
+        completed = subprocess.run(
             ["git", "-c", "protocol.file.allow=always", *arguments],
             cwd=self.path,
             env={**os.environ, **environment, **(env or {})},
@@ -58,8 +60,8 @@ class GitRepository:
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"git {arguments}: {done.stderr}"
-        return done.stdout.strip()
+        assert completed.returncode == 0, f"git {arguments}: {completed.stderr}"
+        return completed.stdout.strip()
 
     def commit(self, subject: str, files: Mapping[str, str] | None = None) -> str:
         for name, content in (files or {"file": subject}).items():
@@ -71,12 +73,12 @@ class GitRepository:
         return self.git("rev-parse", "HEAD")
 
     def clone(self, path: Path, *options: str) -> GitRepository:
-        """A clone of it, over git's own protocol."""
+        """Clone it over git's own protocol."""
         self.git("clone", "--quiet", *options, f"file://{self.path}", str(path))
         return GitRepository(path, made=True)
 
     def state(self) -> dict[str, object]:
-        """Everything that could be changed: references, index, working tree, configuration, every file of `.git`."""
+        """Return all that could change: references, index, working tree, configuration, every file of `.git`."""
         told = {
             question: self.git(*question.split(), env={"GIT_OPTIONAL_LOCKS": "0"})
             for question in ("for-each-ref", "status --porcelain", "worktree list", "rev-parse HEAD", "stash list")
@@ -96,7 +98,7 @@ class HgRepository:
 
     def hg(self, *arguments: str) -> str:
         environment = {"HGPLAIN": "1", "HGRCPATH": "", "HGUSER": "Ada <ada@example.org>"}
-        done = subprocess.run(
+        completed = subprocess.run(
             ["hg", *arguments],
             cwd=self.path,
             env={**os.environ, **environment},
@@ -104,8 +106,8 @@ class HgRepository:
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"hg {arguments}: {done.stderr}"
-        return done.stdout.strip()
+        assert completed.returncode == 0, f"hg {arguments}: {completed.stderr}"
+        return completed.stdout.strip()
 
     def commit(self, subject: str, files: Mapping[str, str] | None = None) -> str:
         for name, content in (files or {"file": subject}).items():
@@ -118,11 +120,11 @@ class HgRepository:
         return self.hg("log", "-r", revset, "-T", "{node}")
 
     def state(self) -> dict[str, object]:
-        """Everything but what hg itself calls a cache."""
-        asked = ("log --debug -G", "bookmarks", "tags", "status", "identify --debug", "phase -r all()", "paths")
-        told = {question: self.hg(*question.split()) for question in asked}
+        """Return everything that could be changed, except files that hg itself calls a cache."""
+        commands = ("log --debug -G", "bookmarks", "tags", "status", "identify --debug", "phase -r all()", "paths")
+        outputs = {command: self.hg(*command.split()) for command in commands}
         files = {name: content for name, content in _contents(self.path).items() if "cache/" not in name}
-        return {**told, **files}
+        return {**outputs, **files}
 
 
 def _contents(folder: Path) -> dict[str, object]:
@@ -130,12 +132,12 @@ def _contents(folder: Path) -> dict[str, object]:
 
 
 def subjects(commits: Sequence[Commit]) -> list[str]:
-    """What a person recognises commits by."""
+    """Return the subject lines of commits."""
     return [commit.subject for commit in commits]
 
 
 def clone_with_remote(folder: Path, cache: Path) -> tuple[GitRepository, GitRepository, GitSource]:
-    """A repository with one commit, a user's clone of it, and the source that this clone is."""
+    """Return a repository with one commit, a user's clone of it, and the source of that clone."""
     remote = GitRepository(folder / "remote")
     remote.commit("one")
     clone = remote.clone(folder / "clone")

@@ -11,7 +11,7 @@ from harness.core.errors import UsageError
 from tests.builders.sources.repositories import FIRST_SECOND, GitRepository, clone_with_remote, subjects
 
 
-def test_a_commit_is_described(repository: GitRepository, source: GitSource) -> None:
+def test_resolved_commit_has_subject_author_and_time(repository: GitRepository, source: GitSource) -> None:
     full_hash = repository.commit("Größer, schöner\n\nand why", {"file": "1"})
     assert source.resolve("HEAD") == Commit(
         source=f"git:{repository.path}",
@@ -22,15 +22,15 @@ def test_a_commit_is_described(repository: GitRepository, source: GitSource) -> 
     )
 
 
-def test_every_way_to_name_a_commit(repository: GitRepository, source: GitSource) -> None:
-    one, two = repository.commit("one"), repository.commit("two")
-    repository.git("tag", "light", one)
-    repository.git("tag", "-a", "-m", "text", "heavy", one)
-    repository.git("branch", "topic/x", one)
+def test_commits_resolve_by_every_kind_of_name(repository: GitRepository, source: GitSource) -> None:
+    first_hash, second_hash = repository.commit("one"), repository.commit("two")
+    repository.git("tag", "light", first_hash)
+    repository.git("tag", "-a", "-m", "text", "heavy", first_hash)
+    repository.git("branch", "topic/x", first_hash)
     for name in (
-        one,
-        one[:9],
-        one.upper(),
+        first_hash,
+        first_hash[:9],
+        first_hash.upper(),
         "light",
         "heavy",
         "heavy~0",
@@ -39,9 +39,9 @@ def test_every_way_to_name_a_commit(repository: GitRepository, source: GitSource
         "HEAD~1",
         "main^",
     ):
-        assert source.resolve(name).id == one, name
-    for name in (two, "HEAD", "@", "main"):
-        assert source.resolve(name).id == two, name
+        assert source.resolve(name).id == first_hash, name
+    for name in (second_hash, "HEAD", "@", "main"):
+        assert source.resolve(name).id == second_hash, name
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_commits_between_include_the_newest_and_come_oldest_first(repository: Gi
     assert subjects(source.between(source.resolve("main~1"), newest)) == ["four"]
 
 
-def test_nothing_of_the_users_is_changed(tmp_path: Path, cache: Path) -> None:
+def test_user_repository_is_not_modified(tmp_path: Path, cache: Path) -> None:
     remote, clone, source = clone_with_remote(tmp_path, cache)
     clone.commit("local", {"kept": "1", "gone": "1", "staged": "1"})
     clone.git("fetch", "--quiet")
@@ -98,7 +98,7 @@ def test_nothing_of_the_users_is_changed(tmp_path: Path, cache: Path) -> None:
     assert (tmp_path / "other" / "file").read_text() == "two"
 
 
-def test_the_name_of_a_source_means_the_same_wherever_it_is_typed(
+def test_source_name_does_not_depend_on_the_working_folder(
     repository: GitRepository, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(repository.path.parent))
@@ -106,8 +106,8 @@ def test_the_name_of_a_source_means_the_same_wherever_it_is_typed(
     assert opened.name == f"git:{repository.path}"
 
 
-def test_the_source_keeps_its_promises_to_its_users(repository: GitRepository, cache: Path) -> None:
-    opened: Source = plugins.source("git", str(repository.path), remote=None, cache_dir=cache)
-    assert isinstance(opened, BranchingSource)
+def test_source_satisfies_the_protocol(repository: GitRepository, cache: Path) -> None:
+    source: Source = plugins.source("git", str(repository.path), remote=None, cache_dir=cache)
+    assert isinstance(source, BranchingSource)
     with pytest.raises(UsageError, match="no source `svn`"):
         plugins.source("svn", str(repository.path), remote=None, cache_dir=cache)

@@ -15,13 +15,13 @@ from tests.builders.sources.repositories import GitRepository, clone_with_remote
 pytestmark = pytest.mark.slow
 
 
-def test_what_git_says_is_told_without_passwords() -> None:
-    said = "warning: x\nfatal: unable to access 'https://ada:s3cret@example.org/x.git/': it is not there\nhint: no\n"
-    completed = Completed(Command(("git",)), exit_code=128, stderr=said)
+def test_git_errors_are_quoted_without_passwords() -> None:
+    stderr = "warning: x\nfatal: unable to access 'https://ada:s3cret@example.org/x.git/': it is not there\nhint: no\n"
+    completed = Completed(Command(("git",)), exit_code=128, stderr=stderr)
     assert complaint(completed) == "fatal: unable to access 'https://example.org/x.git/': it is not there"
 
 
-def test_a_repository_that_grows_is_followed(tmp_path: Path, cache: Path) -> None:
+def test_new_commits_are_fetched_from_a_growing_remote(tmp_path: Path, cache: Path) -> None:
     remote, clone, source = clone_with_remote(tmp_path, cache)
     assert source.resolve("origin/main").subject == "one"
     clone.commit("local", {"local": "x"})
@@ -39,7 +39,7 @@ def test_a_repository_that_grows_is_followed(tmp_path: Path, cache: Path) -> Non
         source.resolve("only-there")
 
 
-def test_what_was_fetched_is_known_to_the_next_who_asks(tmp_path: Path, cache: Path) -> None:
+def test_fetched_commits_are_known_to_later_sources(tmp_path: Path, cache: Path) -> None:
     remote, clone, source = clone_with_remote(tmp_path, cache)
     remote.commit("two")
     source.fetch()
@@ -49,7 +49,7 @@ def test_what_was_fetched_is_known_to_the_next_who_asks(tmp_path: Path, cache: P
     assert GitSource(clone.path, cache_dir=cache).resolve("origin/main").subject == "three"
 
 
-def test_a_remote_that_cannot_be_reached_loses_nothing(tmp_path: Path, cache: Path) -> None:
+def test_an_unreachable_remote_does_not_lose_known_commits(tmp_path: Path, cache: Path) -> None:
     remote, _, source = clone_with_remote(tmp_path, cache)
     remote.commit("two")
     source.fetch()
@@ -69,7 +69,7 @@ def test_a_password_in_a_remotes_address_is_not_shown(repository: GitRepository,
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_shallow_clone_says_what_is_missing(tmp_path: Path, cache: Path) -> None:
+def test_a_shallow_clone_reports_that_commits_are_missing(tmp_path: Path, cache: Path) -> None:
     remote = GitRepository(tmp_path / "remote")
     one, _, three = remote.commit("one"), remote.commit("two"), remote.commit("three")
     clone = remote.clone(tmp_path / "clone", "--depth=1")
@@ -108,7 +108,7 @@ def test_a_partial_clone_is_refused(tmp_path: Path, cache: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["nothing", "folder", "inside"])
-def test_a_place_that_is_no_repository_is_told(tmp_path: Path, cache: Path, kind: str) -> None:
+def test_a_folder_that_is_not_a_repository_is_reported(tmp_path: Path, cache: Path, kind: str) -> None:
     outer = GitRepository(tmp_path / "outer")
     (outer.path / "inside").mkdir()
     (tmp_path / "folder").mkdir()
@@ -117,20 +117,20 @@ def test_a_place_that_is_no_repository_is_told(tmp_path: Path, cache: Path, kind
         GitSource(place, cache_dir=cache)
 
 
-def test_a_repository_without_commits_has_none(source: GitSource) -> None:
+def test_a_repository_without_commits_has_no_head(source: GitSource) -> None:
     with pytest.raises(UsageError, match="has a commit HEAD"):
         source.resolve("HEAD")
     with pytest.raises(UsageError, match="no main branch"):
         source.main()
 
 
-def test_a_bare_repository_will_do(repository: GitRepository, cache: Path, tmp_path: Path) -> None:
+def test_a_bare_repository_is_accepted(repository: GitRepository, cache: Path, tmp_path: Path) -> None:
     one = repository.commit("one")
     bare = repository.clone(tmp_path / "bare.git", "--bare")
     assert GitSource(bare.path, cache_dir=cache).resolve("main").id == one
 
 
-def test_locks_that_a_killed_git_left_do_not_stop_the_next(
+def test_stale_locks_of_a_killed_git_do_not_block_the_next_run(
     repository: GitRepository, source: GitSource, cache: Path
 ) -> None:
     repository.commit("one")

@@ -1,4 +1,4 @@
-"""Which commit of a git repository a name means, and what lies between two of them."""
+"""Resolving names in git repositories, and listing the commits between two commits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.builders.sources.repositories import FIRST_SECOND, GitRepository, clo
 pytestmark = pytest.mark.slow
 
 
-def test_head_is_what_the_user_has_checked_out(repository: GitRepository, cache: Path, tmp_path: Path) -> None:
+def test_head_is_the_commit_that_the_user_checked_out(repository: GitRepository, cache: Path, tmp_path: Path) -> None:
     one, two = repository.commit("one"), repository.commit("two")
     repository.git("checkout", "--quiet", "--detach", one)
     repository.git("worktree", "add", "--quiet", "--detach", str(tmp_path / "linked"), two)
@@ -22,14 +22,14 @@ def test_head_is_what_the_user_has_checked_out(repository: GitRepository, cache:
     assert GitSource(tmp_path / "linked", cache_dir=cache).resolve("HEAD").id == two
 
 
-def test_a_commit_that_no_branch_leads_to_is_found_by_its_hash(repository: GitRepository, source: GitSource) -> None:
+def test_an_unreachable_commit_is_resolved_by_its_hash(repository: GitRepository, source: GitSource) -> None:
     repository.commit("one")
-    lost = repository.commit("two")
+    unreachable = repository.commit("two")
     repository.git("reset", "--quiet", "--hard", "HEAD~1")
-    assert source.resolve(lost).subject == "two"
+    assert source.resolve(unreachable).subject == "two"
 
 
-def test_an_unknown_name_is_told_with_what_is_near(repository: GitRepository, source: GitSource) -> None:
+def test_an_unknown_name_is_refused_with_similar_names(repository: GitRepository, source: GitSource) -> None:
     repository.commit("one")
     repository.git("branch", "release/1.4")
     with pytest.raises(UsageError, match=r"has a commit relaese/1\.4") as caught:
@@ -40,8 +40,8 @@ def test_an_unknown_name_is_told_with_what_is_near(repository: GitRepository, so
             source.resolve(unknown)
 
 
-def test_an_ambiguous_abbreviation_is_told_with_its_candidates(repository: GitRepository, source: GitSource) -> None:
-    seen: dict[str, str] = {}
+def test_an_ambiguous_abbreviation_is_refused_with_its_candidates(repository: GitRepository, source: GitSource) -> None:
+    hash_by_prefix: dict[str, str] = {}
     number = 0
     while True:  # 16**4 prefixes: a few hundred commits collide (birthday), made at once by fast-import
         number += 400
@@ -52,8 +52,15 @@ def test_an_ambiguous_abbreviation_is_told_with_its_candidates(repository: GitRe
             ["git", "fast-import", "--quiet", "--force"], cwd=repository.path, input=stream, text=True, check=True
         )
         hashes = repository.git("rev-list", "many").split()
-        seen = {}
-        pair = next(((one, seen[one[:4]]) for one in hashes if seen.setdefault(one[:4], one) != one), None)
+        hash_by_prefix = {}
+        pair = next(
+            (
+                (full_hash, hash_by_prefix[full_hash[:4]])
+                for full_hash in hashes
+                if hash_by_prefix.setdefault(full_hash[:4], full_hash) != full_hash
+            ),
+            None,
+        )
         if pair:
             break
     with pytest.raises(UsageError, match="could be") as caught:
@@ -62,7 +69,7 @@ def test_an_ambiguous_abbreviation_is_told_with_its_candidates(repository: GitRe
     assert pair[1][:12] in str(caught.value.hint)
 
 
-def test_a_name_that_is_a_tag_and_another_branch_is_ambiguous(repository: GitRepository, source: GitSource) -> None:
+def test_a_name_of_both_a_tag_and_another_branch_is_ambiguous(repository: GitRepository, source: GitSource) -> None:
     one = repository.commit("one")
     repository.commit("two")
     repository.git("tag", "v1", one)
@@ -72,7 +79,9 @@ def test_a_name_that_is_a_tag_and_another_branch_is_ambiguous(repository: GitRep
     assert source.resolve("refs/tags/v1").id == one
 
 
-def test_a_parent_comes_first_whatever_the_clocks_said(repository: GitRepository, source: GitSource) -> None:
+def test_a_parent_comes_before_its_child_regardless_of_commit_times(
+    repository: GitRepository, source: GitSource
+) -> None:
     repository.commit("start")
 
     def commit_at(seconds: int, *arguments: str) -> None:
@@ -90,7 +99,7 @@ def test_a_parent_comes_first_whatever_the_clocks_said(repository: GitRepository
     assert len(between) == 4
 
 
-def test_a_branch_that_parted_before_is_not_between(repository: GitRepository, source: GitSource) -> None:
+def test_a_branch_that_forked_earlier_is_not_between(repository: GitRepository, source: GitSource) -> None:
     repository.commit("one")
     repository.git("checkout", "--quiet", "-b", "topic")
     repository.commit("on topic", {"topic": "x"})
@@ -113,7 +122,7 @@ def test_commits_in_the_wrong_order_are_refused(repository: GitRepository, sourc
     assert source.merge_base(two, three) == one
 
 
-def test_the_default_base_is_where_a_branch_left_the_main_one(tmp_path: Path, cache: Path) -> None:
+def test_the_default_base_is_the_fork_point_from_the_main_branch(tmp_path: Path, cache: Path) -> None:
     remote, clone, source = clone_with_remote(tmp_path, cache)
     clone.git("checkout", "--quiet", "-b", "topic")
     clone.commit("on topic", {"topic": "x"})
@@ -123,7 +132,7 @@ def test_the_default_base_is_where_a_branch_left_the_main_one(tmp_path: Path, ca
     assert source.merge_base(source.main(), source.resolve("topic")).subject == "one"
 
 
-def test_the_main_branch_is_the_one_that_the_remote_calls_so(tmp_path: Path, cache: Path) -> None:
+def test_the_main_branch_is_that_of_the_remote(tmp_path: Path, cache: Path) -> None:
     remote = GitRepository(tmp_path / "remote")
     remote.commit("one")
     remote.git("checkout", "--quiet", "-b", "trunk")
@@ -140,10 +149,10 @@ def test_unrelated_histories_have_no_merge_base(repository: GitRepository, sourc
         source.merge_base(source.resolve("main"), source.resolve("other"))
 
 
-def test_commits_that_are_gone_are_told(repository: GitRepository, source: GitSource) -> None:
+def test_vanished_commits_are_reported(repository: GitRepository, source: GitSource) -> None:
     repository.commit("one")
     newer = source.resolve("main")
-    gone = newer.model_copy(update={"id": "1" * 40})
+    vanished = newer.model_copy(update={"id": "1" * 40})
     for ask in (source.between, source.merge_base):
         with pytest.raises(UsageError, match="has a commit 1111"):
-            ask(gone, newer)
+            ask(vanished, newer)

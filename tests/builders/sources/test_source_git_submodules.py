@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow  # four repositories for each test
 
 
 class Nested:
-    """A clone of a repository with a submodule that has one itself: `parts/outer/inner`; and one more: `extra`."""
+    """Clone of a repository with a nested submodule, `parts/outer/inner`, and a further one, `extra`."""
 
     def __init__(self, folder: Path) -> None:
         self.inner, self.outer, self.extra, self.top = (
@@ -39,7 +39,7 @@ def nested(tmp_path: Path) -> Nested:
     return Nested(tmp_path)
 
 
-def test_submodules_are_brought_with_theirs(nested: Nested, cache: Path, tmp_path: Path) -> None:
+def test_submodules_are_checked_out_recursively(nested: Nested, cache: Path, tmp_path: Path) -> None:
     before = nested.user.state()
     source = GitSource(nested.user.path, cache_dir=cache)
     source.materialise(source.resolve("HEAD"), tmp_path / "tree")
@@ -51,7 +51,7 @@ def test_submodules_are_brought_with_theirs(nested: Nested, cache: Path, tmp_pat
     assert nested.user.state() == before
 
 
-def test_the_second_tree_needs_nobody(nested: Nested, cache: Path, tmp_path: Path) -> None:
+def test_the_second_checkout_needs_no_network(nested: Nested, cache: Path, tmp_path: Path) -> None:
     source = GitSource(nested.user.path, cache_dir=cache)
     source.materialise(source.resolve("HEAD"), tmp_path / "tree")
     for part in (nested.inner, nested.outer, nested.extra):
@@ -61,7 +61,7 @@ def test_the_second_tree_needs_nobody(nested: Nested, cache: Path, tmp_path: Pat
     assert (tmp_path / "again" / "parts" / "outer" / "inner" / "inner.c").exists()
 
 
-def test_what_the_clone_already_has_is_not_asked_of_the_network(nested: Nested, cache: Path, tmp_path: Path) -> None:
+def test_submodules_in_the_clone_are_not_fetched(nested: Nested, cache: Path, tmp_path: Path) -> None:
     for part in (nested.inner, nested.outer, nested.extra):
         part.path.rename(tmp_path / f"away-{part.path.name}")
     source = GitSource(nested.user.path, cache_dir=cache)
@@ -69,7 +69,7 @@ def test_what_the_clone_already_has_is_not_asked_of_the_network(nested: Nested, 
     assert (tmp_path / "tree" / "parts" / "outer" / "inner" / "inner.c").exists()
 
 
-def test_what_the_clone_does_not_have_is_fetched(nested: Nested, cache: Path, tmp_path: Path) -> None:
+def test_submodules_missing_in_the_clone_are_fetched(nested: Nested, cache: Path, tmp_path: Path) -> None:
     nested.user.git("submodule", "--quiet", "deinit", "--all", "--force")
     source = GitSource(nested.user.path, cache_dir=cache)
     source.materialise(source.resolve("HEAD"), tmp_path / "tree")
@@ -85,20 +85,20 @@ def test_what_the_clone_does_not_have_is_fetched(nested: Nested, cache: Path, tm
 
 
 def _unreachable(nested: Nested) -> str:
-    """Pin a commit of `inner` that nobody has."""
-    lost = "1" * 40
-    nested.outer.git("update-index", "--cacheinfo", f"160000,{lost},inner")
+    """Pin a commit of `inner` that does not exist."""
+    unavailable = "1" * 40
+    nested.outer.git("update-index", "--cacheinfo", f"160000,{unavailable},inner")
     nested.outer.git("commit", "--quiet", "-m", "pin what nobody has")
     nested.top.git("-C", "parts/outer", "pull", "--quiet", "--no-recurse-submodules")
     nested.top.git("commit", "--quiet", "-am", "follow")
     nested.user.git("pull", "--quiet", "--no-recurse-submodules")
-    return lost
+    return unavailable
 
 
-def test_a_pin_that_cannot_be_had_is_named(nested: Nested, cache: Path, tmp_path: Path) -> None:
-    lost = _unreachable(nested)
+def test_an_unavailable_submodule_commit_is_named(nested: Nested, cache: Path, tmp_path: Path) -> None:
+    unavailable = _unreachable(nested)
     source = GitSource(nested.user.path, cache_dir=cache)
-    with pytest.raises(BuildFailed, match=f"submodule parts/outer/inner, pinned to {lost}") as caught:
+    with pytest.raises(BuildFailed, match=f"submodule parts/outer/inner, pinned to {unavailable}") as caught:
         source.materialise(source.resolve("HEAD"), tmp_path / "tree")
     assert str(nested.inner.path) in str(caught.value)
     assert caught.value.hint
@@ -106,7 +106,7 @@ def test_a_pin_that_cannot_be_had_is_named(nested: Nested, cache: Path, tmp_path
     source.materialise(source.resolve("HEAD~1"), tmp_path / "tree")
 
 
-def test_a_network_that_is_away_is_not_the_fault_of_the_commit(
+def test_a_network_failure_is_not_blamed_on_the_commit(
     repository: GitRepository, source: GitSource, tmp_path: Path
 ) -> None:
     _submodule_of(repository, "lib", "\tpath = lib\n\turl = http://127.0.0.1:9/lib\n")
@@ -122,7 +122,7 @@ def _submodule_of(repository: GitRepository, path: str, settings: str) -> None:
     repository.git("commit", "--quiet", "-m", "pin")
 
 
-def test_a_submodule_that_is_described_nowhere_is_told(
+def test_a_submodule_without_entry_in_gitmodules_is_reported(
     repository: GitRepository, source: GitSource, tmp_path: Path
 ) -> None:
     _submodule_of(repository, "lib", "\tpath = elsewhere\n\turl = ../lib\n")
@@ -131,7 +131,7 @@ def test_a_submodule_that_is_described_nowhere_is_told(
 
 
 @pytest.mark.parametrize("url", ["--upload-pack=touch MARKER", "ext::touch% MARKER"])
-def test_an_address_that_would_run_a_program_is_refused(
+def test_a_submodule_url_that_would_run_a_program_is_refused(
     repository: GitRepository, source: GitSource, tmp_path: Path, url: str
 ) -> None:
     marker = tmp_path / "marker"
@@ -141,7 +141,7 @@ def test_an_address_that_would_run_a_program_is_refused(
     assert not marker.exists()
 
 
-def test_a_remote_repository_cannot_reach_for_files_of_this_host(
+def test_a_remote_repository_cannot_read_files_of_this_host(
     repository: GitRepository, source: GitSource, tmp_path: Path
 ) -> None:
     secret = GitRepository(tmp_path / "secret")
@@ -157,7 +157,7 @@ def test_a_remote_repository_cannot_reach_for_files_of_this_host(
     assert (tmp_path / "tree" / "lib" / "key").exists()
 
 
-def test_a_name_does_not_lead_out_of_the_modules_folder(
+def test_a_submodule_name_cannot_leave_the_modules_folder(
     repository: GitRepository, source: GitSource, tmp_path: Path
 ) -> None:
     pin = GitRepository(tmp_path / "part").commit("part")
@@ -168,7 +168,9 @@ def test_a_name_does_not_lead_out_of_the_modules_folder(
         source.materialise(source.resolve("HEAD"), tmp_path / "tree")
 
 
-def test_a_link_in_place_of_a_folder_is_not_followed(repository: GitRepository, cache: Path, tmp_path: Path) -> None:
+def test_a_symbolic_link_in_place_of_a_submodule_folder_is_not_followed(
+    repository: GitRepository, cache: Path, tmp_path: Path
+) -> None:
     _submodule_of(repository, "lib", "\tpath = lib\n\turl = ../lib\n")
     (tmp_path / "elsewhere").mkdir()
     (repository.path / "lib").symlink_to(tmp_path / "elsewhere")
@@ -189,5 +191,5 @@ def test_a_link_in_place_of_a_folder_is_not_followed(repository: GitRepository, 
         ("../a/", "/src/top", "/src/a"),
     ],
 )
-def test_relative_addresses_are_understood_as_git_does(url: str, base: str, absolute: str) -> None:
+def test_relative_submodule_urls_resolve_as_in_git(url: str, base: str, absolute: str) -> None:
     assert absolute_url(url, base) == absolute

@@ -1,4 +1,4 @@
-"""The files of a commit in a folder of their own: whole or not at all, and nobody's hooks."""
+"""Checking out a commit into a folder: completely or not at all, and without running hooks."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ pytestmark = pytest.mark.slow
 def test_a_working_tree_is_a_repository_at_that_commit(
     repository: GitRepository, source: GitSource, tmp_path: Path
 ) -> None:
-    one = repository.commit("one", {"file": "1", "run.sh": "#!/bin/sh"})
+    first_hash = repository.commit("one", {"file": "1", "run.sh": "#!/bin/sh"})
     repository.git("update-index", "--chmod=+x", "run.sh")
     repository.git("tag", "v1")
     repository.commit("two")
     tree = tmp_path / "executorch"
     tree.mkdir()
     started = time.time()
-    source.materialise(source.resolve(one), tree)
+    source.materialise(source.resolve(first_hash), tree)
     made = GitRepository(tree, made=True)
-    assert made.git("rev-parse", "HEAD") == one
+    assert made.git("rev-parse", "HEAD") == first_hash
     assert made.git("describe", "--tags") == "v1"
     assert made.git("status", "--porcelain") == ""
     assert (tree / "file").stat().st_mtime >= started - 2
 
 
-def test_working_trees_outlive_what_the_user_throws_away(
+def test_working_trees_survive_cleanup_of_the_users_clone(
     repository: GitRepository, source: GitSource, tmp_path: Path
 ) -> None:
     repository.commit("one")
-    lost = repository.commit("two")
+    dangling = repository.commit("two")
     commit = source.resolve("HEAD")
     source.materialise(commit, tmp_path / "tree")
     repository.git("reset", "--quiet", "--hard", "HEAD~1")
@@ -49,7 +49,7 @@ def test_working_trees_outlive_what_the_user_throws_away(
     assert GitRepository(tmp_path / "tree", made=True).git("fsck", "--connectivity-only") == ""
     source.materialise(commit, tmp_path / "again")
     assert (tmp_path / "again" / "file").read_text() == "two"
-    assert commit.id == lost
+    assert commit.id == dangling
 
 
 def test_hooks_of_the_user_do_not_run(
@@ -68,7 +68,7 @@ def test_hooks_of_the_user_do_not_run(
     assert not list(tmp_path.glob("ran-*"))
 
 
-def test_a_hook_that_starts_the_harness_does_not_mislead_it(
+def test_git_variables_set_by_a_hook_are_ignored(
     repository: GitRepository, source: GitSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = repository.commit("one")
@@ -85,7 +85,7 @@ def test_a_hook_that_starts_the_harness_does_not_mislead_it(
     assert other.state() == before
 
 
-def test_large_files_stay_pointers(
+def test_lfs_files_stay_pointers(
     repository: GitRepository, source: GitSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository.commit("one", {".gitattributes": "*.bin filter=lfs\n", "model.bin": "version https://git-lfs"})
@@ -96,9 +96,7 @@ def test_large_files_stay_pointers(
     assert (tmp_path / "tree" / "model.bin").read_text() == "version https://git-lfs"
 
 
-def test_a_folder_with_something_in_it_is_left_alone(
-    repository: GitRepository, source: GitSource, tmp_path: Path
-) -> None:
+def test_a_folder_that_is_not_empty_is_left_alone(repository: GitRepository, source: GitSource, tmp_path: Path) -> None:
     repository.commit("one")
     tree = tmp_path / "tree"
     tree.mkdir()
@@ -108,15 +106,15 @@ def test_a_folder_with_something_in_it_is_left_alone(
     assert [file.name for file in tree.iterdir()] == ["mine"]
 
 
-def test_a_damaged_repository_leaves_nothing_half_made(
+def test_a_damaged_repository_leaves_no_partial_checkout(
     repository: GitRepository, source: GitSource, cache: Path, tmp_path: Path
 ) -> None:
     repository.commit("one", {"a": "a", "b": "b"})
     commit = source.resolve("HEAD")
     blob = repository.git("rev-parse", "HEAD:b")
     (mirror,) = cache.glob("sources/*/mirror.git")
-    lost = mirror / "objects" / blob[:2] / blob[2:]
-    lost.unlink()
+    damaged_object = mirror / "objects" / blob[:2] / blob[2:]
+    damaged_object.unlink()
     with pytest.raises(BuildFailed, match=blob[:7]):
         source.materialise(commit, tmp_path / "tree")
     assert not (tmp_path / "tree").exists()
@@ -144,18 +142,18 @@ def _child(*arguments: object) -> subprocess.Popen[str]:
     )
 
 
-def test_two_processes_use_one_mirror_at_once(repository: GitRepository, cache: Path, tmp_path: Path) -> None:
+def test_two_processes_share_one_mirror(repository: GitRepository, cache: Path, tmp_path: Path) -> None:
     for number in range(6):
         repository.commit(str(number))
     children = [_child(repository.path, cache, tmp_path / side, "often") for side in ("left", "right")]
     for child in children:
-        _, said = child.communicate(timeout=120)
-        assert child.returncode == 0, said
+        _, stderr = child.communicate(timeout=120)
+        assert child.returncode == 0, stderr
     for side in ("left", "right"):
         assert [(tmp_path / side / str(number) / "file").read_text() for number in range(5)] == list("54321")
 
 
-def test_a_stopped_checkout_leaves_nothing(
+def test_an_interrupted_checkout_leaves_no_files(
     repository: GitRepository, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository.commit("one", {".gitattributes": "*.slow filter=slow\n", "a": "a", "z.slow": "x"})

@@ -27,25 +27,25 @@ def hg_source(user: HgRepository, cache: Path) -> HgSource:
     return HgSource(user.path, cache_dir=cache)
 
 
-def test_a_changeset_is_described(user: HgRepository, hg_source: HgSource) -> None:
+def test_resolved_changeset_has_subject_author_and_time(user: HgRepository, hg_source: HgSource) -> None:
     node = user.commit('Größer, "schöner"\n\nand why')
     assert hg_source.resolve(".") == Commit(
         source=f"hg:{user.path}", id=node, time=FIRST_SECOND + 60, author="Ada", subject='Größer, "schöner"'
     )
 
 
-def test_every_way_to_name_a_changeset(user: HgRepository, hg_source: HgSource) -> None:
-    one, two = user.commit("one"), user.commit("two")
-    user.hg("bookmark", "-r", one, "topic/x")
-    user.hg("tag", "--local", "-r", one, "light")
-    for name in (one, one[:9], one.upper(), "topic/x", "light", ".~1", "HEAD^", "default~1"):
-        assert hg_source.resolve(name).id == one, name
-    for name in (two, ".", "HEAD", "default"):
-        assert hg_source.resolve(name).id == two, name
+def test_changesets_resolve_by_every_kind_of_name(user: HgRepository, hg_source: HgSource) -> None:
+    first_node, second_node = user.commit("one"), user.commit("two")
+    user.hg("bookmark", "-r", first_node, "topic/x")
+    user.hg("tag", "--local", "-r", first_node, "light")
+    for name in (first_node, first_node[:9], first_node.upper(), "topic/x", "light", ".~1", "HEAD^", "default~1"):
+        assert hg_source.resolve(name).id == first_node, name
+    for name in (second_node, ".", "HEAD", "default"):
+        assert hg_source.resolve(name).id == second_node, name
 
 
 @pytest.mark.parametrize("name", ["default~9", "0" * 40, "deadbee", "defualt", "0", "tip", "topic"])
-def test_an_unknown_name_is_told(user: HgRepository, hg_source: HgSource, name: str) -> None:
+def test_an_unknown_name_is_refused(user: HgRepository, hg_source: HgSource, name: str) -> None:
     user.commit("one")
     with pytest.raises(UsageError, match="has no changeset") as caught:
         hg_source.resolve(name)
@@ -67,7 +67,7 @@ def test_options_and_expressions_are_refused(
     assert not marker.exists()
 
 
-def test_an_ambiguous_abbreviation_is_told_with_its_candidates(user: HgRepository, hg_source: HgSource) -> None:
+def test_an_ambiguous_abbreviation_is_refused_with_its_candidates(user: HgRepository, hg_source: HgSource) -> None:
     changesets = "".join(
         f"# HG changeset patch\n# User A <a@b>\n# Date {FIRST_SECOND + n} 0\nx\n\n"
         f"diff --git a/f{n} b/f{n}\nnew file mode 100644\n--- /dev/null\n+++ b/f{n}\n@@ -0,0 +1,1 @@\n+{n}\n"
@@ -76,31 +76,33 @@ def test_an_ambiguous_abbreviation_is_told_with_its_candidates(user: HgRepositor
     patch = user.path.parent / "many.patch"
     patch.write_text(changesets)
     user.hg("import", "--quiet", "--bypass", str(patch))
-    seen: dict[str, str] = {}
+    node_by_prefix: dict[str, str] = {}
     nodes = user.hg("log", "-T", "{node}\n").split()
-    one, other = next((node, seen[node[:4]]) for node in nodes if seen.setdefault(node[:4], node) != node)
+    first_node, second_node = next(
+        (node, node_by_prefix[node[:4]]) for node in nodes if node_by_prefix.setdefault(node[:4], node) != node
+    )
     with pytest.raises(UsageError, match="could be") as caught:
-        hg_source.resolve(one[:4])
-    assert one[:12] in str(caught.value.hint)
-    assert other[:12] in str(caught.value.hint)
+        hg_source.resolve(first_node[:4])
+    assert first_node[:12] in str(caught.value.hint)
+    assert second_node[:12] in str(caught.value.hint)
 
 
 def test_changesets_between_include_the_newest_and_come_oldest_first(user: HgRepository, hg_source: HgSource) -> None:
-    one, two = user.commit("one"), user.commit("two")
-    user.hg("update", "-q", one)
+    first_node, second_node = user.commit("one"), user.commit("two")
+    user.hg("update", "-q", first_node)
     user.commit("side", {"side": "x"})
-    user.hg("merge", "-q", two)
+    user.hg("merge", "-q", second_node)
     user.commit("merge", {"m": "x"})
     newest = hg_source.resolve(".")
-    between = hg_source.between(hg_source.resolve(one), newest)
+    between = hg_source.between(hg_source.resolve(first_node), newest)
     assert [commit.subject for commit in between] == ["two", "side", "merge"]
     assert between[-1] == newest
     assert hg_source.between(newest, newest) == ()
     with pytest.raises(UsageError, match="is not before"):
-        hg_source.between(newest, hg_source.resolve(one))
+        hg_source.between(newest, hg_source.resolve(first_node))
 
 
-def test_where_lines_of_development_parted(user: HgRepository, hg_source: HgSource) -> None:
+def test_merge_base_is_the_fork_point(user: HgRepository, hg_source: HgSource) -> None:
     one = user.commit("one")
     user.commit("two")
     user.hg("update", "-q", one)
@@ -111,7 +113,7 @@ def test_where_lines_of_development_parted(user: HgRepository, hg_source: HgSour
     assert hg_source.merge_base(hg_source.main(), topic).id == one
 
 
-def test_nothing_of_the_users_is_changed_and_growth_is_followed(
+def test_user_repository_is_not_modified_and_new_changesets_are_found(
     user: HgRepository, cache: Path, tmp_path: Path
 ) -> None:
     user.commit("one", {"kept": "1", "gone": "1"})
@@ -133,7 +135,7 @@ def test_nothing_of_the_users_is_changed_and_growth_is_followed(
     assert (tmp_path / "tree" / "gone").exists()
 
 
-def test_a_remote_that_cannot_be_reached_loses_nothing(user: HgRepository, cache: Path, tmp_path: Path) -> None:
+def test_an_unreachable_remote_does_not_lose_known_changesets(user: HgRepository, cache: Path, tmp_path: Path) -> None:
     user.commit("one")
     user.hg("clone", "-q", str(user.path), str(tmp_path / "clone"))
     source = HgSource(tmp_path / "clone", cache_dir=cache)
@@ -163,9 +165,7 @@ def test_a_tree_is_a_repository_at_that_changeset(user: HgRepository, hg_source:
     assert tree.hg("status") == ""
 
 
-def test_subrepositories_come_from_beside_the_users_own(
-    user: HgRepository, hg_source: HgSource, tmp_path: Path
-) -> None:
+def test_subrepositories_are_taken_from_the_users_own(user: HgRepository, hg_source: HgSource, tmp_path: Path) -> None:
     part = HgRepository(user.path / "part")
     part.commit("part", {"part.c": "x"})
     user.commit("one", {".hgsub": "part = part\n"})
@@ -177,7 +177,7 @@ def test_subrepositories_come_from_beside_the_users_own(
     assert not (tmp_path / "again").exists()
 
 
-def test_a_pull_that_was_killed_is_repaired(user: HgRepository, hg_source: HgSource, cache: Path) -> None:
+def test_an_interrupted_pull_is_repaired(user: HgRepository, hg_source: HgSource, cache: Path) -> None:
     user.commit("one")
     hg_source.resolve(".")
     (mirror,) = cache.glob("sources/*/mirror")
@@ -187,7 +187,7 @@ def test_a_pull_that_was_killed_is_repaired(user: HgRepository, hg_source: HgSou
     assert hg_source.resolve(".").id == two
 
 
-def test_two_processes_use_one_mirror_at_once(user: HgRepository, cache: Path, tmp_path: Path) -> None:
+def test_two_processes_share_one_mirror(user: HgRepository, cache: Path, tmp_path: Path) -> None:
     user.commit("one")
     program = (
         "import sys; from pathlib import Path; from harness.builders.sources.hg import HgSource\n"
@@ -203,17 +203,17 @@ def test_two_processes_use_one_mirror_at_once(user: HgRepository, cache: Path, t
         for side in ("left", "right")
     ]
     for child in children:
-        _, said = child.communicate(timeout=120)
-        assert child.returncode == 0, said
+        _, stderr = child.communicate(timeout=120)
+        assert child.returncode == 0, stderr
     assert (tmp_path / "left" / "file").read_text() == (tmp_path / "right" / "file").read_text() == "one"
 
 
-def test_a_place_that_is_no_repository_is_told(tmp_path: Path, cache: Path) -> None:
+def test_a_folder_that_is_not_a_repository_is_reported(tmp_path: Path, cache: Path) -> None:
     with pytest.raises(UsageError, match="not an hg repository"):
         plugins.source("hg", str(tmp_path), remote=None, cache_dir=cache)
 
 
-def test_hg_that_is_not_installed_is_told(
+def test_missing_hg_is_reported(
     user: HgRepository, hg_source: HgSource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     user.commit("one")
@@ -226,7 +226,7 @@ def test_hg_branches(user: HgRepository, cache: Path) -> None:
     assert isinstance(plugins.source("hg", str(user.path), remote=None, cache_dir=cache), BranchingSource)
 
 
-def test_not_even_a_cache_is_written_in_the_users_repository(user: HgRepository, hg_source: HgSource) -> None:
+def test_no_cache_is_written_into_the_users_repository(user: HgRepository, hg_source: HgSource) -> None:
     one = user.commit("one")
     user.hg("tag", "--local", "-r", one, "light")
     user.hg("tag", "-r", one, "heavy")

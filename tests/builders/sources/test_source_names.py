@@ -21,7 +21,7 @@ from harness.core.errors import UsageError
         ("1.4.1+cpu", Name("1.4.1+cpu")),
     ],
 )
-def test_names_are_taken_apart(text: str, name: Name) -> None:
+def test_names_are_parsed(text: str, name: Name) -> None:
     assert parse_name(text) == name
     assert str(name) == text
 
@@ -59,14 +59,14 @@ def test_names_are_taken_apart(text: str, name: Name) -> None:
         "x" * 300,
     ],
 )
-def test_what_could_be_anything_else_is_refused(text: str) -> None:
+def test_ambiguous_texts_are_refused(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_name(text)
     assert caught.value.hint
 
 
 @given(st.text())
-def test_what_is_accepted_is_never_an_option_and_holds_no_blank(text: str) -> None:
+def test_accepted_names_are_never_options_and_contain_no_blank(text: str) -> None:
     try:
         name = parse_name(text)
     except UsageError:

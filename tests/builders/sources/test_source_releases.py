@@ -22,7 +22,7 @@ def packages() -> ReleasesSource:
     return ReleasesSource(PACKAGE)
 
 
-def test_versions_play_the_commits(release: Shelf, packages: ReleasesSource) -> None:
+def test_versions_are_resolved_as_commits(release: Shelf, packages: ReleasesSource) -> None:
     for version in ("1.10.0", "1.2.0", "1.9.1", "2.0.0rc1"):
         release(version)
     latest = packages.resolve("latest")
@@ -37,7 +37,7 @@ def test_versions_play_the_commits(release: Shelf, packages: ReleasesSource) -> 
         packages.between(latest, packages.resolve("1.2.0"))
 
 
-def test_a_preview_counts_only_when_it_is_named(release: Shelf, packages: ReleasesSource) -> None:
+def test_a_preview_is_used_only_when_named(release: Shelf, packages: ReleasesSource) -> None:
     for version in ("1.0.0", "1.1.0rc1", "1.1.0rc2", "1.1.0"):
         release(version)
     preview = packages.resolve("1.1.0rc2")
@@ -46,14 +46,14 @@ def test_a_preview_counts_only_when_it_is_named(release: Shelf, packages: Releas
 
 
 @pytest.mark.parametrize("name", ["9.9.9", "main", "-rf", "--pre", "1.0.0 ; touch x", "1.0.*", ">=1.0"])
-def test_what_was_never_released_is_told(release: Shelf, packages: ReleasesSource, name: str) -> None:
+def test_an_unknown_version_is_refused(release: Shelf, packages: ReleasesSource, name: str) -> None:
     release("1.0.0")
     with pytest.raises(UsageError) as caught:
         packages.resolve(name)
     assert caught.value.hint
 
 
-def test_new_releases_are_seen_after_a_fetch(release: Shelf, packages: ReleasesSource) -> None:
+def test_new_releases_are_found_after_a_fetch(release: Shelf, packages: ReleasesSource) -> None:
     release("1.0.0")
     assert packages.resolve("latest").id == "1.0.0"
     release("1.1.0")
@@ -62,30 +62,30 @@ def test_new_releases_are_seen_after_a_fetch(release: Shelf, packages: ReleasesS
     assert packages.resolve("latest").id == "1.1.0"
 
 
-def test_a_package_that_nobody_released_is_told(release: Shelf) -> None:
+def test_an_unknown_package_is_refused(release: Shelf) -> None:
     release("1.0.0")
     with pytest.raises(UsageError, match="no versions of nobody-released-this"):
         ReleasesSource("nobody-released-this").resolve("latest")
 
 
 @pytest.mark.parametrize("package", ["-r", "--index-url=x", "a b", "a==1", "git+https://x", "", "../x"])
-def test_what_is_no_package_is_refused(package: str, cache: Path) -> None:
+def test_an_invalid_package_name_is_refused(package: str, cache: Path) -> None:
     with pytest.raises(UsageError, match="is not the name of a Python package"):
         plugins.source("releases", package, remote=None, cache_dir=cache)
 
 
-def test_an_index_that_cannot_be_reached_is_no_fault_of_the_user(
+def test_an_unreachable_index_is_an_environment_problem(
     release: Shelf, packages: ReleasesSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release("1.0.0")
-    known = packages.resolve("latest")
+    latest_release = packages.resolve("latest")
     monkeypatch.delenv("PIP_NO_INDEX")
     monkeypatch.delenv("PIP_FIND_LINKS")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     with pytest.raises(EnvironmentProblem, match="cannot be asked") as caught:
         packages.fetch()
     assert "PIP_INDEX_URL" in str(caught.value.hint)
-    assert packages.resolve("latest") == known
+    assert packages.resolve("latest") == latest_release
 
 
 def test_a_wheel_is_unpacked_with_its_checksum(release: Shelf, packages: ReleasesSource, tmp_path: Path) -> None:
@@ -100,7 +100,9 @@ def test_a_wheel_is_unpacked_with_its_checksum(release: Shelf, packages: Release
 
 
 @pytest.mark.parametrize("name", ["../outside", "/tmp/outside-of-the-wheel", "runner/../../outside"])
-def test_a_wheel_cannot_write_elsewhere(release: Shelf, packages: ReleasesSource, tmp_path: Path, name: str) -> None:
+def test_a_wheel_cannot_write_outside_its_folder(
+    release: Shelf, packages: ReleasesSource, tmp_path: Path, name: str
+) -> None:
     release("1.0.0", {name: "x"})
     with pytest.raises(BuildFailed):
         packages.materialise(packages.resolve("1.0.0"), tmp_path / "tree")
@@ -108,7 +110,7 @@ def test_a_wheel_cannot_write_elsewhere(release: Shelf, packages: ReleasesSource
     assert not (tmp_path / "outside").exists()
 
 
-def test_a_damaged_wheel_leaves_nothing(release: Shelf, packages: ReleasesSource, tmp_path: Path) -> None:
+def test_a_damaged_wheel_leaves_no_files(release: Shelf, packages: ReleasesSource, tmp_path: Path) -> None:
     release("1.0.0", {"data/model": "x" * 1000})
     commit = packages.resolve("1.0.0")
     (wheel,) = (tmp_path / "shelf").iterdir()
@@ -118,7 +120,7 @@ def test_a_damaged_wheel_leaves_nothing(release: Shelf, packages: ReleasesSource
     assert not (tmp_path / "tree").exists()
 
 
-def test_a_release_that_was_withdrawn_is_told(release: Shelf, packages: ReleasesSource, tmp_path: Path) -> None:
+def test_a_withdrawn_release_is_reported(release: Shelf, packages: ReleasesSource, tmp_path: Path) -> None:
     release("1.0.0")
     commit = packages.resolve("1.0.0").model_copy(update={"id": "2.0.0"})
     with pytest.raises(BuildFailed, match=r"2\.0\.0 cannot be downloaded") as caught:
@@ -127,7 +129,7 @@ def test_a_release_that_was_withdrawn_is_told(release: Shelf, packages: Releases
     assert not (tmp_path / "tree").exists()
 
 
-def test_an_index_that_is_away_is_not_the_fault_of_the_release(
+def test_an_unreachable_index_is_not_blamed_on_the_release(
     release: Shelf, packages: ReleasesSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release("1.0.0")
@@ -141,16 +143,16 @@ def test_an_index_that_is_away_is_not_the_fault_of_the_release(
     assert not (tmp_path / "tree").exists()
 
 
-def test_releases_do_not_branch(packages: ReleasesSource) -> None:
+def test_releases_have_no_branches(packages: ReleasesSource) -> None:
     assert not isinstance(packages, BranchingSource)
 
 
 def test_two_releases_of_executorch_come_from_the_index(tmp_path: Path) -> None:
-    asked = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "pip", "index", "versions", "executorch"], capture_output=True, text=True, check=False
     )
-    if asked.returncode != 0:
-        missing(f"pip cannot reach the package index: {asked.stderr[-300:]}")
+    if completed.returncode != 0:
+        missing(f"pip cannot reach the package index: {completed.stderr[-300:]}")
     executorch = ReleasesSource("executorch")
     older, newer = executorch.resolve("1.4.1"), executorch.resolve("1.5.1")
     assert [commit.id for commit in executorch.between(older, newer)] == ["1.5.0", "1.5.1"]

@@ -1,4 +1,4 @@
-"""What says nothing about a commit is told apart from what does, and nothing half-made is left of either."""
+"""Tool errors: environment problems are told apart from faults of the commit, and neither leaves a partial folder."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ def fill_half(folder: Path, raised: Exception) -> None:
     [(NETWORK, False), (DISK, False), (GONE, True), (DAMAGED, True), (LOCKED, False), (FULL, False)],
     ids=str,
 )
-def test_only_what_the_commit_lacks_is_a_failed_build(
-    tmp_path: Path, raised: Exception, about_the_commit: bool
-) -> None:
+def test_only_errors_of_the_commit_fail_the_build(tmp_path: Path, raised: Exception, about_the_commit: bool) -> None:
     with pytest.raises(HarnessError) as caught:
         fill_half(tmp_path / "tree", raised)
     assert isinstance(caught.value, BuildFailed) == about_the_commit
