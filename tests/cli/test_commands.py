@@ -31,13 +31,13 @@ def test_a_misspelt_flag_is_an_error_with_a_suggestion(project: Project) -> None
     assert "local-reporter" in done.stderr
 
 
-def test_a_flag_of_fai_pep_that_means_nothing_here_is_refused_with_words(project: Project) -> None:
+def test_an_unsupported_fai_pep_flag_is_rejected_with_an_explanation(project: Project) -> None:
     done = project.harness("-b", "spec.json", "--monsoon_map", "x")
     assert done.code == 2
     assert "--monsoon-map" in done.stderr
 
 
-def test_a_token_in_arguments_is_refused_and_not_shown(project: Project) -> None:
+def test_a_token_in_arguments_is_rejected_and_not_shown(project: Project) -> None:
     done = project.harness("-b", "spec.json", "--remote_access_token", "s3cret")
     assert done.code == 2
     assert "HARNESS_REMOTE_TOKEN" in done.stderr
@@ -45,13 +45,13 @@ def test_a_token_in_arguments_is_refused_and_not_shown(project: Project) -> None
 
 
 @pytest.mark.slow
-def test_no_specification_is_the_users_mistake(project: Project) -> None:
+def test_a_missing_specification_is_a_usage_error(project: Project) -> None:
     assert project.harness("run").code == 2
     assert project.harness("-b", "missing.json").code == 2
 
 
 @pytest.mark.slow
-def test_validate_tells_everything_that_is_wrong(project: Project) -> None:
+def test_validate_reports_every_problem(project: Project) -> None:
     spec = project.write("spec.json", generic({**one_test("a", GOOD), "iterr": 3}, {"metric": "delay"}))
     done = project.harness("validate", spec)
     assert done.code == 2
@@ -61,7 +61,7 @@ def test_validate_tells_everything_that_is_wrong(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_validate_lists_what_a_good_file_expands_to(project: Project) -> None:
+def test_validate_lists_the_benchmarks_of_a_valid_file(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a-{n}", GOOD, matrix={"n": [1, 2, 3]})))
     done = project.harness("validate", spec)
     assert done.code == 0
@@ -69,7 +69,7 @@ def test_validate_lists_what_a_good_file_expands_to(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_a_dry_run_shows_the_plan_and_touches_nothing(project: Project) -> None:
+def test_a_dry_run_shows_the_plan_and_writes_nothing(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", GOOD)))
     done = project.harness("-b", spec, "--dry_run")
     assert done.code == 0
@@ -78,7 +78,7 @@ def test_a_dry_run_shows_the_plan_and_touches_nothing(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_one_line_of_json_per_result_and_nothing_else_on_standard_output(project: Project) -> None:
+def test_standard_output_has_one_line_of_json_per_result_and_nothing_else(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", GOOD), one_test("b", GOOD)))
     done = project.harness("-b", spec, "--simple_screen_reporter")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -86,7 +86,7 @@ def test_one_line_of_json_per_result_and_nothing_else_on_standard_output(project
 
 
 @pytest.mark.slow
-def test_patterns_choose_benchmarks(project: Project) -> None:
+def test_patterns_select_benchmarks(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("fast", GOOD), one_test("slow", GOOD)))
     assert project.harness("-b", spec, "--skip", "*slow").outcomes() == {"fast": "ok"}
     nothing = project.harness("-b", spec, "--only", "*medium*")
@@ -95,7 +95,7 @@ def test_patterns_choose_benchmarks(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_default_args_of_a_file_win_over_configuration_and_lose_to_flags(project: Project) -> None:
+def test_default_args_of_a_file_override_configuration_and_are_overridden_by_flags(project: Project) -> None:
     inner = generic(one_test("a", "{program}"))
     project.write("config/config.json", {"user": "config"})
     spec = project.write("spec.json", {**inner, "default_args": {"--user": "file"}})
@@ -103,7 +103,7 @@ def test_default_args_of_a_file_win_over_configuration_and_lose_to_flags(project
     assert project.harness("-b", spec, "--user", "flag").read()[-1]["meta"]["user"] == "flag"
 
 
-def test_a_saved_key_that_no_setting_has_is_an_error(project: Project) -> None:
+def test_an_unknown_key_in_saved_defaults_is_an_error(project: Project) -> None:
     project.write("config/config.json", {"model_cach": "x"})
     done = project.harness("-b", project.write("spec.json", generic(one_test("a", GOOD))))
     assert done.code == 2
@@ -111,7 +111,7 @@ def test_a_saved_key_that_no_setting_has_is_an_error(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_reset_options_forgets_the_saved_defaults(project: Project) -> None:
+def test_reset_options_deletes_the_saved_defaults(project: Project) -> None:
     saved = project.write("config/config.json", {"nonsense": 1})
     done = project.harness("-b", project.write("spec.json", generic(one_test("a", GOOD))), "--reset_options")
     assert done.code == 0, done.stderr
@@ -125,7 +125,7 @@ def test_init_does_not_block_without_a_terminal(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_a_program_is_given_by_flag_or_by_info(project: Project) -> None:
+def test_a_program_can_be_given_by_flag_or_info_json(project: Project) -> None:
     program = project.folder / "my runner"
     program.write_text(f"#!/bin/sh\nexec {observe(1, 2, 3, 4, 5)}\n")
     program.chmod(0o755)
@@ -139,7 +139,7 @@ def test_a_program_is_given_by_flag_or_by_info(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_leaves_nothing_in_the_temporary_folder(project: Project) -> None:
+def test_a_run_leaves_no_temporary_files(project: Project) -> None:
     temporary = project.folder / "tmp"
     temporary.mkdir()
     spec = project.write("spec.json", generic(one_test("a", GOOD), one_test("b", "false")))
@@ -149,7 +149,7 @@ def test_a_run_leaves_nothing_in_the_temporary_folder(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_needs_to_be_known_about_the_user(project: Project) -> None:
+def test_a_run_works_without_a_user_name(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", GOOD)))
     environment = {name: value for name, value in project.environment.items() if name not in {"USER", "LOGNAME"}}
     done = subprocess.run(command("-b", spec), env=environment, cwd=project.folder, capture_output=True, check=False)
@@ -172,7 +172,7 @@ def test_an_absent_device_is_an_error(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_doctor_names_what_is_there(project: Project) -> None:
+def test_doctor_lists_installed_components(project: Project) -> None:
     done = project.harness("doctor")
     assert "executorch" in done.stdout
     assert done.code in {0, 3}

@@ -66,7 +66,7 @@ def test_a_slower_treatment_is_a_regression_and_exit_code_1(project: Project, sp
     assert "regression" in done.stdout
 
 
-def test_a_faster_treatment_is_an_improvement_and_no_failure(project: Project, spec: Path) -> None:
+def test_a_faster_treatment_is_an_improvement_and_not_a_failure(project: Project, spec: Path) -> None:
     done = project.harness(
         "compare", "-b", spec, *sides(runner(project, "old"), runner(project, "new", scale=0.95)), *FEW
     )
@@ -81,7 +81,7 @@ def test_a_higher_throughput_is_an_improvement(project: Project, spec: Path) -> 
     assert done.read()[0]["comparison"]["verdict"] == "improvement"
 
 
-def test_equal_programs_in_another_file_are_no_change(project: Project, spec: Path) -> None:
+def test_equal_programs_in_different_files_show_no_change(project: Project, spec: Path) -> None:
     done = project.harness(
         "compare", "-b", spec, *sides(runner(project, "old"), runner(project, "new")), "--pairs", "60"
     )
@@ -89,7 +89,7 @@ def test_equal_programs_in_another_file_are_no_change(project: Project, spec: Pa
     assert done.read()[0]["comparison"]["verdict"] == "no change"
 
 
-def test_the_same_bytes_are_not_measured(project: Project, spec: Path) -> None:
+def test_identical_programs_are_not_measured(project: Project, spec: Path) -> None:
     program = runner(project, "old")
     done = project.harness("compare", "-b", spec, *sides(program, program))
     assert done.code == 0
@@ -98,14 +98,14 @@ def test_the_same_bytes_are_not_measured(project: Project, spec: Path) -> None:
     assert comparison["pairs"] == []
 
 
-def test_too_small_a_budget_is_undecided_and_exit_code_5(project: Project, spec: Path) -> None:
+def test_a_budget_that_is_too_small_gives_undecided_and_exit_code_5(project: Project, spec: Path) -> None:
     programs = sides(runner(project, "old"), runner(project, "new"))
     done = project.harness("compare", "-b", spec, *programs, "--pairs", "4")
     assert done.code == 5
     assert done.read()[0]["comparison"]["verdict"] == "undecided"
 
 
-def test_both_sides_differ_in_nothing_but_the_program(project: Project, spec: Path) -> None:
+def test_both_sides_differ_only_in_the_program(project: Project, spec: Path) -> None:
     programs = sides(runner(project, "old"), runner(project, "a-longer-name"))
     done = project.harness("compare", "-b", spec, *programs, *FEW, *WHOLE_BUDGET)
     (result,) = done.read()
@@ -128,7 +128,7 @@ def test_raw_samples_of_both_sides_and_differences_under_the_old_names_are_kept(
     assert side["diff_summary"]["p90"] == pytest.approx(latency["summary"]["p90"] - side["control_summary"]["p10"])
 
 
-def test_a_treatment_that_keeps_failing_is_a_failure_and_no_verdict(project: Project, spec: Path) -> None:
+def test_a_treatment_that_keeps_failing_is_a_failure_without_a_verdict(project: Project, spec: Path) -> None:
     broken = runner(project, "new", after="raise SystemExit('broken')")
     done = project.harness("compare", "-b", spec, *sides(runner(project, "old"), broken), *FEW)
     assert done.code == 4
@@ -137,7 +137,7 @@ def test_a_treatment_that_keeps_failing_is_a_failure_and_no_verdict(project: Pro
     assert "broken" in result["reason"]
 
 
-def test_a_launch_that_fails_now_and_then_discards_its_pair(project: Project, spec: Path) -> None:
+def test_an_occasionally_failing_launch_discards_its_pair(project: Project, spec: Path) -> None:
     count = project.folder / "count"
     flaky = f"""
 open({str(count)!r}, "a").write("x")
@@ -151,7 +151,7 @@ raise SystemExit("now and then" if len(open({str(count)!r}).read()) % 8 == 4 els
     assert result["comparison"]["voided"] == 4
 
 
-def test_a_verdict_can_be_computed_again_with_another_margin(project: Project, spec: Path) -> None:
+def test_a_verdict_can_be_reevaluated_with_a_different_margin(project: Project, spec: Path) -> None:
     programs = sides(runner(project, "old"), runner(project, "new"))
     project.harness("compare", "-b", spec, *programs, "--pairs", "60")
     again = project.harness("compare", "--from", project.folder / "results")
@@ -177,7 +177,7 @@ def test_the_old_info_json_with_both_sides_compares(project: Project, spec: Path
     assert result["meta"]["purpose"] == "test"
 
 
-def test_an_interrupted_comparison_goes_on_where_it_was(project: Project, spec: Path) -> None:
+def test_an_interrupted_comparison_is_resumed(project: Project, spec: Path) -> None:
     programs = sides(runner(project, "old"), runner(project, "new"))
     asked = ("compare", "-b", str(spec), *programs, *WHOLE_BUDGET)
     run = subprocess.Popen(
@@ -212,15 +212,13 @@ def test_an_interrupted_comparison_goes_on_where_it_was(project: Project, spec: 
     [(), ("--control-program", "/bin/true"), ("--source", "releases:x"), ("--self_check", "--alpha", "7")],
     ids=["nothing", "one side", "no version", "alpha"],
 )
-def test_an_incomplete_request_to_compare_is_the_users_mistake(
-    project: Project, spec: Path, flags: tuple[str, ...]
-) -> None:
+def test_an_incomplete_compare_request_is_a_usage_error(project: Project, spec: Path, flags: tuple[str, ...]) -> None:
     done = project.harness("compare", "-b", spec, *flags)
     assert done.code == 2, done.stderr
     assert "hint" in done.stderr
 
 
-def test_equal_programs_with_other_placeholders_are_not_the_same(project: Project) -> None:
+def test_equal_programs_with_different_placeholders_are_not_identical(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", "{program} {size}")))
     program = runner(project, "old")
 
@@ -231,13 +229,13 @@ def test_equal_programs_with_other_placeholders_are_not_the_same(project: Projec
     assert done.read()[0]["comparison"]["pairs"], done.stderr
 
 
-def test_a_self_check_in_which_nothing_was_measured_is_explained(project: Project, spec: Path) -> None:
+def test_a_self_check_without_measurements_is_explained(project: Project, spec: Path) -> None:
     done = project.harness("compare", "-b", spec, "--self_check")
     assert done.code == 4
     assert "nothing was checked" in done.stderr
 
 
-def test_a_journal_that_cannot_be_written_costs_no_result(project: Project, spec: Path) -> None:
+def test_an_unwritable_journal_does_not_lose_results(project: Project, spec: Path) -> None:
     project.cache.mkdir()
     (project.cache / "comparisons").write_text("in the way")
     done = project.harness(
@@ -286,7 +284,7 @@ open({str(mark)!r}, "w").close()
     assert project.harness("compare", "--from", project.folder / "results", "--alpha", "0.2").code == 4
 
 
-def test_doubts_about_the_control_are_noted(project: Project, spec: Path) -> None:
+def test_quality_problems_of_the_control_are_noted(project: Project, spec: Path) -> None:
     doubtful = runner(project, "old", after="print('PyTorchObserver {broken')")
     done = project.harness("compare", "-b", spec, *sides(doubtful, runner(project, "new")), *FEW)
     (result,) = done.read()
@@ -295,7 +293,7 @@ def test_doubts_about_the_control_are_noted(project: Project, spec: Path) -> Non
     assert note["message"].startswith("the control: ")
 
 
-def test_a_control_that_loses_a_metric_leaves_nothing_to_compare_with(project: Project, spec: Path) -> None:
+def test_a_control_without_the_metric_cannot_be_compared(project: Project, spec: Path) -> None:
     lost = "print('PyTorchObserver', json.dumps(dict(type='NET', metric='memory', unit='bytes', value='nan')))"
     slower = runner(project, "new", scale=1.2)
     done = project.harness("compare", "-b", spec, *sides(runner(project, "old", after=lost), slower), *FEW)

@@ -21,7 +21,7 @@ def sides(control: Path, treatment: Path) -> tuple[str, ...]:
     return ("--control-program", str(control), "--treatment-program", str(treatment))
 
 
-def test_whole_microseconds_cannot_rule_out_a_change_of_a_percent(project: Project, spec: Path) -> None:
+def test_whole_microseconds_cannot_exclude_a_change_of_one_percent(project: Project, spec: Path) -> None:
     control, treatment = (script(project, name, text(20.1, step=1.0)) for name in ("control", "treatment"))
     done = project.harness("compare", "-b", spec, *sides(control, treatment), "--pairs", "20")
     assert done.code == 5
@@ -30,7 +30,7 @@ def test_whole_microseconds_cannot_rule_out_a_change_of_a_percent(project: Proje
     assert "coarse" in [note["code"] for note in result["comparison"]["notes"]]
 
 
-def test_a_treatment_that_crashes_now_and_then_is_not_called_unchanged(project: Project, spec: Path) -> None:
+def test_an_occasionally_crashing_treatment_is_not_reported_as_unchanged(project: Project, spec: Path) -> None:
     count = project.folder / "count"
     crash = f"open({str(count)!r}, 'a').write('x')\nif os.path.getsize({str(count)!r}) % 6 == 5: os.abort()"
     treatment = script(project, "treatment", text(before=crash))
@@ -46,7 +46,7 @@ def test_a_treatment_that_crashes_now_and_then_is_not_called_unchanged(project: 
     assert again.code == 5, again.stdout
 
 
-def test_a_treatment_that_reports_fewer_samples_is_not_called_unchanged(project: Project, spec: Path) -> None:
+def test_a_treatment_that_reports_fewer_samples_is_not_reported_as_unchanged(project: Project, spec: Path) -> None:
     few = text().replace("range(12)", "range(3)")
     programs = sides(script(project, "control", text()), script(project, "treatment", few))
     done = project.harness("compare", "-b", spec, *programs, "--pairs", "20")
@@ -58,7 +58,7 @@ def test_a_treatment_that_reports_fewer_samples_is_not_called_unchanged(project:
     assert project.harness("compare", "--from", project.folder / "results").code == done.code == 5, done.stdout
 
 
-def test_fewer_samples_before_an_interruption_are_not_forgotten(project: Project, spec: Path) -> None:
+def test_fewer_samples_before_an_interruption_still_count(project: Project, spec: Path) -> None:
     few = text().replace("range(12)", "range(3)")
     programs = sides(script(project, "control", text()), script(project, "treatment", few))
     arguments: tuple[str | Path, ...] = ("compare", "-b", spec, *programs, "--pairs", "20")
@@ -71,7 +71,7 @@ def test_fewer_samples_before_an_interruption_are_not_forgotten(project: Project
     assert "unequal_samples" in [note["code"] for note in result["notes"]]
 
 
-def test_programs_whose_paths_are_not_equally_long_are_noted(project: Project, spec: Path) -> None:
+def test_programs_with_paths_of_different_lengths_are_noted(project: Project, spec: Path) -> None:
     rooted = text(before="# $ORIGIN")
     control, treatment = script(project, "a/r", rooted), script(project, "a_much_longer_name/r", rooted)
     done = project.harness("compare", "-b", spec, *sides(control, treatment), "--pairs", "3")
@@ -79,7 +79,7 @@ def test_programs_whose_paths_are_not_equally_long_are_noted(project: Project, s
     assert "unequal_paths" in [note["code"] for note in result["notes"]]
 
 
-def test_paths_on_the_host_are_equally_long_for_the_ninth_folder_and_the_tenth(project: Project) -> None:
+def test_host_paths_have_equal_lengths_for_the_ninth_and_tenth_folder(project: Project) -> None:
     tests = [one_test(f"work{number}", "{program} {TGTDIR}", threads=1) for number in range(7)]
     spec = project.write("spec.json", generic(*tests))
     control, treatment = (script(project, name, text()) for name in ("control", "treatment"))
@@ -95,7 +95,7 @@ def test_paths_on_the_host_are_equally_long_for_the_ninth_folder_and_the_tenth(p
     assert len(lengths) == 1
 
 
-def test_seconds_are_those_of_all_launches(project: Project, spec: Path) -> None:
+def test_reported_seconds_cover_all_launches(project: Project, spec: Path) -> None:
     count = project.folder / "count"
     flaky = f"open({str(count)!r}, 'a').write('x')\nif os.path.getsize({str(count)!r}) % 10 == 3: sys.exit(9)"
     programs = sides(script(project, "control", text()), script(project, "treatment", text(before=flaky)))
@@ -117,7 +117,7 @@ def test_the_seconds_of_a_comparison_that_failed_before_its_first_pair_are_repor
     assert result["comparison"]["seconds"] == pytest.approx(spent, rel=0.01)
 
 
-def test_regressions_that_are_computed_again_are_held_against_all_that_is_shown(project: Project) -> None:
+def test_reevaluated_regressions_are_adjusted_for_all_listed_comparisons(project: Project) -> None:
     tests = [one_test(f"work{number}", f"{{program}} {number}", threads=1) for number in range(8)]
     spec = project.write("spec.json", generic(*tests))
     slower = "level = 1.05 if sys.argv[1] == '0' else 1.0"
@@ -131,7 +131,7 @@ def test_regressions_that_are_computed_again_are_held_against_all_that_is_shown(
     assert "1 undecided" in strict.stdout
 
 
-def test_a_self_check_that_measured_nothing_is_not_remembered(project: Project) -> None:
+def test_a_self_check_without_measurements_is_not_stored(project: Project) -> None:
     other = generic(one_test("work", "{program}"), platform="android")
     project.harness("compare", "--self_check", "-b", project.write("spec.json", other))
     assert not list((project.cache / "self-checks").glob("*"))

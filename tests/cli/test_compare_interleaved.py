@@ -23,7 +23,7 @@ def test_the_interleaving_is_stored_with_the_comparison(project: Project) -> Non
     assert "runners of generic cannot be interleaved" in why
 
 
-def test_an_unknown_way_is_the_users_mistake(project: Project) -> None:
+def test_an_unknown_interleaving_is_a_usage_error(project: Project) -> None:
     done = project.harness("compare", "-b", "spec.json", "--self_check", "--interleave", "iteration")
     assert done.code == 2
     assert "interleave" in done.stderr

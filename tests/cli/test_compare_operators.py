@@ -50,7 +50,7 @@ def operators(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {one["name"]: one for one in result["comparison"]["operators"]}
 
 
-def test_the_operator_with_more_work_is_found_and_shown(
+def test_the_operator_with_more_work_is_detected_and_shown(
     project: Project, spec: Path, programs: tuple[str, ...]
 ) -> None:
     markdown = ("--reporter", f"markdown={project.folder / 'run.md'}")
@@ -73,7 +73,7 @@ def test_the_operator_with_more_work_is_found_and_shown(
     assert f"{len(found['scan']['pairs'])}" == f"{len(result['comparison']['pairs'])}"
 
 
-def test_stored_operators_are_decided_again(project: Project, spec: Path, programs: tuple[str, ...]) -> None:
+def test_stored_operators_are_reevaluated(project: Project, spec: Path, programs: tuple[str, ...]) -> None:
     compared(project, "-b", spec, *programs, *SURE, "--operators")
     again = project.harness("compare", "--from", project.folder / "results")
     assert "slower scan" in " ".join(again.stdout.split())
@@ -81,17 +81,13 @@ def test_stored_operators_are_decided_again(project: Project, spec: Path, progra
     assert "slower scan" not in " ".join(strict.stdout.split())
 
 
-def test_operators_are_reported_only_when_they_are_asked_for(
-    project: Project, spec: Path, programs: tuple[str, ...]
-) -> None:
+def test_operators_are_reported_only_on_request(project: Project, spec: Path, programs: tuple[str, ...]) -> None:
     result = compared(project, "-b", spec, *programs, *SEED)
     assert result["comparison"]["operators"] == []
     assert "resize latency" in [metric["name"] for metric in result["metrics"]], "as any metric of a program"
 
 
-def test_an_interrupted_comparison_goes_on_with_its_operators(
-    project: Project, spec: Path, programs: tuple[str, ...]
-) -> None:
+def test_a_resumed_comparison_keeps_its_operators(project: Project, spec: Path, programs: tuple[str, ...]) -> None:
     words = ("-b", str(spec), *programs, *SEED, "--operators")
     endless = ("--pairs", "1000000", "--precision", "1e-9")
     run = subprocess.Popen(

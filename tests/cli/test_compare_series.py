@@ -55,7 +55,7 @@ def test_a_regression_is_not_hidden_by_a_later_commit(project: Project, spec: Pa
     assert {"nosuchcommit": "✗ nosuchcommit", "base": "skipped", "broken": "✗ generic"}[last] in done.stderr
 
 
-def test_a_bad_name_is_told_and_counts_and_the_others_are_compared(
+def test_an_unknown_commit_is_reported_and_counted_and_the_remaining_commits_are_compared(
     project: Project, spec: Path, clone: History
 ) -> None:
     done = compared(project, spec, clone, clone.commits["base"], listed(project, "nosuchcommit", clone.commits["same"]))
@@ -64,7 +64,7 @@ def test_a_bad_name_is_told_and_counts_and_the_others_are_compared(
     assert [result["build"]["commit"] for result in done.read()] == [clone.commits["same"]]
 
 
-def test_a_commit_that_does_not_build_ends_no_list(project: Project, spec: Path, clone: History) -> None:
+def test_a_commit_that_does_not_build_does_not_end_the_list(project: Project, spec: Path, clone: History) -> None:
     commits = clone.commits
     done = compared(project, spec, clone, commits["base"], listed(project, commits["broken"], commits["same"]))
     assert done.code == ExitCode.ENVIRONMENT
@@ -74,36 +74,36 @@ def test_a_commit_that_does_not_build_ends_no_list(project: Project, spec: Path,
     assert "cannot be built" in reason
 
 
-def test_a_list_of_nothing_but_the_control_is_a_mistake(project: Project, spec: Path, clone: History) -> None:
+def test_a_list_with_only_the_control_is_an_error(project: Project, spec: Path, clone: History) -> None:
     done = compared(project, spec, clone, "main~3", listed(project, clone.commits["base"]))
     assert done.code == ExitCode.USAGE
 
 
-def test_a_program_that_is_called_like_a_branch_is_no_list(project: Project, spec: Path, clone: History) -> None:
+def test_a_program_named_like_a_branch_is_not_a_list(project: Project, spec: Path, clone: History) -> None:
     (project.folder / "main").write_bytes(b"\x7fELF\xff\xfe\x00")
     done = compared(project, spec, clone, clone.commits["base"], "main")
     assert done.code == ExitCode.ENVIRONMENT, done.stderr  # of `broken`, which `main` is at
     assert [result["outcome"] for result in done.read()] == ["failed"]
 
 
-def test_a_text_that_is_called_like_a_branch_is_no_list(project: Project, spec: Path, clone: History) -> None:
+def test_a_text_file_named_like_a_branch_is_not_a_list(project: Project, spec: Path, clone: History) -> None:
     (project.folder / "main").write_text(f"{clone.commits['slower']}\n")
     assert compared(project, spec, clone, clone.commits["base"], "main").code == ExitCode.ENVIRONMENT
 
 
-def test_a_text_that_no_commit_is_called_like_is_a_list(project: Project, spec: Path, clone: History) -> None:
+def test_a_text_file_not_named_like_a_commit_is_a_list(project: Project, spec: Path, clone: History) -> None:
     (project.folder / "suspects").write_text(f"{clone.commits['slower']}  # the one\n")
     assert compared(project, spec, clone, clone.commits["base"], "suspects").code == ExitCode.REGRESSION
 
 
-def test_a_list_that_is_no_text_is_a_mistake(project: Project, spec: Path, clone: History) -> None:
+def test_a_binary_list_is_an_error(project: Project, spec: Path, clone: History) -> None:
     (project.folder / "commits.txt").write_bytes(b"\xff\xfe\x00")
     done = compared(project, spec, clone, clone.commits["base"], "commits.txt")
     assert done.code == ExitCode.USAGE
     assert "is not a list of commits" in done.stderr
 
 
-def test_commits_that_are_known_here_need_no_remote(project: Project, spec: Path, clone: History) -> None:
+def test_local_commits_need_no_remote(project: Project, spec: Path, clone: History) -> None:
     subprocess.run(["git", "remote", "add", "origin", "/nonexistent/x.git"], cwd=clone.folder, check=True)
     done = compared(project, spec, clone, clone.commits["base"], clone.commits["slower"])
     assert done.code == ExitCode.REGRESSION, done.stderr
@@ -117,7 +117,7 @@ def test_commits_that_are_known_here_need_no_remote(project: Project, spec: Path
     assert "cannot fetch from origin" in done.stderr
 
 
-def test_no_descriptor_is_left_when_comparisons_are_over(project: Project, spec: Path, clone: History) -> None:
+def test_comparisons_close_all_file_descriptors(project: Project, spec: Path, clone: History) -> None:
     settings = Settings(
         benchmark_file=(spec,),
         cache_dir=project.cache,

@@ -26,7 +26,7 @@ def marks(done: Outcome) -> dict[str, bool]:
     return {metric["name"]: metric["regressed"] for result in done.read() for metric in result["metrics"]}
 
 
-def test_the_info_json_says_what_regressed_and_in_which_kind_of_run(project: Project) -> None:
+def test_the_info_json_names_regressions_and_the_kind_of_run(project: Project) -> None:
     done = measured(project, run_type="regress", regressed_types=["NET"], regression_commits=COMMITS, meta={"a": 1})
     assert marks(done) == {"NET latency": True, "RUN load_time": False}, done.stderr
     for result in done.read():
@@ -34,13 +34,13 @@ def test_the_info_json_says_what_regressed_and_in_which_kind_of_run(project: Pro
         assert result["meta"] == {"a": 1, "regressed_types": ["NET"], "regression_commits": COMMITS}
 
 
-def test_the_flag_says_it_too_and_wins(project: Project) -> None:
+def test_the_flag_overrides_the_info_json(project: Project) -> None:
     done = measured(project, "--regressed_types", "RUN load_time", "--run_type", "verify", regressed_types=["NET"])
     assert marks(done) == {"NET latency": False, "RUN load_time": True}, done.stderr
     assert {result["run_type"] for result in done.read()} == {"verify"}
 
 
-def test_without_a_word_nothing_regressed(project: Project) -> None:
+def test_without_flag_and_info_nothing_is_marked_as_regressed(project: Project) -> None:
     done = measured(project)
     assert not any(marks(done).values())
     assert all(result["meta"] == {} for result in done.read())

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 GOOD = observe(1, 2, 3, 4, 5, 6)
 
 
-def test_a_good_run_is_zero_and_stored_at_once(project: Project) -> None:
+def test_a_successful_run_exits_with_0_and_is_stored_at_once(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("good", GOOD)))
     done = project.harness("-b", spec)
     assert done.code == 0, done.stderr
@@ -55,7 +55,7 @@ def test_a_failing_benchmark_is_a_result_and_the_next_one_runs(
     assert outcome in done.stdout
 
 
-def test_a_file_that_is_not_there_fails_only_who_needs_it(project: Project) -> None:
+def test_a_missing_file_fails_only_the_benchmarks_that_need_it(project: Project) -> None:
     bad = generic(
         one_test("needs", GOOD), name="bad", files={"x": {"filename": "x", "location": "x.bin", "md5": "0" * 32}}
     )
@@ -66,7 +66,7 @@ def test_a_file_that_is_not_there_fails_only_who_needs_it(project: Project) -> N
     assert done.outcomes() == {"needs": "failed", "good": "ok"}
 
 
-def test_a_wrong_md5_is_refused_with_both_hashes_and_the_specification_stays(project: Project) -> None:
+def test_a_wrong_md5_is_rejected_with_both_hashes_and_the_specification_is_unchanged(project: Project) -> None:
     (project.folder / "x.bin").write_bytes(b"content")
     promised = hashlib.md5(b"other").hexdigest()
     files = {"x": {"filename": "x.bin", "location": "x.bin", "md5": promised}}
@@ -80,7 +80,7 @@ def test_a_wrong_md5_is_refused_with_both_hashes_and_the_specification_stays(pro
     assert spec.read_bytes() == before
 
 
-def test_a_broken_reporter_is_reported_and_costs_no_result(project: Project) -> None:
+def test_a_failing_reporter_is_reported_and_loses_no_result(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("good", GOOD)))
     done = project.harness("-b", spec, "--remote_reporter", "http://127.0.0.1:9/results|test")
     assert done.code == 3
@@ -97,12 +97,12 @@ def test_a_benchmark_that_cannot_run_here_is_skipped_with_a_reason(project: Proj
     assert "4096 threads" in done.stdout
 
 
-def test_nothing_but_skipped_benchmarks_is_no_success(project: Project) -> None:
+def test_a_run_with_only_skipped_benchmarks_is_not_a_success(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("wide", GOOD, threads=4096)))
     assert project.harness("-b", spec).code == 4
 
 
-def test_the_environment_of_one_test_does_not_reach_the_next(project: Project) -> None:
+def test_environment_variables_of_a_test_do_not_leak_into_the_next(project: Project) -> None:
     show = observe(1, 2, 3, 4, 5, before="import os, sys; print(os.environ.get('EDGE_LEAK'), file=sys.stderr)")
     spec = project.write(
         "spec.json", generic(one_test("first", show, env={"EDGE_LEAK": "1"}), one_test("second", show))

@@ -29,7 +29,7 @@ MV2 = "specifications/models/mv2.json"
         (("run", "-b", MV2, "--repo_dir", ".", "--base_commit", "", "--ab_testing"), "--control is empty"),
     ],
 )
-def test_what_means_nothing_is_refused(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unsupported_flags_are_rejected(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(words)
     assert ended.value.code == 2
@@ -45,11 +45,11 @@ def test_builds_are_listed_and_pruned(project: Project, words: tuple[str, ...]) 
 
 
 @pytest.mark.parametrize("flag", ["--commit", "--base_commit", "--control", "--treatment"])
-def test_a_lone_dash_is_standard_input_and_no_flag(flag: str) -> None:
+def test_a_single_dash_means_standard_input(flag: str) -> None:
     assert normalise_flags(["compare", flag, "-", "--pairs", "3"]) == [
         *("compare", f"{flag.replace('_', '-')}=-", "--pairs", "3"),
     ]
 
 
-def test_a_lone_dash_elsewhere_stays_as_it_is() -> None:
+def test_a_single_dash_after_a_command_is_unchanged() -> None:
     assert normalise_flags(["validate", "-"]) == ["validate", "-"]

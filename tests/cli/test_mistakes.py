@@ -27,19 +27,19 @@ def test_debug_shows_the_traceback_and_keeps_the_exit_code(project: Project) -> 
 
 
 @pytest.mark.parametrize("redirected", ["2>&-", "2>/dev/full"])
-def test_a_complaint_that_cannot_be_written_leaves_the_exit_code(project: Project, redirected: str) -> None:
+def test_the_exit_code_is_kept_when_the_error_message_cannot_be_written(project: Project, redirected: str) -> None:
     line = ["sh", "-c", f'"$@" {redirected}', "sh", *command("-b", "missing.json")]
     done = subprocess.run(line, cwd=project.folder, env=project.environment, stdout=subprocess.PIPE, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
 
 
-def test_a_file_in_place_of_a_command_is_told_how_it_is_measured(project: Project) -> None:
+def test_a_file_in_place_of_a_command_gives_a_hint_how_to_measure_it(project: Project) -> None:
     done = project.harness("spec.json")
     assert done.code == 2
     assert "harness -b spec.json" in done.stderr
 
 
-def test_a_model_file_that_is_not_there_is_told(project: Project) -> None:
+def test_a_missing_model_file_is_reported(project: Project) -> None:
     for path in ("models/nothing.py", "nothing.json"):
         done = project.harness("export", path)
         assert done.code == 2
@@ -50,7 +50,7 @@ def test_the_files_to_validate_are_described(project: Project) -> None:
     assert "Specifications, or lists of them" in project.harness("validate", "--help").stdout
 
 
-def test_a_dry_comparison_shows_both_sides_and_measures_nothing(project: Project) -> None:
+def test_a_dry_run_of_a_comparison_shows_both_sides_and_measures_nothing(project: Project) -> None:
     trace = project.folder / "started"
     program = project.write("program.sh", f"#!/bin/sh\ntouch {trace}\n")
     program.chmod(0o755)
@@ -65,7 +65,7 @@ def test_a_dry_comparison_shows_both_sides_and_measures_nothing(project: Project
     assert not done.results.exists()
 
 
-def test_a_dry_comparison_of_commits_asks_no_repository(project: Project) -> None:
+def test_a_dry_run_of_a_commit_comparison_does_not_access_the_repository(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", "{program}")))
     done = project.harness("compare", "-b", spec, "--dry-run", "--repo-dir", "nowhere", "--commit", "abc")
     assert done.code == 0
@@ -78,7 +78,7 @@ def test_a_dry_comparison_of_commits_asks_no_repository(project: Project) -> Non
 @pytest.mark.parametrize(
     "flag", ["--control", "--treatment", "--source", "--control-program", "--treatment-program", "--repo-dir"]
 )
-def test_a_self_check_takes_no_sides(project: Project, flag: str) -> None:
+def test_a_self_check_rejects_control_and_treatment(project: Project, flag: str) -> None:
     spec = project.write("spec.json", generic(one_test("a", GOOD)))
     value = project.write("program.sh", "#!/bin/sh\n")
     done = project.harness("compare", "-b", spec, "--self_check", flag, value)
@@ -87,7 +87,7 @@ def test_a_self_check_takes_no_sides(project: Project, flag: str) -> None:
 
 
 @pytest.mark.parametrize("flag", ["remote_reporter", "--local-reporter", "program", "model_cache"])
-def test_a_specification_does_not_say_where_results_go_or_what_runs(project: Project, flag: str) -> None:
+def test_a_specification_cannot_set_the_results_folder_or_the_program(project: Project, flag: str) -> None:
     inner = generic(one_test("a", GOOD))
     spec = project.write("spec.json", {**inner, "default_args": {flag: "/x"}})
     for arguments in (("-b", spec), ("validate", spec)):
@@ -105,14 +105,14 @@ def test_a_secret_in_the_environment_of_a_program_is_not_stored(project: Project
     assert "hunter2" not in json.dumps(result)
 
 
-def test_an_unknown_variable_is_told_once(project: Project) -> None:
+def test_an_unknown_variable_is_reported_once(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", GOOD)))
     done = project.harness("validate", spec, HARNESS_COLOUR_OF_HORSE="brown")
     assert done.code == 0
     assert done.stderr.count("HARNESS_COLOUR_OF_HORSE") == 1
 
 
-def test_a_lost_latency_is_no_success(project: Project, tmp_path: Path) -> None:
+def test_a_lost_latency_is_not_a_success(project: Project, tmp_path: Path) -> None:
     bad = """PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": "fast"}"""
     good = """PyTorchObserver {"type": "conv", "metric": "latency", "unit": "us", "value": "3"}"""
     said = project.write("said.txt", f"{good}\n{bad}\n")
@@ -130,7 +130,7 @@ def test_a_lost_latency_is_no_success(project: Project, tmp_path: Path) -> None:
         *((flag, "`harness run --help` lists every flag") for flag in ("--foo", "--iter", "--verbose", "-x")),
     ],
 )
-def test_a_misspelt_flag_is_told_what_it_resembles_or_where_flags_are_listed(
+def test_a_misspelt_flag_gets_a_suggestion_or_a_pointer_to_the_help(
     flag: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:

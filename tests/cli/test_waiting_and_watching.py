@@ -31,7 +31,7 @@ def test_an_interruption_ends_the_pause_between_benchmarks(project: Project) -> 
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
-def test_a_benchmark_is_measured_though_standard_error_is_full(project: Project) -> None:
+def test_a_benchmark_is_measured_when_standard_error_is_full(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("good", GOOD)))
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
@@ -47,7 +47,7 @@ def test_a_benchmark_is_measured_though_standard_error_is_full(project: Project)
     assert "m/good" in done.stdout
 
 
-def test_a_cpu_that_does_not_exist_is_refused_before_anything_runs(project: Project) -> None:
+def test_a_nonexistent_cpu_is_rejected_before_anything_runs(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("good", GOOD)))
     done = project.harness("-b", spec, "--cpus", "4095")
     assert done.code == 2

@@ -53,7 +53,7 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
         (["--intervall", "5"], "did you mean --interval?"),
     ],
 )
-def test_flags_that_mean_nothing_are_refused(
+def test_flags_without_effect_are_rejected(
     asked: list[str], project: Project, capsys: pytest.CaptureFixture[str], flags: list[str], said: str
 ) -> None:
     code, error = told(capsys, "watch", *asked, *flags)
@@ -71,7 +71,7 @@ def test_flags_that_mean_nothing_are_refused(
         (["--treatment", "v2"], "give the ends with --good and --bad"),
     ],
 )
-def test_a_search_is_told_its_ends_alone(
+def test_bisect_accepts_only_good_and_bad(
     asked: list[str], capsys: pytest.CaptureFixture[str], flags: list[str], said: str
 ) -> None:
     code, error = told(capsys, "bisect", *asked, "--good", "v1", "--bad", "v2", *flags)
@@ -80,7 +80,7 @@ def test_a_search_is_told_its_ends_alone(
 
 
 @pytest.mark.parametrize("command", ["watch", "bisect"])
-def test_a_folder_without_a_repository_is_a_mistake(
+def test_a_folder_without_a_repository_is_an_error(
     asked: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     ends = ("--good", "v1", "--bad", "v2") if command == "bisect" else ()
@@ -90,16 +90,14 @@ def test_a_folder_without_a_repository_is_a_mistake(
 
 
 @pytest.mark.parametrize("command", ["watch", "bisect"])
-def test_it_must_be_said_where_commits_come_from(
-    asked: list[str], capsys: pytest.CaptureFixture[str], command: str
-) -> None:
+def test_a_source_of_commits_is_required(asked: list[str], capsys: pytest.CaptureFixture[str], command: str) -> None:
     ends = ("--good", "v1", "--bad", "v2") if command == "bisect" else ()
     code, error = told(capsys, command, *asked[:2], *ends)
     assert code == 2
     assert "--repo-dir" in error
 
 
-def test_without_a_state_there_is_no_status(
+def test_status_without_a_state_file_is_an_error(
     asked: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     code, error = told(capsys, "status", "--state", str(tmp_path / "none.db"))

@@ -46,7 +46,7 @@ def words_of(line: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_command_line_of_a_page_is_taken(page: Path) -> None:
+def test_every_command_line_of_a_page_is_accepted(page: Path) -> None:
     for line in lines_of(page.read_text(encoding="utf-8")):
         words = words_of(line)
         complete = insert_default_command(normalise_flags(words))
@@ -66,14 +66,14 @@ def _expect_flags_of(words: list[str], line: str) -> None:
     assert used - {"--help", "-h", "--version"} <= known, line
 
 
-def test_every_command_is_told_in_the_readme_or_the_documentation() -> None:
+def test_every_command_is_documented() -> None:
     told = {
         words[0] for page in PAGES for line in lines_of(page.read_text(encoding="utf-8")) if (words := words_of(line))
     }
     assert told >= COMMANDS
 
 
-def test_every_target_that_is_told_is_one_of_the_makefile() -> None:
+def test_every_documented_target_exists_in_the_makefile() -> None:
     texts = [page.read_text(encoding="utf-8") for page in (*PAGES, ROOT / ".ci" / "run")]
     told = {name for text in texts for name in re.findall(r"(?:^|`)make ([a-z0-9]+)(?=`|$|\s+#)", text, re.MULTILINE)}
     assert {"mv2", "test", "check", "benchmark"} <= told <= TARGETS

@@ -36,12 +36,12 @@ def test_every_flag_about_phones_is_on_the_page() -> None:
 
 
 @pytest.mark.parametrize("flag", NAMED)
-def test_a_flag_on_the_page_is_taken(flag: str) -> None:
+def test_a_flag_on_the_page_is_accepted(flag: str) -> None:
     (here,) = normalise_flags([flag])
     assert here in {name for argument in app["run"].assemble_argument_collection() for name in argument.names}
 
 
-def test_defaults_on_the_page_are_those_in_force() -> None:
+def test_defaults_on_the_page_match_the_code() -> None:
     settings, options = Settings(), AndroidOptions()
     known = {field.name: getattr(owner, field.name) for owner in (settings, options) for field in fields(owner)}
     for flag, row in NAMED.items():
@@ -55,7 +55,7 @@ def test_defaults_on_the_page_are_those_in_force() -> None:
             assert codes(row[2]) == [f"{default:g}" if isinstance(default, float) else str(default)]
 
 
-def test_limits_on_the_page_are_those_in_force() -> None:
+def test_limits_on_the_page_match_the_code() -> None:
     text = (DOCS / PAGE).read_text(encoding="utf-8")
     limits = ReadinessLimits()
     assert SHARE == 2
@@ -72,7 +72,7 @@ def test_limits_on_the_page_are_those_in_force() -> None:
         assert said in re.sub(r"\s+", " ", text)
 
 
-def test_links_on_the_page_lead_somewhere() -> None:
+def test_links_on_the_page_resolve() -> None:
     text = (DOCS / PAGE).read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#]*)#?([^)]*)\)", text)
     assert links

@@ -31,12 +31,12 @@ def test_every_flag_exists(flag: str, flags_of_compare: set[str]) -> None:
     assert set(normalise_flags([flag])) <= flags_of_compare
 
 
-def test_the_first_command_is_one() -> None:
+def test_the_first_block_is_a_compare_command() -> None:
     words = shlex.split(TEXT.splitlines()[2])
     assert words[:2] == ["harness", "compare"]
 
 
-def test_defaults_are_those_of_the_code() -> None:
+def test_defaults_match_the_code() -> None:
     usual = Parameters(seed=0)
     told = {row[2].strip("`-").replace("-", "_"): row[3] for row in _table("verdict") if row[2]}
     assert set(told) == {"alpha", "beta", "margin", "tail_margin", "pairs", "seconds"}
@@ -56,6 +56,6 @@ def test_every_exit_code_is_explained() -> None:
     assert [int(row[0]) for row in _table("code")] == sorted(ExitCode)
 
 
-def test_links_lead_somewhere() -> None:
+def test_links_resolve() -> None:
     for link in re.findall(r"\]\(([^)#]+)", TEXT):
         assert (PAGE.parent / link).exists(), link

@@ -42,27 +42,27 @@ def test_every_flag_of_fai_pep_has_one_place_on_the_page(flag: str) -> None:
 
 
 @pytest.mark.parametrize("flag", SAME)
-def test_a_flag_that_is_called_the_same_is_taken(flag: str) -> None:
+def test_a_flag_documented_as_unchanged_is_accepted(flag: str) -> None:
     (here,) = normalise_flags([flag])
     assert here in known_flags()
 
 
-def test_a_flag_that_is_called_refused_is_refused_for_the_reason_on_the_page() -> None:
+def test_a_flag_documented_as_refused_is_rejected_for_the_documented_reason() -> None:
     assert {flag.removeprefix("--").replace("_", "-"): reason for flag, reason in REFUSED.items()} == UNSUPPORTED_FLAGS
 
 
-def test_no_flag_of_a_run_is_refused_as_well() -> None:
+def test_no_flag_of_a_run_is_also_rejected() -> None:
     assert not known_flags() & {f"--{flag}" for flag in UNSUPPORTED_FLAGS}
 
 
 @pytest.mark.parametrize("flag", ["--use_enkaku", "--quota_use_case", "--app_id"])
-def test_flags_of_machinery_that_is_not_here_are_unknown(project: Project, flag: str) -> None:
+def test_flags_of_absent_components_are_unknown(project: Project, flag: str) -> None:
     done = project.harness("-b", "spec.json", flag, "x")
     assert done.code == 2
     assert "nknown option" in done.stderr
 
 
-def test_every_defect_has_its_answer() -> None:
+def test_every_defect_has_a_resolution() -> None:
     (rows,) = tables(PAGE, "defects").values()
     assert len(rows) == 26
     assert all(len(row) == 2 and all(row) for row in rows)

@@ -14,7 +14,7 @@ NAMES = sorted({name for row in ROWS for name in codes(row[-1])})
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_name_exists(name: str) -> None:
+def test_every_glossary_name_exists_in_the_code(name: str) -> None:
     module, _, last = name.rpartition(".")
     if re.match("[A-Z]", last):
         assert isinstance(getattr(importlib.import_module(module), last), type)
@@ -22,7 +22,7 @@ def test_every_name_exists(name: str) -> None:
         importlib.import_module(name)
 
 
-def test_every_word_has_one_row() -> None:
+def test_every_term_has_one_row() -> None:
     words = [word for row in ROWS for word in row[0].split(", ")]
     assert sorted(words) == sorted(set(words))
 

@@ -69,7 +69,7 @@ def test_the_framework_measures(package: Package) -> None:
     assert latency["summary"]["p50"] > 10_000  # ten thousand squares take longer than ten microseconds anywhere
 
 
-def test_the_framework_says_what_it_cannot_run(package: Package) -> None:
+def test_the_framework_reports_unsupported_benchmarks(package: Package) -> None:
     example = json.loads((package.folder / "examples" / "squares.json").read_text())
     example["model"]["files"] = {}
     done = package.harness("-b", package.project.write("spec.json", example))
@@ -87,7 +87,7 @@ def test_the_platform_runs_programs_on_its_device(package: Package) -> None:
     assert "emulator-nice" in package.harness("devices").stdout
 
 
-def test_the_option_of_the_platform_is_shown_and_set_like_ours(package: Package) -> None:
+def test_the_option_of_the_platform_is_shown_and_set_like_built_in_options(package: Package) -> None:
     shown = package.harness("run", "--help").stdout
     assert shown.index("On the emulator") < shown.index("--emulator-launcher") < shown.index("Program that starts")
     spec = package.project.write("spec.json", generic(one_test("a", observe(1, 2, 3, 4, 5))))
@@ -112,7 +112,7 @@ def test_the_source_gives_commits_to_build_from(package: Package) -> None:
     assert "there are: 2024-01-01, 2024-01-02" in unknown.stderr
 
 
-def test_the_reporter_is_told_when_it_is_asked_for(package: Package) -> None:
+def test_the_reporter_receives_results_when_requested(package: Package) -> None:
     spec = package.project.write(
         "spec.json", generic(one_test("good", observe(1, 2, 3, 4, 5)), one_test("bad", "false"))
     )
@@ -122,7 +122,7 @@ def test_the_reporter_is_told_when_it_is_asked_for(package: Package) -> None:
     assert [row[:4] for row in rows] == [["m", "good", "ok", "3.0"], ["m", "bad", "failed", ""]]
 
 
-def test_the_reporter_is_not_asked_for_by_being_installed(package: Package) -> None:
+def test_installing_the_reporter_does_not_activate_it(package: Package) -> None:
     spec = package.project.write("spec.json", generic(one_test("good", observe(1, 2, 3, 4, 5))))
     assert package.harness("-b", spec).code == 0
     assert not list(package.project.folder.rglob("*.csv"))
@@ -176,7 +176,7 @@ def test_the_examples_have_the_types_of_the_protocols(package: Package) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_the_examples_fit_the_house_style(package: Package) -> None:
+def test_the_examples_pass_the_linter_and_formatter(package: Package) -> None:
     """What people copy is formatted and linted as our own code is."""
     configuration = ("--config", str(ROOT / "pyproject.toml"))
     files = [str(file) for file in (package.folder / "acme").glob("*.py")]

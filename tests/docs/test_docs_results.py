@@ -83,7 +83,7 @@ def test_the_variables_of_the_token_are_named_right() -> None:
     assert {TOKEN_VARIABLE, TOKEN_FILE_VARIABLE} <= set(re.findall(r"`(HARNESS_\w+)`", TEXT))
 
 
-def test_links_lead_somewhere() -> None:
+def test_links_resolve() -> None:
     for link in re.findall(r"\]\(([^)#]+)\)", TEXT):
         assert (PAGE.parent / link).exists(), link
     headings = {heading.lower() for heading in re.findall(r"^### (\w+)$", TEXT, re.MULTILINE)}

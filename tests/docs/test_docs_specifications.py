@@ -67,13 +67,13 @@ def test_every_example_loads(block: Block, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("block", [one for one in blocks(PAGE, "json") if one.label == "output"], ids=str)
-def test_every_output_is_understood(block: Block) -> None:
+def test_every_output_example_is_parsed(block: Block) -> None:
     observations, notes = parse_lines(block.text)
     assert notes == ()
     assert {"NET latency"} <= {one.name for one in observations if one.unit == "ms"}
 
 
-def test_the_names_in_the_tree_of_numbers_are_those_that_the_page_tells() -> None:
+def test_names_of_nested_metrics_match_the_page() -> None:
     (block,) = (one for one in blocks(PAGE, "json") if one.label == "output" and "backend" in one.text)
     text = " ".join((ROOT / "docs" / PAGE).read_text().split())
     told = codes(text.partition("The last one is ")[2].partition(".")[0])
@@ -93,7 +93,7 @@ def test_the_matrix_example_has_as_many_benchmarks_as_the_page_says(folder: Path
     assert "That is six benchmarks: three combinations in two shapes." in (ROOT / "docs" / PAGE).read_text()
 
 
-def test_the_broken_example_is_told_as_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_problems_of_the_broken_example_match_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (broken,) = (one for one in blocks(PAGE, "json") if one.label.startswith("broken"))
     (shown,) = blocks(PAGE, "text")
@@ -115,7 +115,7 @@ def test_a_table_has_all_keys_and_no_others(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_a_key_is_called_required_where_it_is(name: str) -> None:
+def test_keys_marked_as_required_match_the_schema(name: str) -> None:
     fields = SECTIONS[name].model_fields.values()
     required = {key for key, field in zip(keys_of(SECTIONS[name]), fields, strict=True) if field.is_required()}
     called = {key for row in KEYS[name] if "required" in row[1] for key in codes(row[0])}
@@ -123,7 +123,7 @@ def test_a_key_is_called_required_where_it_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("section", check.UNSUPPORTED, ids=lambda section: section.__name__)
-def test_a_key_is_called_refused_where_it_is(section: type[Section]) -> None:
+def test_keys_marked_as_refused_match_the_code(section: type[Section]) -> None:
     refused = {key for row in KEYS[section.__name__] if row[2].startswith("refused") for key in codes(row[0])}
     assert refused == set(check.UNSUPPORTED[section])
 

@@ -39,7 +39,7 @@ def test_the_table_of_flags_is_complete() -> None:
 
 
 @pytest.mark.parametrize("page", [DOCS / PAGE, *EXAMPLES], ids=lambda path: path.name)
-def test_every_command_line_is_one_that_the_harness_takes(page: Path) -> None:
+def test_every_command_line_is_accepted(page: Path) -> None:
     lines = list(command_lines(page.read_text(encoding="utf-8")))
     assert lines
     for words in lines:
@@ -51,7 +51,7 @@ def test_every_example_is_on_the_page() -> None:
     assert {path.name for path in EXAMPLES} == set(re.findall(r"\]\(examples/([^)]+)\)", TEXT))
 
 
-def test_the_nightly_list_is_what_examples_name_and_loads() -> None:
+def test_the_nightly_list_is_used_by_the_examples_and_loads() -> None:
     titles = {benchmark.title for benchmark in load([NIGHTLY]).benchmarks}
     assert any("xnnpack_q8" in title for title in titles)
     for example in EXAMPLES:
@@ -66,7 +66,7 @@ def test_the_workflow_pastes_no_input_into_a_command() -> None:
     assert workflow["concurrency"]["group"] == "lab", "two jobs would ask for one state"
 
 
-def test_the_unit_stops_the_watcher_as_it_wants_to_be_stopped() -> None:
+def test_the_unit_stops_the_watcher_with_an_interrupt() -> None:
     unit = (DOCS / "examples" / "harness-watch.service").read_text()
     assert "KillSignal=SIGINT" in unit
     assert "SuccessExitStatus=1 130" in unit
@@ -74,7 +74,7 @@ def test_the_unit_stops_the_watcher_as_it_wants_to_be_stopped() -> None:
     assert "--interval" in line
 
 
-def test_names_and_numbers_are_those_of_the_program() -> None:
+def test_names_and_numbers_match_the_code() -> None:
     for name in (channels.FILE_VARIABLE, channels.KEY_VARIABLE, channels.SECRET_VARIABLE):
         assert f"`{name}`" in TEXT
     headers = re.findall(r"^ {4}([A-Z][\w-]+): ", channels.__doc__ or "", re.MULTILINE)

@@ -33,7 +33,7 @@ def test_a_file_is_named_after_its_model(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
-def test_promised_sums_are_those_of_the_files(file: Path) -> None:
+def test_checksums_match_the_files(file: Path) -> None:
     for one in local_files(file):
         assert one.location is not None
         assert one.md5 == hashlib.md5(Path(one.location).read_bytes()).hexdigest()
@@ -60,7 +60,7 @@ def observed(text: str) -> dict[str, float]:
     return {line["metric"]: float(line["value"]) for line in lines}
 
 
-def test_comparing_tells_the_noise_in_decibels(tmp_path: Path) -> None:
+def test_comparing_outputs_prints_the_noise_in_decibels(tmp_path: Path) -> None:
     (tmp_path / "golden").write_text("3\n4\n")
     (tmp_path / "output").write_text("3\n4.5\n")
     told = observed(run("compare.py", "--golden", tmp_path / "golden", "--output", tmp_path / "output").stdout)
@@ -69,7 +69,7 @@ def test_comparing_tells_the_noise_in_decibels(tmp_path: Path) -> None:
     assert told["top1_agreement"] == 1
 
 
-def test_comparing_refuses_files_of_different_lengths(tmp_path: Path) -> None:
+def test_comparing_outputs_rejects_files_of_different_lengths(tmp_path: Path) -> None:
     (tmp_path / "golden").write_text("3\n4\n")
     (tmp_path / "output").write_text("3\n")
     done = run("compare.py", "--golden", tmp_path / "golden", "--output", tmp_path / "output")
@@ -86,7 +86,7 @@ def test_the_sorting_example_runs(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_the_accuracy_example_tells_what_each_bit_is_worth(project: Project) -> None:
+def test_the_accuracy_example_reports_the_accuracy_of_each_bit_width(project: Project) -> None:
     done = project.harness("-b", MODELS / "quantised_linear.json")
     assert done.code == 0, done.stderr
     sqnr = {

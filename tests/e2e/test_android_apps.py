@@ -59,7 +59,7 @@ def install(desk: Desk, behaviour: str) -> str:
     return desk.phones[0].serial
 
 
-def test_its_averages_are_the_result(desk: Desk, spec: Path) -> None:
+def test_the_averages_of_the_app_are_the_result(desk: Desk, spec: Path) -> None:
     done = desk.harness("-b", spec, on=install(desk, MINIBENCH))
     assert done.code == 0, done.stderr + done.stdout
     (result,) = done.read()

@@ -31,7 +31,7 @@ def test_only_phones_with_enough_charge_are_measured_on(desk: Desk, spec: Path, 
     assert not program_starts(empty)
 
 
-def test_a_phone_that_is_too_warm_is_waited_for(desk: Desk, spec: Path, witness: Path) -> None:
+def test_measuring_waits_until_a_warm_phone_has_cooled_down(desk: Desk, spec: Path, witness: Path) -> None:
     phone = desk.phones[0]
     phone.set_thermal(skin_c=41.0)
     with desk.running("-b", spec, "--program", witness, on=phone.serial) as running:
@@ -43,7 +43,7 @@ def test_a_phone_that_is_too_warm_is_waited_for(desk: Desk, spec: Path, witness:
     assert len(program_starts(phone)) == 2
 
 
-def test_a_phone_that_stays_too_warm_is_reported_in_time(desk: Desk, spec: Path, witness: Path) -> None:
+def test_a_phone_that_stays_too_warm_is_reported_before_the_timeout(desk: Desk, spec: Path, witness: Path) -> None:
     phone = desk.phones[0]
     phone.set_thermal(status=3, skin_c=46.0)
     done = desk.harness("-b", spec, "--program", witness, "--cool-timeout", "1", on=phone.serial)

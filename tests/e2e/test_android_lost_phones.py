@@ -56,7 +56,7 @@ def test_a_benchmark_continues_when_its_phone_returns(
     assert phone.read("/services/fixed_performance").strip() == "false"
 
 
-def test_lost_and_hung_phones_are_reported_and_the_others_are_not_disturbed(desk: Desk, witness: Path) -> None:
+def test_lost_and_hung_phones_are_reported_and_the_remaining_phones_continue(desk: Desk, witness: Path) -> None:
     good, unplugged, hung = desk.phones[:3]
     spec = spec_of(desk, "first", "second", timeout=5, repeat=1)
     asked = ("-b", spec, "--program", witness, "--return_timeout", "12")

@@ -50,7 +50,7 @@ def test_every_phone_measures_everything_and_is_left_as_it_was(desk: Desk, spec:
         assert phone.serial in done.stdout
 
 
-def test_phones_are_listed_and_chosen(desk: Desk, spec: Path, witness: Path) -> None:
+def test_phones_are_listed_and_selected(desk: Desk, spec: Path, witness: Path) -> None:
     listed = desk.project.harness("devices", HARNESS_ADB_SERVER=desk.lab.server)
     assert listed.code == 0
     assert "android: 4 devices" in listed.stdout

@@ -29,7 +29,7 @@ def git(project: Project) -> Repository:
     return git_repository(project.folder / "runner")
 
 
-def test_a_commit_that_made_it_slower_is_found(project: Project, spec: Path, git: Repository) -> None:
+def test_a_slower_commit_is_a_regression(project: Project, spec: Path, git: Repository) -> None:
     (git.folder / "untracked.txt").write_text("mine")
     before = snapshot(git)
     done = project.harness(
@@ -64,7 +64,7 @@ def test_one_commit_is_measured_alone_when_there_is_nothing_to_compare_it_with(
     assert result["comparison"] is None
 
 
-def test_fai_peps_flags_ask_for_the_same(project: Project, spec: Path, git: Repository) -> None:
+def test_fai_peps_flags_request_the_same_comparison(project: Project, spec: Path, git: Repository) -> None:
     done = project.harness(
         "-b",
         spec,
@@ -104,7 +104,7 @@ def test_a_commit_that_does_not_build_is_a_result_with_the_end_of_its_log(
     assert "no_such_header_anywhere.h" in result["reason"]
 
 
-def test_a_revert_is_the_same_bytes_and_is_not_measured(project: Project, spec: Path, git: Repository) -> None:
+def test_a_revert_builds_identical_bytes_and_is_not_measured(project: Project, spec: Path, git: Repository) -> None:
     done = project.harness(
         "compare", "-b", spec, "--repo_dir", git.folder, "--control", git.commits["base"], "--branch", "main"
     )
@@ -114,7 +114,7 @@ def test_a_revert_is_the_same_bytes_and_is_not_measured(project: Project, spec: 
     assert comparison["verdict"] == "no change"
 
 
-def test_a_build_is_made_once(project: Project, spec: Path, git: Repository) -> None:
+def test_a_build_is_run_once(project: Project, spec: Path, git: Repository) -> None:
     asked = ("compare", "-b", spec, "--repo_dir", git.folder, "--control", "main~3", "--treatment", "main~2")
     first = project.harness(*asked, "--pairs", "3")
     second = project.harness(*asked, "--pairs", "3")
@@ -155,7 +155,7 @@ def test_mercurial_commits_are_compared_too(project: Project, spec: Path) -> Non
 
 
 @pytest.mark.parametrize("ahead", ["--same_host", "--no-same-host"])
-def test_a_file_of_commits_is_compared_one_by_one_and_a_broken_one_stops_no_other(
+def test_commits_of_a_file_are_compared_in_order_and_a_broken_commit_does_not_stop_them(
     project: Project, spec: Path, git: Repository, ahead: str
 ) -> None:
     listed = project.folder / "commits.txt"

@@ -73,7 +73,7 @@ def alive(runner: Path) -> Iterator[int]:
             continue
 
 
-def test_a_real_slow_down_is_found_in_turns(project: Project, spec: Path, runner: Path) -> None:
+def test_interleaving_detects_a_real_slowdown(project: Project, spec: Path, runner: Path) -> None:
     programs = ("--control-program", side(project, runner, 0), "--treatment-program", side(project, runner, 25))
     done = project.harness("compare", "-b", spec, *programs, "--interleave", "process", "--seed", "3")
     assert done.code == 1, done.stderr + done.stdout
@@ -93,7 +93,7 @@ def test_a_real_slow_down_is_found_in_turns(project: Project, spec: Path, runner
     assert len(latency["samples"]) == len(latency["control"]["control_values"]) > 0
 
 
-def test_a_runner_that_knows_no_turns_is_launched_and_the_result_says_so(
+def test_a_runner_without_interleaving_falls_back_to_launches_and_the_result_notes_it(
     project: Project, spec: Path, runner: Path
 ) -> None:
     older = 'for word; do [ "$word" = --turns ] && echo "error: unknown argument --turns" >&2 && exit 2; done'

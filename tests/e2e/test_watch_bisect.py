@@ -43,7 +43,7 @@ def named(watch: Watch, done: Outcome) -> list[int]:
     return [short[row] for row in rows]
 
 
-def test_the_commit_that_made_it_slower_is_found(watch: Watch) -> None:
+def test_bisect_identifies_the_slower_commit(watch: Watch) -> None:
     work(watch, 24, slower={17: 0.05})
     done = bisect(watch)
     assert done.code == 0, done.stderr + done.stdout
@@ -53,7 +53,7 @@ def test_the_commit_that_made_it_slower_is_found(watch: Watch) -> None:
     assert done.stderr.count("building") < 24, "not every commit was built"
 
 
-def test_commits_that_do_not_build_are_passed_over_and_suspected_with_the_next(watch: Watch) -> None:
+def test_commits_that_do_not_build_are_skipped_and_grouped_with_the_next_as_culprits(watch: Watch) -> None:
     work(watch, 10, slower={6: 0.05}, broken=(2, 5, 8))
     done = bisect(watch)
     assert done.code == 0, done.stderr + done.stdout
@@ -67,7 +67,7 @@ def test_two_culprits_are_distinguished(watch: Watch) -> None:
     assert named(watch, done) == [3, 9]
 
 
-def test_a_bad_commit_that_is_faster_is_an_improvement_that_is_found_too(watch: Watch) -> None:
+def test_bisect_also_identifies_improvements(watch: Watch) -> None:
     work(watch, 8, slower={3: -0.06})
     done = bisect(watch)
     assert done.code == 0, done.stderr + done.stdout
@@ -75,14 +75,14 @@ def test_a_bad_commit_that_is_faster_is_an_improvement_that_is_found_too(watch: 
     assert re.search(r"│\s*-\d+\.\d+%", done.stdout), "what it changed is signed"
 
 
-def test_between_equals_nothing_is_found_and_nobody_accused(watch: Watch) -> None:
+def test_bisecting_equal_commits_names_no_culprit(watch: Watch) -> None:
     work(watch, 6, slower={})
     done = bisect(watch, "--pairs", "80")
     assert done.code == 5, done.stderr + done.stdout
     assert "evidence" not in done.stdout
 
 
-def test_between_ends_of_the_same_bytes_nothing_is_measured(watch: Watch) -> None:
+def test_bisecting_identical_builds_measures_nothing(watch: Watch) -> None:
     watch.work.commit("Refactor", same=True)
     done = bisect(watch)
     assert done.code == 5, done.stderr + done.stdout
@@ -99,7 +99,7 @@ def test_ends_that_cannot_be_built_are_reported(watch: Watch) -> None:
     assert "no_such_header_anywhere.h" in done.stderr
 
 
-def test_an_interrupted_search_goes_on_where_it_was(watch: Watch) -> None:
+def test_an_interrupted_search_is_resumed(watch: Watch) -> None:
     work(watch, 20, slower={11: 0.05})
     asked = watch.asked(*ends(watch), command="bisect")
     kept = watch.project.cache / "bisect"
@@ -130,14 +130,14 @@ def heard(kept: Path) -> int:
     return file.read_text().count('"purpose"')
 
 
-def test_the_same_commit_twice_is_a_mistake(watch: Watch) -> None:
+def test_the_same_commit_as_good_and_bad_is_an_error(watch: Watch) -> None:
     work(watch, 1, slower={})
     done = watch.harness("--good", "main", "--bad", "main", command="bisect")
     assert done.code == 2
     assert "name two commits" in done.stderr
 
 
-def test_a_good_commit_that_is_newer_than_the_bad_one_is_a_mistake(watch: Watch) -> None:
+def test_a_good_commit_newer_than_the_bad_commit_is_an_error(watch: Watch) -> None:
     work(watch, 2, slower={})
     done = watch.harness("--good", "main", "--bad", "main~1", command="bisect")
     assert done.code == 2

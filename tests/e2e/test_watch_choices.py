@@ -33,7 +33,7 @@ def controls(watch: Watch) -> set[str | None]:
         return {entry.control for entry in state.commits.with_status(CommitStatus.DONE)}
 
 
-def test_without_a_word_the_newest_commit_alone_is_measured(watch: Watch) -> None:
+def test_by_default_only_the_newest_commit_is_measured(watch: Watch) -> None:
     for number in range(1, 4):
         watch.work.commit(f"Change {number}", same=True)
     assert watch.harness().code == 0
@@ -41,7 +41,7 @@ def test_without_a_word_the_newest_commit_alone_is_measured(watch: Watch) -> Non
     assert controls(watch) == {watch.work.commits[0]}, "the first of its week"
 
 
-def test_without_a_branch_the_main_one_of_the_remote_is_followed(watch: Watch) -> None:
+def test_by_default_the_main_branch_of_the_remote_is_followed(watch: Watch) -> None:
     remote = watch.project.folder / "remote.git"
     watch.work.git("clone", "--quiet", "--bare", str(watch.work.folder), str(remote))
     watch.work.git("remote", "add", "origin", str(remote))
@@ -54,7 +54,7 @@ def test_without_a_branch_the_main_one_of_the_remote_is_followed(watch: Watch) -
     assert measured(watch) == [pushed]
 
 
-def test_each_third_commit_is_measured_and_at_last_the_newest(watch: Watch) -> None:
+def test_every_third_commit_and_finally_the_newest_is_measured(watch: Watch) -> None:
     for number in range(1, 9):
         watch.work.commit(f"Change {number}", same=True)
     asked = ("--since", watch.work.commits[0], "--step", "3", "--interval", "1")
@@ -68,7 +68,7 @@ def test_each_third_commit_is_measured_and_at_last_the_newest(watch: Watch) -> N
         }
 
 
-def test_merge_commits_may_be_passed_over(watch: Watch) -> None:
+def test_merge_commits_can_be_skipped(watch: Watch) -> None:
     watch.work.commit("Change 1", same=True)
     merge = watch.work.merge("Join")
     newest = watch.work.commit("Change 2", same=True)
@@ -79,7 +79,7 @@ def test_merge_commits_may_be_passed_over(watch: Watch) -> None:
     assert measured(watch)[-1] == newest
 
 
-def test_the_commit_file_says_where_to_begin_and_afterwards_how_far_it_is(watch: Watch) -> None:
+def test_the_commit_file_sets_the_start_and_records_progress(watch: Watch) -> None:
     for number in range(1, 5):
         watch.work.commit(f"Change {number}", same=True)
     file = watch.project.write("commit", f"{watch.work.commits[2]}\n")
@@ -88,7 +88,7 @@ def test_the_commit_file_says_where_to_begin_and_afterwards_how_far_it_is(watch:
     assert file.read_text().strip() == watch.work.commits[4]
 
 
-def test_fai_peps_way_to_say_where_to_begin_is_understood(watch: Watch) -> None:
+def test_fai_peps_flags_for_the_first_commit_are_supported(watch: Watch) -> None:
     for number in range(1, 4):
         watch.work.commit(f"Change {number}", same=True)
     asked = ("--ab_testing", "--base_commit", watch.work.commits[0], "--commit", watch.work.commits[1])
@@ -97,7 +97,7 @@ def test_fai_peps_way_to_say_where_to_begin_is_understood(watch: Watch) -> None:
     assert controls(watch) == {watch.work.commits[0]}
 
 
-def test_a_commit_is_held_against_the_first_of_its_week(tmp_path: Path) -> None:
+def test_a_commit_is_compared_with_the_first_of_its_week(tmp_path: Path) -> None:
     need("git", "g++")
     watch = watch_of(Project(tmp_path, tmp_path / "cache"), every_s=WEEK_S // 3)
     for number in range(1, 7):
@@ -110,7 +110,7 @@ def test_a_commit_is_held_against_the_first_of_its_week(tmp_path: Path) -> None:
     assert [held[name] for name in names[1:]] == [names[number] for number in (0, 0, 0, 3, 3, 3)]
 
 
-def test_fai_peps_command_line_watches_until_the_status_file_says_0(watch: Watch) -> None:
+def test_fai_peps_command_line_watches_until_the_status_file_contains_0(watch: Watch) -> None:
     watch.work.commit("Change 1", same=True)
     switch, commits = watch.project.folder / "status", watch.project.write("commit", watch.work.commits[0])
     plain = watch.asked("--interval", "1", "--status_file", switch, "--commit_file", commits)[1:]
@@ -124,7 +124,7 @@ def test_fai_peps_command_line_watches_until_the_status_file_says_0(watch: Watch
     assert commits.read_text().strip() == watch.work.commits[1]
 
 
-def test_the_status_file_stops_a_comparison_after_its_pair_which_counts_later(watch: Watch) -> None:
+def test_the_status_file_stops_a_comparison_after_its_pair_which_is_kept(watch: Watch) -> None:
     watch.work.commit("Change 1")
     switch = watch.project.folder / "status"
     long = ("--since", watch.work.commits[0], "--pairs", "2000", "--precision", "0.00001")
@@ -138,7 +138,7 @@ def test_the_status_file_stops_a_comparison_after_its_pair_which_counts_later(wa
     assert measured(watch) == watch.work.commits[1:]
 
 
-def test_history_that_is_rewritten_is_followed(watch: Watch) -> None:
+def test_rewritten_history_is_followed(watch: Watch) -> None:
     watch.work.commit("Change 1", same=True)
     gone = watch.work.commit("Change 2", same=True)
     asked = ("--since", watch.work.commits[0])
@@ -151,7 +151,7 @@ def test_history_that_is_rewritten_is_followed(watch: Watch) -> None:
     assert measured(watch) == [watch.work.commits[1], gone, other]
 
 
-def test_a_commit_whose_runner_crashes_is_no_success_and_stops_no_other(watch: Watch) -> None:
+def test_a_commit_whose_runner_crashes_fails_and_does_not_stop_later_commits(watch: Watch) -> None:
     watch.work.commit("Change 1", crashes=True)
     watch.work.commit("Change 2")
     done = watch.harness("--since", watch.work.commits[0], "--pairs", "6")
@@ -163,7 +163,7 @@ def test_a_commit_whose_runner_crashes_is_no_success_and_stops_no_other(watch: W
     assert "SIGABRT" in failed.reason
 
 
-def test_a_control_that_crashes_is_named_by_the_commits_that_it_leaves_unmeasured(watch: Watch) -> None:
+def test_unmeasured_commits_name_the_crashing_control(watch: Watch) -> None:
     watch.work.commit("Change 1", crashes=True)
     watch.work.commit("Change 2")
     done = watch.harness("--base_commit", watch.work.commits[1], "--pairs", "6")
@@ -174,7 +174,7 @@ def test_a_control_that_crashes_is_named_by_the_commits_that_it_leaves_unmeasure
     assert watch.series() == []
 
 
-def test_a_control_that_does_not_build_is_replaced_by_the_next_of_its_week(tmp_path: Path) -> None:
+def test_a_control_that_does_not_build_is_replaced_by_the_next_commit_of_its_week(tmp_path: Path) -> None:
     need("git", "g++")
     watch = watch_of(Project(tmp_path, tmp_path / "cache"), every_s=WEEK_S // 3)
     for number in range(1, 7):

@@ -32,7 +32,7 @@ def watch(tmp_path: Path) -> Watch:
     return watch_of(Project(tmp_path, tmp_path / "cache"))
 
 
-def test_a_watcher_killed_at_random_counts_each_commit_once_and_tells_its_alarm_once(watch: Watch) -> None:
+def test_a_watcher_killed_at_random_counts_each_commit_once_and_notifies_once(watch: Watch) -> None:
     chance = random.Random(5)
     for number in range(1, 15):
         watch.work.commit(f"Change {number}", slower=0.04 if number == 6 else 0.0)
@@ -74,7 +74,7 @@ def advanced(watch: Watch, done: int, process: subprocess.Popen[str]) -> Callabl
     return lambda: watch.counts().get(CommitStatus.DONE, 0) > done or process.poll() is not None
 
 
-def test_a_remote_that_goes_away_is_reported_and_polled_again(watch: Watch) -> None:
+def test_an_unreachable_remote_is_reported_and_polled_again(watch: Watch) -> None:
     remote, away = watch.project.folder / "remote.git", watch.project.folder / "away.git"
     watch.work.git("clone", "--quiet", "--bare", str(watch.work.folder), str(remote))
     watch.work.git("remote", "add", "origin", str(remote))
@@ -98,7 +98,7 @@ def test_a_remote_that_goes_away_is_reported_and_polled_again(watch: Watch) -> N
     assert watch.status()["poll"]["failures"] == 0
 
 
-def test_a_watcher_that_only_looks_once_says_that_the_remote_is_away(watch: Watch) -> None:
+def test_a_single_poll_of_an_unreachable_remote_is_an_error(watch: Watch) -> None:
     watch.work.git("remote", "add", "origin", str(watch.project.folder / "nowhere.git"))
     watch.work.commit("Change 1", same=True)
     done = watch.harness("--since", watch.work.commits[0], *FEW)
@@ -106,7 +106,7 @@ def test_a_watcher_that_only_looks_once_says_that_the_remote_is_away(watch: Watc
     assert "no new commits can be found" in done.stderr
 
 
-def test_commits_whose_results_find_no_room_wait_for_it(watch: Watch) -> None:
+def test_commits_wait_for_disk_space_to_store_results(watch: Watch) -> None:
     small = watch.project.folder / "small"
     small.mkdir()
     if not mounts(small):
@@ -148,7 +148,7 @@ def mounts(folder: Path) -> bool:
     return subprocess.run(tried, capture_output=True, check=False).returncode == 0
 
 
-def test_a_second_watcher_of_one_state_is_refused_with_the_name_of_the_first(watch: Watch) -> None:
+def test_a_second_watcher_of_the_same_state_is_rejected_and_names_the_first(watch: Watch) -> None:
     watch.work.commit("Change 1", same=True)
     asked = ("--since", watch.work.commits[0], *HOUR)
     with watch.running(*asked) as first:
@@ -164,7 +164,7 @@ def test_a_second_watcher_of_one_state_is_refused_with_the_name_of_the_first(wat
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_watcher_that_is_interrupted_goes_on_with_the_commit(watch: Watch, number: signal.Signals) -> None:
+def test_an_interrupted_watcher_resumes_the_commit(watch: Watch, number: signal.Signals) -> None:
     watch.work.commit("Change 1")
     asked = ("--since", watch.work.commits[0], "--pairs", "60", "--precision", "0.00001")
     with watch.running(*asked) as process:

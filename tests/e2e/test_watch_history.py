@@ -27,9 +27,7 @@ def watch(tmp_path: Path) -> Watch:
 
 
 @pytest.mark.parametrize(("seed", "gain"), [(1, 0.015), (2, 0.03)])
-def test_of_64_commits_those_that_changed_something_are_named_and_no_other(
-    watch: Watch, seed: int, gain: float
-) -> None:
+def test_exactly_the_culprits_among_64_commits_are_reported(watch: Watch, seed: int, gain: float) -> None:
     chance = random.Random(seed)
     places = chance.randrange(12, 24), chance.randrange(28, 38), chance.randrange(44, 54)
     for number in range(1, 65):
@@ -79,7 +77,7 @@ def test_of_64_commits_those_that_changed_something_are_named_and_no_other(
 EVENTS = ("confirmed", "bisected", "closed")
 
 
-def test_a_commit_of_the_same_bytes_hides_no_culprit_behind_it(watch: Watch) -> None:
+def test_a_commit_with_identical_bytes_does_not_hide_the_next_culprit(watch: Watch) -> None:
     watch.work.commit("Refactor", same=True)
     culprit = watch.work.commit("Do more", slower=0.04)
     for number in range(1, 5):

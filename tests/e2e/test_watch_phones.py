@@ -36,7 +36,7 @@ def on(desk: Desk, *select_commits: int) -> tuple[str, ...]:
     )
 
 
-def test_every_phone_has_its_series(watch: Watch, desk: Desk) -> None:
+def test_every_phone_has_a_series(watch: Watch, desk: Desk) -> None:
     asked = ("--since", watch.work.commits[0], *on(desk, 0, 1), *FEW)
     done = watch.harness(*asked, HARNESS_ADB_SERVER=desk.lab.server)
     assert done.code == 0, done.stderr
@@ -46,7 +46,7 @@ def test_every_phone_has_its_series(watch: Watch, desk: Desk) -> None:
         assert [placed.commit for placed in one.points] == watch.work.commits[1:]
 
 
-def test_a_commit_whose_phone_went_away_waits_for_its_return(watch: Watch, desk: Desk) -> None:
+def test_a_commit_waits_for_its_lost_phone_to_return(watch: Watch, desk: Desk) -> None:
     phone = desk.phones[0]
     asked = ("--since", watch.work.commits[0], *on(desk, 0), "--pairs", "40", "--precision", "0.00001")
     with watch.running(*asked, **desk.lab.environment) as process:

@@ -71,9 +71,7 @@ def watch(tmp_path: Path) -> Watch:
     return found
 
 
-def test_news_that_could_not_be_delivered_is_delivered_by_the_next_start_and_then_never_again(
-    watch: Watch, hook: Hook
-) -> None:
+def test_undelivered_notifications_are_delivered_once_by_the_next_start(watch: Watch, hook: Hook) -> None:
     works = watch.project.folder / "works"
     tell = watch.project.write("tell.sh", f'test -e {works} && exec sh {watch.project.folder}/diary.sh "$1"\n')
     command = shlex.join(("sh", str(tell), str(watch.project.folder / "diary")))
@@ -115,7 +113,7 @@ def test_news_that_could_not_be_delivered_is_delivered_by_the_next_start_and_the
     assert len(hook.posted) == len(watch.told()) == 2
 
 
-def test_the_page_of_an_alarm_names_commit_author_and_a_command_that_measures_it_again(watch: Watch) -> None:
+def test_the_alarm_page_names_commit_author_and_a_command_to_reproduce(watch: Watch) -> None:
     done = watch.harness("--since", watch.work.commits[0], *FEW)
     assert done.code == 1, done.stderr
     (alarm,) = watch.alarms()
@@ -131,7 +129,7 @@ def test_the_page_of_an_alarm_names_commit_author_and_a_command_that_measures_it
     assert again.read()[-1]["comparison"]["verdict"] == "regression"
 
 
-def test_status_tells_what_was_done_and_as_json_everything(watch: Watch) -> None:
+def test_status_summarises_progress_and_prints_everything_as_json(watch: Watch) -> None:
     assert watch.harness("--since", watch.work.commits[0], *FEW).code == 1
     told = watch.project.harness("status")
     assert told.code == 0, told.stderr
@@ -154,14 +152,14 @@ def test_status_tells_what_was_done_and_as_json_everything(watch: Watch) -> None
     assert any("bisected: step of m/work" in event["text"] for event in status["events"])
 
 
-def test_only_measuring_looks_for_no_changes(watch: Watch) -> None:
+def test_measure_only_detects_no_changes(watch: Watch) -> None:
     done = watch.harness("--since", watch.work.commits[0], "--no-regression", *FEW)
     assert done.code == 0, done.stderr
     assert watch.counts() == {CommitStatus.DONE: 8}
     assert watch.alarms() == []
 
 
-def test_an_improvement_is_reported_and_is_no_failure(tmp_path: Path) -> None:
+def test_an_improvement_is_reported_and_is_not_a_failure(tmp_path: Path) -> None:
     need("git", "g++")
     watch = watch_of(Project(tmp_path, tmp_path / "cache"))
     for number in range(1, 9):

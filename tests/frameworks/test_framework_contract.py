@@ -70,7 +70,7 @@ def test_our_frameworks_keep_the_contract(check: Check, name: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_runner_of_executorch_is_the_same_when_it_is_made_again(tmp_path: Path) -> None:
+def test_rebuilding_the_runner_of_executorch_gives_the_same_build(tmp_path: Path) -> None:
     case = replace(
         EXECUTORCH,
         builds=True,
@@ -286,7 +286,7 @@ class Unsteady(Exporting):
         (Permissive, contract.exporting.unknown_exports_fail_with_a_hint),
     ],
 )
-def test_a_framework_that_breaks_a_promise_is_caught(
+def test_a_framework_that_breaks_the_contract_is_detected(
     broken: type[Echo], check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CONTRACT_LITTER", "")
@@ -300,13 +300,13 @@ def test_a_framework_that_breaks_a_promise_is_caught(
         check(case_of(create, tmp_path))
 
 
-def test_a_parser_that_raises_shows_what_it_read(tmp_path: Path) -> None:
+def test_a_raising_parser_is_reported_with_its_input(tmp_path: Path) -> None:
     with pytest.raises((ValueError, IndexError)) as caught:
         contract.parsing.damaged_output_never_raises(case_of(Exploding, tmp_path))
     assert "never raises" in caught.value.__notes__[0]
 
 
-def test_a_benchmark_that_should_be_refused_and_is_not_is_caught(tmp_path: Path) -> None:
+def test_accepting_an_unsupported_benchmark_is_detected(tmp_path: Path) -> None:
     case = case_of(Echo, tmp_path)
     with pytest.raises(ContractBroken, match="it composed"):
         contract.running.refuses_unsupported_benchmarks(replace(case, refused=(case.benchmark,)))
@@ -314,6 +314,6 @@ def test_a_benchmark_that_should_be_refused_and_is_not_is_caught(tmp_path: Path)
         contract.running.refuses_unsupported_benchmarks(replace(case, composes=False))
 
 
-def test_an_exporter_without_an_example_is_told_to_give_one(tmp_path: Path) -> None:
+def test_an_exporter_without_an_example_is_rejected_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(ContractBroken, match="needs an `export`"):
         contract.exporting.fingerprints_of_exports_are_stable(replace(case_of(Exporting, tmp_path), export=None))

@@ -102,7 +102,7 @@ def test_a_framework_that_keeps_the_contract_passes(tmp_path: Path) -> None:
     ],
     ids=lambda given: "" if isinstance(given, str) else next(iter(given.values())),
 )
-def test_a_runner_that_breaks_a_promise_is_caught(runner: Mapping[str, str], message: str, tmp_path: Path) -> None:
+def test_a_runner_that_breaks_the_contract_is_detected(runner: Mapping[str, str], message: str, tmp_path: Path) -> None:
     with pytest.raises(ContractBroken, match=message):
         contract.running.runner_can_be_interleaved(case_of(tmp_path, runner))
 
@@ -140,6 +140,6 @@ class Counting(Interleaving):
 
 
 @pytest.mark.parametrize("broken", [Elsewhere, Careless, Unpinned, Modelless, Counting])
-def test_a_different_interleaved_command_is_caught(broken: type[Interleaving], tmp_path: Path) -> None:
+def test_a_different_interleaved_command_is_detected(broken: type[Interleaving], tmp_path: Path) -> None:
     with pytest.raises(ContractBroken):
         contract.running.interleaved_command_starts_the_same_runner(case_of(tmp_path, create=broken))

@@ -29,13 +29,13 @@ def only_note(notes: tuple[Note, ...], code: str) -> Note:
     return found
 
 
-def test_value_lines_of_one_key_become_the_samples_of_one_observation_in_printed_order() -> None:
+def test_value_lines_of_one_key_become_samples_of_one_observation_in_printed_order() -> None:
     assert one("\n".join(VALUE % value for value in (3, 1, 2))) == Observation(
         type="NET", metric="latency", unit="us", samples=(3.0, 1.0, 2.0)
     )
 
 
-def test_other_text_may_stand_around_lines_and_on_them() -> None:
+def test_unrelated_text_around_and_on_lines_is_ignored() -> None:
     text = f"loading\nI/tag(12): {VALUE % 5} done\nno PyTorchObserver here\r\n{VALUE % 6}\r\n"
     assert one(text).samples == (5.0, 6.0)
 
@@ -149,7 +149,7 @@ def test_time_units_of_one_metric_convert_to_the_first() -> None:
     assert one(text) == Observation(type="NET", metric="latency", unit="us", samples=(1500.0, 2000.0))
 
 
-def test_units_that_do_not_convert_are_kept_apart_and_told() -> None:
+def test_incompatible_units_are_kept_apart_and_reported() -> None:
     text = VALUE % 1 + '\nPyTorchObserver {"type": "NET", "metric": "latency", "unit": "cycles", "value": 2}'
     observations, notes = parse_lines(text)
     assert [(o.unit, o.samples) for o in observations] == [("us", (1.0,)), ("cycles", (2.0,))]
@@ -178,7 +178,7 @@ def test_units_that_do_not_convert_are_kept_apart_and_told() -> None:
         ("PyTorchObserver " + '{"a": ' * 20_000, "nested too deeply"),
     ],
 )
-def test_a_bad_line_is_reported_by_number_and_costs_no_good_one(bad: str, reason: str) -> None:
+def test_an_invalid_line_is_reported_by_number_and_loses_no_valid_line(bad: str, reason: str) -> None:
     observations, notes = parse_lines(f"{VALUE % 1}\nhello\n{bad}\n{VALUE % 2}")
     assert [observation.samples for observation in observations] == [(1.0, 2.0)]
     note = only_note(notes, "bad_lines")
@@ -186,20 +186,20 @@ def test_a_bad_line_is_reported_by_number_and_costs_no_good_one(bad: str, reason
     assert note.hint
 
 
-def test_a_line_broken_into_by_another_loses_only_itself() -> None:
+def test_an_interrupted_line_loses_no_other_line() -> None:
     observations, notes = parse_lines(f'PyTorchObserver {{"type": "NET", "met{VALUE % 7}')
     assert [observation.samples for observation in observations] == [(7.0,)]
     assert "line 1: not JSON" in only_note(notes, "bad_lines").message
 
 
-def test_the_good_part_of_a_nested_line_is_kept() -> None:
+def test_the_valid_part_of_a_nested_line_is_kept() -> None:
     line = 'Caffe2Observer {"NET": {"latency": {"value": "x", "unit": "ms"}, "load": {"value": 2, "unit": "ms"}}}'
     observations, notes = parse_lines(line)
     assert [(o.name, o.samples) for o in observations] == [("NET load", (2.0,))]
     assert "line 1: NET latency:" in only_note(notes, "bad_lines").message
 
 
-def test_many_bad_lines_make_one_note_that_quotes_the_first() -> None:
+def test_many_invalid_lines_give_one_note_that_quotes_the_first() -> None:
     _, notes = parse_lines("\n".join(VALUE % "x" for _ in range(20)))
     message = only_note(notes, "bad_lines").message
     assert "line 5:" in message
@@ -214,13 +214,13 @@ def test_without_identifiers_every_line_that_begins_with_a_brace_is_an_object() 
     assert notes == ()
 
 
-def test_an_identifier_of_ones_own_replaces_the_usual_ones() -> None:
+def test_a_custom_identifier_replaces_the_defaults() -> None:
     found = '{"type": "NET", "metric": "latency", "unit": "us", "value": %d}'
     observations, _ = parse_lines(f"Mine(1): {found % 1}\nPyTorchObserver {found % 2}", ["Mine(1):"])
     assert [observation.samples for observation in observations] == [(1.0,)]
 
 
-def test_a_document_with_a_list_of_metrics_is_understood() -> None:
+def test_a_document_with_a_list_of_metrics_is_parsed() -> None:
     document = {
         "metrics": [
             {"name": "NET latency", "unit": "ms", "values": [1.5, "2"]},
@@ -237,7 +237,7 @@ def test_a_document_with_a_list_of_metrics_is_understood() -> None:
     )
 
 
-def test_a_document_of_plain_numbers_is_understood() -> None:
+def test_a_document_of_plain_numbers_is_parsed() -> None:
     document = {
         "latency_ms": 1.25,
         "conv": {"latency_us": [7, 8], "memory": {"value": "9", "unit": "bytes"}},
@@ -259,7 +259,7 @@ def test_a_document_of_plain_numbers_is_understood() -> None:
     }
 
 
-def test_bad_parts_of_a_document_are_reported_by_name() -> None:
+def test_invalid_parts_of_a_document_are_reported_by_name() -> None:
     observations, notes = parse_lines('{"latency_ms": "fast", "net": {"load_s": NaN, "n": 3}, "x": null}')
     assert [(o.name, o.samples) for o in observations] == [("net n", (3.0,))]
     message = only_note(notes, "bad_lines").message
@@ -268,18 +268,18 @@ def test_bad_parts_of_a_document_are_reported_by_name() -> None:
     assert "x: " in message
 
 
-def test_json_that_is_no_document_is_told() -> None:
+def test_json_that_is_not_a_document_is_reported() -> None:
     observations, notes = parse_lines('{"latency_ms": 1}\n{"latency_ms": 2}')
     assert observations == ()
     assert "neither one JSON object" in only_note(notes, "bad_lines").message
 
 
-def test_a_document_does_not_hide_behind_observer_lines() -> None:
+def test_a_document_after_observer_lines_is_parsed() -> None:
     assert one(f'{{"a": 1}}\n{VALUE % 2}').samples == (2.0,)
 
 
 @pytest.mark.parametrize("text", ["", "\n", "hello", "PyTorchObserver", "PyTorchObserver ready", "[1, 2]", "3"])
-def test_other_output_says_nothing(text: str) -> None:
+def test_unrelated_output_gives_no_observations_or_notes(text: str) -> None:
     assert parse_lines(text) == ((), ())
 
 
@@ -297,7 +297,7 @@ _json_values = st.recursive(
 
 @untimed
 @given(st.dictionaries(_names, _json_values, max_size=6), st.sampled_from(["", "PyTorchObserver ", "x Caffe2Observer"]))
-def test_no_object_makes_it_raise_and_only_finite_numbers_come_out(found: dict[str, object], before: str) -> None:
+def test_no_object_raises_and_all_numbers_are_finite(found: dict[str, object], before: str) -> None:
     for identifiers in (("PyTorchObserver", "Caffe2Observer"), ()):
         observations, _ = parse_lines(before + json.dumps(found), identifiers)
         for observation in observations:
@@ -307,7 +307,7 @@ def test_no_object_makes_it_raise_and_only_finite_numbers_come_out(found: dict[s
 
 @untimed
 @given(st.text(alphabet='{}[]":, \\\n1eE-NaPyTorchObserver\x00é', max_size=200))
-def test_no_text_makes_it_raise(text: str) -> None:
+def test_no_text_raises(text: str) -> None:
     parse_lines(text)
     parse_lines(text, ())
     parse_lines("PyTorchObserver " + text)
@@ -315,7 +315,7 @@ def test_no_text_makes_it_raise(text: str) -> None:
 
 @untimed
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
-def test_printed_samples_come_back_exactly_whatever_stands_between(samples: list[float]) -> None:
+def test_printed_samples_are_parsed_exactly_despite_text_between(samples: list[float]) -> None:
     noise = ["", "text", VALUE % "bad", "PyTorchObserver {"]
     lines = [line for i, sample in enumerate(samples) for line in (noise[i % len(noise)], VALUE % repr(sample))]
     observations, _ = parse_lines("\n".join(lines))
@@ -341,7 +341,7 @@ def test_a_list_of_observations_is_a_document() -> None:
         assert {one.name: one.samples for one in observations} == {"NET latency": (1.0,), "RUN load": (2.0, 3.0)}
 
 
-def test_a_name_with_a_type_keeps_it() -> None:
+def test_a_name_with_a_type_keeps_the_type() -> None:
     assert one('{"NET latency": {"value": 3, "unit": "ms"}}').name == "NET latency"
     assert one('{"NET latency_ms": 3}') == Observation(type="NET", metric="latency", unit="ms", samples=(3.0,))
 
@@ -356,11 +356,11 @@ def test_a_name_with_a_type_keeps_it() -> None:
         'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "ms", "p50": 1, "mean": 2}',
     ],
 )
-def test_numbers_called_as_statistics_are_a_summary_in_the_unit_beside_them(text: str) -> None:
+def test_numbers_named_like_statistics_are_a_summary_in_the_adjacent_unit(text: str) -> None:
     assert one(text) == Observation(type="NET", metric="latency", unit="ms", summary={"p50": 1.0, "mean": 2.0})
 
 
-def test_what_stands_beside_statistics_is_read_for_itself() -> None:
+def test_values_beside_statistics_are_parsed_separately() -> None:
     observations, notes = parse_lines('{"conv": {"p50": 1, "unit": "ms", "memory_bytes": 7, "kind": "xnn"}}')
     assert notes == ()
     assert {one.name: (one.unit, one.info) for one in observations} == {
@@ -370,13 +370,13 @@ def test_what_stands_beside_statistics_is_read_for_itself() -> None:
     }
 
 
-def test_statistics_without_a_name_are_refused() -> None:
+def test_statistics_without_a_name_are_rejected() -> None:
     observations, notes = parse_lines('{"p50": 1, "mean": 2, "unit": "ms"}')
     assert observations == ()
     assert "the numbers have no name" in only_note(notes, "bad_lines").message
 
 
-def test_a_unit_beside_one_number_is_its_unit_and_beside_several_a_text() -> None:
+def test_a_unit_beside_one_number_is_a_unit_and_beside_several_a_text() -> None:
     assert one('{"latency": 2, "unit": "ms"}').unit == "ms"
     observations, _ = parse_lines('{"latency": 2, "runs": 50, "unit": "ms"}')
     assert {one.name: one.unit for one in observations if one.samples} == {"NET latency": "", "NET runs": ""}
@@ -385,7 +385,7 @@ def test_a_unit_beside_one_number_is_its_unit_and_beside_several_a_text() -> Non
 # --- what is lost ------------------------------------------------------------------------------------------------
 
 
-def test_bad_lines_are_never_trusted() -> None:
+def test_results_with_invalid_lines_are_untrusted() -> None:
     _, notes = parse_lines(f"{VALUE % 1}\n{VALUE % 'fast'}")
     assert [(note.code, note.trust) for note in notes] == [("bad_lines", False)]
 
@@ -399,7 +399,7 @@ def test_bad_lines_are_never_trusted() -> None:
         'PyTorchObserver {"type": "NET", "metric": "latency"}',
     ],
 )
-def test_a_metric_of_which_no_number_is_left_is_lost(bad: str) -> None:
+def test_a_metric_without_valid_numbers_is_lost(bad: str) -> None:
     other = 'PyTorchObserver {"type": "conv", "metric": "latency", "unit": "us", "value": 3}'
     _, notes = parse_lines(f"{other}\n{bad}")
     (lost,) = (note for note in notes if note.code == "lost_metric")
@@ -408,6 +408,6 @@ def test_a_metric_of_which_no_number_is_left_is_lost(bad: str) -> None:
     assert all(note.code != "lost_metric" for note in parse_lines(f"{VALUE % 1}\n{bad}")[1])
 
 
-def test_a_part_of_a_document_of_which_no_number_is_left_is_lost() -> None:
+def test_a_part_of_a_document_without_valid_numbers_is_lost() -> None:
     _, notes = parse_lines('{"latency_ms": "fast", "load_ms": 3}')
     assert any(note.code == "lost_metric" and note.message.startswith("NET latency was") for note in notes)

@@ -47,7 +47,7 @@ from tests.presentation.comparison_samples import (
 SHARES = st.floats(min_value=-0.9999, max_value=1e6)
 
 
-def test_regressions_come_first_and_the_largest_of_them() -> None:
+def test_regressions_come_first_largest_to_smallest() -> None:
     names = [result.benchmark.identifier for result in sort_by_severity(every_kind())]
     assert names == ["much-slower", "slower", "faster", "loud", "alone", "same", "untouched", "crashed", "not-here"]
     assert count_verdicts(every_kind()) == "2 regressions, 1 improvement, 2 undecided, 2 no change, 1 failed, 1 skipped"
@@ -72,7 +72,7 @@ def test_a_failure_is_never_shown_as_a_verdict(outcome: Outcome) -> None:
     assert explain_verdict(result, 1) == result.reason
 
 
-def test_the_same_bytes_are_no_change_although_nothing_was_measured() -> None:
+def test_identical_builds_are_no_change_without_measurements() -> None:
     result = identical("x")
     assert categorise(result) is VerdictCategory.NO_CHANGE
     assert (build_row(result).verdict, build_row(result).difference, build_row(result).pairs) == ("same bytes", "", "")
@@ -104,7 +104,7 @@ def test_sides_of_the_same_name_are_distinguished_by_their_digests() -> None:
     )
 
 
-def test_long_versions_are_not_cut() -> None:
+def test_long_versions_are_not_truncated() -> None:
     nightly = BUILD.model_copy(update={"commit": "1.6.0.dev20260101+cpu"})
     assert build_row(compared("a", made_pairs(0.0, 8), treatment=nightly)).treatment_build == (
         "executorch 1.6.0.dev20260101+cpu native"
@@ -130,7 +130,7 @@ def test_an_interval_has_both_ends_in_order(first: float, second: float) -> None
     ("low", "high", "text"),
     [(None, None, ""), (-0.01, None, "-1.00 … +∞ %"), (None, 0.5, "-∞ … +50.0 %"), (-0.000001, 12, "0.00 … +1,200 %")],
 )
-def test_an_end_that_nothing_excludes_is_infinite(low: float | None, high: float | None, text: str) -> None:
+def test_an_unbounded_end_of_an_interval_is_infinite(low: float | None, high: float | None, text: str) -> None:
     assert format_interval(low, high) == text
 
 
@@ -138,7 +138,7 @@ def test_percentages_have_no_needless_digits() -> None:
     assert [format_percent(share) for share in (0.05, 0.005, 0.01, 0.123456)] == ["5 %", "0.5 %", "1 %", "12.3 %"]
 
 
-def test_the_trajectory_ends_at_the_difference_that_was_reported() -> None:
+def test_the_trajectory_ends_at_the_reported_difference() -> None:
     for result in every_kind():
         if result.comparison and result.comparison.pairs:
             points = list(trace_pairs(result.comparison.pairs))
@@ -216,7 +216,7 @@ def test_rules_name_every_limit() -> None:
     assert rules["random seed"] == "3"
 
 
-def test_evidence_is_shown_beside_what_would_reject() -> None:
+def test_evidence_is_shown_beside_the_rejection_threshold() -> None:
     comparison = compared("a", made_pairs(0.0, 8)).comparison
     assert comparison is not None
     some = comparison.model_copy(update={"evidence": Evidence(regression=1e300, improvement=0.001, tail=20.4)})
@@ -232,11 +232,11 @@ def test_evidence_is_shown_beside_what_would_reject() -> None:
 
 
 @given(st.floats(min_value=0, max_value=1e304))
-def test_evidence_is_short(value: float) -> None:
+def test_evidence_is_formatted_compactly(value: float) -> None:
     assert len(format_evidence(value)) <= 7
 
 
-def test_the_command_measures_the_same_again() -> None:
+def test_the_command_reproduces_the_measurement() -> None:
     strict = PARAMETERS.model_copy(update={"margin": 0.005, "max_pairs": 50, "gate": True})
     assert format_rerun_command(compared("a", made_pairs(0.0, 8), parameters=strict)) == (
         "harness compare -b specifications/models/mv2.json --source git:/src/executorch "
@@ -271,9 +271,7 @@ def test_the_command_names_both_sides(source: str, words: str) -> None:
         ("installed", "git:/src", None),
     ],
 )
-def test_sides_from_two_places_are_both_named_or_there_is_no_command(
-    control: str, treatment: str, words: str | None
-) -> None:
+def test_the_command_names_both_sources_or_is_omitted(control: str, treatment: str, words: str | None) -> None:
     made = compared("a", made_pairs(0.0, 8), treatment=BuildInfo(source=treatment, commit="1.5"))
     assert made.comparison is not None
     comparison = made.comparison.model_copy(update={"control": BuildInfo(source=control, commit="1.4")})
@@ -311,5 +309,5 @@ def test_a_folder_with_spaces_stays_one_word() -> None:
     ]
 
 
-def test_what_has_no_comparison_has_no_command() -> None:
+def test_a_result_without_a_comparison_has_no_command() -> None:
     assert format_rerun_command(failed_result()) == ""

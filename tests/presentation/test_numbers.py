@@ -47,7 +47,7 @@ def test_quantities(value: float | None, unit: str, shown: str) -> None:
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["ns", "s", "bytes", "", "dB"]))
-def test_every_number_is_shown_short(value: float, unit: str) -> None:
+def test_every_number_is_formatted_compactly(value: float, unit: str) -> None:
     assert 0 < len(format_quantity(value, unit)) < 30
 
 

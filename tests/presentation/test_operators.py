@@ -96,7 +96,7 @@ def test_the_operator_that_contributes_most_comes_first() -> None:
     assert rows[1].control == rows[1].difference == ""
 
 
-def test_an_operator_whose_change_is_not_discovered_is_not_listed() -> None:
+def test_an_operator_without_a_significant_change_is_not_listed() -> None:
     result = comparison_result(*made_operators({"Convolution #1": 0.2, **{f"Add #{n}": 0.0 for n in range(200)}}, 9))
     assert result.comparison is not None
     assert result.comparison.operators[0].verdict == "regression"
@@ -122,7 +122,7 @@ def test_the_screen_shows_the_largest_changes_and_sums_up_the_rest() -> None:
     assert "and 2 more in its result.json" in table
 
 
-def test_the_command_that_measures_again_asks_for_operators_too() -> None:
+def test_the_command_to_reproduce_requests_operators() -> None:
     result = comparison_result(*made_operators(OPERATORS, 12))
     asked = result.model_copy(update={"benchmark": result.benchmark.model_copy(update={"operators": True})})
     assert "--operators" not in format_rerun_command(result)

@@ -38,7 +38,7 @@ RESULTS = [_whole(result) for result in every_kind()]
 
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.uid)
-def test_the_local_tree_keeps_all_of_it(result: Result, tmp_path: Path) -> None:
+def test_the_local_tree_keeps_the_whole_comparison(result: Result, tmp_path: Path) -> None:
     assert load_result(Path(LocalReporter(tmp_path).report(Report(result=result)))) == result
 
 
@@ -51,11 +51,11 @@ def test_a_result_of_an_older_version_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.uid)
-def test_the_simple_tree_keeps_all_of_it(result: Result, tmp_path: Path) -> None:
+def test_the_simple_tree_keeps_the_whole_comparison(result: Result, tmp_path: Path) -> None:
     assert load_result(Path(SimpleLocalReporter(tmp_path).report(Report(result=result)))) == result
 
 
-def test_a_server_receives_all_of_it(tmp_path: Path) -> None:
+def test_a_server_receives_the_whole_comparison(tmp_path: Path) -> None:
     server = Server()
     try:
         reporter = remote.create(Settings(remote_reporter=server.place, cache_dir=tmp_path))

@@ -79,7 +79,7 @@ def _comparison(result: Result) -> Comparison:
 
 
 @given(NASTY)
-def test_any_text_shows_just_itself(text: str) -> None:
+def test_any_text_is_shown_verbatim(text: str) -> None:
     reader = Reader()
     reader.feed(f'<p title="{escape(text)}">{escape(text)}</p>')
     reader.close()
@@ -88,13 +88,13 @@ def test_any_text_shows_just_itself(text: str) -> None:
 
 
 @given(NASTY, NASTY)
-def test_any_texts_in_a_table_stay_in_their_cells(first: str, second: str) -> None:
+def test_any_texts_in_a_table_stay_within_their_cells(first: str, second: str) -> None:
     assert _read(figure_table(("a", "b"), [(first, second)])).tags == {"table", "thead", "tbody", "tr", "th", "td"}
 
 
 @pytest.mark.slow
 @given(NASTY, NASTY)
-def test_any_names_give_a_page_of_the_same_parts(model: str, identifier: str) -> None:
+def test_any_names_give_a_page_of_the_same_structure(model: str, identifier: str) -> None:
     reader = _read(_page(compared(identifier, PAIRS, model=model), failed_result(model=model, reason=identifier)))
     assert reader.tags <= KNOWN
 
@@ -107,7 +107,7 @@ def test_the_page_equals_the_golden_file() -> None:
     assert current()["comparison.html"] == kept, "run python -m tests.reporters.golden_pages and look at the difference"
 
 
-def test_a_page_loads_and_runs_nothing() -> None:
+def test_a_page_has_no_scripts_or_external_resources() -> None:
     text = _page(*every_kind(), measured("plain", 1.0))
     reader = _read(text)
     assert reader.tags <= KNOWN
@@ -143,7 +143,7 @@ def test_runs_without_a_control_have_the_table_of_the_screen() -> None:
     assert "fastest of mv2: q8, 2.50× as fast as fp32" in texts
 
 
-def test_an_unfinished_page_says_so() -> None:
+def test_an_unfinished_page_is_marked() -> None:
     assert "Not finished." in _page(ok_result(), finished=False)
     assert "Not finished." not in _page(ok_result())
     assert "<h1>Nothing was measured</h1>" in _page()
@@ -173,7 +173,7 @@ def test_everything_lies_within_the_picture(change: float, count: int, noise: fl
     assert 2 <= len([path for path in drawn.iter("path") if path.get("class") == "grid"]) <= 8
 
 
-def test_margins_are_visible_and_one_outlier_does_not_flatten_the_rest() -> None:
+def test_margins_are_visible_and_one_outlier_does_not_flatten_the_plot() -> None:
     pairs = made_pairs(0.0, 40)
     wild = pairs[5].model_copy(update={"treatment": tuple(50 * value for value in pairs[5].treatment)})
     drawn = ET.fromstring(draw_comparison(_comparison(compared("a", [*pairs[:5], wild, *pairs[6:]]))))
@@ -196,7 +196,7 @@ def test_intervals_are_drawn_on_a_common_scale() -> None:
     assert interval_reach([]) > 0
 
 
-def test_it_is_created_only_on_request(tmp_path: Path) -> None:
+def test_the_reporter_is_created_only_on_request(tmp_path: Path) -> None:
     assert html.create(Settings()) is None
     reporter = html.create(Settings(reporters={"html": str(tmp_path / "x.html")}))
     assert reporter is not None

@@ -37,7 +37,7 @@ def _draft_names(folder: Path) -> list[str]:
     return [path.name for path in folder.rglob(".*") if path.name != ".index.lock"]
 
 
-def test_it_is_always_on(tmp_path: Path) -> None:
+def test_the_local_reporter_is_always_active(tmp_path: Path) -> None:
     assert create(Settings(local_reporter=tmp_path)) is not None
 
 
@@ -54,12 +54,12 @@ def test_without_a_commit_time_the_date_is_that_of_the_measurement(tmp_path: Pat
 
 
 @pytest.mark.parametrize("seconds", [-1, 0, 10**18])
-def test_an_absurd_commit_time_costs_no_result(tmp_path: Path, seconds: int) -> None:
+def test_an_invalid_commit_time_does_not_lose_the_result(tmp_path: Path, seconds: int) -> None:
     place = _keep(tmp_path, ok_result(build=BUILD.model_copy(update={"commit_time": seconds})))
     assert place.parts[-5:-2] == (("9999", "12", "31") if seconds > 0 else ("1970", "01", "01"))
 
 
-def test_without_device_or_build_the_path_says_so(tmp_path: Path) -> None:
+def test_the_path_marks_a_missing_device_or_build(tmp_path: Path) -> None:
     place = _keep(tmp_path, failed_result(Outcome.SKIPPED, device=None, build=None))
     parts = place.relative_to(tmp_path).parts
     assert (parts[0], parts[-2]) == ("no-device", "no-commit")
@@ -99,25 +99,25 @@ def test_logs_of_one_name_are_all_kept(tmp_path: Path) -> None:
     assert sorted(path.read_text() for path in (place / "logs").iterdir()) == ["one", "three", "two"]
 
 
-def test_numbers_count_on(tmp_path: Path) -> None:
+def test_folder_numbers_continue(tmp_path: Path) -> None:
     assert [_keep(tmp_path, ok_result()).name for _ in range(12)] == [str(n) for n in range(12)]
 
 
-def test_a_number_that_is_taken_is_left_alone(tmp_path: Path) -> None:
+def test_an_existing_number_is_not_reused(tmp_path: Path) -> None:
     first = _keep(tmp_path, ok_result())
     (first.parent / "1").write_text("somebody's file")
     assert _keep(tmp_path, ok_result()).name == "2"
     assert (first.parent / "1").read_text() == "somebody's file"
 
 
-def test_a_folder_that_cannot_be_made_is_reported_with_a_remedy(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ReporterFailed, match="Not a directory") as failure:
         LocalReporter(tmp_path / "file").report(report_of(ok_result()))
     assert "--local-reporter" in (failure.value.hint or "")
 
 
-def test_an_index_that_cannot_be_written_does_not_cost_the_result(tmp_path: Path) -> None:
+def test_an_unwritable_index_does_not_lose_the_result(tmp_path: Path) -> None:
     (tmp_path / "index.jsonl").mkdir()
     with pytest.raises(ReporterFailed, match="is kept in") as failure:
         LocalReporter(tmp_path).report(report_of(ok_result(uid="kept")))
@@ -146,7 +146,7 @@ def test_two_processes_never_share_a_folder_or_a_line(tmp_path: Path) -> None:
     assert _draft_names(tmp_path) == []
 
 
-def test_text_that_is_not_unicode_costs_no_result(tmp_path: Path) -> None:
+def test_invalid_unicode_does_not_lose_the_result(tmp_path: Path) -> None:
     launch = ok_result().launches[0].model_copy(update={"commands": (("runner", os.fsdecode(b"\xff.pte")),)})
     result = ok_result(identifier="\ud800").model_copy(update={"launches": (launch,)})
     place = _keep(tmp_path, result)

@@ -41,26 +41,26 @@ def _texts(text: str) -> list[str]:
 
 
 @given(NASTY)
-def test_any_text_in_a_paragraph_shows_just_itself(text: str) -> None:
+def test_any_text_in_a_paragraph_is_shown_verbatim(text: str) -> None:
     shown = make_printable(text)
     assert _texts(escape(text)) == ([shown] if shown else [])
 
 
 @given(NASTY)
-def test_any_text_in_a_heading_or_list_shows_just_itself(text: str) -> None:
+def test_any_text_in_a_heading_or_list_is_shown_verbatim(text: str) -> None:
     shown = make_printable(text)
     assert _texts(f"# {escape(text)}") == [shown]
     assert _texts(f"- {escape(text)}") == ([shown] if shown else [])
 
 
 @given(st.lists(st.tuples(NASTY, NASTY, NASTY), min_size=1, max_size=4))
-def test_any_texts_in_a_table_stay_in_their_cells(rows: list[tuple[str, str, str]]) -> None:
+def test_any_texts_in_a_table_stay_within_their_cells(rows: list[tuple[str, str, str]]) -> None:
     text = format_table(("a", "b", "c"), rows, (False, True, False))
     assert _texts(text) == ["a", "b", "c", *(make_printable(cell) for row in rows for cell in row)]
 
 
 @given(st.text(st.sampled_from("`~a \n"), max_size=40))
-def test_nothing_leaves_a_fence(text: str) -> None:
+def test_no_text_escapes_a_fenced_block(text: str) -> None:
     tokens = PARSER.parse(f"{fence(text)}\nbehind")
     assert [token.type for token in tokens] == ["fence", "paragraph_open", "inline", "paragraph_close"]
     assert tokens[0].content == f"{text}\n"
@@ -78,7 +78,7 @@ def test_each_verdict_is_once_in_the_table_and_once_above_its_details() -> None:
     assert text.index("▼ | much-slower") < text.index("▲ | faster") < text.index("✗ | crashed")
 
 
-def test_odd_names_break_nothing() -> None:
+def test_names_with_special_characters_break_nothing() -> None:
     text = _page(compared("a|b <img src=x> [c](d)", made_pairs(0.0, 12), model="</details><script>"))
     html = PARSER.render(text)
     assert "<img" not in html
@@ -101,7 +101,7 @@ def test_a_page_shows_comparisons_and_measurements() -> None:
     assert text.index("| pairs |") < text.index("## Measured without a control") < text.index("| plain |")
 
 
-def test_an_unfinished_page_says_so() -> None:
+def test_an_unfinished_page_is_marked() -> None:
     assert "**Not finished.**" in _page(ok_result(), finished=False)
     assert "**Not finished.**" not in _page(ok_result())
     assert _page() == "# harness: nothing was measured\n"
@@ -125,14 +125,14 @@ def test_an_end_beyond_the_ruler_is_an_arrow(low: float | None, high: float | No
     assert "".join(character for character in drawn if character in "◄├┤►") == ends
 
 
-def test_many_pairs_are_thinned_to_a_line() -> None:
+def test_many_pairs_are_downsampled_to_a_line() -> None:
     comparison = compared("a", made_pairs(0.0, 100)).comparison
     assert comparison is not None
     assert len(draw_comparison(comparison).split()[1]) == 50
     assert draw_comparison(comparison.model_copy(update={"pairs": ()})) == ""
 
 
-def test_it_is_created_only_on_request(tmp_path: Path) -> None:
+def test_the_reporter_is_created_only_on_request(tmp_path: Path) -> None:
     assert markdown.create(Settings()) is None
     reporter = markdown.create(Settings(reporters={"markdown": str(tmp_path / "x.md")}))
     assert reporter is not None

@@ -25,7 +25,7 @@ def _page(file: Path) -> PageReporter:
     return PageReporter("page", file, Path("tree"), _render)
 
 
-def test_it_is_complete_after_every_result_and_states_when_the_run_is_over(tmp_path: Path) -> None:
+def test_the_page_is_complete_after_every_result_and_marks_the_end_of_the_run(tmp_path: Path) -> None:
     file = tmp_path / "a" / "b" / "run.txt"
     page = _page(file)
     texts = []
@@ -37,7 +37,7 @@ def test_it_is_complete_after_every_result_and_states_when_the_run_is_over(tmp_p
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_a_run_that_was_stopped_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_marks_a_stopped_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[ReportedRun] = []
 
     def render(run: ReportedRun) -> str:
@@ -51,7 +51,7 @@ def test_a_run_that_was_stopped_says_so(tmp_path: Path, monkeypatch: pytest.Monk
     assert [(run.notice or ("",))[0] for run in runs] == ["Not finished.", "Interrupted."]
 
 
-def test_commands_name_the_folder_of_the_result_itself_and_mean_the_same_anywhere(tmp_path: Path) -> None:
+def test_commands_name_the_result_folder_and_work_from_any_directory(tmp_path: Path) -> None:
     runs: list[ReportedRun] = []
 
     def render(run: ReportedRun) -> str:

@@ -171,7 +171,7 @@ def _fail(reporter: RemoteReporter, result: Result) -> ReporterFailed:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_it_keeps_the_contract(tmp_path: Path, server: Server, nobody: str, check: Check) -> None:
+def test_the_remote_reporter_keeps_the_contract(tmp_path: Path, server: Server, nobody: str, check: Check) -> None:
     check(
         ReporterCase(
             lambda: _reporter(_settings(tmp_path, server.place)),
@@ -180,7 +180,7 @@ def test_it_keeps_the_contract(tmp_path: Path, server: Server, nobody: str, chec
     )
 
 
-def test_what_was_measured_is_what_arrives(tmp_path: Path, server: Server) -> None:
+def test_the_server_receives_the_measured_result(tmp_path: Path, server: Server) -> None:
     result = ok_result(meta={"text": "ü"})
     reporter = _reporter(_settings(tmp_path, server.place))
     reporter.report(report_of(result, stdout="logs stay here"))
@@ -198,7 +198,7 @@ def test_what_was_measured_is_what_arrives(tmp_path: Path, server: Server) -> No
     assert _spooled(tmp_path) == []
 
 
-def test_the_headers(tmp_path: Path, server: Server) -> None:
+def test_requests_have_the_expected_headers(tmp_path: Path, server: Server) -> None:
     _reporter(_settings(tmp_path, server.place + "?a=b")).report(report_of(ok_result(uid="0123")))
     (request,) = server.requests
     assert request.path == "/results?a=b"
@@ -225,7 +225,7 @@ def test_without_a_token_the_login_of_the_url_is_used_and_netrc_never(
     assert [request.headers.get("Authorization") for request in server.requests] == [None, "Basic dXNlcjpwdw=="]
 
 
-def test_a_result_without_category(tmp_path: Path, server: Server) -> None:
+def test_a_result_without_category_is_sent(tmp_path: Path, server: Server) -> None:
     _reporter(_settings(tmp_path, server.place, "")).report(report_of(failed_result()))
     assert json.loads(server.requests[0].body)["category"] is None
 
@@ -240,7 +240,7 @@ def test_any_2xx_means_received(tmp_path: Path, server: Server, status: int) -> 
 
 
 @pytest.mark.parametrize("status", [301, 303, 401, 403, 408, 429, 500, 507])
-def test_temporary_refusals_keep_the_result(tmp_path: Path, server: Server, status: int) -> None:
+def test_temporary_rejections_keep_the_result(tmp_path: Path, server: Server, status: int) -> None:
     server.reply = answer(status, "because", Location="/elsewhere")
     reporter = _reporter(_settings(tmp_path, server.place))
     failure = _fail(reporter, ok_result(uid="kept"))
@@ -253,7 +253,9 @@ def test_temporary_refusals_keep_the_result(tmp_path: Path, server: Server, stat
 
 
 @pytest.mark.parametrize("status", [400, 404, 409, 413, 422])
-def test_permanent_refusals_are_kept_apart_with_the_reason(tmp_path: Path, server: Server, status: int) -> None:
+def test_permanently_rejected_results_are_kept_apart_with_the_reason(
+    tmp_path: Path, server: Server, status: int
+) -> None:
     server.reply = answer(status, '{"detail": "the unit is\nmissing"}')
     reporter = _reporter(_settings(tmp_path, server.place))
     failure = _fail(reporter, ok_result(uid="refused"))
@@ -278,13 +280,13 @@ def test_a_short_outage_is_retried(tmp_path: Path, server: Server, reply: Reply)
     assert _spooled(tmp_path) == []
 
 
-def test_a_server_that_stays_away_is_tried_three_times(tmp_path: Path, server: Server) -> None:
+def test_an_unavailable_server_is_tried_three_times(tmp_path: Path, server: Server) -> None:
     server.reply = answer(503)
     _fail(_reporter(_settings(tmp_path, server.place)), ok_result())
     assert len(server.requests) == 3
 
 
-def test_an_answer_that_is_cut_after_its_status_counts(tmp_path: Path, server: Server) -> None:
+def test_a_response_truncated_after_the_status_counts(tmp_path: Path, server: Server) -> None:
     def half(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(201)
         handler.send_header("Content-Length", "1000")
@@ -339,7 +341,7 @@ def test_the_end_of_the_run_retries_oldest_first(tmp_path: Path, server: Server)
     assert _spooled(tmp_path) == []
 
 
-def test_the_end_of_the_run_reports_results_refused_then(tmp_path: Path, server: Server) -> None:
+def test_results_rejected_at_the_end_of_the_run_are_reported(tmp_path: Path, server: Server) -> None:
     server.replies = [answer(500), answer(422, "no")]
     reporter = _reporter(_settings(tmp_path, server.place))
     _fail(reporter, ok_result(uid="x"))
@@ -349,7 +351,7 @@ def test_the_end_of_the_run_reports_results_refused_then(tmp_path: Path, server:
     assert list(_dead(tmp_path)) == ["x"]
 
 
-def test_what_an_earlier_run_left_is_sent_by_the_next(tmp_path: Path, server: Server) -> None:
+def test_results_left_by_an_earlier_run_are_sent_by_the_next(tmp_path: Path, server: Server) -> None:
     server.reply = answer(500)
     earlier = _reporter(_settings(tmp_path, server.place))
     _fail(earlier, ok_result(uid="earlier"))
@@ -396,7 +398,7 @@ def test_no_secret_reaches_the_disk_the_logs_or_a_representation(
     assert "hidden" not in repr(reporter._endpoint)
 
 
-def test_flush_sends_everything_and_says_so(tmp_path: Path, server: Server) -> None:
+def test_flush_sends_everything_and_reports_it(tmp_path: Path, server: Server) -> None:
     settings = _settings(tmp_path, server.place)
     assert isinstance(_reporter(settings), Spooling)
     server.reply = answer(500)

@@ -145,7 +145,7 @@ def test_a_reporter_that_does_nothing_keeps_the_contract() -> None:
         (lambda: _Careless(_pollute), contract.leaves_the_process_unchanged, "another environment"),
     ],
 )
-def test_the_checks_catch(
+def test_the_checks_detect_a_broken_reporter(
     spoilt: Callable[[], Reporter], broken: Check, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CARELESS", "0")
@@ -153,12 +153,12 @@ def test_the_checks_catch(
         broken(ReporterCase(spoilt))
 
 
-def test_the_checks_catch_a_broken_reporter_that_says_nothing() -> None:
+def test_the_checks_detect_a_failing_reporter_that_raises_nothing() -> None:
     with pytest.raises(ContractBroken, match="as if all were well"):
         contract.raises_reporter_failed_when_broken(ReporterCase(_Careless, _Careless))
 
 
-def test_the_checks_catch_an_error_without_a_remedy() -> None:
+def test_the_checks_detect_an_error_without_a_remedy() -> None:
     def refuse(report: Report) -> str:
         raise ReporterFailed("no")
 
@@ -166,7 +166,7 @@ def test_the_checks_catch_an_error_without_a_remedy() -> None:
         contract.raises_reporter_failed_when_broken(ReporterCase(_Careless, lambda: _Careless(refuse)))
 
 
-def test_the_checks_let_a_foreign_error_through() -> None:
+def test_the_checks_propagate_unexpected_errors() -> None:
     def fail(report: Report) -> str:
         raise KeyError(report.result.uid)
 

@@ -36,7 +36,7 @@ sys.exit(40 + failures)
 """
 
 
-def test_they_are_not_created_unless_asked_for(tmp_path: Path) -> None:
+def test_simple_reporters_are_created_only_on_request(tmp_path: Path) -> None:
     assert simple_local.create(Settings()) is None
     assert simple_screen.create(Settings()) is None
     assert simple_local.create(Settings(simple_local_reporter=tmp_path)) is not None
@@ -60,7 +60,7 @@ def test_equal_identifiers_of_two_models_and_two_runs_are_all_kept(tmp_path: Pat
     assert kept == {result.uid for result in results}
 
 
-def test_what_lies_in_the_folder_stays(tmp_path: Path) -> None:
+def test_existing_files_in_the_folder_are_kept(tmp_path: Path) -> None:
     mine = tmp_path / "mv2" / "0" / "notes.txt"
     mine.parent.mkdir(parents=True)
     mine.write_text("mine")
@@ -68,7 +68,7 @@ def test_what_lies_in_the_folder_stays(tmp_path: Path) -> None:
     assert mine.read_text() == "mine"
 
 
-def test_a_line_is_the_result_without_its_bulk() -> None:
+def test_a_line_is_the_result_without_samples_and_launches() -> None:
     stream = io.StringIO()
     result = ok_result(meta={"text": "two\nlines \u2028 and ü"})
     SimpleScreenReporter(stream).report(report_of(result))
@@ -99,7 +99,7 @@ def test_a_closed_stream_is_a_failure_each_time() -> None:
             reporter.report(report_of(ok_result()))
 
 
-def test_when_the_reader_is_gone_every_result_says_so_and_the_exit_status_stays_ours() -> None:
+def test_a_closed_pipe_is_reported_for_every_result_and_keeps_the_exit_status() -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", _INTO_A_PIPE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -112,7 +112,7 @@ def test_when_the_reader_is_gone_every_result_says_so_and_the_exit_status_stays_
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
-def test_a_full_disk_is_a_failure_and_the_exit_status_stays_ours() -> None:
+def test_a_full_disk_is_a_failure_and_keeps_the_exit_status() -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [sys.executable, "-c", _INTO_A_PIPE], stdout=full, stderr=subprocess.PIPE, timeout=30, check=False

@@ -73,7 +73,7 @@ def test_entries_are_sent_oldest_first_and_removed(spool: Spool) -> None:
     assert spool.waiting() == ()
 
 
-def test_refused_entries_are_kept_apart_with_the_reason_and_others_are_sent(spool: Spool) -> None:
+def test_rejected_entries_are_kept_apart_with_the_reason_and_the_remaining_entries_are_sent(spool: Spool) -> None:
     _fill(spool, "a", "b", "c")
     assert _drain(spool, Destination({"b": NEVER})) == FlushOutcome(sent=2, refused=1, reasons=("never",))
     assert (spool.dead / "b.json").read_bytes() == b"b"
@@ -81,28 +81,28 @@ def test_refused_entries_are_kept_apart_with_the_reason_and_others_are_sent(spoo
     assert spool.waiting() == ()
 
 
-def test_kept_entries_wait_and_others_are_sent(spool: Spool) -> None:
+def test_kept_entries_wait_and_the_remaining_entries_are_sent(spool: Spool) -> None:
     _fill(spool, "a", "b", "c")
     outcome = _drain(spool, Destination({"a": LATER, "b": LATER}))
     assert outcome == FlushOutcome(sent=1, waiting=2, reasons=("later",))
     assert not outcome.is_complete
 
 
-def test_when_the_destination_is_blocked_the_others_are_not_tried(spool: Spool) -> None:
+def test_a_blocked_destination_ends_sending(spool: Spool) -> None:
     _fill(spool, "a", "b", "c")
     destination = Destination({"b": DOWN})
     assert _drain(spool, destination) == FlushOutcome(sent=1, waiting=2, reasons=("down",))
     assert len(destination.received) == 2
 
 
-def test_draining_ends_with_its_time(spool: Spool) -> None:
+def test_draining_ends_at_the_time_limit(spool: Spool) -> None:
     _fill(spool, "a", "b")
     outcome = _drain(spool, Destination(), total_s=0.0)
     assert (outcome.sent, outcome.waiting) == (0, 2)
     assert "takes longer" in outcome.reasons[0]
 
 
-def test_an_empty_spool_makes_no_folder(spool: Spool) -> None:
+def test_an_empty_spool_creates_no_folder(spool: Spool) -> None:
     assert _drain(spool, Destination()) == FlushOutcome()
     assert not spool.folder.exists()
 
@@ -115,7 +115,7 @@ def test_an_entry_that_another_process_sent_is_not_sent_again(spool: Spool) -> N
     assert destination.received == []
 
 
-def test_an_entry_that_was_refused_to_another_process_is_no_success(spool: Spool) -> None:
+def test_an_entry_rejected_for_another_process_is_not_a_success(spool: Spool) -> None:
     entry = spool.add("uid", b"")
     spool.send(entry, Destination({"uid": NEVER}), 1.0)
     assert spool.send(entry, Destination(), 1.0) == NEVER

@@ -27,7 +27,9 @@ TEST: Members = {"identifier": "i", "command": "{program} {files.x} {size}", "si
         ({}, {"log_output": True, "statistics": ["p99"]}),
     ],
 )
-def test_what_does_not_change_the_measurement_keeps_the_digest(expand: Expand, model: Members, test: Members) -> None:
+def test_settings_without_effect_on_the_measurement_keep_the_digest(
+    expand: Expand, model: Members, test: Members
+) -> None:
     plain = expand(MODEL, TEST)[0].digest
     assert expand({**MODEL, **model}, {**TEST, **test})[0].digest == plain
 
@@ -48,12 +50,14 @@ def test_what_does_not_change_the_measurement_keeps_the_digest(expand: Expand, m
         ({}, {"cpu-list": 1}),
     ],
 )
-def test_what_changes_the_measurement_changes_the_digest(expand: Expand, model: Members, test: Members) -> None:
+def test_settings_with_effect_on_the_measurement_change_the_digest(
+    expand: Expand, model: Members, test: Members
+) -> None:
     plain = expand(MODEL, TEST)[0].digest
     assert expand({**MODEL, **model}, {**TEST, **test})[0].digest != plain
 
 
-def test_the_place_of_a_specification_does_not_matter(tmp_path: Path, expand: Expand) -> None:
+def test_the_path_of_a_specification_does_not_change_the_digest(tmp_path: Path, expand: Expand) -> None:
     here = expand(MODEL, TEST)[0]
     elsewhere = tmp_path / "elsewhere" / "other.json"
     elsewhere.parent.mkdir()
@@ -63,7 +67,7 @@ def test_the_place_of_a_specification_does_not_matter(tmp_path: Path, expand: Ex
     assert there.digest == here.digest
 
 
-def test_the_number_of_a_test_matters_only_where_it_is_used(expand: Expand) -> None:
+def test_the_number_of_a_test_changes_the_digest_only_where_used(expand: Expand) -> None:
     plain, numbered = expand(MODEL, TEST)[0], expand(MODEL, {**TEST, "identifier": "{ID}"})[0]
     _, later = expand(MODEL, {"identifier": "other"}, TEST)
     _, renumbered = expand(MODEL, {"identifier": "other"}, {**TEST, "identifier": "{ID}"})
@@ -71,7 +75,7 @@ def test_the_number_of_a_test_matters_only_where_it_is_used(expand: Expand) -> N
     assert renumbered.digest != numbered.digest
 
 
-def test_a_given_value_matters_only_where_it_is_used(expand: Expand) -> None:
+def test_a_given_value_changes_the_digest_only_where_used(expand: Expand) -> None:
     def digest(**string_map: str) -> str:
         return expand(MODEL, {**TEST, "command": "{a} {size}"}, options=LoadOptions(string_map=string_map))[0].digest
 
@@ -79,6 +83,6 @@ def test_a_given_value_matters_only_where_it_is_used(expand: Expand) -> None:
     assert digest(a="{b}", b="1") != digest(a="{b}", b="2")
 
 
-def test_expanded_benchmarks_differ(expand: Expand) -> None:
+def test_expanded_benchmarks_have_different_digests(expand: Expand) -> None:
     benchmarks = expand({}, {"matrix": {"a": [1, 2]}, "inputs": {"x": {"shapes": [[1], [2]]}}})
     assert len({one.digest for one in benchmarks}) == 4

@@ -31,20 +31,20 @@ def loaded(folder: Path, **fields: Any) -> Benchmark:  # noqa: ANN401 - what a t
         ({"metric": "{what}", "what": "power"}, True),
     ],
 )
-def test_energy_is_measured_where_somebody_asks(tmp_path: Path, fields: dict[str, Any], *, wanted: bool) -> None:
+def test_energy_is_measured_on_request(tmp_path: Path, fields: dict[str, Any], *, wanted: bool) -> None:
     assert loaded(tmp_path, **fields).energy is wanted
 
 
-def test_a_word_is_no_answer(tmp_path: Path) -> None:
+def test_a_string_is_not_a_boolean(tmp_path: Path) -> None:
     with pytest.raises(SpecificationError, match="energy"):
         loaded(tmp_path, energy="yes")
 
 
-def test_measuring_energy_is_another_benchmark_and_not_measuring_it_is_none(tmp_path: Path) -> None:
+def test_only_measuring_energy_changes_the_digest(tmp_path: Path) -> None:
     plain = loaded(tmp_path).digest
     assert loaded(tmp_path, energy=True).digest != plain, "something else runs beside the program"
     assert loaded(tmp_path, energy=False).digest == plain
 
 
-def test_a_test_of_power_measures_energy_whatever_else_it_says(tmp_path: Path) -> None:
+def test_the_power_metric_always_measures_energy(tmp_path: Path) -> None:
     assert loaded(tmp_path, metric="power", energy=True).digest == loaded(tmp_path, metric="power").digest

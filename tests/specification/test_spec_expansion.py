@@ -37,7 +37,7 @@ def test_numbers_run_over_all_tests_of_a_specification(expand: Expand) -> None:
     assert [one.identifier for one in benchmarks] == ["t0", "t1", "t2", "3"]
 
 
-def test_exclusions_leave_out_what_they_name(expand: Expand) -> None:
+def test_exclusions_remove_matching_combinations(expand: Expand) -> None:
     matrix = {"a": [1, 2, 3], "b": ["x", "y"], "exclude": [{"a": 1, "b": "x"}, {"a": 3}]}
     benchmarks = expand({}, {"matrix": matrix})
     assert [one.axes for one in benchmarks] == [{"a": 1, "b": "y"}, {"a": 2, "b": "x"}, {"a": 2, "b": "y"}]
@@ -84,7 +84,7 @@ def test_an_export_takes_the_inputs_of_the_test(expand: Expand) -> None:
     ]  # fmt: skip
 
 
-def test_an_export_with_inputs_of_its_own_keeps_them(expand: Expand) -> None:
+def test_an_export_with_inputs_keeps_them(expand: Expand) -> None:
     export = {
         "definition": "mv2",
         "recipe": "p",
@@ -112,12 +112,12 @@ def test_an_export_without_any_inputs_leaves_them_to_the_definition(expand: Expa
     assert one.commands == ()
 
 
-def test_repeat_of_a_test_wins_over_the_models(expand: Expand) -> None:
+def test_repeat_of_a_test_overrides_that_of_the_model(expand: Expand) -> None:
     assert [one.launches for one in expand({"repeat": 3}, {}, {"repeat": 5})] == [3, 5]
     assert expand()[0].launches == 1
 
 
-def test_the_framework_that_is_asked_for_may_be_the_one_the_specification_names(expand: Expand) -> None:
+def test_the_requested_framework_may_equal_that_of_the_specification(expand: Expand) -> None:
     options = LoadOptions(framework="executorch")
     assert expand({"framework": "executorch"}, {}, options=options)[0].framework == "executorch"
     assert expand({}, {}, options=options)[0].framework == "executorch"
@@ -139,7 +139,7 @@ def matrices(draw: st.DrawFn) -> tuple[dict[str, list[int]], list[dict[str, int]
 
 @pytest.mark.slow
 @given(matrices(), st.integers(1, 3))
-def test_there_are_as_many_benchmarks_as_combinations_that_are_left_times_shapes(
+def test_the_number_of_benchmarks_is_remaining_combinations_times_shapes(
     matrix: tuple[dict[str, list[int]], list[dict[str, int]]], shapes: int
 ) -> None:
     axes, exclude = matrix
@@ -170,16 +170,16 @@ def test_there_are_as_many_benchmarks_as_combinations_that_are_left_times_shapes
     assert len({(tuple(one.axes.items()), one.inputs) for one in benchmarks}) == left * shapes
 
 
-def test_a_shape_holds_in_every_benchmark_beside_the_shapes_of_another_input(expand: Expand) -> None:
+def test_a_single_shape_applies_to_every_shape_of_another_input(expand: Expand) -> None:
     found = expand({}, {"inputs": {"x": {"shapes": [[1], [2]]}, "y": {"shape": [7]}, "z": {"shapes": [[3], [4]]}}})
     assert [[one.shape for one in benchmark.inputs] for benchmark in found] == [[(1,), (7,), (3,)], [(2,), (7,), (4,)]]
 
 
-def test_the_direction_of_a_metric_is_carried_and_leaves_the_digest(expand: Expand) -> None:
+def test_the_direction_of_a_metric_is_kept_and_does_not_change_the_digest(expand: Expand) -> None:
     (stated,), (silent,) = expand({}, {"direction": {"NET quality": "higher"}}), expand()
     assert stated.direction == {"NET quality": Direction.HIGHER}
     assert stated.digest == silent.digest
 
 
-def test_an_axis_called_nearly_like_a_field_may_be_one_that_a_command_uses(expand: Expand) -> None:
+def test_an_axis_named_similar_to_a_field_is_allowed_when_a_command_uses_it(expand: Expand) -> None:
     assert len(expand({}, {"matrix": {"thread": [1, 2]}, "command": "{program} {thread}"})) == 2

@@ -23,12 +23,12 @@ def benchmarks() -> tuple[Benchmark, ...]:
     return load([EXAMPLE], OPTIONS).benchmarks
 
 
-def test_every_test_becomes_a_benchmark_with_its_number(benchmarks: tuple[Benchmark, ...]) -> None:
+def test_every_test_becomes_a_numbered_benchmark(benchmarks: tuple[Benchmark, ...]) -> None:
     assert [one.id for one in benchmarks] == [0, 1, 2]
     assert [one.identifier for one in benchmarks] == ["0", "delay-1", "2"]
 
 
-def test_tests_with_commands_are_generic_unless_a_framework_is_asked_for(benchmarks: tuple[Benchmark, ...]) -> None:
+def test_tests_with_commands_are_generic_unless_a_framework_is_requested(benchmarks: tuple[Benchmark, ...]) -> None:
     assert {one.framework for one in benchmarks} == {"generic"}
     asked = load([EXAMPLE], LoadOptions(OPTIONS.string_map, framework="caffe2", programs=OPTIONS.programs))
     assert {one.framework for one in asked.benchmarks} == {"caffe2"}
@@ -42,7 +42,7 @@ def test_model_keys_apply_to_every_benchmark(benchmarks: tuple[Benchmark, ...]) 
         assert len(one.model_after.commands) == 1
 
 
-def test_files_keep_their_md5_in_lower_case_and_an_empty_one_is_none(benchmarks: tuple[Benchmark, ...]) -> None:
+def test_files_keep_their_md5_in_lower_case_and_an_empty_md5_is_none(benchmarks: tuple[Benchmark, ...]) -> None:
     init, predict = benchmarks[0].files
     assert (init.key, init.md5) == ("files.init", "a589d31d93c44d353ae2cd92af4d5a3f")
     assert (predict.location, predict.md5) == ("/models/predict_net.pb", None)
@@ -72,7 +72,7 @@ def test_commands_can_be_completed_when_the_paths_are_known(benchmarks: tuple[Be
     assert awk.startswith("awk '(NR>3*1000/20)&&(NR<=3*1000/20+1000/20) {print > \"/h/labels_3.txt\"}'")
 
 
-def test_arguments_are_put_behind_the_program(benchmarks: tuple[Benchmark, ...]) -> None:
+def test_arguments_follow_the_program(benchmarks: tuple[Benchmark, ...]) -> None:
     assert benchmarks[1].commands[0].startswith('{program} --net {files.predict} --input_dims "1,3,224,224"')
 
 
@@ -82,13 +82,13 @@ def test_platform_args_pin_and_pause(benchmarks: tuple[Benchmark, ...]) -> None:
     assert benchmarks[0].cpus is None
 
 
-def test_files_of_a_step_lie_beside_the_specification(benchmarks: tuple[Benchmark, ...]) -> None:
+def test_files_of_a_step_are_relative_to_the_specification(benchmarks: tuple[Benchmark, ...]) -> None:
     (program,) = benchmarks[0].after.files
     assert program.key == "postprocess.files.program"
     assert program.location == str(EXAMPLE.parent / "compare.py")
 
 
-def test_a_program_that_nobody_gives_is_a_problem_that_says_how_to_give_it() -> None:
+def test_a_missing_program_is_a_problem_with_a_remedy() -> None:
     with pytest.raises(SpecificationError) as caught:
         load([EXAMPLE], LoadOptions(OPTIONS.string_map))
     (problem,) = caught.value.problems
@@ -97,5 +97,5 @@ def test_a_program_that_nobody_gives_is_a_problem_that_says_how_to_give_it() -> 
     assert "--program convert_image_to_tensor=PATH" in (problem.hint or "")
 
 
-def test_defaults_are_those_of_faipep(benchmarks: tuple[Benchmark, ...]) -> None:
+def test_defaults_match_fai_pep(benchmarks: tuple[Benchmark, ...]) -> None:
     assert (benchmarks[1].iterations, benchmarks[1].warmup, benchmarks[1].timeout_s) == (-1, -1, 300.0)

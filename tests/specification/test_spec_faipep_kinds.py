@@ -38,7 +38,7 @@ def words(template: str, benchmark: Benchmark, folder: str = "/t/") -> Sequence[
 
 
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.json")), ids=lambda file: file.stem)
-def test_a_specification_loads_or_is_refused(file: Path) -> None:
+def test_a_specification_loads_or_is_rejected(file: Path) -> None:
     if file.stem in REFUSED:
         with pytest.raises(SpecificationError):
             loaded(file.stem)
@@ -48,7 +48,7 @@ def test_a_specification_loads_or_is_refused(file: Path) -> None:
             assert not any(find_placeholders(word) for word in words(command, benchmark)), command
 
 
-def test_a_delay_test_of_caffe2_starts_its_program() -> None:
+def test_a_caffe2_delay_test_starts_its_program() -> None:
     first, second = loaded("caffe2_delay")
     assert (first.framework, first.identifier, second.identifier) == ("caffe2", "0", "1")
     assert words(first.commands[0], first) == shlex.split(
@@ -65,7 +65,7 @@ def test_an_app_of_android_is_started_in_place_of_a_program() -> None:
     assert words(one.commands[0], one) == ["--model", "/t/net.pt", "--iter", "5"]
 
 
-def test_a_test_of_pytorch_takes_its_model_from_the_root_and_is_pinned() -> None:
+def test_a_pytorch_test_reads_its_model_from_the_root_and_is_pinned() -> None:
     (one,) = loaded("pytorch")
     assert one.files[0].location == "/zoo/models/pytorch/resnet.pt"
     assert (one.cpus, one.sleep_before_run_s) == ((4, 5, 6, 7), 20.0)
@@ -74,14 +74,14 @@ def test_a_test_of_pytorch_takes_its_model_from_the_root_and_is_pinned() -> None
     assert one.statistics == ("mean", "stdev", "p10", "p90")
 
 
-def test_arguments_of_tflite_stand_behind_its_program() -> None:
+def test_tflite_arguments_follow_the_program() -> None:
     (one,) = loaded("tflite")
     assert words(one.commands[0], one)[:2] == ["/t/program", "--graph=/t/mobile_1.0_224.tflite"]
     assert words(one.commands[0], one)[-1] == "--num_threads=1"
     assert one.launches == 3
 
 
-def test_a_generic_test_may_have_no_name_and_read_its_own_report() -> None:
+def test_a_generic_test_may_omit_its_name_and_read_a_report_file() -> None:
     first, second = loaded("generic")
     assert (first.framework, first.identifier, second.identifier) == ("generic", "kernels-0", "1")
     assert first.output_files[0].converter_args == {"identifier": "KernelObserver "}
@@ -108,7 +108,7 @@ def test_accuracy_prepares_runs_and_compares() -> None:
     assert len(one.model_before.commands) == len(one.model_after.commands) == 1
 
 
-def test_what_a_list_says_counts_for_every_model_in_it() -> None:
+def test_meta_of_a_list_applies_to_every_model() -> None:
     benchmarks = loaded("list_with_meta")
     assert [one.title for one in benchmarks] == ["squeezed/0", "squeezed/1", "mobile_1.0_224/mobile-0"]
     assert {(one.model.group, one.timeout_s, one.arguments) for one in benchmarks} == {
@@ -135,7 +135,7 @@ def test_what_a_list_says_counts_for_every_model_in_it() -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_is_missing_here_is_refused_by_name(name: str, keys: set[str]) -> None:
+def test_unsupported_features_are_rejected_by_name(name: str, keys: set[str]) -> None:
     with pytest.raises(SpecificationError) as caught:
         loaded(name)
     problems = caught.value.problems
@@ -144,7 +144,7 @@ def test_what_is_missing_here_is_refused_by_name(name: str, keys: set[str]) -> N
     assert all(problem.line for problem in problems)
 
 
-def test_the_oldest_form_of_commands_is_refused_with_words() -> None:
+def test_the_oldest_form_of_commands_is_rejected_with_an_explanation() -> None:
     with pytest.raises(SpecificationError) as caught:
         loaded("by_framework")
     (problem,) = caught.value.problems

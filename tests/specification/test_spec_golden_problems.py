@@ -12,7 +12,7 @@ from harness.specification.load import load
 EXAMPLES = Path(__file__).parent / "examples"
 
 
-def test_a_broken_file_is_explained_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_problems_of_a_file_are_explained_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES)
     with pytest.raises(SpecificationError) as caught:
         load([Path("broken.json")])

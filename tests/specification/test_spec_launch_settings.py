@@ -27,7 +27,7 @@ Members = dict[str, JsonValue]
         ({"timeout": 5}, {"timeout": 3, "platform_args": {"timeout": 4}}, 7.0, 3.0),
     ],
 )
-def test_the_nearest_timeout_wins(
+def test_the_innermost_timeout_applies(
     expand: Expand, model: Members, test: Members, option: float | None, expected: float
 ) -> None:
     assert expand(model, test, options=LoadOptions(timeout_s=option))[0].timeout_s == expected
@@ -36,7 +36,9 @@ def test_the_nearest_timeout_wins(
 @pytest.mark.parametrize(
     ("model", "option", "expected"), [({}, None, 0.0), ({}, 2.0, 2.0), ({"cooldown": 3}, 0.0, 3.0)]
 )
-def test_the_models_cooldown_wins(expand: Expand, model: Members, option: float | None, expected: float) -> None:
+def test_the_cooldown_of_the_model_applies(
+    expand: Expand, model: Members, option: float | None, expected: float
+) -> None:
     assert expand(model, options=LoadOptions(cooldown_s=option))[0].cooldown_s == expected
 
 
@@ -86,7 +88,7 @@ def test_cpus_are_read_from_lists_and_masks(expand: Expand, test: Members, expec
     assert expand({}, test)[0].cpus == expected
 
 
-def test_a_tests_cpu_list_wins_over_the_models_mask(expand: Expand) -> None:
+def test_the_cpu_list_of_a_test_overrides_the_mask_of_the_model(expand: Expand) -> None:
     model = {"platform_args": {"taskset": "f0"}}
     first, second = expand(model, {"cpu-list": 1}, {})
     assert (first.cpus, second.cpus) == ((1,), (4, 5, 6, 7))
@@ -107,17 +109,17 @@ def test_any_text_is_a_list_of_cpus_or_an_error(given_text: str) -> None:
     assert list(cpus) == sorted(set(cpus))
 
 
-def test_statistics_of_every_known_kind_are_taken(expand: Expand) -> None:
+def test_statistics_of_every_known_kind_are_accepted(expand: Expand) -> None:
     names = ["mean", "stdev", "MAD", "cv", "min", "max", "n", "p0", "p99.9", "p100"]
     assert expand({}, {"statistics": names})[0].statistics == tuple(names)
 
 
-def test_the_tests_own_log_output_wins(expand: Expand) -> None:
+def test_log_output_of_a_test_overrides_that_of_the_model(expand: Expand) -> None:
     first, second = expand({"log_output": "true"}, {"log_output": False}, {})
     assert (first.log_output, second.log_output) == (False, True)
 
 
-def test_the_callers_arguments_come_after_the_models(expand: Expand) -> None:
+def test_arguments_of_the_caller_follow_those_of_the_model(expand: Expand) -> None:
     options = LoadOptions(command_args="--c {c}", string_map={"pep_extra_args": "--extra", "c": 1})
     (one,) = expand({"command_args": "--a"}, {}, options=options)
     assert one.arguments == "--a --c {c} --extra"

@@ -30,7 +30,7 @@ def test_entries_are_relative_to_the_list_and_keep_their_order(write: Write) -> 
     assert [one.title for one in load([file]).benchmarks] == ["b/i", "a/i"]
 
 
-def test_meta_fills_what_the_model_does_not_say(write: Write) -> None:
+def test_meta_fills_missing_keys_of_the_model(write: Write) -> None:
     write(specification("a", group="own", platform_args={"env": {"X": "own"}}), "a.json")
     write(specification("b"), "b.json")
     meta = {
@@ -62,7 +62,7 @@ def test_meta_of_the_command_line_fills_single_specifications_too(write: Write) 
     assert (one.model.group, one.meta) == ("g", {"run": 1})
 
 
-def test_an_inner_list_wins_over_an_outer_one(write: Write) -> None:
+def test_an_inner_list_overrides_an_outer_list(write: Write) -> None:
     write(specification("a"), "a.json")
     write({"meta": {"group": "inner"}, "benchmarks": ["a.json"]}, "inner.json")
     outer = write({"meta": {"group": "outer", "cooldown": 9}, "benchmarks": ["inner.json"]}, "outer.json")
@@ -91,7 +91,7 @@ def test_a_missing_entry_names_the_list_and_the_line(write: Write) -> None:
     assert problem.hint == f"did you mean {file.parent / 'alpha.json'}?"
 
 
-def test_what_meta_says_wrongly_is_told_once_and_at_its_place(write: Write) -> None:
+def test_a_problem_of_meta_is_reported_once_with_its_location(write: Write) -> None:
     write(specification("a"), "a.json")
     write(specification("b"), "b.json")
     file = write({"meta": {"timeout": "5", "timeot": 5}, "benchmarks": ["a.json", "b.json"]}, "list.json")
@@ -103,7 +103,7 @@ def test_what_meta_says_wrongly_is_told_once_and_at_its_place(write: Write) -> N
     ]
 
 
-def test_all_entries_are_checked_although_one_is_missing(write: Write) -> None:
+def test_all_entries_are_checked_when_an_entry_is_missing(write: Write) -> None:
     write({"model": {}, "tests": []}, "bad.json")
     with pytest.raises(SpecificationError) as caught:
         load([write({"benchmarks": ["none.json", "bad.json", 5]}, "list.json")])
@@ -155,7 +155,7 @@ def test_default_args_of_a_listed_file_are_not_ignored_silently(write: Write) ->
         load([write({"benchmarks": ["a.json"]}, "list.json")])
 
 
-def test_default_args_leave_other_mistakes_to_the_load(write: Write) -> None:
+def test_reading_default_args_ignores_other_problems(write: Write) -> None:
     assert default_args([write("{"), Path("missing.json"), write({"default_args": 5}, "c.json")], frozenset()) == {}
 
 
@@ -163,7 +163,7 @@ def test_default_args_leave_other_mistakes_to_the_load(write: Write) -> None:
     "flag",
     ["remote_reporter", "--reporter", "--local-reporter", "program", "config_dir", "--adb_server", "--dry-run"],
 )
-def test_default_args_say_neither_where_results_go_nor_what_runs(write: Write, flag: str) -> None:
+def test_default_args_cannot_set_the_results_folder_or_the_program(write: Write, flag: str) -> None:
     file = write({**specification("a"), "default_args": {flag: "x"}})  # type: ignore[dict-item]
     protected = OptionTable(Settings, AndroidOptions).protected_keys
     for attempt in (

@@ -19,7 +19,7 @@ from harness.specification.scope import Scope
 Expand = Callable[..., Sequence[Benchmark]]
 
 
-def test_the_first_of_string_map_axis_test_and_model_wins(expand: Expand) -> None:
+def test_placeholders_resolve_from_string_map_axis_test_and_model_in_order(expand: Expand) -> None:
     keys = {"a": "model", "b": "model", "c": "model", "d": "model"}
     test = {"b": "test", "c": "test", "command": "{a} {b} {c} {d}", "matrix": {"e": ["axis"]}}
     (one,) = expand(keys, test, options=LoadOptions(string_map={"c": "map", "n": 2}))
@@ -28,7 +28,7 @@ def test_the_first_of_string_map_axis_test_and_model_wins(expand: Expand) -> Non
     }  # fmt: skip
 
 
-def test_variables_hold_everything_that_a_command_may_name(expand: Expand) -> None:
+def test_variables_contain_every_placeholder_of_a_command(expand: Expand) -> None:
     test = {
         "identifier": "x-{ID}",
         "iter": 5,
@@ -45,7 +45,7 @@ def test_both_spellings_of_the_number_are_replaced(expand: Expand) -> None:
     assert (first.identifier, second.identifier) == ("a0", "b1")
 
 
-def test_literal_braces_survive(expand: Expand) -> None:
+def test_literal_braces_are_kept(expand: Expand) -> None:
     (one,) = expand({}, {"identifier": "{{x}}", "command": 'echo {{x}} {"a": 1}'})
     assert one.identifier == "{x}"
     assert substitute(one.commands[0], one.variables) == 'echo {x} {"a": 1}'
@@ -83,7 +83,7 @@ def made(name: str, location: str) -> Mapping[str, str]:
 
 @pytest.mark.parametrize("section", ["input_files", "files", "output_files"])
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_the_name_of_a_list_stands_for_all_of_it(expand: Expand, section: str, count: int) -> None:
+def test_the_name_of_a_list_expands_to_all_files(expand: Expand, section: str, count: int) -> None:
     entries = [made(f"x{number}", f"{{HOSTDIR}}/x{number}") for number in range(count)]
     (one,) = expand({}, {section: {"x": entries}, "command": f"run {{{section}.x}} end"})
     paths = {f"{section}.x.{number}": f"/t/{number}" for number in range(count)}
@@ -93,7 +93,7 @@ def test_the_name_of_a_list_stands_for_all_of_it(expand: Expand, section: str, c
     assert found == list(paths)
 
 
-def test_a_list_of_a_step_is_named_as_a_whole(expand: Expand) -> None:
+def test_the_name_of_a_list_in_a_step_expands_to_all_files(expand: Expand) -> None:
     step = {"files": {"p": [file("a"), file("b")]}, "command": "{preprocess.files.p}"}
     (one,) = expand({}, {"preprocess": step})
     assert one.variables["preprocess.files.p"] == "{preprocess.files.p.0} {preprocess.files.p.1}"
@@ -106,7 +106,7 @@ def test_a_list_of_a_step_is_named_as_a_whole(expand: Expand) -> None:
         ([file("a"), file("b")], file("c"), "/c"),
     ],
 )
-def test_a_list_and_a_file_of_one_name_are_not_mixed_up(
+def test_a_list_and_a_file_of_the_same_name_are_distinguished(
     expand: Expand, models: object, tests: object, meant: str
 ) -> None:
     (one,) = expand({"files": {"x": models}}, {"files": {"x": tests}, "command": "{files.x}"})
@@ -115,13 +115,13 @@ def test_a_list_and_a_file_of_one_name_are_not_mixed_up(
     assert substitute(substitute(one.commands[0], one.variables, later=paths), paths) == meant
 
 
-def test_a_file_of_the_test_takes_the_place_of_the_models(expand: Expand) -> None:
+def test_a_file_of_the_test_overrides_that_of_the_model(expand: Expand) -> None:
     model = {"files": {"x": {"filename": "x", "location": "/model/x"}}}
     (one,) = expand(model, {"files": {"x": {"filename": "x", "location": "/test/x"}}})
     assert [file.location for file in one.files] == ["/test/x"]
 
 
-def test_the_same_file_may_be_named_twice(expand: Expand) -> None:
+def test_the_same_file_may_be_listed_twice(expand: Expand) -> None:
     file = {"filename": "x", "location": "x"}
     assert len(expand({"files": {"a": file, "b": file}})[0].files) == 2
 
@@ -157,7 +157,7 @@ def test_a_model_directory_from_the_string_map_is_filled_in(expand: Expand) -> N
 
 
 @given(st.text(max_size=12).filter(lambda name: filename_fault(name) is None))
-def test_a_filename_without_fault_stays_below_its_folder(name: str) -> None:
+def test_a_valid_filename_stays_below_its_folder(name: str) -> None:
     inside = Path("/cache/model") / name
     assert inside.is_relative_to("/cache/model")
     assert ".." not in inside.parts
@@ -171,7 +171,7 @@ TEMPLATES = st.lists(st.one_of(NAMES.map(lambda name: f"{{{name}}}"), st.sampled
 
 
 @given(TEMPLATES, st.dictionaries(st.sampled_from(["a", "b", "c"]), TEMPLATES))
-def test_replacing_ends_with_nothing_unknown_left_or_a_problem(template: str, values: dict[str, str]) -> None:
+def test_replacing_leaves_no_unknown_placeholder_without_a_problem(template: str, values: dict[str, str]) -> None:
     problems = Problems()
     document = Document(Path("x.json"), {}, {"": Origin(file=Path("x.json"), line=1)})
     scope = Scope(values, frozenset({"TGTDIR"}), Findings(document, problems))

@@ -20,18 +20,18 @@ def benchmarks(folder: Path, options: LoadOptions | None = None, **fields: Any) 
     return load([file], options).benchmarks
 
 
-def test_operators_are_not_timed_unless_somebody_asks(tmp_path: Path) -> None:
+def test_operators_are_timed_only_on_request(tmp_path: Path) -> None:
     assert [one.operators for one in benchmarks(tmp_path)] == [False]
     assert [one.operators for one in benchmarks(tmp_path, operators=True)] == [True]
     assert [one.operators for one in benchmarks(tmp_path, LoadOptions(operators=True))] == [True]
 
 
-def test_a_word_is_no_answer(tmp_path: Path) -> None:
+def test_a_string_is_not_a_boolean(tmp_path: Path) -> None:
     with pytest.raises(SpecificationError, match="operators"):
         benchmarks(tmp_path, operators="yes")
 
 
-def test_who_asks_makes_no_difference_but_asking_does(tmp_path: Path) -> None:
+def test_the_digest_depends_on_the_request_for_operators_and_not_on_its_origin(tmp_path: Path) -> None:
     ((plain,), (asked,), (flagged,)) = (
         benchmarks(tmp_path),
         benchmarks(tmp_path, operators=True),

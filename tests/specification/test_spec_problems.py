@@ -267,7 +267,7 @@ def test_a_typed_test_needs_a_framework_that_composes_commands(complain: Complai
     assert problem.message == "the test has no commands, and framework `generic` cannot compose them"
 
 
-def test_the_framework_asked_for_must_be_the_one_the_specification_names(complain: Complain) -> None:
+def test_the_requested_framework_must_match_the_specification(complain: Complain) -> None:
     (problem,) = complain({"framework": "executorch"}, {}, options=LoadOptions(framework="generic"))
     assert (problem.pointer, problem.hint) == ("/model/framework", "run it with --framework executorch")
 
@@ -302,7 +302,7 @@ def test_an_unknown_key_beside_model_and_tests_is_a_problem(write: Callable[...,
         load([write(document)])
 
 
-def test_problems_of_all_files_are_told_at_once_in_the_order_of_the_files(write: Callable[..., Path]) -> None:
+def test_problems_of_all_files_are_reported_together_in_file_order(write: Callable[..., Path]) -> None:
     files = [write("{", "b.json"), write({"model": {}, "tests": []}, "a.json"), Path("missing.json")]
     with pytest.raises(SpecificationError) as caught:
         load(files)
@@ -312,7 +312,7 @@ def test_problems_of_all_files_are_told_at_once_in_the_order_of_the_files(write:
     assert caught.value.exit_code is ExitCode.USAGE
 
 
-def test_problems_of_one_file_are_told_by_line(complain: Complain) -> None:
+def test_problems_of_a_file_are_sorted_by_line(complain: Complain) -> None:
     problems = complain({"repaet": 1, "cooldown": -1}, {"iters": 1}, {"threads": 0, "voltage": 1})
     lines = [problem.line or 0 for problem in problems]
     assert lines == sorted(lines)
@@ -337,7 +337,7 @@ def test_steps_of_model_and_test_cannot_share_the_name_of_a_file(complain: Compl
     assert problem.message == "{preprocess.files.x} is a file of both the model's step and the test's"
 
 
-def test_made_files_that_are_named_in_a_circle_are_problems(complain: Complain) -> None:
+def test_circular_references_between_generated_files_are_problems(complain: Complain) -> None:
     files = {name: {"filename": name, "location": f"{{input_files.{other}}}"} for name, other in ("ab", "ba")}
     first, second = complain({}, {"input_files": files})
     assert first.message.endswith(": {input_files.b} -> {input_files.a} -> {input_files.b}")
@@ -350,11 +350,11 @@ def test_a_problem_of_a_whole_file_has_one_colon_behind_its_place() -> None:
     assert str(Problem(Path("a.json"), 3, "/x", "bad")) == "a.json:3: /x: bad"
 
 
-def test_a_disabled_feature_that_we_do_not_have_is_harmless(expand: Callable[..., object]) -> None:
+def test_a_disabled_unsupported_feature_is_accepted(expand: Callable[..., object]) -> None:
     assert expand({}, {"profiler": {"enabled": False}, "platform_args": {"non_blocking": False}})
 
 
-def test_a_file_that_is_missing_names_its_neighbours(write: Callable[..., Path]) -> None:
+def test_a_missing_file_gets_a_suggestion(write: Callable[..., Path]) -> None:
     file = write("{}", "mobilenet.json")
     with pytest.raises(SpecificationError, match=r"no such file or directory\n    hint: did you mean .*mobilenet.json"):
         load([file.with_name("mobilnet.json")])
@@ -371,7 +371,7 @@ def test_a_file_that_is_not_utf8_is_a_problem(tmp_path: Path) -> None:
         load([tmp_path / "x.json"])
 
 
-def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_accepted(tmp_path: Path) -> None:
     text = '\ufeff{"model": {"name": "m", "format": "f"}, "tests": [{"metric": "generic", "command": "true"}]}'
     (tmp_path / "x.json").write_text(text, encoding="utf-8")
     assert load([tmp_path / "x.json"]).benchmarks
@@ -400,19 +400,19 @@ def test_a_literal_in_an_identifier_does_not_make_it_unique(complain: Complain) 
     assert "several benchmarks" in problem.message
 
 
-def test_a_specification_that_is_named_twice_is_told_so(write: Callable[..., Path]) -> None:
+def test_a_specification_listed_twice_is_a_problem(write: Callable[..., Path]) -> None:
     file = write({"model": {"name": "m", "format": "f"}, "tests": [{"metric": "generic", "command": "c"}]})
     with pytest.raises(SpecificationError, match="is loaded twice\n    hint: name it once"):
         load([file, file])
 
 
-def test_values_that_double_each_other_are_stopped(complain: Complain) -> None:
+def test_exponentially_growing_values_are_a_problem(complain: Complain) -> None:
     keys = {f"k{number}": f"{{k{number + 1}}}{{k{number + 1}}}" for number in range(40)}
     (problem,) = complain({}, {**keys, "k40": "x", "command": "{k0}"})
     assert "longer than 1000000 characters" in problem.message
 
 
-def test_an_axis_that_nearly_sets_a_field_and_that_no_command_uses_is_a_slip(complain: Complain) -> None:
+def test_an_unused_axis_named_similar_to_a_field_is_a_problem(complain: Complain) -> None:
     (problem,) = complain({}, {"identifier": "t{thread}", "matrix": {"thread": [1, 2]}})
     assert (problem.pointer, problem.hint) == ("/tests/0/matrix/thread", "did you mean `threads`?")
 

@@ -34,7 +34,7 @@ def test_the_committed_schemas_are_current() -> None:
     assert schema.main(["--check"]) == 0
 
 
-def test_a_stale_schema_is_noticed_and_written_again(
+def test_a_stale_schema_is_detected_and_rewritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(schema, "folder", lambda: tmp_path / "schema")

@@ -111,7 +111,7 @@ def test_a_json_mistake_is_shown_with_a_caret() -> None:
     )
 
 
-def test_a_caret_stays_under_its_column_in_a_long_line() -> None:
+def test_a_caret_marks_its_column_in_a_long_line() -> None:
     _, problems = json_of('{"a": "' + "x" * 500 + '" oops}')
     said = problems.sorted()[0].message.splitlines()
     assert said[1][said[2].index("^")] == "o"
@@ -168,7 +168,7 @@ def test_block_style_yaml_gives_the_same_pointers(value: object) -> None:
         ("a: &x [1]\nb: *x", {"a": [1], "b": [1]}),
     ],
 )
-def test_plain_yaml_words_are_read_as_people_mean_them(text: str, value: object) -> None:
+def test_yaml_values_keep_their_intended_types(text: str, value: object) -> None:
     document, problems = yaml_of(text)
     assert not len(problems)
     assert document is not None

@@ -40,7 +40,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("tools")
-def test_where_everything_is_there_everything_is_fine(tmp_path: Path) -> None:
+def test_a_complete_installation_has_no_problems(tmp_path: Path) -> None:
     found = diagnose(tmp_path / "cache")
     assert list(found) == [
         *("executorch", "torch", "torchao"),
@@ -53,13 +53,13 @@ def test_where_everything_is_there_everything_is_fine(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_runner_that_is_there_is_shown(native: Build, runner_cache: Path) -> None:
+def test_an_existing_runner_is_shown(native: Build, runner_cache: Path) -> None:
     assert diagnose(runner_cache)["native runner"] == Finding("native runner", True, str(native.programs["program"]))
 
 
 @pytest.mark.usefixtures("tools")
 @pytest.mark.parametrize(("runner", "ok"), [("auto", None), ("python", None), ("native", False)])
-def test_without_a_compiler_the_python_runner_does_unless_native_is_insisted_on(
+def test_a_missing_compiler_is_a_problem_only_for_the_native_runner(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: Kind, ok: bool | None
 ) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
@@ -72,7 +72,7 @@ def test_without_a_compiler_the_python_runner_does_unless_native_is_insisted_on(
 
 
 @pytest.mark.usefixtures("tools")
-def test_an_old_wheel_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outdated_wheel_is_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = wheel.Wheel(version="1.4.1", package=tmp_path, record="")
     monkeypatch.setattr(wheel, "installed_wheel", lambda: old)
     sdk = diagnose(tmp_path)["C++ SDK"]
@@ -91,7 +91,7 @@ def test_without_executorch_nothing_can_be_measured(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.usefixtures("tools")
-def test_a_cache_that_cannot_be_written_is_a_finding_and_no_exception(tmp_path: Path) -> None:
+def test_an_unwritable_cache_is_reported_without_an_exception(tmp_path: Path) -> None:
     (tmp_path / "runners").write_text("a file where a folder should be")
     found = diagnose(tmp_path)
     assert found["C++ compiler"].ok is None
@@ -113,7 +113,7 @@ def test_a_cache_that_cannot_be_written_is_a_finding_and_no_exception(tmp_path: 
     ],
 )
 @pytest.mark.parametrize("requirement", ["torch (==2.13.0)", "torch==2.13.0"])
-def test_torchvision_must_be_made_for_the_torch_that_is_there(
+def test_torchvision_must_match_the_installed_torch(
     monkeypatch: pytest.MonkeyPatch, versions: Mapping[str, str], ok: bool | None, words: str, requirement: str
 ) -> None:
     def version(name: str) -> str:

@@ -66,7 +66,7 @@ def test_a_plain_benchmark_states_its_defaults(words: Callable[..., tuple[str, .
     assert shlex.join(words()) == "/d/runner --model /d/add.pte --warmup 10 --iter 50 --min-iter 1"
 
 
-def test_everything_a_benchmark_asks_for_is_said(words: Callable[..., tuple[str, ...]]) -> None:
+def test_the_command_contains_every_setting_of_the_benchmark(words: Callable[..., tuple[str, ...]]) -> None:
     argv = words(
         threads=2,
         warmup=0,
@@ -83,7 +83,7 @@ def test_everything_a_benchmark_asks_for_is_said(words: Callable[..., tuple[str,
     )
 
 
-def test_arguments_are_appended_with_quotes_and_placeholders_understood(
+def test_arguments_are_appended_with_quotes_and_placeholders_resolved(
     words: Callable[..., tuple[str, ...]],
 ) -> None:
     argv = words(arguments="--iter 3 --outputs '{folder}/my out'", variables={"folder": "/d/a b"})
@@ -91,25 +91,25 @@ def test_arguments_are_appended_with_quotes_and_placeholders_understood(
 
 
 @pytest.mark.parametrize("arguments", ["--outputs 'out", "--outputs {nowhere}"])
-def test_arguments_that_cannot_be_used_are_refused(words: Callable[..., tuple[str, ...]], arguments: str) -> None:
+def test_invalid_arguments_are_rejected(words: Callable[..., tuple[str, ...]], arguments: str) -> None:
     with pytest.raises(BenchmarkFailed, match="command_args"):
         words(arguments=arguments)
 
 
 @pytest.mark.parametrize("left_s", [0.0, -3.0, 1e-9])
-def test_nothing_left_of_the_time_is_still_a_limit(words: Callable[..., tuple[str, ...]], left_s: float) -> None:
+def test_a_remaining_time_of_zero_is_still_a_limit(words: Callable[..., tuple[str, ...]], left_s: float) -> None:
     argv = words(time_limit_s=left_s)
     assert float(argv[argv.index("--time-limit") + 1]) > 0
 
 
-def test_the_start_carries_limits_placement_and_environment(framework: ExecuTorch, benchmark_of_add: Benchmark) -> None:
+def test_the_command_has_limits_placement_and_environment(framework: ExecuTorch, benchmark_of_add: Benchmark) -> None:
     changes = {"threads": 2, "timeout_s": 7.0, "cpus": (1,), "env": {"A": "b"}, "files": (file("files.model"),)}
     command = framework.command(benchmark_of_add.model_copy(update=changes), NATIVE, FILES)
     assert (command.timeout_s, command.threads, command.cpus) == (7.0, 2, (1,))
     assert command.env == {"OMP_NUM_THREADS": "2", "A": "b"}
 
 
-def test_openmp_is_left_alone_without_threads_or_against_the_specification(
+def test_openmp_is_not_set_without_threads_or_when_specified(
     framework: ExecuTorch, benchmark_of_add: Benchmark
 ) -> None:
     plain = benchmark_of_add.model_copy(update={"files": (file("files.model"),)})
@@ -127,20 +127,20 @@ def test_the_file_called_model_is_the_model(words: Callable[..., tuple[str, ...]
 
 
 @pytest.mark.parametrize("keys", [(), ("files.labels", "files.other")])
-def test_which_file_is_the_model_is_asked(words: Callable[..., tuple[str, ...]], keys: tuple[str, ...]) -> None:
+def test_an_ambiguous_model_file_is_rejected(words: Callable[..., tuple[str, ...]], keys: tuple[str, ...]) -> None:
     with pytest.raises(BenchmarkFailed, match="which file is the model") as caught:
         words(files=tuple(file(key) for key in keys))
     assert "name it `model`" in (caught.value.hint or "")
 
 
-def test_an_output_that_the_runner_cannot_name_is_refused(words: Callable[..., tuple[str, ...]]) -> None:
+def test_an_output_that_the_runner_cannot_name_is_rejected(words: Callable[..., tuple[str, ...]]) -> None:
     output = OutputFile(key="output_files.sum", filename="sum.bin", location="/d/sum.bin")
     with pytest.raises(BenchmarkFailed, match=r"/d/sum\.bin") as caught:
         words(output_files=(output,))
     assert "-0.bin" in (caught.value.hint or "")
 
 
-def test_a_build_without_runner_is_refused(framework: ExecuTorch, benchmark_of_add: Benchmark) -> None:
+def test_a_build_without_a_runner_is_rejected(framework: ExecuTorch, benchmark_of_add: Benchmark) -> None:
     plain = benchmark_of_add.model_copy(update={"files": (file("files.model"),)})
     with pytest.raises(BenchmarkFailed, match="no runner"):
         framework.command(plain, NATIVE, {"files.model": "/d/add.pte"})
@@ -153,7 +153,7 @@ def test_a_build_without_runner_is_refused(framework: ExecuTorch, benchmark_of_a
     threads=st.one_of(st.none(), st.integers(1, 1024)),
     time_limit_s=st.one_of(st.none(), st.floats(-1e3, 1e9)),
 )
-def test_the_runners_understand_every_command(
+def test_the_runners_accept_every_command(
     warmup: int, iterations: int, min_iterations: int, threads: int | None, time_limit_s: float | None
 ) -> None:
     origin = Origin(file=Path("add.json"))
@@ -191,7 +191,7 @@ def test_upstreams_runner_is_started_with_its_own_flags_and_warms_up_by_executio
     )
 
 
-def test_a_flag_that_a_commits_runner_does_not_have_is_told_before_anything_runs(
+def test_a_flag_missing_from_the_runner_of_a_commit_is_reported_before_anything_runs(
     framework: ExecuTorch, benchmark_of_add: Benchmark
 ) -> None:
     flags = {"runner": "executor_runner", "runner_flags": "model_path num_executions cpu_threads"}
@@ -200,7 +200,7 @@ def test_a_flag_that_a_commits_runner_does_not_have_is_told_before_anything_runs
         framework.command(benchmark_of_add.model_copy(update=asked), NATIVE.model_copy(update={"flags": flags}), FILES)
 
 
-def test_a_runner_of_upstream_of_which_no_flag_is_known_is_not_taken_for_ours(
+def test_an_upstream_runner_with_unknown_flags_is_not_mistaken_for_ours(
     framework: ExecuTorch, benchmark_of_add: Benchmark
 ) -> None:
     unread = NATIVE.model_copy(update={"flags": {"runner": "executor_runner", "runner_flags": ""}})
@@ -212,7 +212,7 @@ def test_a_runner_of_upstream_of_which_no_flag_is_known_is_not_taken_for_ours(
     ("content", "first"),
     [(b"\0model_path\0num_executions\0cpu_threads\0", "--model_path=/d/add.pte"), (b"x", "--model")],
 )
-def test_a_given_program_is_known_by_the_flags_in_it(
+def test_a_given_program_is_recognised_by_its_flags(
     framework: ExecuTorch, benchmark_of_add: Benchmark, tmp_path: Path, content: bytes, first: str
 ) -> None:
     program = tmp_path / "runner"
@@ -229,7 +229,7 @@ def test_other_platforms_have_no_runner_yet(framework: ExecuTorch, progress: Pro
     assert "--program" in (caught.value.hint or "")
 
 
-def test_the_build_is_made_once(progress: Progress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_build_is_cached(progress: Progress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     device = Device(platform="host", identity="x", name="x")
     framework = create(Settings(plug_ins=(ExecuTorchOptions(runner="python"),), cache_dir=tmp_path))
     first = framework.build(device, progress)

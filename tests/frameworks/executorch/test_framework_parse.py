@@ -42,7 +42,7 @@ def lines(*, latency: Sequence[int], cpu_time: Sequence[int], threads: int = 1) 
 # --- what is observed --------------------------------------------------------------------------------------------
 
 
-def test_the_native_runner_is_understood(benchmark_of_add: Benchmark) -> None:
+def test_output_of_the_native_runner_is_parsed(benchmark_of_add: Benchmark) -> None:
     found, notes = parse(benchmark_of_add.model_copy(update={"threads": 1}), recorded("native"))
     assert not notes
     assert found["NET latency"] == Observation(
@@ -63,7 +63,7 @@ def test_the_native_runner_is_understood(benchmark_of_add: Benchmark) -> None:
     assert found["RUN runtime"].info == "executorch 1.5.1 native"
 
 
-def test_upstream_s_runner_is_understood_from_its_log(benchmark_of_add: Benchmark) -> None:
+def test_the_log_of_the_upstream_runner_is_parsed(benchmark_of_add: Benchmark) -> None:
     found, notes = parse(benchmark_of_add.model_copy(update={"warmup": 1}), stderr=recorded("executor_runner"))
     assert not notes
     assert found == {
@@ -72,7 +72,7 @@ def test_upstream_s_runner_is_understood_from_its_log(benchmark_of_add: Benchmar
     }
 
 
-def test_executions_of_somebodys_own_commands_all_count(benchmark_of_add: Benchmark) -> None:
+def test_all_executions_of_custom_commands_are_samples(benchmark_of_add: Benchmark) -> None:
     own = benchmark_of_add.model_copy(update={"commands": ("{program} --num_executions=3",)})
     found, _ = parse(own, stderr=recorded("executor_runner"))
     assert found["NET latency"].samples == (5.91303, 1.732249, 1.734012)
@@ -85,7 +85,7 @@ def test_a_total_alone_becomes_a_mean() -> None:
     assert (latency.summary, latency.samples) == ({"mean": 2.5}, ())
 
 
-def test_a_mean_that_counts_the_warm_up_says_so(benchmark_of_add: Benchmark) -> None:
+def test_a_mean_that_includes_the_warm_up_has_a_note(benchmark_of_add: Benchmark) -> None:
     total = "I 00:00 executorch:x.cpp:1] Model executed successfully 4 time(s) in 10.0 ms."
     found, (note,) = parse(benchmark_of_add.model_copy(update={"warmup": 1}), stderr=total)
     assert found["NET latency"].summary == {"mean": 2.5}
@@ -99,11 +99,11 @@ def test_a_launch_that_only_warmed_up_has_no_latency() -> None:
     assert executor_runner.parse_log(log, warmup=3) == ()
 
 
-def test_executions_that_never_happened_have_no_mean() -> None:
+def test_zero_executions_have_no_mean() -> None:
     assert executor_runner.parse_log("Model executed successfully 0 time(s) in 0.0 ms.") == ()
 
 
-def test_observer_lines_win_over_a_log(benchmark_of_add: Benchmark) -> None:
+def test_observer_lines_override_a_log(benchmark_of_add: Benchmark) -> None:
     found, _ = parse(benchmark_of_add, recorded("native"), recorded("executor_runner"))
     assert found["NET latency"].unit == "ns"
     assert found["RUN load_time"].samples == (514077,)
@@ -114,28 +114,28 @@ def test_a_failed_launch_has_no_numbers_and_raises_nothing(benchmark_of_add: Ben
 
 
 @given(text=st.text() | st.text(alphabet="Iteration Model loaded in 0123456789. ms of:\n"))
-def test_whatever_is_printed_is_survived(text: str) -> None:
+def test_arbitrary_output_raises_nothing(text: str) -> None:
     assert all(isinstance(found, Observation) for found in executor_runner.parse_log(text))
 
 
 # --- what is noted -----------------------------------------------------------------------------------------------
 
 
-def test_an_early_end_counts_the_iterations(benchmark_of_add: Benchmark) -> None:
+def test_an_early_end_is_noted_with_the_iterations(benchmark_of_add: Benchmark) -> None:
     _, notes = parse(benchmark_of_add.model_copy(update={"iterations": 1_000_000}), recorded("python_stopped"))
     (note,) = notes
     assert (note.code, note.trust) == ("stopped_early", True)
     assert note.message == "the time limit ended the launch after 3 of 1000000 iterations"
 
 
-def test_another_number_of_threads_is_not_trusted(benchmark_of_add: Benchmark) -> None:
+def test_a_different_number_of_threads_is_not_trusted(benchmark_of_add: Benchmark) -> None:
     _, notes = parse(benchmark_of_add.model_copy(update={"threads": 4}), recorded("native"))
     (note,) = notes
     assert (note.code, note.trust) == ("threads", False)
     assert note.message == "the runner used 1 threads instead of 4"
 
 
-def test_threads_that_nobody_asked_for_are_fine(benchmark_of_add: Benchmark) -> None:
+def test_unspecified_threads_are_accepted(benchmark_of_add: Benchmark) -> None:
     assert parse(benchmark_of_add, recorded("native"))[1] == ()
 
 
@@ -166,7 +166,7 @@ def test_one_thread_that_waits_for_its_cpu_is_not_trusted(
         (45_300_000_000, 310, "for 100 % of the time (median latency 45.3 s, median CPU time 310 ns)"),
     ],
 )
-def test_a_disturbance_is_told_as_a_share_of_time_with_a_remedy(
+def test_a_disturbance_is_reported_as_a_share_of_time_with_a_remedy(
     benchmark_of_add: Benchmark, latency: int, cpu_time: int, sentence: str
 ) -> None:
     _, (note,) = parse(benchmark_of_add, lines(latency=[latency], cpu_time=[cpu_time]))

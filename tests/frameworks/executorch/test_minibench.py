@@ -32,7 +32,7 @@ def benchmark_of_app(benchmark_of_add: Benchmark) -> Benchmark:
     return benchmark_of_add.model_copy(update={"app": APP, "files": (model,), "iterations": 7, "warmup": 2})
 
 
-def test_the_app_is_given_the_folder_of_the_model_and_its_counts(benchmark_of_app: Benchmark) -> None:
+def test_the_app_receives_the_model_folder_and_the_iteration_counts(benchmark_of_app: Benchmark) -> None:
     command = create(Settings()).command(benchmark_of_app, BUILD, {"files.model": "/data/a b/add.pte"})
     assert command.argv == ("model_dir", "/data/a b", "num_iter", "7", "num_warm_up_iter", "2")
     assert command.app == APP.model_copy(update={"result": "files/benchmark_results.json"})
@@ -48,20 +48,20 @@ def test_the_app_is_given_the_folder_of_the_model_and_its_counts(benchmark_of_ap
     ],
     ids=lambda given: given if isinstance(given, str) else "",
 )
-def test_what_the_app_cannot_be_told_is_unsupported_and_not_ignored(
+def test_settings_that_the_app_does_not_accept_are_unsupported(
     benchmark_of_app: Benchmark, asked: dict[str, object], words: str
 ) -> None:
     with pytest.raises(BenchmarkUnsupported, match=words):
         minibench.compose(benchmark_of_app.model_copy(update=asked), APP, {"files.model": "/d/add.pte"})
 
 
-def test_what_the_platform_cannot_give_to_an_app_is_passed_on_to_it(benchmark_of_app: Benchmark) -> None:
+def test_environment_and_cpus_are_passed_to_the_platform(benchmark_of_app: Benchmark) -> None:
     asked = benchmark_of_app.model_copy(update={"env": {"A": "1"}, "cpus": (4,)})
     command = minibench.compose(asked, APP, {"files.model": "/d/add.pte"})
     assert (command.env, command.cpus) == ({"A": "1"}, (4,))
 
 
-def test_its_averages_become_metrics_with_their_units(benchmark_of_app: Benchmark) -> None:
+def test_averages_of_the_app_become_metrics_with_units(benchmark_of_app: Benchmark) -> None:
     said = [entry("avg_inference_latency(ms)", 1.5), entry("model_load_time(ms)", 20), entry("load_status", 0)]
     completed = Completed(Command(("model_dir", "/d"), app=APP), 0, stdout=json.dumps(said))
     found, notes = create(Settings()).parse([completed], benchmark_of_app)
@@ -73,7 +73,7 @@ def test_its_averages_become_metrics_with_their_units(benchmark_of_app: Benchmar
     assert not notes
 
 
-def test_a_model_that_was_not_loaded_is_told() -> None:
+def test_a_model_that_was_not_loaded_is_reported() -> None:
     found, (note,) = minibench.parse(json.dumps([entry("load_status", 34)]))
     assert not found
     assert "the model was not loaded: load_status 34" in note.message
@@ -81,7 +81,7 @@ def test_a_model_that_was_not_loaded_is_told() -> None:
 
 @pytest.mark.slow
 @given(st.text() | st.recursive(st.none() | st.floats() | st.text(), st.lists).map(json.dumps))
-def test_whatever_it_writes_is_survived_and_never_silent(text: str) -> None:
+def test_arbitrary_output_of_the_app_gives_metrics_or_a_note(text: str) -> None:
     found, notes = minibench.parse(text)
     assert not found
     assert notes or json.loads(text) == []

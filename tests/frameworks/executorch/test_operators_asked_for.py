@@ -31,7 +31,7 @@ def about_operators(result: Result) -> list[Note]:
     return [note for note in result.notes if note.code == "operators_unavailable"]
 
 
-def test_the_runner_is_asked_when_the_benchmark_is(benchmark_of_add: Benchmark) -> None:
+def test_operators_are_requested_from_the_runner_when_the_benchmark_requests_them(benchmark_of_add: Benchmark) -> None:
     model = ModelFile(key="files.model", filename="add.pte", location="/x", origin=Origin(file=Path("add.json")))
     plain = benchmark_of_add.model_copy(update={"files": (model,)})
     files = {"program": "/d/runner", "files.model": "/d/add.pte"}
@@ -50,18 +50,18 @@ def test_operators_are_metrics_of_the_result_and_the_latency_stays_the_main_one(
     assert about_operators(result) == []
 
 
-def test_a_runner_that_cannot_says_why(benchmark_of_add: Benchmark) -> None:
+def test_a_runner_without_operators_gives_a_reason(benchmark_of_add: Benchmark) -> None:
     (note,) = about_operators(concluded(benchmark_of_add.model_copy(update={"operators": True}), LATENCY + NONE))
     assert "it has no tracer" in note.message
     assert "native" in (note.hint or "")
     assert note.trust, "the latency is as good as ever"
 
 
-def test_a_program_that_keeps_silent_about_operators_is_told(benchmark_of_add: Benchmark) -> None:
+def test_a_program_that_reports_no_operators_is_noted(benchmark_of_add: Benchmark) -> None:
     asked = benchmark_of_add.model_copy(update={"operators": True})
     (note,) = about_operators(concluded(asked, LATENCY))
     assert "no operator times" in note.message
 
 
-def test_who_does_not_ask_hears_nothing(benchmark_of_add: Benchmark) -> None:
+def test_without_a_request_there_is_no_note_about_operators(benchmark_of_add: Benchmark) -> None:
     assert about_operators(concluded(benchmark_of_add, LATENCY)) == []

@@ -74,7 +74,7 @@ def output(name: str, converter: str | None, **arguments: JsonValue) -> OutputFi
     )
 
 
-def test_a_given_program_is_built_as_it_is_and_known_by_its_content(tmp_path: Path) -> None:
+def test_a_given_program_is_used_unchanged_and_identified_by_its_content(tmp_path: Path) -> None:
     program = script(tmp_path / "program", "exit 0")
     build = framework(program=program).build(DEVICE, Unwatched())
     digest = hashlib.sha256(program.read_bytes()).hexdigest()
@@ -108,7 +108,7 @@ def test_a_missing_program_fails_with_a_hint(tmp_path: Path) -> None:
     assert "--program program=PATH" in (caught.value.hint or "")
 
 
-def test_a_program_that_may_not_be_executed_fails_with_a_hint(tmp_path: Path) -> None:
+def test_a_program_without_execute_permission_fails_with_a_hint(tmp_path: Path) -> None:
     program = script(tmp_path / "program", "exit 0")
     program.chmod(0o644)
     with pytest.raises(BuildFailed, match="may not be executed") as caught:
@@ -116,13 +116,13 @@ def test_a_program_that_may_not_be_executed_fails_with_a_hint(tmp_path: Path) ->
     assert caught.value.hint == f"chmod +x {program}"
 
 
-def test_a_benchmark_without_commands_is_refused_with_an_example() -> None:
+def test_a_benchmark_without_commands_is_rejected_with_an_example() -> None:
     with pytest.raises(BenchmarkUnsupported, match=r"needs `commands` \(echo.json:7 /tests/0\)") as caught:
         framework().command(benchmark(), framework().build(DEVICE, Unwatched()), {})
     assert '"commands": [' in (caught.value.hint or "")
 
 
-def test_what_a_real_program_prints_is_read(tmp_path: Path) -> None:
+def test_output_of_a_real_program_is_parsed(tmp_path: Path) -> None:
     program = script(
         tmp_path / "program", f"echo 'PyTorchObserver {LINE % 5}'\necho 'PyTorchObserver {LINE % 6}' >&2\nexit 3"
     )
@@ -141,7 +141,7 @@ def test_both_outputs_of_all_commands_are_read_in_order() -> None:
     assert [observation.samples for observation in observations] == [(1.0,), (2.0,), (3.0,)]
 
 
-def test_notes_say_which_output_they_are_about() -> None:
+def test_notes_name_their_output() -> None:
     _, notes = framework().parse([said(), said(stderr="\nPyTorchObserver {")], benchmark())
     assert [note.code for note in notes] == ["bad_lines"]
     assert notes[0].message.startswith("standard error of command 2: ")
@@ -154,7 +154,7 @@ def test_a_single_json_document_on_standard_output_is_read() -> None:
     assert notes == ()
 
 
-def test_the_converter_of_the_model_chooses_the_identifier() -> None:
+def test_the_converter_of_the_model_sets_the_identifier() -> None:
     text = f"Mine {LINE % 1}\nPyTorchObserver {LINE % 2}"
     chosen = benchmark(converter="json_with_identifier_converter", converter_args={"identifier": "Mine "})
     observations, notes = framework().parse([said(text)], chosen)
@@ -186,7 +186,7 @@ def test_output_files_with_a_converter_are_read(tmp_path: Path) -> None:
     ("converter", "reason"),
     [("etdump", "no converter `etdump`"), ("json_with_identifier_converter", "has no `identifier`")],
 )
-def test_an_unknown_converter_takes_the_trust_away_and_lists_the_known(
+def test_an_unknown_converter_makes_the_result_untrusted_and_lists_known_converters(
     tmp_path: Path, converter: str, reason: str
 ) -> None:
     (tmp_path / "x").write_text(LINE % 1)
@@ -199,10 +199,10 @@ def test_an_unknown_converter_takes_the_trust_away_and_lists_the_known(
         assert "json_converter, json_with_identifier_converter" in (notes[0].hint or "")
 
 
-def test_an_output_file_that_cannot_be_read_takes_the_trust_away(tmp_path: Path) -> None:
+def test_an_unreadable_output_file_makes_the_result_untrusted(tmp_path: Path) -> None:
     _, notes = framework().parse([said(x=tmp_path)], benchmark(output("x", "json_converter")))
     assert [(note.code, note.trust) for note in notes] == [("output_file", False)]
 
 
-def test_output_files_of_a_failed_launch_are_not_asked_for() -> None:
+def test_output_files_of_a_failed_launch_are_not_read() -> None:
     assert framework().parse([said()], benchmark(output("x", "json_converter"))) == ((), ())

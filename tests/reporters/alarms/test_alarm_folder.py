@@ -39,7 +39,7 @@ def test_a_later_event_replaces_an_earlier_one(tmp_path: Path) -> None:
     assert page.read_text(encoding="utf-8").startswith("# ✓ ")
 
 
-def test_news_that_come_late_replace_nothing(tmp_path: Path) -> None:
+def test_late_notifications_replace_nothing(tmp_path: Path) -> None:
     page = write(bisected_step(), tmp_path)
     text = page.read_text(encoding="utf-8")
     assert write(found_step(), tmp_path) == page
@@ -47,7 +47,7 @@ def test_news_that_come_late_replace_nothing(tmp_path: Path) -> None:
     assert _kept(page) == bisected_step()
 
 
-def test_a_later_report_of_an_earlier_version_stays(tmp_path: Path) -> None:
+def test_a_later_report_of_an_earlier_version_is_kept(tmp_path: Path) -> None:
     page = write(found_step(), tmp_path)
     (page.parent / DOCUMENT).write_text('{"schema_version": "1.0", "event": "closed", "why": "over"}', encoding="utf-8")
     write(bisected_step(), tmp_path)
@@ -69,13 +69,13 @@ def test_a_document_that_cannot_be_read_is_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("identity", ["../../etc", ".", "a/b", "x" * 400])
-def test_no_identity_leads_out_of_the_folder(tmp_path: Path, identity: str) -> None:
+def test_no_identity_escapes_the_folder(tmp_path: Path, identity: str) -> None:
     page = write(changed(found_step(), identity=identity), tmp_path)
     assert page.parent.parent == tmp_path
     assert page.resolve().is_relative_to(tmp_path)
 
 
-def test_a_place_that_is_no_folder_is_reported(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "alarms").write_text("", encoding="utf-8")
     with pytest.raises(ReporterFailed, match=r"cannot write the report of an alarm into .*alarms") as caught:
         write(found_step(), tmp_path / "alarms")
@@ -87,6 +87,6 @@ def test_a_place_that_is_no_folder_is_reported(tmp_path: Path) -> None:
 @settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], deadline=None, max_examples=25
 )
-def test_any_alarm_comes_back_from_its_document(tmp_path: Path, report: AlarmReport) -> None:
+def test_any_alarm_round_trips_through_its_document(tmp_path: Path, report: AlarmReport) -> None:
     page = write(report, tmp_path / str(len(list(tmp_path.iterdir()))))
     assert _kept(page) == replace_surrogates(report)

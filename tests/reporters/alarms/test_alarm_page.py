@@ -52,7 +52,7 @@ def test_each_sample_is_rendered_as_its_golden_file(name: str) -> None:
 @pytest.mark.slow
 @given(reports)
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
-def test_any_alarm_makes_a_page_of_nothing_but_our_own_markup(report: AlarmReport) -> None:
+def test_any_alarm_page_contains_only_generated_markup(report: AlarmReport) -> None:
     tokens = _tokens(report)
     blocks = {token.type.removesuffix("_open").removesuffix("_close") for token in tokens}
     assert blocks <= OURS | {"inline", "hr", "fence"}
@@ -67,7 +67,7 @@ def test_any_alarm_makes_a_page_of_nothing_but_our_own_markup(report: AlarmRepor
     assert all(link.startswith(("http://", "https://")) or ":" not in link for link in links)
 
 
-def test_what_commits_say_is_shown_and_means_nothing() -> None:
+def test_texts_of_commits_are_shown_verbatim() -> None:
     page = PARSER.render(render(nasty_subjects()))
     for harm in ("<script", "<img src=x", 'href="javascript:', "</details>", "<b>", "<s>", 'src="https'):
         assert harm not in page
@@ -76,7 +76,7 @@ def test_what_commits_say_is_shown_and_means_nothing() -> None:
     assert "\u202e" not in page
 
 
-def test_addresses_in_texts_do_not_become_links_where_plain_addresses_do() -> None:
+def test_addresses_in_texts_do_not_become_links() -> None:
     text = render(nasty_subjects())
     body = text[: text.index("## To measure it again")]
     assert "https\\://evil" in body
@@ -101,7 +101,7 @@ def test_an_improvement_of_a_rate_rises() -> None:
     assert "rose by 8.3 % [7.8, 8.8] with commit" in headline(improvement())
 
 
-def test_faster_has_its_interval_seen_from_the_same_side() -> None:
+def test_the_interval_of_an_improvement_is_shown_as_positive_percentages() -> None:
     effect = effect_of(-0.031, -0.036, -0.026)
     report = changed(found_step(), effect=effect, verification=None)
     assert "became 3.1 % faster [2.6, 3.6] with" in headline(report)
@@ -116,7 +116,9 @@ def test_faster_has_its_interval_seen_from_the_same_side() -> None:
         (-0.0, 0.0, "[0.00"),
     ],
 )
-def test_an_end_that_nothing_excludes_is_endless(low: float | None, high: float | None, told: str) -> None:
+def test_an_unbounded_end_of_an_interval_is_shown_as_unbounded(
+    low: float | None, high: float | None, told: str
+) -> None:
     effect = effect_of(0.03, low, high)
     assert told in headline(changed(found_step(), effect=effect, verification=None))
 
@@ -126,29 +128,29 @@ def test_the_verification_is_reported_rather_than_the_series() -> None:
     assert "became 3.0 % slower [2.7, 3.4]" in headline(changed(found_step(), verification=None))
 
 
-def test_of_two_culprits_each_has_its_share_and_the_unproven_one_is_probable() -> None:
+def test_each_of_two_culprits_has_a_share_and_the_unproven_culprit_is_probable() -> None:
     told = headline(two_culprits())
     assert "became 3.7 % slower [3.2, 4.2] with 2 changes: " in told
     assert told.index("(+2.10 %)") < told.index(" and probably 5c5581d45c55") < told.index("(+1.20 %)")
     assert "No culprit explains the remaining +0.40 %." in render(two_culprits())
 
 
-def test_of_many_culprits_some_are_counted() -> None:
+def test_further_culprits_are_counted() -> None:
     search = searched(reason="many", culprits=tuple(culprit(commit(number)) for number in range(23, 28)))
     assert headline(changed(found_step(), search=search)).endswith(" and 2 more")
 
 
-def test_commits_that_do_not_build_are_one_culprit() -> None:
+def test_commits_that_do_not_build_form_one_culprit() -> None:
     assert headline(unbuildable_range()).endswith("of which only the last builds")
     assert render(unbuildable_range()).count("| no | 24 % |") == 3
 
 
-def test_a_closed_alarm_tells_that_it_is_over() -> None:
+def test_a_closed_alarm_is_shown_as_closed() -> None:
     assert "is back where it was, after it became 3.1 % slower" in headline(closed())
     assert render(closed()).startswith("# ✓ ")
 
 
-def test_a_search_without_a_culprit_names_the_range_and_says_why() -> None:
+def test_a_search_without_a_culprit_names_the_range_and_the_reason() -> None:
     report = changed(found_step(), search=searched(reason="the budget is spent", rest=0.03))
     text = render(report)
     assert "with one of 4 commits" in headline(report)
@@ -156,20 +158,20 @@ def test_a_search_without_a_culprit_names_the_range_and_says_why() -> None:
     assert "What the search found" not in text
 
 
-def test_only_likely_commits_are_shown_and_the_others_are_counted() -> None:
+def test_only_likely_commits_are_shown_and_the_remaining_commits_are_counted() -> None:
     found = select_candidates(two_culprits())
     assert [one.commit.id for one in found.shown] == [commit(number).id for number in (10, 11, 20)]
     assert found.left_out == 17
     assert found.probability == pytest.approx(0.02)
 
 
-def test_a_culprit_is_shown_however_unlikely() -> None:
+def test_an_unlikely_culprit_is_still_shown() -> None:
     begun = two_culprits()
     found = select_candidates(changed(begun, search=searched(reason="", culprits=(culprit(commit(15)),))))
     assert commit(15).id in [one.commit.id for one in found.shown]
 
 
-def test_of_a_long_range_both_ends_are_shown() -> None:
+def test_both_ends_of_a_long_range_are_shown() -> None:
     found = select_candidates(confirmed_drift())
     assert [found.shown[0].commit, found.shown[-1].commit] == [commit(6), commit(39)]
     assert (len(found.shown), found.left_out, found.probability) == (12, 22, None)
@@ -180,7 +182,7 @@ def test_commits_that_are_equally_likely_do_not_fill_the_page() -> None:
     assert len(select_candidates(changed(found_step(), candidates=candidates)).shown) == 12
 
 
-def test_operators_stand_by_what_they_contribute() -> None:
+def test_operators_are_sorted_by_contribution() -> None:
     text = render(bisected_step())
     assert text.index("Convolution") < text.index("Softmax") < text.index("Transpose")
     many = tuple(ChangedOperator(name=f"Op {number}", contribution=number / 100) for number in range(14))
@@ -190,7 +192,7 @@ def test_operators_stand_by_what_they_contribute() -> None:
     assert "Op 3 " not in text
 
 
-def test_what_is_not_known_has_no_heading() -> None:
+def test_unknown_facts_have_no_heading() -> None:
     report = changed(found_step(), command="", series=(), candidates=(), results=())
     text = render(report)
     assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Why it is believed"]
@@ -198,7 +200,7 @@ def test_what_is_not_known_has_no_heading() -> None:
     assert headline(report).endswith(f"after commit {commit(22).short}")
 
 
-def test_a_folder_with_odd_characters_is_linked_as_it_is_called() -> None:
+def test_links_to_a_folder_with_special_characters_are_escaped() -> None:
     links = [token.attrs["href"] for token in _inline(nasty_subjects()) if token.type == "link_open"]
     assert links[1:] == ["javascript%3Aalert%281%29", "/srv/a%29%20b%3Ec", "http://x/%3Cy%3E%0A%22z%22"]
 
@@ -210,6 +212,6 @@ def test_no_probability_is_shown_as_certain(probability: float, told: str) -> No
     assert format_probability(probability) == told
 
 
-def test_times_are_utc_and_those_of_no_calendar_are_no_date() -> None:
+def test_times_are_utc_and_times_outside_the_calendar_have_no_date() -> None:
     assert format_time(0) == "1970-01-01 00:00"
     assert format_time(-(10**400)) == format_time(1e300) == "no date"

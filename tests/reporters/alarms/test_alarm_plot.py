@@ -45,7 +45,7 @@ def _classes(root: ElementTree.Element, tag: str) -> list[str]:
 @pytest.mark.slow
 @given(reports)
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
-def test_any_alarm_makes_a_picture_whose_marks_are_inside(report: AlarmReport) -> None:
+def test_marks_of_any_alarm_lie_within_the_plot(report: AlarmReport) -> None:
     root = _parsed(report)
     assert {element.tag.removeprefix(SVG) for element in root.iter()} <= TAGS
     assert not [name for element in root.iter() for name in element.attrib if "href" in name or name.startswith("on")]
@@ -58,7 +58,7 @@ def test_any_alarm_makes_a_picture_whose_marks_are_inside(report: AlarmReport) -
         assert all(0 <= number <= WIDTH for number in numbers)
 
 
-def test_texts_stay_texts() -> None:
+def test_texts_are_escaped() -> None:
     shown = [text for element in _parsed(nasty_subjects()).iter() if (text := element.text)]
     assert '"><script>x</script>' in shown
     assert "control &</svg>" in shown
@@ -93,14 +93,14 @@ def test_a_culprit_that_was_not_measured_has_no_line() -> None:
     assert "mark" not in _classes(_parsed(report), "path")
 
 
-def test_levels_stand_beside_an_open_change_only() -> None:
+def test_levels_are_shown_only_for_an_open_change() -> None:
     before, after = window(bisected_step()).levels
     assert (before.last, after.first) == (22, 26)
     assert after.change - before.change == pytest.approx(0.031, abs=0.002)
     assert window(closed()).levels == ()
 
 
-def test_another_control_does_not_look_like_a_change() -> None:
+def test_a_changed_control_does_not_look_like_a_change() -> None:
     seen = window(bisected_step())
     newest = [dot.change for dot in seen.dots if dot.point.order > 30]
     assert newest == pytest.approx([0.031] * len(newest), abs=0.005)
@@ -109,7 +109,7 @@ def test_another_control_does_not_look_like_a_change() -> None:
     assert "dashed" not in caption(confirmed_drift())
 
 
-def test_a_control_that_comes_back_stands_where_it_stood() -> None:
+def test_a_reused_control_keeps_its_position() -> None:
     series = [
         measured(name, order, control, effect_of(difference))
         for order, (name, control, difference) in enumerate(
@@ -163,7 +163,7 @@ def test_an_outlier_does_not_flatten_the_others() -> None:
     assert 'r="1.6"' in picture(report)
 
 
-def test_an_end_that_nothing_excludes_leads_to_the_edge() -> None:
+def test_an_unbounded_end_of_an_interval_reaches_the_edge() -> None:
     series = (measured("a", 1, "b", effect_of(0.01)),)
     root = _parsed(changed(found_step(), series=series))
     (spans,) = [element.get("d", "") for element in root.iter(f"{SVG}path") if element.get("class") == "spans"]
@@ -171,7 +171,7 @@ def test_an_end_that_nothing_excludes_leads_to_the_edge() -> None:
     assert (top, bottom) == (50.0, HEIGHT - 46)
 
 
-def test_an_empty_series_says_so() -> None:
+def test_an_empty_series_has_a_message() -> None:
     empty = changed(found_step(), series=())
     nothing = measured("a", 1, "b", None)
     assert "no points" in picture(empty)

@@ -27,7 +27,7 @@ def boot_of(sh: Shell) -> str:
         return ""
 
 
-def test_a_phone_that_is_unplugged_is_gone_and_comes_back(lab: PhoneLab, phone: StandInPhone, sh: Shell) -> None:
+def test_an_unplugged_phone_disappears_and_returns(lab: PhoneLab, phone: StandInPhone, sh: Shell) -> None:
     phone.unplug()
     wait_until(lambda: lab.states().get(phone.serial) != "device")
     with pytest.raises(AdbError):
@@ -37,7 +37,7 @@ def test_a_phone_that_is_unplugged_is_gone_and_comes_back(lab: PhoneLab, phone: 
     assert sh("echo back").out == "back\n"
 
 
-def test_a_command_is_broken_off_when_the_phone_is_unplugged(phone: StandInPhone, device: AdbDevice) -> None:
+def test_unplugging_the_phone_aborts_a_command(phone: StandInPhone, device: AdbDevice) -> None:
     stream = device.shell("echo begun; sleep 30", stream=True)
     with stream:
         assert stream.conn.recv(6) == b"begun\n"
@@ -45,7 +45,7 @@ def test_a_command_is_broken_off_when_the_phone_is_unplugged(phone: StandInPhone
         assert stream.conn.recv(1) == b""
 
 
-def test_a_phone_that_hangs_answers_when_it_goes_on(lab: PhoneLab, phone: StandInPhone, device: AdbDevice) -> None:
+def test_a_frozen_phone_answers_after_thawing(lab: PhoneLab, phone: StandInPhone, device: AdbDevice) -> None:
     phone.freeze()
     with pytest.raises(AdbTimeout):
         device.shell2("echo", v2=True, timeout=0.5)
@@ -66,7 +66,7 @@ def test_a_connection_breaks_after_so_many_bytes(
     assert shell_of(lab, phone)("wc -c < /data/local/tmp/cut || echo 0").out.strip() != str(1 << 20)
 
 
-def test_a_slow_cable_lets_so_much_through(phone: StandInPhone, device: AdbDevice, tmp_path: Path) -> None:
+def test_a_slow_cable_limits_the_transfer_rate(phone: StandInPhone, device: AdbDevice, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(bytes(1 << 18))
     phone.limit_rate(1 << 19)
@@ -85,9 +85,7 @@ def test_each_round_trip_is_delayed_and_counted(phone: StandInPhone, sh: Shell) 
     assert phone.round_trips == 1
 
 
-def test_a_phone_that_forgot_this_machine_is_unauthorized_until_it_is_allowed(
-    lab: PhoneLab, phone: StandInPhone, sh: Shell
-) -> None:
+def test_a_phone_is_unauthorized_until_this_machine_is_allowed(lab: PhoneLab, phone: StandInPhone, sh: Shell) -> None:
     phone.unauthorise()
     wait_until(lambda: lab.states().get(phone.serial) == "unauthorized")
     phone.authorise()
@@ -95,7 +93,7 @@ def test_a_phone_that_forgot_this_machine_is_unauthorized_until_it_is_allowed(
     assert sh("echo in").out == "in\n"
 
 
-def test_a_full_phone_takes_no_more(phone: StandInPhone, device: AdbDevice, sh: Shell, tmp_path: Path) -> None:
+def test_a_full_phone_rejects_files(phone: StandInPhone, device: AdbDevice, sh: Shell, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(bytes(1 << 20))
     phone.fill(1 << 16)
@@ -120,7 +118,7 @@ def test_a_reboot_keeps_data_and_settings_and_nothing_else(phone: StandInPhone, 
     assert float(sh("cat /proc/uptime").out.split()[0]) < 60
 
 
-def test_adb_can_reboot_it(phone: StandInPhone, device: AdbDevice, sh: Shell) -> None:
+def test_adb_can_reboot_a_phone(phone: StandInPhone, device: AdbDevice, sh: Shell) -> None:
     before = boot_of(sh)
     with contextlib.suppress(AdbError):  # the phone may be gone before it has answered
         device.reboot()

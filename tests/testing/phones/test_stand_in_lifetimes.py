@@ -33,7 +33,7 @@ with start_phones(1) as lab:
 
 
 @pytest.mark.parametrize("words", [(), ("restart",)], ids=["as it is", "with an adb server that a client started"])
-def test_everything_ends_with_its_owner_even_when_that_is_killed(
+def test_all_processes_end_with_their_owner_even_when_it_is_killed(
     possible: None, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     mark = f"HOLDER={tmp_path}"
@@ -62,7 +62,7 @@ def _marked(mark: str) -> list[int]:
     return found
 
 
-def test_phones_and_their_server_listen_where_nobody_is_put_by_chance(lab: PhoneLab) -> None:
+def test_phones_and_server_listen_outside_the_ephemeral_port_range(lab: PhoneLab) -> None:
     lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     listening = [lab.port, *(int(phone.serial.rpartition(":")[2]) for phone in lab.phones)]
     assert all(port < max(lowest, 32_768) for port in listening)

@@ -21,7 +21,7 @@ _PACKETS = st.builds(
 
 
 @given(st.lists(_PACKETS, max_size=5))
-def test_packets_are_read_as_they_were_sent(sent: list[Packet]) -> None:
+def test_packets_round_trip(sent: list[Packet]) -> None:
     async def read_all() -> list[Packet]:
         stream = asyncio.StreamReader()
         stream.feed_data(b"".join(packet.encode() for packet in sent))
@@ -36,14 +36,14 @@ def test_the_checksum_and_the_magic_are_those_of_the_protocol() -> None:
     assert wire == b"OPEN\1\0\0\0\2\0\0\0\2\0\0\0\xc3\0\0\0\xb0\xaf\xba\xb1ab"
 
 
-def test_features_are_removed_and_the_rest_of_the_banner_stays() -> None:
+def test_features_are_removed_and_the_remaining_banner_is_kept() -> None:
     banner = b"device::ro.product.name=x;features=shell_v2,abb,cmd,abb_exec;"
     assert packets.remove_features(banner, frozenset({"abb", "abb_exec"})) == (
         b"device::ro.product.name=x;features=shell_v2,cmd;"
     )
 
 
-def test_a_cut_connection_lets_exactly_so_many_bytes_through() -> None:
+def test_a_cut_connection_passes_the_exact_number_of_bytes() -> None:
     faults = LinkFaults(cut_after_bytes=10)
     assert [faults.pass_bytes(6), faults.pass_bytes(6), faults.pass_bytes(6)] == [6, 4, 0]
 

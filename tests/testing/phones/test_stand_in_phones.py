@@ -26,13 +26,13 @@ def test_exit_codes_and_streams_arrive_apart(sh: Shell) -> None:
     assert (said.code, said.out, said.err) == (7, "out\n", "err\n")
 
 
-def test_a_command_that_is_not_there_fails_as_on_android(sh: Shell) -> None:
+def test_a_missing_command_fails_as_on_android(sh: Shell) -> None:
     said = sh("nonsense")
     assert said.code == 127
     assert "nonsense: inaccessible or not found" in said.err
 
 
-def test_files_go_to_the_phone_and_come_back(device: AdbDevice, tmp_path: Path) -> None:
+def test_files_are_pushed_and_pulled_unchanged(device: AdbDevice, tmp_path: Path) -> None:
     sent, came = tmp_path / "sent", tmp_path / "came"
     sent.write_bytes(bytes(range(256)) * 4096)
     device.sync.push(sent, "/data/local/tmp/file")
@@ -40,7 +40,7 @@ def test_files_go_to_the_phone_and_come_back(device: AdbDevice, tmp_path: Path) 
     assert came.read_bytes() == sent.read_bytes()
 
 
-def test_its_files_can_be_read_and_changed_from_outside(phone: StandInPhone, sh: Shell) -> None:
+def test_files_of_a_phone_can_be_read_and_changed_from_outside(phone: StandInPhone, sh: Shell) -> None:
     sh("echo inside > /data/local/tmp/note")
     assert phone.read("/data/local/tmp/note") == "inside\n"
     phone.write("/data/made/there", "outside")
@@ -49,20 +49,20 @@ def test_its_files_can_be_read_and_changed_from_outside(phone: StandInPhone, sh:
     assert not phone.exists("/data/nothing")
 
 
-def test_links_lead_to_places_of_the_phone_also_from_outside(phone: StandInPhone, sh: Shell) -> None:
+def test_links_resolve_within_the_phone_from_outside_too(phone: StandInPhone, sh: Shell) -> None:
     sh("ln -s /system/bin/services.sh /data/local/tmp/link; ln -s /etc/os-release /data/local/tmp/machine")
     assert phone.read("/data/local/tmp/link").startswith("#!/system/bin/sh")
     with pytest.raises(FileNotFoundError):
         phone.read("/data/local/tmp/machine")
 
 
-def test_the_machine_is_out_of_reach(root_sh: Shell) -> None:
+def test_files_of_the_host_are_not_accessible(root_sh: Shell) -> None:
     assert root_sh("ls /proc/1/root/").out == root_sh("ls /").out
     assert root_sh("touch /system/bin/toybox").code != 0
     assert root_sh("echo x > /usr/lib/*/libc.so.6").code != 0
 
 
-def test_the_kernel_of_the_machine_cannot_be_changed(rooted: StandInPhone, root_sh: Shell, sh: Shell) -> None:
+def test_kernel_settings_of_the_host_cannot_be_changed(rooted: StandInPhone, root_sh: Shell, sh: Shell) -> None:
     assert root_sh("echo 0 > /proc/sys/vm/swappiness").code != 0
     assert root_sh("echo 3 > /proc/sys/vm/drop_caches").code == 0
     assert rooted.read("/services/drop_caches") == "3\n"
@@ -78,7 +78,7 @@ def test_only_rooted_phones_have_root(sh: Shell, root_sh: Shell) -> None:
     assert root_sh("su root sh -c 'echo \"$1\"' sh 'a b'").out == "a b\n"
 
 
-def test_root_is_refused_in_words_by_phones_that_are_not_rooted(
+def test_phones_without_root_reject_root_with_a_message(
     device: AdbDevice, rooted_lab: PhoneLab, rooted: StandInPhone
 ) -> None:
     assert "cannot run as root in production builds" in device.root()
@@ -93,14 +93,12 @@ def test_cores_have_policies_and_frequencies(sh: Shell) -> None:
     assert words[9:] == ["policy0", "policy4", "policy6"]
 
 
-def test_processes_of_other_phones_and_of_the_machine_are_not_seen(sh: Shell) -> None:
+def test_processes_of_other_phones_and_of_the_host_are_invisible(sh: Shell) -> None:
     # What an earlier test started ends a moment after that test.
     wait_until(lambda: sh("ps -A -o CMD").out.split() == ["CMD", "init", "adbd", "ps"])
 
 
-def test_a_program_of_this_machine_runs_with_a_library_pushed_beside_it(
-    device: AdbDevice, sh: Shell, tmp_path: Path
-) -> None:
+def test_a_host_program_runs_with_a_library_pushed_beside_it(device: AdbDevice, sh: Shell, tmp_path: Path) -> None:
     (tmp_path / "answer.cpp").write_text('#include <string>\nstd::string answer() { return "forty" "-two"; }\n')
     (tmp_path / "main.cpp").write_text(
         "#include <iostream>\nstd::string answer();\nint main() { std::cout << answer() << '\\n'; }\n"
@@ -131,7 +129,7 @@ def test_arm64_programs_run_on_arm64_phones_only(lab: PhoneLab, phone: StandInPh
         assert shell_of(other, other.phones[0])("getprop ro.product.cpu.abi").out == "arm64-v8a\n"
 
 
-def test_an_abi_that_nobody_executes_is_refused(possible: None) -> None:
+def test_an_unsupported_abi_is_rejected(possible: None) -> None:
     with pytest.raises(StandInUnavailable, match="riscv64"), start_phones(abi="riscv64"):
         pass
 

@@ -9,7 +9,7 @@ from tests.testing.phones.conftest import Shell
 pytestmark = pytest.mark.slow
 
 
-def test_the_battery_is_what_a_test_makes_of_it(phone: StandInPhone, sh: Shell) -> None:
+def test_tests_can_set_the_battery_state(phone: StandInPhone, sh: Shell) -> None:
     phone.set_battery(level=12, temperature_c=33.3, plugged=False, charge_uah=420_000, voltage_mv=3900)
     lines = {line.strip() for line in sh("dumpsys battery").out.splitlines()}
     assert {"level: 12", "temperature: 333", "USB powered: false", "Charge counter: 420000", "voltage: 3900"} <= lines
@@ -18,7 +18,7 @@ def test_the_battery_is_what_a_test_makes_of_it(phone: StandInPhone, sh: Shell) 
     assert "  USB powered: true" in sh("dumpsys battery").out.splitlines()
 
 
-def test_unplugging_the_battery_service_only_changes_what_it_tells(phone: StandInPhone, sh: Shell) -> None:
+def test_unplugging_in_the_battery_service_changes_only_its_report(phone: StandInPhone, sh: Shell) -> None:
     phone.set_battery(plugged=True)
     sh("dumpsys battery unplug")
     assert "UPDATES STOPPED" in sh("dumpsys battery").out
@@ -28,7 +28,7 @@ def test_unplugging_the_battery_service_only_changes_what_it_tells(phone: StandI
     assert "USB powered: true" in sh("dumpsys battery").out
 
 
-def test_heat_is_what_a_test_makes_of_it(phone: StandInPhone, sh: Shell) -> None:
+def test_tests_can_set_temperatures(phone: StandInPhone, sh: Shell) -> None:
     phone.set_thermal(status=2, skin_c=41.2)
     said = sh("dumpsys thermalservice").out
     assert "Thermal Status: 2\n" in said
@@ -71,7 +71,7 @@ def test_fixed_performance_can_be_missing(phone: StandInPhone, sh: Shell) -> Non
         ("taskset f00 true", 1, "Invalid argument"),
     ],
 )
-def test_what_services_do_not_know_fails_as_on_android(sh: Shell, command: str, code: int, words: str) -> None:
+def test_unknown_service_requests_fail_as_on_android(sh: Shell, command: str, code: int, words: str) -> None:
     said = sh(command)
     assert said.code == code
     assert words in said.out + said.err
@@ -83,7 +83,7 @@ def test_properties_are_read_and_set(sh: Shell) -> None:
     assert "[debug.x]: [a b]\n" in sh("getprop").out
 
 
-def test_settings_are_put_read_and_deleted(sh: Shell) -> None:
+def test_settings_are_written_read_and_deleted(sh: Shell) -> None:
     assert sh("settings get global nothing").out == "null\n"
     assert sh("settings put system x '1 2'; settings get system x").out == "1 2\n"
     assert "x=1 2\n" in sh("settings list system").out
@@ -101,7 +101,7 @@ def test_screen_and_radios_follow_their_commands(sh: Shell) -> None:
     )
 
 
-def test_the_log_is_chosen_by_process_time_and_priority(sh: Shell) -> None:
+def test_the_log_is_filtered_by_process_time_and_priority(sh: Shell) -> None:
     sh("log -p w -t First one; sh -c \"log -p f -t libc 'Fatal signal 11'; true\"")
     assert [line.split()[4:6] for line in sh("logcat -d").out.splitlines()[1:]] == [["W", "First"], ["F", "libc"]]
     assert "First" not in sh("logcat -d '*:E'").out
@@ -110,7 +110,7 @@ def test_the_log_is_chosen_by_process_time_and_priority(sh: Shell) -> None:
     assert sh(f"logcat -d --pid={first.split()[2]}").out.splitlines()[1:] == [first]
 
 
-def test_an_app_is_a_script_that_a_test_lays_down(phone: StandInPhone, sh: Shell) -> None:
+def test_an_app_is_a_script_installed_by_a_test(phone: StandInPhone, sh: Shell) -> None:
     phone.write("/data/app-hooks/org.stand.in", 'echo "$@" > files/result\nexec sleep 60\n')
     started = sh("am start -W -S -n org.stand.in/.Main --es model_dir /data --ei num_iter 5")
     assert started.code == 0
@@ -135,7 +135,7 @@ def test_pinning_is_real_where_the_machine_has_the_cpu_and_always_recorded(sh: S
     assert said.out.split() == ["Cpus_allowed_list:", "0", "f0"]
 
 
-def test_perfetto_writes_the_trace_that_a_test_gives(phone: StandInPhone, sh: Shell) -> None:
+def test_perfetto_writes_the_trace_provided_by_a_test(phone: StandInPhone, sh: Shell) -> None:
     phone.write("/services/perfetto-trace", "a trace")
     sh("echo 'duration_ms: 10' | perfetto --txt -c - -o /data/misc/perfetto-traces/x")
     assert phone.read("/data/misc/perfetto-traces/x") == "a trace"

@@ -86,12 +86,12 @@ def test_a_function_is_named_by_its_module(catalogue: Catalogue) -> None:
     "spelling", ["nets:", ":tiny", "my nets:tiny", "nets.py:tiny:other", "../nets:tiny", "1nets:t"]
 )
 @pytest.mark.parametrize("catalogue", [DEFINITIONS, RECIPES])
-def test_what_cannot_name_a_function_is_refused(catalogue: Catalogue, spelling: str) -> None:
+def test_invalid_function_names_are_rejected(catalogue: Catalogue, spelling: str) -> None:
     with pytest.raises(ExportFailed, match="does not name a function"):
         catalogue.find(spelling)
 
 
-def test_a_missing_function_is_reported_with_a_similar_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_function_is_reported_with_a_similar_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "misspelt_recipes.py").write_text("def lower(module, example_inputs, calibration): ...\n")
     monkeypatch.syspath_prepend(str(tmp_path))
 
@@ -110,7 +110,7 @@ def offer(folder: Path, distribution: str, recipe: str) -> None:
     )
 
 
-def test_another_distribution_offers_names_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_distribution_can_offer_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(tmp_path, "acme", "acme_recipes:lower_fast")
     monkeypatch.syspath_prepend(str(tmp_path))
 
@@ -120,7 +120,7 @@ def test_another_distribution_offers_names_of_its_own(tmp_path: Path, monkeypatc
     assert (definition.module, definition.function) == ("acme_models", "net")
 
 
-def test_a_name_that_two_distributions_offer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_offered_by_two_distributions_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(tmp_path / "one", "acme", "acme_recipes:lower")
     offer(tmp_path / "two", "other", "other_recipes:lower")
     for folder in ("one", "two"):

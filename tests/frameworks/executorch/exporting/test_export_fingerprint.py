@@ -31,7 +31,7 @@ def test_a_built_in_is_fingerprinted_by_versions_and_sources() -> None:
     assert len(found["definition"]) == 64
 
 
-def test_definitions_of_one_family_differ_in_nothing_and_recipes_do() -> None:
+def test_definitions_of_a_family_share_a_fingerprint_and_recipes_do_not() -> None:
     resnet18, resnet50, mlp, lowered = (
         fingerprint(Export(definition=definition, recipe=recipe))
         for definition, recipe in (
@@ -47,14 +47,14 @@ def test_definitions_of_one_family_differ_in_nothing_and_recipes_do() -> None:
     assert mlp["recipe"] != lowered["recipe"]
 
 
-def test_a_recipe_counts_with_the_modules_it_builds_on() -> None:
+def test_the_fingerprint_of_a_recipe_covers_the_modules_it_imports() -> None:
     names = provenance.own_sources(f"{PACKAGE}.recipes.xnnpack_q8_relu6")
 
     assert {name.rpartition(".")[2] for name in names} >= {"xnnpack_q8_relu6", "xnnpack_q8", "_quantisation"}
     assert f"{PACKAGE}.recipes.portable" not in names
 
 
-def test_the_process_counts_with_the_modules_it_imports_late() -> None:
+def test_the_fingerprint_covers_modules_that_the_process_imports_lazily() -> None:
     names = provenance.own_sources(f"{PACKAGE}.exporting.process")
 
     assert {f"{PACKAGE}.exporting.program", f"{PACKAGE}.exporting.model"} <= names.keys()
@@ -62,7 +62,7 @@ def test_the_process_counts_with_the_modules_it_imports_late() -> None:
 
 
 @pytest.mark.parametrize("statement", ["import torch\n", "raise RuntimeError('imported')\n"])
-def test_a_users_module_is_read_and_not_imported(workplace: Path, statement: str) -> None:
+def test_a_user_module_is_read_and_not_imported(workplace: Path, statement: str) -> None:
     package = workplace / "unimported"
     package.mkdir()
     (package / "__init__.py").write_text("raise RuntimeError('imported')")
@@ -71,7 +71,7 @@ def test_a_users_module_is_read_and_not_imported(workplace: Path, statement: str
     assert fingerprint(users("unimported.nets:tiny"))["definition"]
 
 
-def test_a_change_of_the_users_file_changes_the_fingerprint(workplace: Path) -> None:
+def test_a_changed_user_file_changes_the_fingerprint(workplace: Path) -> None:
     source = workplace / "changing_nets.py"
     source.write_text("def tiny(): ...\n")
     before = fingerprint(users("changing_nets:tiny"))
@@ -94,7 +94,7 @@ def test_a_change_of_the_users_file_changes_the_fingerprint(workplace: Path) -> 
         "def tiny():\n    from .layers import convolution",
     ],
 )
-def test_a_change_of_what_the_users_file_imports_changes_the_fingerprint(workplace: Path, statement: str) -> None:
+def test_a_changed_import_of_a_user_file_changes_the_fingerprint(workplace: Path, statement: str) -> None:
     zoo = workplace / "user_zoo"
     (zoo / "deeper").mkdir(parents=True)
     (zoo / "__init__.py").write_text("")
@@ -109,7 +109,7 @@ def test_a_change_of_what_the_users_file_imports_changes_the_fingerprint(workpla
     assert fingerprint(users("user_zoo.nets:tiny")) != before
 
 
-def test_other_files_of_the_user_do_not_matter(workplace: Path) -> None:
+def test_unrelated_user_files_do_not_change_the_fingerprint(workplace: Path) -> None:
     (workplace / "alone_nets.py").write_text("import math, json\n")
     before = fingerprint(users("alone_nets:tiny"))
 
@@ -118,7 +118,7 @@ def test_other_files_of_the_user_do_not_matter(workplace: Path) -> None:
     assert fingerprint(users("alone_nets:tiny")) == before
 
 
-def test_an_option_that_names_a_file_counts_with_its_content(workplace: Path) -> None:
+def test_the_fingerprint_covers_the_content_of_files_named_by_options(workplace: Path) -> None:
     (workplace / "checkpoint_nets.py").write_text("")
     weights = workplace / "weights.pth"
     weights.write_bytes(b"trained")
@@ -129,27 +129,27 @@ def test_an_option_that_names_a_file_counts_with_its_content(workplace: Path) ->
     assert fingerprint(users("checkpoint_nets:tiny", weights="weights.pth")) != before
 
 
-def test_an_installed_module_counts_with_its_version_and_its_own_file_only() -> None:
+def test_the_fingerprint_covers_only_version_and_file_of_an_installed_module() -> None:
     assert fingerprint(users("pydantic.fields:Field"))["definition_version"] == metadata.version("pydantic")
     assert set(provenance.user_sources("pydantic.fields")) == {"pydantic.fields"}
 
 
 @pytest.mark.parametrize("module", ["no_such_nets", "no_such_package.nets", "json.no_such_part", "math", "__main__"])
-def test_a_module_without_source_is_refused(workplace: Path, module: str) -> None:
+def test_a_module_without_source_is_rejected(workplace: Path, module: str) -> None:
     with pytest.raises(ExportFailed, match="no Python module") as failure:
         fingerprint(users(f"{module}:tiny"))
 
     assert "PYTHONPATH" in (failure.value.hint or "")
 
 
-def test_a_module_with_a_syntax_error_is_refused(workplace: Path) -> None:
+def test_a_module_with_a_syntax_error_is_rejected(workplace: Path) -> None:
     (workplace / "broken_nets.py").write_text("def tiny(:\n")
 
     with pytest.raises(ExportFailed, match=r"cannot read .*broken_nets\.py"):
         fingerprint(users("broken_nets:tiny"))
 
 
-def test_modules_that_import_each_other_are_followed_to_an_end(workplace: Path) -> None:
+def test_circular_imports_are_followed_once(workplace: Path) -> None:
     (workplace / "cycle_a.py").write_text("import cycle_b\n")
     (workplace / "cycle_b.py").write_text("import cycle_a\n")
 
@@ -175,7 +175,7 @@ def recipes(workplace: Path) -> Path:
     return folder
 
 
-def test_a_recipe_of_the_user_counts_with_what_it_imports(recipes: Path) -> None:
+def test_the_fingerprint_of_a_user_recipe_covers_its_imports(recipes: Path) -> None:
     export = Export(definition="mlp", recipe="acme_lowering.fast:lower")
     before = fingerprint(export)
     assert before["recipe_version"] == "none"
@@ -188,7 +188,7 @@ def test_a_recipe_of_the_user_counts_with_what_it_imports(recipes: Path) -> None
 
 
 @pytest.mark.usefixtures("recipes")
-def test_a_recipe_of_the_user_counts_with_our_modules_that_it_imports() -> None:
+def test_the_fingerprint_of_a_user_recipe_covers_imported_built_in_modules() -> None:
     names = provenance.sources("acme_lowering.fast")
 
     assert {"acme_lowering", "acme_lowering.fast", "acme_lowering.partition"} <= names.keys()
@@ -196,7 +196,7 @@ def test_a_recipe_of_the_user_counts_with_our_modules_that_it_imports() -> None:
     assert f"{PACKAGE}.recipes.portable" not in names
 
 
-def test_a_recipe_by_entry_point_counts_with_its_distributions_version(
+def test_the_fingerprint_of_a_recipe_by_entry_point_covers_its_distribution_version(
     recipes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     information = recipes.parent / "acme_bench-2.5.dist-info"

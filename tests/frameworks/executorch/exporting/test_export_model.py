@@ -50,20 +50,20 @@ def request(function: str, **others: object) -> Export:
     return Export.model_validate({"definition": f"preparing_nets:{function}", "recipe": "portable", **others})
 
 
-def test_one_seed_gives_one_model_and_another_seed_another() -> None:
+def test_equal_seeds_give_equal_models_and_different_seeds_different_models() -> None:
     once, again, other = (prepare(request("with_inputs", seed=seed)) for seed in (1, 1, 2))
 
     assert weights_md5(once.module) == weights_md5(again.module) != weights_md5(other.module)
     assert torch.equal(once.example_inputs[0], again.example_inputs[0])
 
 
-def test_weights_of_equal_bytes_under_other_names_differ() -> None:
+def test_equal_weights_under_different_names_have_different_checksums() -> None:
     linear = torch.nn.Linear(2, 2)
 
     assert weights_md5(torch.nn.Sequential(linear)) != weights_md5(torch.nn.ModuleDict({"named": linear}))
 
 
-def test_batch_normalisation_without_statistics_gets_some() -> None:
+def test_batch_normalisation_without_statistics_is_initialised() -> None:
     layer = prepare(request("with_inputs")).module.get_submodule("1")
 
     assert isinstance(layer, torch.nn.BatchNorm2d)
@@ -73,7 +73,7 @@ def test_batch_normalisation_without_statistics_gets_some() -> None:
     assert layer.momentum == 0.1
 
 
-def test_batch_normalisation_of_a_trained_model_is_left_alone() -> None:
+def test_batch_normalisation_of_a_trained_model_is_unchanged() -> None:
     layer = prepare(request("with_inputs", options={"variance": 2.0})).module.get_submodule("1")
 
     assert isinstance(layer, torch.nn.BatchNorm2d)
@@ -87,7 +87,7 @@ def test_the_module_is_in_evaluation_mode_throughout() -> None:
     assert not any(part.training for part in module.modules())
 
 
-def test_requested_inputs_replace_the_definitions_own() -> None:
+def test_requested_inputs_replace_those_of_the_definition() -> None:
     inputs = (Input(name="image", shape=(2, 3, 6, 6), dtype="double"),)
 
     (tensor,) = prepare(request("without_inputs", inputs=inputs)).example_inputs
@@ -110,7 +110,7 @@ def test_requested_inputs_replace_the_definitions_own() -> None:
         ("bool", torch.bool),
     ],
 )
-def test_each_type_of_input_can_be_made_and_varied(name: str, dtype: torch.dtype) -> None:
+def test_each_input_type_can_be_generated_and_varied(name: str, dtype: torch.dtype) -> None:
     inputs = prepare(request("without_inputs", inputs=[{"name": "x", "shape": [3], "dtype": name}])).example_inputs
     (batch,) = next(calibration_batches(inputs, 1, 0))
 
@@ -125,7 +125,7 @@ def test_a_misspelt_type_gets_a_suggestion() -> None:
     assert "did you mean `float`?" in (failure.value.hint or "")
 
 
-def test_a_single_tensor_is_taken_as_the_only_input() -> None:
+def test_a_single_tensor_is_the_only_input() -> None:
     assert len(prepare(request("one_tensor")).example_inputs) == 1
 
 
@@ -157,14 +157,14 @@ def test_calibration_data_depends_on_the_seed_alone() -> None:
         ("with_input", "has no function `with_input`", "did you mean `with_inputs`?"),
     ],
 )
-def test_what_a_definition_must_do_is_said(function: str, words: str, remedy: str) -> None:
+def test_invalid_definitions_are_rejected_with_an_explanation(function: str, words: str, remedy: str) -> None:
     with pytest.raises(ExportFailed, match=words) as failure:
         prepare(request(function))
 
     assert remedy in (failure.value.hint or "")
 
 
-def test_an_unknown_option_is_refused_with_those_there_are() -> None:
+def test_an_unknown_option_is_rejected_with_the_list_of_options() -> None:
     with pytest.raises(ExportFailed, match="unexpected keyword argument 'variance2'") as failure:
         prepare(request("with_inputs", options={"variance2": 1.0}))
 

@@ -98,7 +98,7 @@ def test_an_export_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pyt
     assert [file.name for file in (tmp_path / "cache").iterdir()] == [f"program.pte{LOG}"]
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_an_unwritable_path_is_named(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file, not a folder")
 
     with pytest.raises(ExportFailed, match=r"cannot write .*program\.pte"):
@@ -115,7 +115,7 @@ def test_progress_lines_become_updates() -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_make_the_same_program(tmp_path: Path) -> None:
+def test_two_processes_export_the_same_program(tmp_path: Path) -> None:
     wanted = Export(definition="mlp", recipe="xnnpack_q8", calibration=2, seed=3)
     program, told = tmp_path / "program.pte", Told()
 
@@ -142,7 +142,7 @@ def test_two_processes_make_the_same_program(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("nets")
-def test_a_users_function_gets_its_options(tmp_path: Path) -> None:
+def test_a_user_function_receives_its_options(tmp_path: Path) -> None:
     wanted = Export(
         definition="process_nets:scaled",
         recipe="portable",
@@ -166,7 +166,7 @@ def test_a_users_function_gets_its_options(tmp_path: Path) -> None:
         ("leaving", "ended without writing a program"),
     ],
 )
-def test_a_failure_is_told_and_leaves_no_program(tmp_path: Path, function: str, words: str) -> None:
+def test_a_failure_is_reported_and_leaves_no_program(tmp_path: Path, function: str, words: str) -> None:
     with pytest.raises(ExportFailed, match=words) as failure:
         export(Export(definition=f"process_nets:{function}", recipe="portable"), tmp_path)
 
@@ -211,7 +211,7 @@ def test_a_killed_harness_leaves_no_export_behind(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death")
-def test_an_export_whose_harness_is_gone_already_does_not_begin(tmp_path: Path) -> None:
+def test_an_export_does_not_begin_after_the_harness_has_exited(tmp_path: Path) -> None:
     gone = subprocess.Popen(["/bin/true"])
     gone.wait()
     nowhere = str(tmp_path / "nowhere")
@@ -221,7 +221,7 @@ def test_an_export_whose_harness_is_gone_already_does_not_begin(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_a_hint_of_the_process_arrives(tmp_path: Path) -> None:
+def test_a_hint_of_the_export_process_is_passed_on(tmp_path: Path) -> None:
     with pytest.raises(ExportFailed, match="options of `mlp`: got an unexpected keyword") as failure:
         export(Export(definition="mlp", recipe="portable", options={"hiden": 3}), tmp_path)
 
@@ -229,7 +229,7 @@ def test_a_hint_of_the_process_arrives(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_xnnpack_takes_all_of_mobilenet_v2(tmp_path: Path) -> None:
+def test_xnnpack_delegates_all_of_mobilenet_v2(tmp_path: Path) -> None:
     delegation = export(Export(definition="mv2", recipe="xnnpack_fp32"), tmp_path).delegation
 
     assert delegation is not None

@@ -36,16 +36,16 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("line", "sentence"), REFUSED.items(), ids=REFUSED)
-def test_python_runner_refuses_what_it_does_not_understand(
-    line: str, sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_python_runner_rejects_unknown_arguments(line: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(line.split()) == 2
     assert capsys.readouterr() == ("", f"error: {sentence}\n")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("line", "sentence"), REFUSED.items(), ids=REFUSED)
-def test_native_runner_refuses_the_same_in_the_same_words(line: str, sentence: str, native: Build) -> None:
+def test_native_runner_rejects_the_same_arguments_with_the_same_messages(
+    line: str, sentence: str, native: Build
+) -> None:
     completed = shell.run(Command((str(native.programs["program"]), *line.split())))
     assert (completed.exit_code, completed.stdout, completed.stderr) == (2, "", f"error: {sentence}\n")
 

@@ -42,7 +42,7 @@ def last_line(completed: Completed) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CANNOT_BE_LOADED)
-def test_a_program_that_cannot_be_loaded_is_explain_failures(runner: Path, programs: Path, name: str) -> None:
+def test_a_program_that_cannot_be_loaded_is_explained(runner: Path, programs: Path, name: str) -> None:
     model = programs / f"{name}.pte"
     completed = run(runner, "--model", model)
     assert completed.exit_code == 3
@@ -81,7 +81,7 @@ def test_inputs_of_the_wrong_number_are_counted(runner: Path, programs: Path) ->
 
 
 @pytest.mark.slow
-def test_an_input_that_is_not_there_is_named(runner: Path, programs: Path, tmp_path: Path) -> None:
+def test_a_missing_input_is_named(runner: Path, programs: Path, tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere.bin"
     completed = run(runner, "--model", programs / "add.pte", "--inputs", f"{nowhere},{nowhere}")
     assert (completed.exit_code, last_line(completed)) == (2, f"error: no such file: {nowhere}")
@@ -97,7 +97,7 @@ def test_outputs_that_cannot_be_written_leave_no_numbers(runner: Path, programs:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space with prlimit")
-def test_a_lack_of_memory_is_called_that(native: Build, programs: Path) -> None:
+def test_out_of_memory_is_reported_as_such(native: Build, programs: Path) -> None:
     limit = ("prlimit", f"--as={100 << 20}")  # the program plans 128 MiB, and the runner itself needs less than 64
     completed = run(*limit, native.programs["program"], "--model", programs / "wide.pte")
     assert completed.exit_code == 5
@@ -106,7 +106,7 @@ def test_a_lack_of_memory_is_called_that(native: Build, programs: Path) -> None:
 
 
 @pytest.mark.parametrize("message", ["loading failed, error: 0x:21", "failed with error 0x31"])
-def test_python_runner_recognises_the_runtime_s_lack_of_memory(message: str) -> None:
+def test_python_runner_recognises_out_of_memory_errors_of_the_runtime(message: str) -> None:
     log = io.StringIO("[malloc_memory_allocator.h:81] Malloc failed to allocate 99 bytes\n")
     with pytest.raises(Failure) as caught, explain_failures(ExitStatus.NOT_EXECUTED, "it failed", log):
         raise RuntimeError(message)

@@ -33,7 +33,7 @@ def value(observation: Observation) -> float:
     return observation.samples[0]
 
 
-def test_every_iteration_and_the_launch_are_told(runner: Path, programs: Path) -> None:
+def test_every_iteration_and_the_launch_are_reported(runner: Path, programs: Path) -> None:
     found = measure(runner, "--model", programs / "add.pte", "--threads", "1", "--warmup", "3", "--iter", "20")
     assert {name: (observation.unit, len(observation.samples)) for name, observation in found.items()} == {
         "NET latency": ("ns", 20),
@@ -55,7 +55,7 @@ def test_every_iteration_and_the_launch_are_told(runner: Path, programs: Path) -
     assert min(found["NET latency"].samples) > 0
 
 
-def test_both_name_the_runtime_and_themselves(build: Build, programs: Path) -> None:
+def test_both_runners_name_the_runtime_and_themselves(build: Build, programs: Path) -> None:
     found = measure(build.programs["program"], "--model", programs / "add.pte", "--iter", "1")
     assert found["RUN runtime"].info == f"executorch {build.commit} {build.recipe}"
 
@@ -81,7 +81,7 @@ def test_without_warm_up_the_first_iteration_is_a_timed_one(runner: Path, progra
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_the_pool_has_the_threads_that_were_asked_for(runner: Path, programs: Path, threads: int) -> None:
+def test_the_thread_pool_has_the_requested_size(runner: Path, programs: Path, threads: int) -> None:
     found = measure(runner, "--model", programs / "linear.pte", "--threads", str(threads), "--iter", "2")
     assert value(found["RUN threads"]) == threads
 
@@ -90,7 +90,7 @@ def test_without_threads_the_runtime_decides(runner: Path, programs: Path) -> No
     assert value(measure(runner, "--model", programs / "linear.pte", "--iter", "2")["RUN threads"]) >= 1
 
 
-def test_the_time_limit_ends_warm_up_and_iterations_and_says_so(runner: Path, programs: Path) -> None:
+def test_the_time_limit_ends_warm_up_and_iterations_with_a_note(runner: Path, programs: Path) -> None:
     many = ("--warmup", "1000000000", "--iter", "1000000000")
     found = measure(runner, "--model", programs / "chain.pte", *many, "--time-limit", "0.3")
     assert found["RUN stopped_early"].info == "time_limit"
@@ -104,7 +104,7 @@ def test_a_limit_that_is_not_reached_is_not_mentioned(runner: Path, programs: Pa
     assert value(found["RUN iterations_done"]) == 5
 
 
-def test_the_least_iterations_are_made_whatever_the_limit(runner: Path, programs: Path) -> None:
+def test_the_minimum_iterations_run_regardless_of_the_limit(runner: Path, programs: Path) -> None:
     limits = ("--iter", "1000", "--min-iter", "300", "--time-limit", "0.000001")
     found = measure(runner, "--model", programs / "add.pte", "--warmup", "9", *limits)
     assert value(found["RUN warmup_done"]) == 1
@@ -112,7 +112,7 @@ def test_the_least_iterations_are_made_whatever_the_limit(runner: Path, programs
     assert found["RUN stopped_early"].info == "time_limit"
 
 
-def test_no_more_than_all_iterations_are_made_for_the_least(runner: Path, programs: Path) -> None:
+def test_the_minimum_does_not_exceed_the_requested_iterations(runner: Path, programs: Path) -> None:
     limits = ("--iter", "4", "--min-iter", "300", "--time-limit", "0.000001")
     found = measure(runner, "--model", programs / "add.pte", *limits)
     assert value(found["RUN iterations_done"]) == 4
@@ -132,7 +132,7 @@ def test_the_native_runner_is_small(native: Build, programs: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["add", "linear", "chain"])
-def test_outputs_are_the_same_from_both(
+def test_both_runners_compute_the_same_outputs(
     native: Build, python: Build, programs: Path, tmp_path: Path, name: str
 ) -> None:
     model = ("--model", str(programs / f"{name}.pte"), "--threads", "1", "--iter", "3")
@@ -144,7 +144,7 @@ def test_outputs_are_the_same_from_both(
     assert set(there) == ({"-0.bin", "-1.bin"} if name == "chain" else {"-0.bin"})
 
 
-def test_every_execution_sees_the_same_input(runner: Path, programs: Path, tmp_path: Path) -> None:
+def test_every_execution_receives_the_same_input(runner: Path, programs: Path, tmp_path: Path) -> None:
     # The plan of this program reuses the input's memory; without fresh inputs the third output is 714028.
     model = ("--model", programs / "chain.pte", "--warmup", "1", "--iter", "2")
     measure(runner, *model, "--outputs", tmp_path / "out")

@@ -56,7 +56,7 @@ def test_kernels_are_named_and_numbered_in_order_of_execution(native_runner: Pat
     assert all(one.unit == "us" and min(one.samples) > 0 for one in found.values())
 
 
-def test_operators_inside_a_delegate_and_the_rest_of_its_call_are_told(native_runner: Path, programs: Path) -> None:
+def test_operators_inside_a_delegate_and_the_rest_of_its_call_are_reported(native_runner: Path, programs: Path) -> None:
     found = operators(measured(native_runner, "--model", programs / "linear.pte", "--iter", "3"))
     assert list(found)[-1] == "delegate call (rest) #1"
     inside = [name for name in found if not name.startswith("delegate")]
@@ -74,7 +74,7 @@ def test_the_operators_of_a_network_add_up_to_its_latency(native_runner: Path, m
     assert 0.80 <= statistics.median(shares) <= 1.05
 
 
-def test_operators_are_timed_in_turns_too(native_runner: Path, programs: Path) -> None:
+def test_operators_are_timed_when_interleaved(native_runner: Path, programs: Path) -> None:
     argv = (str(native_runner), "--model", str(programs / "chain.pte"), "--operators", "--turns")
     with shell.start(Command(argv, timeout_s=60)) as process:
         assert process.wait_for_line("ready")
@@ -86,13 +86,13 @@ def test_operators_are_timed_in_turns_too(native_runner: Path, programs: Path) -
     assert {len(one.samples) for one in found.values()} == {7}
 
 
-def test_without_the_flag_nothing_is_said_of_operators(native_runner: Path, programs: Path) -> None:
+def test_without_the_flag_no_operators_are_reported(native_runner: Path, programs: Path) -> None:
     completed = shell.run(Command((str(native_runner), "--model", str(programs / "chain.pte"), "--iter", "2")))
     assert "mul" not in completed.stdout
     assert "operators" not in completed.stdout
 
 
-def test_the_python_runner_says_that_it_cannot(python: Build, programs: Path) -> None:
+def test_the_python_runner_reports_operators_as_unavailable(python: Build, programs: Path) -> None:
     found = measured(python.programs["program"], "--model", programs / "chain.pte", "--iter", "2")
     assert operators(found) == {}
     assert found["RUN operators_unavailable"].info

@@ -61,7 +61,7 @@ def value(stdout: str, metric: str) -> int:
 
 
 @pytest.mark.slow
-def test_each_turn_is_made_and_told_and_all_samples_come_at_the_end(runner: Path, programs: Path) -> None:
+def test_each_batch_is_run_and_acknowledged_and_all_samples_come_at_the_end(runner: Path, programs: Path) -> None:
     with shell.start(command(runner, programs / "linear.pte", "--warmup", "3")) as live:
         assert live.wait_for_line("ready")
         for count in (5, 1, 7):
@@ -77,7 +77,9 @@ def test_each_turn_is_made_and_told_and_all_samples_come_at_the_end(runner: Path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [(), ("--warmup", "0"), ("--warmup", "2", "--threads", "2")], ids=" ".join)
-def test_interleaved_the_same_is_printed_as_without(runner: Path, programs: Path, words: tuple[str, ...]) -> None:
+def test_interleaved_and_plain_runs_print_the_same_metrics(
+    runner: Path, programs: Path, words: tuple[str, ...]
+) -> None:
     model = programs / "linear.pte"
     plain = shell.run(Command((str(runner), "--model", str(model), "--iter", "9", *words)))
     turned = converse(command(runner, model, *words), ["run 4", "run 5", "end"])
@@ -89,14 +91,14 @@ def test_interleaved_the_same_is_printed_as_without(runner: Path, programs: Path
 
 
 @pytest.mark.slow
-def test_the_end_of_standard_input_is_an_end(runner: Path, programs: Path) -> None:
+def test_the_end_of_standard_input_ends_the_run(runner: Path, programs: Path) -> None:
     completed = converse(command(runner, programs / "add.pte"), ["run 2"])
     assert completed.ok, completed.describe()
     assert value(completed.stdout, "iterations_done") == 2
 
 
 @pytest.mark.slow
-def test_without_any_turn_there_is_no_sample_and_no_failure(runner: Path, programs: Path) -> None:
+def test_a_run_without_batches_has_no_samples_and_does_not_fail(runner: Path, programs: Path) -> None:
     completed = converse(command(runner, programs / "add.pte"), [])
     assert completed.ok, completed.describe()
     assert value(completed.stdout, "iterations_done") == 0
@@ -105,7 +107,7 @@ def test_without_any_turn_there_is_no_sample_and_no_failure(runner: Path, progra
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("line", "sentence"), BAD.items(), ids=BAD)
-def test_native_runner_refuses_other_words_and_tells_no_numbers(
+def test_native_runner_rejects_unknown_requests_and_reports_no_numbers(
     native: Build, programs: Path, line: str, sentence: str
 ) -> None:
     completed = converse(command(native.programs["program"], programs / "add.pte"), ["run 1", line, "run 1"])
@@ -114,7 +116,7 @@ def test_native_runner_refuses_other_words_and_tells_no_numbers(
 
 
 @pytest.mark.parametrize(("line", "sentence"), BAD.items(), ids=BAD)
-def test_python_runner_refuses_the_same_words(line: str, sentence: str) -> None:
+def test_python_runner_rejects_the_same_requests(line: str, sentence: str) -> None:
     said = io.StringIO()
     with pytest.raises(Failure) as caught:
         list(read_turns(io.StringIO(f"run 1\n{line}\n"), said))
@@ -122,7 +124,7 @@ def test_python_runner_refuses_the_same_words(line: str, sentence: str) -> None:
     assert said.getvalue() == "ready\ndone 1\n"
 
 
-def test_a_turn_is_done_only_when_the_next_one_is_wanted() -> None:
+def test_batches_are_run_lazily() -> None:
     said = io.StringIO()
     asked = read_turns(io.StringIO("run 5\nend\nrun 6\n"), said)
     assert next(asked) == 5
@@ -132,7 +134,7 @@ def test_a_turn_is_done_only_when_the_next_one_is_wanted() -> None:
 
 
 @pytest.mark.slow
-def test_the_time_limit_ends_warm_up_and_no_turn(runner: Path, programs: Path) -> None:
+def test_the_time_limit_ends_warm_up_and_not_a_batch(runner: Path, programs: Path) -> None:
     limited = ("--warmup", "1000000000", "--time-limit", "0.1")
     completed = converse(command(runner, programs / "chain.pte", *limited), ["run 300", "end"])
     assert value(completed.stdout, "iterations_done") == 300
@@ -140,8 +142,8 @@ def test_the_time_limit_ends_warm_up_and_no_turn(runner: Path, programs: Path) -
 
 
 @pytest.mark.slow
-def test_every_execution_of_every_turn_sees_the_same_input(runner: Path, programs: Path, tmp_path: Path) -> None:
-    # The plan of this program reuses the input's memory: see `test_every_execution_sees_the_same_input`.
+def test_every_execution_of_every_batch_receives_the_same_input(runner: Path, programs: Path, tmp_path: Path) -> None:
+    # The plan of this program reuses the input's memory: see `test_every_execution_receives_the_same_input`.
     words = ("--warmup", "1", "--outputs", str(tmp_path / "turned"))
     assert converse(command(runner, programs / "chain.pte", *words), ["run 1", "run 1"]).ok
     plain = ("--model", str(programs / "chain.pte"), "--iter", "2", "--outputs", str(tmp_path / "plain"))
@@ -151,7 +153,7 @@ def test_every_execution_of_every_turn_sees_the_same_input(runner: Path, program
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads proc(5)")
-def test_a_runner_that_waits_for_its_turn_uses_no_cpu(runner: Path, programs: Path) -> None:
+def test_a_waiting_runner_uses_no_cpu(runner: Path, programs: Path) -> None:
     argv = command(runner, programs / "linear.pte", "--threads", "2").argv
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -185,6 +187,6 @@ def test_the_flag_takes_no_value(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
-def test_native_runner_says_the_same_about_the_flag(native: Build) -> None:
+def test_native_runner_rejects_a_value_of_the_flag_with_the_same_message(native: Build) -> None:
     completed = shell.run(Command((str(native.programs["program"]), "--model", "a.pte", "--turns=5")))
     assert (completed.exit_code, completed.stderr) == (2, "error: argument --turns: ignored explicit argument '5'\n")

@@ -87,7 +87,7 @@ def execute(program: Path, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
     return outputs
 
 
-def test_every_recipe_has_its_bound() -> None:
+def test_every_recipe_has_an_error_bound() -> None:
     assert tuple(sorted(WORST_ERROR)) == RECIPES.names()
 
 
@@ -97,7 +97,7 @@ def test_a_program_computes_what_the_model_computes(made: Mapping[str, Made], re
 
 
 @pytest.mark.parametrize("recipe", ["xnnpack_fp16", "xnnpack_q8", "xnnpack_q8_relu6", "xnnpack_q8_dynamic"])
-def test_less_precision_is_really_less(made: Mapping[str, Made], recipe: str) -> None:
+def test_lower_precision_increases_the_error(made: Mapping[str, Made], recipe: str) -> None:
     assert made[recipe].error > 1e-6
     assert made[recipe].report.size_bytes < made["xnnpack_fp32"].report.size_bytes
 
@@ -115,7 +115,7 @@ def test_the_portable_recipe_delegates_nothing(made: Mapping[str, Made]) -> None
     assert delegation.non_delegated["hardtanh"] == 2
 
 
-def test_xnnpack_takes_every_operator(made: Mapping[str, Made]) -> None:
+def test_xnnpack_delegates_every_operator(made: Mapping[str, Made]) -> None:
     delegation = made["xnnpack_fp32"].report.delegation
 
     assert delegation is not None
@@ -134,11 +134,11 @@ def test_fusing_relu6_saves_one_quantisation_for_each(made: Mapping[str, Made]) 
     assert stock.delegated["quantize_per_tensor"] - fused.delegated["quantize_per_tensor"] == 2
 
 
-def test_fusing_relu6_brings_the_program_closer_to_the_model(made: Mapping[str, Made]) -> None:
+def test_fusing_relu6_reduces_the_error(made: Mapping[str, Made]) -> None:
     assert made["xnnpack_q8_relu6"].error < made["xnnpack_q8"].error / 2
 
 
-def test_fusing_relu6_leaves_upstreams_quantiser_as_it_was(made: Mapping[str, Made]) -> None:
+def test_fusing_relu6_does_not_modify_the_quantiser_of_upstream(made: Mapping[str, Made]) -> None:
     from executorch.backends.xnnpack.quantizer import (  # noqa: PLC0415 - seconds
         xnnpack_quantizer_utils as upstream,
     )
@@ -147,7 +147,7 @@ def test_fusing_relu6_leaves_upstreams_quantiser_as_it_was(made: Mapping[str, Ma
     assert upstream.is_relu_node.__module__ == upstream.__name__
 
 
-def test_static_quantisation_without_calibration_is_refused(tmp_path: Path) -> None:
+def test_static_quantisation_without_calibration_is_rejected(tmp_path: Path) -> None:
     from frameworks.executorch.exporting.program import write_program  # noqa: PLC0415 - seconds
 
     program = tmp_path / "mlp.pte"

@@ -26,7 +26,7 @@ def refuse_to_start(command: Command) -> Completed:
 
 
 @pytest.mark.slow
-def test_the_native_runner_is_made_once(
+def test_the_native_runner_is_built_once(
     native: Build, runner_cache: Path, progress: RecordedProgress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shell, "run", refuse_to_start)
@@ -35,7 +35,7 @@ def test_the_native_runner_is_made_once(
 
 
 @pytest.mark.slow
-def test_a_native_build_says_what_determines_it(native: Build, runner_cache: Path) -> None:
+def test_a_native_build_records_its_inputs(native: Build, runner_cache: Path) -> None:
     assert (native.source, native.recipe) == ("installed", "native")
     assert native.commit == wheel.installed_wheel().version
     assert set(native.flags) == {"executorch", "record", "package", "compiler", "cmake", "options", "sources"}
@@ -44,7 +44,7 @@ def test_a_native_build_says_what_determines_it(native: Build, runner_cache: Pat
 
 
 @pytest.mark.slow
-def test_changed_sources_make_another_runner(
+def test_changed_sources_give_a_different_runner(
     native: Build, runner_cache: Path, progress: Progress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sources = tmp_path / "native"
@@ -58,9 +58,7 @@ def test_changed_sources_make_another_runner(
 
 
 @pytest.mark.slow
-def test_a_runner_that_was_removed_is_made_again_without_leftovers(
-    native: Build, tmp_path: Path, progress: Progress
-) -> None:
+def test_a_removed_runner_is_rebuilt_without_leftovers(native: Build, tmp_path: Path, progress: Progress) -> None:
     cache = tmp_path / "runners"
     folder = cache / native.digest[:16]
     folder.mkdir(parents=True)
@@ -88,7 +86,7 @@ print(native_build(Path(sys.argv[1]), Told()).programs["program"].stat().st_ino)
 
 
 @pytest.mark.slow
-def test_two_processes_at_once_make_one_runner(tmp_path: Path) -> None:
+def test_two_concurrent_processes_build_one_runner(tmp_path: Path) -> None:
     argv = [sys.executable, "-c", TWO, str(tmp_path)]
     both = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     said = [process.communicate(timeout=300)[0].split() for process in both]
@@ -98,7 +96,7 @@ def test_two_processes_at_once_make_one_runner(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_failing_compiler_is_quoted_and_its_log_kept(
+def test_a_compiler_failure_is_quoted_and_its_log_is_kept(
     tmp_path: Path, progress: Progress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiler = script(
@@ -115,7 +113,7 @@ def test_a_failing_compiler_is_quoted_and_its_log_kept(
 
 
 @pytest.mark.parametrize(("missing", "remedy"), [("c++", "apt install g++"), ("cmake", "pip install cmake")])
-def test_a_missing_tool_is_named_with_its_remedy(
+def test_a_missing_tool_is_named_with_a_remedy(
     tmp_path: Path, progress: Progress, monkeypatch: pytest.MonkeyPatch, missing: str, remedy: str
 ) -> None:
     monkeypatch.delenv("CXX", raising=False)
@@ -125,7 +123,7 @@ def test_a_missing_tool_is_named_with_its_remedy(
     assert remedy in (caught.value.hint or "")
 
 
-def test_a_wheel_without_sdk_asks_for_the_python_runner(
+def test_a_wheel_without_sdk_suggests_the_python_runner(
     tmp_path: Path, progress: Progress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = wheel.Wheel(version="1.4.1", package=tmp_path, record="")
@@ -135,7 +133,7 @@ def test_a_wheel_without_sdk_asks_for_the_python_runner(
     assert "Python runner" in (caught.value.hint or "")
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, progress: Progress) -> None:
+def test_an_unwritable_path_is_named(tmp_path: Path, progress: Progress) -> None:
     (tmp_path / "runners").write_text("a file where a folder should be")
     with pytest.raises(BuildFailed, match="cannot be kept in") as caught:
         native_build(tmp_path, progress)

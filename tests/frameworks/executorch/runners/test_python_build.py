@@ -15,7 +15,7 @@ from harness.core.command import Command
 from harness.core.errors import BuildFailed
 
 
-def test_it_is_one_program_named_by_what_determines_it(tmp_path: Path) -> None:
+def test_the_python_runner_is_a_single_program_named_by_its_fingerprint(tmp_path: Path) -> None:
     build = choice.python_build(tmp_path)
     assert (build.recipe, build.variables) == ("python", {})
     assert set(build.flags) == {"executorch", "record", "torch", "python", "starter", "sources"}
@@ -23,14 +23,14 @@ def test_it_is_one_program_named_by_what_determines_it(tmp_path: Path) -> None:
     assert [path.name for path in build.programs["program"].parent.iterdir()] == ["runner"]
 
 
-def test_it_starts_by_itself_and_passes_its_arguments_on(tmp_path: Path) -> None:
+def test_the_program_is_executable_and_passes_its_arguments_on(tmp_path: Path) -> None:
     program = choice.python_build(tmp_path).programs["program"]
     completed = shell.run(Command((str(program), "--model", "a b", "--iter", "$HOME")))
     assert completed.exit_code == 2
     assert completed.stderr == "error: argument --iter: '$HOME' is not a whole number from 1 to 1000000000\n"
 
 
-def test_paths_that_a_shell_would_take_apart_are_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_with_shell_characters_are_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     odd = tmp_path / "it's an $(odd) `place`"
     odd.mkdir()
     (odd / "python").symlink_to(sys.executable)
@@ -42,7 +42,7 @@ def test_paths_that_a_shell_would_take_apart_are_quoted(tmp_path: Path, monkeypa
     assert shell.run(Command((str(program), "a 'b'", ""))).stdout == """["a 'b'", '']\n"""
 
 
-def test_its_modules_hide_nobody_else_s(tmp_path: Path) -> None:
+def test_modules_of_the_runner_do_not_shadow_other_packages(tmp_path: Path) -> None:
     """Upstream may import a top-level `program` or `measure`; ours must not be found as such."""
     probe = tmp_path / "probe"
     probe.mkdir()
@@ -55,7 +55,7 @@ def test_its_modules_hide_nobody_else_s(tmp_path: Path) -> None:
     assert (completed.exit_code, completed.stdout) == (2, f"{probe} []\n")
 
 
-def test_wrong_arguments_are_refused_before_anything_heavy_is_imported(tmp_path: Path) -> None:
+def test_wrong_arguments_are_rejected_before_heavy_imports(tmp_path: Path) -> None:
     program = choice.python_build(tmp_path).programs["program"]
     completed = shell.run(Command((str(program),), env={"PYTHONPROFILEIMPORTTIME": "1"}))
     imported = {line.rpartition("|")[2].strip() for line in completed.stderr.splitlines() if line.startswith("import")}
@@ -63,14 +63,14 @@ def test_wrong_arguments_are_refused_before_anything_heavy_is_imported(tmp_path:
     assert not {"torch", "executorch", "pydantic", "numpy", "harness"} & imported
 
 
-def test_it_is_made_once(tmp_path: Path) -> None:
+def test_the_python_runner_is_built_once(tmp_path: Path) -> None:
     first = choice.python_build(tmp_path)
     made = first.programs["program"].stat()
     assert choice.python_build(tmp_path) == first
     assert first.programs["program"].stat() == made
 
 
-def test_changed_sources_are_another_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_sources_give_a_different_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = choice.python_build(tmp_path)
     changed = tmp_path / "python"
     shutil.copytree(choice.PYTHON_SOURCES, changed)
@@ -79,7 +79,7 @@ def test_changed_sources_are_another_build(tmp_path: Path, monkeypatch: pytest.M
     assert choice.python_build(tmp_path).digest != first.digest
 
 
-def test_a_place_that_cannot_be_written_is_named_by_its_flag(tmp_path: Path) -> None:
+def test_an_unwritable_path_is_named_with_its_flag(tmp_path: Path) -> None:
     (tmp_path / "runners").write_text("a file where a folder should be")
     with pytest.raises(BuildFailed, match="cannot be kept in") as caught:
         choice.python_build(tmp_path)

@@ -32,14 +32,14 @@ def without_native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeSetti
     return lambda runner: Settings(plug_ins=(ExecuTorchOptions(runner=runner),), cache_dir=tmp_path)
 
 
-def test_auto_falls_back_to_python_and_says_why(without_native: MakeSettings, progress: RecordedProgress) -> None:
+def test_auto_falls_back_to_python_with_a_reason(without_native: MakeSettings, progress: RecordedProgress) -> None:
     assert choice.installed_build(without_native("auto"), progress).recipe == "python"
     assert len(progress.lines) == 1
     assert "no c++ to compile" in progress.lines[0]
     assert "apt install g++" in progress.lines[0]
 
 
-def test_an_unknown_kind_of_runner_is_refused() -> None:
+def test_an_unknown_kind_of_runner_is_rejected() -> None:
     table = OptionTable(Settings, ExecuTorchOptions)
     with pytest.raises(UsageError, match="--runner natve: input should be 'auto', 'native' or 'python'"):
         resolve({}, table=table, config={"runner": "natve"}, environment={}, default_args={})
@@ -50,7 +50,7 @@ def test_native_does_not_fall_back(without_native: MakeSettings, progress: Progr
         choice.installed_build(without_native("native"), progress)
 
 
-def test_python_is_quiet_about_it(without_native: MakeSettings, progress: RecordedProgress) -> None:
+def test_an_explicit_python_runner_gives_no_note(without_native: MakeSettings, progress: RecordedProgress) -> None:
     assert choice.installed_build(without_native("python"), progress).recipe == "python"
     assert progress.tasks + progress.lines == []
 

@@ -8,7 +8,7 @@ from frameworks.executorch.runners.toolchain import find_compiler
 from tests.frameworks.executorch.scripts import script
 
 
-def test_a_compiler_that_was_replaced_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_version_of_a_replaced_compiler_is_queried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = script(tmp_path / "cxx", "echo cxx 1.0")
     monkeypatch.setenv("CXX", str(compiler))
     assert find_compiler(tmp_path).version == "cxx 1.0"
@@ -16,7 +16,7 @@ def test_a_compiler_that_was_replaced_is_asked_again(tmp_path: Path, monkeypatch
     assert find_compiler(tmp_path).version == "cxx 10.0"
 
 
-def test_damaged_memory_of_versions_is_no_obstacle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_version_cache_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", str(script(tmp_path / "cxx", "echo cxx 1.0")))
     (tmp_path / "tools.json").write_text("{")
     assert find_compiler(tmp_path).version == "cxx 1.0"
