@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from frameworks.executorch.python.failure import ExitStatus, Failure
+from frameworks.executorch.python.failure import ExitStatus, RunnerFailure
 
 LARGEST = 1_000_000_000
 _MOST_THREADS = 1024
@@ -50,13 +50,13 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     """Parse the command line.
 
     Raises:
-        Failure: An argument is wrong; the sentence names it.
+        RunnerFailure: An argument is wrong; the sentence names it.
     """
     values, rest = _parser().parse_known_args(argv)
     if rest:
-        raise Failure(ExitStatus.USAGE, f"unknown argument {rest[0]}")
+        raise RunnerFailure(ExitStatus.USAGE, f"unknown argument {rest[0]}")
     if values.model is None:
-        raise Failure(ExitStatus.USAGE, "the following arguments are required: --model")
+        raise RunnerFailure(ExitStatus.USAGE, "the following arguments are required: --model")
     return Arguments(
         model=values.model,
         method=values.method,
@@ -74,7 +74,7 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise Failure(ExitStatus.USAGE, message)
+        raise RunnerFailure(ExitStatus.USAGE, message)
 
 
 def _parser() -> _Parser:

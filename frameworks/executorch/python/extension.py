@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from frameworks.executorch.python.failure import ExitStatus, Failure
+from frameworks.executorch.python.failure import ExitStatus, RunnerFailure
 
 if TYPE_CHECKING:
     import torch
@@ -89,7 +89,7 @@ def load_runtime() -> Runtime:
     """Import the extension itself: the public modules around it import the exporter, some 3 s and 100 MB more.
 
     Raises:
-        Failure: It cannot be imported.
+        RunnerFailure: It cannot be imported.
     """
     try:
         import torch  # noqa: F401, PLC0415 - the extension needs its libraries; late, so that wrong arguments fail fast
@@ -99,7 +99,7 @@ def load_runtime() -> Runtime:
         except ImportError:
             from executorch.extension.pybindings import _portable_lib as runtime  # noqa: PLC0415 - before 1.5
     except ImportError as error:
-        raise Failure(ExitStatus.NOT_LOADED, f"the runtime cannot be imported: {error}") from error
+        raise RunnerFailure(ExitStatus.NOT_LOADED, f"the runtime cannot be imported: {error}") from error
     _load_quantized_kernels(Path(runtime.__file__).parents[2])
     loaded: Runtime = runtime
     return loaded

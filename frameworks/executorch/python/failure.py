@@ -22,7 +22,7 @@ class ExitStatus(IntEnum):
     OUT_OF_MEMORY = 5
 
 
-class Failure(Exception):
+class RunnerFailure(Exception):
     """End of the run.
 
     Args:
@@ -37,7 +37,7 @@ class Failure(Exception):
 
 @contextlib.contextmanager
 def explain_failures(status: ExitStatus, what: str, log: io.StringIO) -> Iterator[None]:
-    """Turn what the runtime raises and logs into a `Failure`.
+    """Turn what the runtime raises and logs into a `RunnerFailure`.
 
     Args:
         status: Its exit status, unless memory ran out.
@@ -47,20 +47,20 @@ def explain_failures(status: ExitStatus, what: str, log: io.StringIO) -> Iterato
     try:
         yield
     except MemoryError as error:
-        raise Failure(ExitStatus.OUT_OF_MEMORY, f"out of memory: {error}") from error
+        raise RunnerFailure(ExitStatus.OUT_OF_MEMORY, f"out of memory: {error}") from error
     except RuntimeError as error:  # every failure of the extension
         lines = [re.sub(r"^\[[^]]*\] ", "", line) for line in log.getvalue().splitlines() if line.strip()]
         raise _explain(status, what, lines, str(error)) from error
 
 
-def _explain(status: ExitStatus, what: str, lines: Sequence[str], raised: str) -> Failure:
+def _explain(status: ExitStatus, what: str, lines: Sequence[str], raised: str) -> RunnerFailure:
     match = re.search(r"error:? 0x:?([0-9a-f]+)", raised)
     code = int(match[1], 16) if match else None
     detail = lines[-1] if lines else " ".join(raised.split())
     if code in _OUT_OF_MEMORY or "allocate memory" in raised:
-        return Failure(ExitStatus.OUT_OF_MEMORY, f"out of memory: {detail}")
+        return RunnerFailure(ExitStatus.OUT_OF_MEMORY, f"out of memory: {detail}")
     missing = (_missing_operators(lines) if code == _OPERATOR_MISSING else None) or _missing_backend(lines)
-    return Failure(status, missing or f"{what} ({detail})")
+    return RunnerFailure(status, missing or f"{what} ({detail})")
 
 
 def _missing_operators(lines: Sequence[str]) -> str | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Measurement:
+class RunnerTimes:
     """Samples of the loop.
 
     Attributes:
@@ -72,7 +72,7 @@ class Loop:
         return end - begin, cpu_end - cpu_begin
 
 
-def measure(loop: Loop, arguments: Arguments, turns: Iterable[int] | None = None) -> Measurement:
+def measure(loop: Loop, arguments: Arguments, turns: Iterable[int] | None = None) -> RunnerTimes:
     """Warm up, then measure, within the time limit (see the package's text).
 
     Args:
@@ -80,7 +80,7 @@ def measure(loop: Loop, arguments: Arguments, turns: Iterable[int] | None = None
         arguments: Numbers of iterations, and the time limit.
         turns: Iterations of each turn, instead of `--iter` within the time limit.
     """
-    measurement = Measurement()
+    measurement = RunnerTimes()
     start = time.perf_counter()
 
     def is_over(share: float) -> bool:

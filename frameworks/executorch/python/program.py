@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from frameworks.executorch.python.extension import Method, MethodMeta, Program, Runtime
-from frameworks.executorch.python.failure import ExitStatus, Failure, explain_failures
+from frameworks.executorch.python.failure import ExitStatus, RunnerFailure, explain_failures
 
 if TYPE_CHECKING:
     import torch
@@ -19,21 +19,21 @@ def load_method(runtime: Runtime, model: Path, name: str, log: io.StringIO) -> t
     """Load program and method. The method does not keep the program alive: keep both.
 
     Raises:
-        Failure: It cannot be loaded.
+        RunnerFailure: It cannot be loaded.
     """
     _check_file(model, ExitStatus.NOT_LOADED)
     unreadable = f"{model} is not an ExecuTorch program, or is of a version this runtime cannot read"
     with model.open("rb") as stream:
         identifier = stream.read(8)[4:]
     if not re.fullmatch(rb"ET[0-9A-Z]{2}", identifier):  # checked here: quoting other bytes aborts the extension
-        raise Failure(ExitStatus.NOT_LOADED, f"{unreadable} (it does not begin like one)")
+        raise RunnerFailure(ExitStatus.NOT_LOADED, f"{unreadable} (it does not begin like one)")
     with explain_failures(ExitStatus.NOT_LOADED, unreadable, log):
         program = runtime._load_program(  # noqa: SLF001 - upstream has no public name that is light to import
             str(model), program_verification=runtime.Verification.InternalConsistency
         )
     names = [program.get_method_name(index) for index in range(program.num_methods())]
     if name not in names:
-        raise Failure(ExitStatus.NOT_LOADED, f"the program has no method {name}; it has: {', '.join(names)}")
+        raise RunnerFailure(ExitStatus.NOT_LOADED, f"the program has no method {name}; it has: {', '.join(names)}")
     with explain_failures(ExitStatus.NOT_LOADED, f"method {name} cannot be loaded", log):
         return program, program.load_method(name)
 
@@ -42,11 +42,13 @@ def make_inputs(meta: MethodMeta, files: Sequence[Path]) -> list[torch.Tensor]:
     """Make the inputs: from files, or ones.
 
     Raises:
-        Failure: Files do not fit the method, naming file, expected and actual bytes.
+        RunnerFailure: Files do not fit the method, naming file, expected and actual bytes.
     """
     count = meta.num_inputs()
     if files and len(files) != count:
-        raise Failure(ExitStatus.USAGE, f"argument --inputs: {len(files)} files given; the method has {count} inputs")
+        raise RunnerFailure(
+            ExitStatus.USAGE, f"argument --inputs: {len(files)} files given; the method has {count} inputs"
+        )
     return [_make_input(meta, index, files[index] if files else None) for index in range(count)]
 
 
@@ -57,7 +59,7 @@ def _make_input(meta: MethodMeta, index: int, file: Path | None) -> torch.Tensor
         info = meta.input_tensor_meta(index)
     except IndexError as error:
         sentence = f"input {index} of the method is not a tensor; the runner feeds tensors only"
-        raise Failure(ExitStatus.NOT_LOADED, sentence) from error
+        raise RunnerFailure(ExitStatus.NOT_LOADED, sentence) from error
     dtype = _dtype(info.dtype(), index)
     if file is None:
         return torch.ones(info.sizes(), dtype=dtype)
@@ -65,7 +67,7 @@ def _make_input(meta: MethodMeta, index: int, file: Path | None) -> torch.Tensor
     content = file.read_bytes()
     if len(content) != info.nbytes():
         sentence = f"{file} has {len(content)} bytes; input {index} of the method needs {info.nbytes()}"
-        raise Failure(ExitStatus.USAGE, sentence)
+        raise RunnerFailure(ExitStatus.USAGE, sentence)
     return torch.frombuffer(bytearray(content), dtype=dtype).reshape(info.sizes())
 
 
@@ -80,7 +82,7 @@ def _dtype(number: int, index: int) -> torch.dtype:
     }  # fmt: skip
     if number not in dtypes:
         sentence = f"input {index} of the method has a type that only the native runner can feed"
-        raise Failure(ExitStatus.NOT_LOADED, sentence)
+        raise RunnerFailure(ExitStatus.NOT_LOADED, sentence)
     return dtypes[number]
 
 
@@ -88,23 +90,23 @@ def write_outputs(outputs: Sequence[object], base: str) -> None:
     """Write `BASE-0.bin`, `BASE-1.bin`, ...: raw little-endian, in the output's own memory layout.
 
     Raises:
-        Failure: An output is not a tensor, or a file cannot be written.
+        RunnerFailure: An output is not a tensor, or a file cannot be written.
     """
     import torch  # noqa: PLC0415 - imported by load_runtime
 
     for index, output in enumerate(outputs):
         if not isinstance(output, torch.Tensor):
-            raise Failure(ExitStatus.NOT_EXECUTED, f"output {index} is not a tensor and cannot be written")
+            raise RunnerFailure(ExitStatus.NOT_EXECUTED, f"output {index} is not a tensor and cannot be written")
         file = Path(f"{base}-{index}.bin")
         stored = torch.empty(0, dtype=torch.uint8).set_(output.untyped_storage())
         try:
             file.write_bytes(stored.numpy().tobytes())
         except OSError as error:
-            raise Failure(ExitStatus.NOT_EXECUTED, f"cannot write {file}") from error
+            raise RunnerFailure(ExitStatus.NOT_EXECUTED, f"cannot write {file}") from error
 
 
 def _check_file(path: Path, status: ExitStatus) -> None:
     if not path.exists():
-        raise Failure(status, f"no such file: {path}")
+        raise RunnerFailure(status, f"no such file: {path}")
     if not path.is_file():
-        raise Failure(status, f"not a file: {path}")
+        raise RunnerFailure(status, f"not a file: {path}")

@@ -14,9 +14,9 @@ from importlib import metadata
 
 from frameworks.executorch.python.arguments import Arguments, parse_arguments
 from frameworks.executorch.python.extension import load_runtime, set_threads
-from frameworks.executorch.python.failure import ExitStatus, Failure, explain_failures
+from frameworks.executorch.python.failure import ExitStatus, RunnerFailure, explain_failures
 from frameworks.executorch.python.machine import memory_bytes
-from frameworks.executorch.python.measure import Loop, Measurement, measure
+from frameworks.executorch.python.measure import Loop, RunnerTimes, measure
 from frameworks.executorch.python.program import load_method, make_inputs, write_outputs
 from frameworks.executorch.python.turns import read_turns
 
@@ -36,7 +36,7 @@ class Run:
     threads: int
     load_time_ns: int
     memory: dict[str, int | None]
-    measurement: Measurement
+    measurement: RunnerTimes
     operators: bool = False
 
 
@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> ExitStatus:
         arguments = parse_arguments(argv)
         with contextlib.redirect_stderr(log):  # where the extension sends the runtime's log
             result = run(arguments, log)
-    except Failure as failure:
+    except RunnerFailure as failure:
         sys.stderr.write(log.getvalue())
         print(f"error: {failure}", file=sys.stderr)
         return failure.status
@@ -64,7 +64,7 @@ def run(arguments: Arguments, log: io.StringIO) -> Run:
         log: Receives the log of the runtime.
 
     Raises:
-        Failure: The program cannot be measured.
+        RunnerFailure: The program cannot be measured.
     """
     runtime = load_runtime()
     threads = set_threads(runtime, arguments.threads)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from frameworks.executorch.python.arguments import LARGEST, whole
-from frameworks.executorch.python.failure import ExitStatus, Failure
+from frameworks.executorch.python.failure import ExitStatus, RunnerFailure
 
 
 def read_turns(requests: TextIO, replies: TextIO) -> Iterator[int]:
@@ -18,7 +18,7 @@ def read_turns(requests: TextIO, replies: TextIO) -> Iterator[int]:
         replies: Receives `ready` and `done N`, without delay.
 
     Raises:
-        Failure: On any other line.
+        RunnerFailure: On any other line.
     """
     print("ready", file=replies, flush=True)
     while (line := requests.readline()) and line.rstrip("\n") != "end":
@@ -29,8 +29,8 @@ def read_turns(requests: TextIO, replies: TextIO) -> Iterator[int]:
 
 def _parse_count(line: str) -> int:
     if not line.startswith("run "):
-        raise Failure(ExitStatus.USAGE, f"on standard input: '{line}' is neither 'run N' nor 'end'")
+        raise RunnerFailure(ExitStatus.USAGE, f"on standard input: '{line}' is neither 'run N' nor 'end'")
     try:
         return whole(1, LARGEST)(line.removeprefix("run "))
     except argparse.ArgumentTypeError as error:
-        raise Failure(ExitStatus.USAGE, f"argument run: {error}") from error
+        raise RunnerFailure(ExitStatus.USAGE, f"argument run: {error}") from error

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch.python.failure import ExitStatus, Failure, explain_failures
+from frameworks.executorch.python.failure import ExitStatus, RunnerFailure, explain_failures
 from harness import shell
 from harness.core.build import Build
 from harness.core.command import Command, Completed
@@ -108,7 +108,7 @@ def test_out_of_memory_is_reported_as_such(native: Build, programs: Path) -> Non
 @pytest.mark.parametrize("message", ["loading failed, error: 0x:21", "failed with error 0x31"])
 def test_python_runner_recognises_out_of_memory_errors_of_the_runtime(message: str) -> None:
     log = io.StringIO("[malloc_memory_allocator.h:81] Malloc failed to allocate 99 bytes\n")
-    with pytest.raises(Failure) as caught, explain_failures(ExitStatus.NOT_EXECUTED, "it failed", log):
+    with pytest.raises(RunnerFailure) as caught, explain_failures(ExitStatus.NOT_EXECUTED, "it failed", log):
         raise RuntimeError(message)
     assert caught.value.status == 5
     assert str(caught.value) == "out of memory: Malloc failed to allocate 99 bytes"

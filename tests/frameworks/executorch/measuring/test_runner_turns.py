@@ -14,7 +14,7 @@ import pytest
 
 from frameworks.executorch.command_line import interleaved
 from frameworks.executorch.python.arguments import parse_arguments
-from frameworks.executorch.python.failure import Failure
+from frameworks.executorch.python.failure import RunnerFailure
 from frameworks.executorch.python.runner import main
 from frameworks.executorch.python.turns import read_turns
 from harness import shell
@@ -118,7 +118,7 @@ def test_native_runner_rejects_unknown_requests_and_reports_no_numbers(
 @pytest.mark.parametrize(("line", "sentence"), BAD.items(), ids=BAD)
 def test_python_runner_rejects_the_same_requests(line: str, sentence: str) -> None:
     said = io.StringIO()
-    with pytest.raises(Failure) as caught:
+    with pytest.raises(RunnerFailure) as caught:
         list(read_turns(io.StringIO(f"run 1\n{line}\n"), said))
     assert (caught.value.status, str(caught.value)) == (2, sentence)
     assert said.getvalue() == "ready\ndone 1\n"
