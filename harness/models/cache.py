@@ -14,7 +14,7 @@ from harness.files.locks import FileLock
 from harness.models import exports, fetch
 from harness.models.errors import os_errors_as_unavailable, wrong_md5
 from harness.models.layout import CachePlace, ExportPlace, choose_export_place, choose_place
-from harness.models.sources import DIRECTORY, Source, parse_source
+from harness.models.locations import DIRECTORY, Source, parse_source
 from harness.shell import poll_until
 
 

@@ -26,7 +26,7 @@ from harness.core.protocols import Task
 from harness.core.values import Value
 from harness.models.errors import os_errors_as_unavailable, unavailable
 from harness.models.layout import CachePlace
-from harness.models.sources import Download
+from harness.models.locations import Download
 from harness.shell import check_stopping
 
 _LONGEST_RETRY_AFTER_S = 60.0

@@ -28,7 +28,7 @@ from harness.models.fingerprints import (
     write_fingerprint,
 )
 from harness.models.layout import CachePlace
-from harness.models.sources import DIRECTORY, LocalPath, Source
+from harness.models.locations import DIRECTORY, LocalPath, Source
 
 _CHUNK_BYTES = 1 << 20
 _SHARED_BYTES = 1 << 26

@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from harness.core.benchmark import Export, Model, ModelFile
 from harness.models.errors import unavailable
-from harness.models.sources import Download, Source
+from harness.models.locations import Download, Source
 
 EXPORT_REPORT = "export.json"
 """Name of the `ExportReport` in the folder of an export."""

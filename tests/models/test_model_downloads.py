@@ -23,7 +23,7 @@ from harness.core.protocols import Progress
 from harness.models.cache import ModelCache
 from harness.models.download import RetrySchedule, download
 from harness.models.layout import choose_place
-from harness.models.sources import Download, parse_source
+from harness.models.locations import Download, parse_source
 from tests.processes import wait_until
 
 CONTENT = bytes(range(256)) * 2048  # 512 KiB: several chunks

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from harness.core.benchmark import Export, Model, ModelFile, Origin
 from harness.core.errors import FileUnavailable
 from harness.models.layout import choose_export_place, choose_place, path_inside, segment
-from harness.models.sources import Download, LocalPath, parse_source
+from harness.models.locations import Download, LocalPath, parse_source
 
 ORIGIN = Origin(file=Path("specs/mv2.json"), pointer="/model/files/model", line=12)
 MV2 = Model(name="mv2", format="pte")

@@ -16,7 +16,7 @@ from harness.models import fingerprints
 from harness.models.cache import ModelCache
 from harness.models.fetch import copy_file
 from harness.models.layout import choose_place
-from harness.models.sources import LocalPath
+from harness.models.locations import LocalPath
 
 WRONG = "0" * 32
 ROTTEN = b"rotten"
