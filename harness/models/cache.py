@@ -14,7 +14,7 @@ from harness.files.locks import FileLock
 from harness.models import exports, fetch
 from harness.models.errors import os_errors_as_unavailable, wrong_md5
 from harness.models.layout import CachePlace, ExportPlace, choose_export_place, choose_place
-from harness.models.locations import DIRECTORY, Source, parse_source
+from harness.models.locations import DIRECTORY, FileLocation, parse_location
 from harness.shell import poll_until
 
 
@@ -57,7 +57,7 @@ class ModelCache:
         """
         if file.export is not None:
             return self._fetch_export(file, file.export, _require_exporter(file, exporter), progress, force=force)
-        source = parse_source(file)
+        source = parse_location(file)
         if file.md5 == DIRECTORY:
             return fetch.find_directory(file, source)
         place = self._place(file, model, source)
@@ -81,12 +81,12 @@ class ModelCache:
             if (exported := exports.find(file, place)) is None:
                 return None
             return _cached_export(file, file.export, place, exported, fresh=False)
-        source = parse_source(file)
+        source = parse_location(file)
         if file.md5 == DIRECTORY:
             return fetch.find_directory(file, source)
         return fetch.find(file, source, self._place(file, model, source))
 
-    def _place(self, file: ModelFile, model: Model, source: Source) -> CachePlace:
+    def _place(self, file: ModelFile, model: Model, source: FileLocation) -> CachePlace:
         with os_errors_as_unavailable(file, f"looking at {source.shown}"):
             return choose_place(self.folder, file, model, source)
 

@@ -132,10 +132,10 @@ def download(
     wanted = DownloadRequest(file, source, place, retries.connect_s, retries.read_s)
     try:
         return _download_with_retries(wanted, task, retries)
-    except TransientError as trouble:
+    except TransientError as error:
         raise unavailable(
-            file, f"{source.shown} cannot be downloaded: {trouble}", "check the network, then run again to go on"
-        ) from trouble
+            file, f"{source.shown} cannot be downloaded: {error}", "check the network, then run again to go on"
+        ) from error
 
 
 def _download_with_retries(wanted: DownloadRequest, task: Task, retries: RetrySchedule) -> bool:

@@ -21,9 +21,9 @@ _REMEDIES = {
 }
 
 
-def unavailable(file: ModelFile, what: str, hint: str | None = None) -> FileUnavailable:
+def unavailable(file: ModelFile, problem: str, hint: str | None = None) -> FileUnavailable:
     """Return the error for one file."""
-    return FileUnavailable(f"{file.filename}: {what} (wanted by {file.origin})", hint=hint)
+    return FileUnavailable(f"{file.filename}: {problem} (wanted by {file.origin})", hint=hint)
 
 
 def wrong_md5(file: ModelFile, source: str, actual: str, remedy: str) -> FileUnavailable:

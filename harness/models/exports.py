@@ -81,7 +81,7 @@ def _export(file: ModelFile, export: Export, exporter: Exporter, program: CacheP
         fingerprint = fingerprint_file(program.path)
     if fingerprint.md5 != report.md5:
         raise ExportFailed(
-            f"{file.filename}: the exporter tells of MD5 {report.md5}, but wrote one with {fingerprint.md5}"
+            f"{file.filename}: the exporter reports MD5 {report.md5}, but wrote a file with {fingerprint.md5}"
         )
     return Exported(report, fingerprint)
 

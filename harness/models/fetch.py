@@ -28,7 +28,7 @@ from harness.models.fingerprints import (
     write_fingerprint,
 )
 from harness.models.layout import CachePlace
-from harness.models.locations import DIRECTORY, LocalPath, Source
+from harness.models.locations import DIRECTORY, LocalPath, FileLocation
 
 _CHUNK_BYTES = 1 << 20
 _SHARED_BYTES = 1 << 26
@@ -36,7 +36,7 @@ _CANNOT_SHARE = frozenset({errno.EBADF, errno.EINVAL, errno.ENOSYS, errno.EOPNOT
 """Errors of `copy_file_range` where it does not work (copy_file_range(2))."""
 
 
-def find(file: ModelFile, source: Source, place: CachePlace) -> CachedFile | None:
+def find(file: ModelFile, source: FileLocation, place: CachePlace) -> CachedFile | None:
     """Return the file from the cache, or None where it is missing or damaged.
 
     Raises:
@@ -55,7 +55,7 @@ def find(file: ModelFile, source: Source, place: CachePlace) -> CachedFile | Non
     return _cached_file(file, source, place, inspection.actual, fresh=False)
 
 
-def fetch_new(file: ModelFile, source: Source, place: CachePlace, progress: Progress) -> CachedFile:
+def fetch_new(file: ModelFile, source: FileLocation, place: CachePlace, progress: Progress) -> CachedFile:
     """Download or copy the file into the cache. The caller holds the lock of its place.
 
     Raises:
@@ -83,7 +83,7 @@ def fetch_new(file: ModelFile, source: Source, place: CachePlace, progress: Prog
     return _cached_file(file, source, place, stamp, fresh=True)
 
 
-def _fetch_part(file: ModelFile, source: Source, place: CachePlace, progress: Progress) -> FileFingerprint:
+def _fetch_part(file: ModelFile, source: FileLocation, place: CachePlace, progress: Progress) -> FileFingerprint:
     """Download or copy into the partial file of the place."""
     if isinstance(source, LocalPath):
         with progress.task(f"copying {file.filename}") as task:
@@ -108,7 +108,7 @@ def _stamp(file: ModelFile, place: CachePlace) -> FileFingerprint:
 
 
 def _cached_file(
-    file: ModelFile, source: Source, place: CachePlace, stamp: FileFingerprint, *, fresh: bool
+    file: ModelFile, source: FileLocation, place: CachePlace, stamp: FileFingerprint, *, fresh: bool
 ) -> CachedFile:
     return CachedFile(
         key=file.key,
@@ -142,7 +142,7 @@ def copy_file(file: ModelFile, source: Path, part: Path, task: Task) -> None:
         raise unavailable(file, f"{source} changed while it was copied", "run again when it is complete")
 
 
-def find_directory(file: ModelFile, source: Source) -> CachedFile:
+def find_directory(file: ModelFile, source: FileLocation) -> CachedFile:
     """Return a folder, used in place. Its MD5 covers the relative names and the contents of its files.
 
     Raises:
@@ -174,14 +174,14 @@ def _files_below(file: ModelFile, folder: Path) -> list[Path]:
     def stop(error: OSError) -> None:
         raise error
 
-    found: list[Path] = []
+    files: list[Path] = []
     for root, folders, names in os.walk(folder, onerror=stop):
         for name in folders:
             linked = Path(root, name)
             if linked.is_symlink():  # following it could go round in circles; leaving it out would hide content
                 raise unavailable(file, f"{linked} links to another directory", "put a copy in its place")
-        found.extend(Path(root, name) for name in names)
-    return sorted(found, key=lambda path: path.relative_to(folder).as_posix())
+        files.extend(Path(root, name) for name in names)
+    return sorted(files, key=lambda path: path.relative_to(folder).as_posix())
 
 
 def _copy_content(reader: BinaryIO, writer: BinaryIO, size_bytes: int, task: Task) -> None:

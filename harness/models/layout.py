@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from harness.core.benchmark import Export, Model, ModelFile
 from harness.models.errors import unavailable
-from harness.models.locations import Download, Source
+from harness.models.locations import Download, FileLocation
 
 EXPORT_REPORT = "export.json"
 """Name of the `ExportReport` in the folder of an export."""
@@ -105,14 +105,14 @@ class ExportPlace:
         return self.folder.with_name(f".{self.folder.name}.old")
 
 
-def choose_place(folder: Path, file: ModelFile, model: Model, source: Source) -> CachePlace:
+def choose_place(folder: Path, file: ModelFile, model: Model, source: FileLocation) -> CachePlace:
     """Return the place of a downloaded or copied file.
 
     Raises:
         FileUnavailable: Its name leads out of the cache.
         OSError: A local source cannot be read.
     """
-    home = folder / segment(model.format) / segment(model.name) / _tag(file, source)
+    home = folder / path_segment(model.format) / path_segment(model.name) / _tag(file, source)
     return CachePlace(path_inside(home, file))
 
 
@@ -129,14 +129,14 @@ def choose_export_place(folder: Path, file: ModelFile, export: Export, fingerpri
         "filename": file.filename,
     }
     key = _digest(json.dumps(request, sort_keys=True))[:_KEY_LENGTH]
-    home = folder / "exports" / segment(export.definition) / segment(export.recipe) / key
+    home = folder / "exports" / path_segment(export.definition) / path_segment(export.recipe) / key
     path = path_inside(home, file)
     if str(path.relative_to(home)).casefold() == EXPORT_REPORT:
         raise unavailable(file, "this name is the one of the export's own report", "choose another `filename`")
     return ExportPlace(home, file.filename)
 
 
-def segment(name: str) -> str:
+def path_segment(name: str) -> str:
     """Return a name as one harmless path segment; different names may become equal."""
     plain = re.sub(r"[^A-Za-z0-9_.+-]", "_", name)[:_LONGEST_SEGMENT].lstrip(".")
     return plain or "_"
@@ -168,9 +168,9 @@ def _is_file_name(name: str) -> bool:
     return all(part not in {"", ".", ".."} for part in name.split("/"))
 
 
-def _tag(file: ModelFile, source: Source) -> str:
+def _tag(file: ModelFile, source: FileLocation) -> str:
     if file.md5 is not None:
-        return segment(file.md5[:_TAG_LENGTH])
+        return path_segment(file.md5[:_TAG_LENGTH])
     if isinstance(source, Download):
         return "at-" + _digest(source.url, file.filename)[:_TAG_LENGTH]
     status = source.path.stat()

@@ -1,4 +1,4 @@
-"""Sources of files: http(s) URLs and paths, and how they may be shown."""
+"""Locations of files: http(s) URLs and paths, and how they may be shown."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class LocalPath:
         return str(self.path)
 
 
-Source = Download | LocalPath
+FileLocation = Download | LocalPath
 
 
-def parse_source(file: ModelFile) -> Source:
+def parse_location(file: ModelFile) -> FileLocation:
     """Understand the location of a file.
 
     Raises:

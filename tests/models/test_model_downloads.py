@@ -23,7 +23,7 @@ from harness.core.protocols import Progress
 from harness.models.cache import ModelCache
 from harness.models.download import RetrySchedule, download
 from harness.models.layout import choose_place
-from harness.models.locations import Download, parse_source
+from harness.models.locations import Download, parse_location
 from tests.processes import wait_until
 
 CONTENT = bytes(range(256)) * 2048  # 512 KiB: several chunks
@@ -332,7 +332,7 @@ def test_a_server_that_falls_silent_is_asked_again(
 ) -> None:
     site.steps = [Step(stall_after=HALF)]
     file = wanted(MD5)
-    source = parse_source(file)
+    source = parse_location(file)
     assert isinstance(source, Download)
     place = choose_place(cache.folder, file, model, source)
     place.path.parent.mkdir(parents=True)

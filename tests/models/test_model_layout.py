@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from harness.core.benchmark import Export, Model, ModelFile, Origin
 from harness.core.errors import FileUnavailable
-from harness.models.layout import choose_export_place, choose_place, path_inside, segment
-from harness.models.locations import Download, LocalPath, parse_source
+from harness.models.layout import choose_export_place, choose_place, path_inside, path_segment
+from harness.models.locations import Download, LocalPath, parse_location
 
 ORIGIN = Origin(file=Path("specs/mv2.json"), pointer="/model/files/model", line=12)
 MV2 = Model(name="mv2", format="pte")
@@ -59,7 +59,7 @@ def test_plain_names_are_kept_as_they_are(name: str) -> None:
 
 @given(st.text())
 def test_a_segment_is_one_harmless_path_component(name: str) -> None:
-    plain = segment(name)
+    plain = path_segment(name)
     assert Path(plain).parts == (plain,)
     assert plain not in {".", ".."}
     assert len(plain.encode()) <= 80
@@ -73,7 +73,7 @@ def test_a_person_finds_a_file_by_format_model_and_name() -> None:
 
 
 def test_two_promises_for_one_name_have_a_place_each() -> None:
-    source = parse_source(named("model.pte"))
+    source = parse_location(named("model.pte"))
     first, second = (choose_place(Path("/cache"), named("model.pte", md5), MV2, source) for md5 in (A, B))
     assert first.path != second.path
 
@@ -125,14 +125,14 @@ def test_a_program_cannot_take_the_name_of_its_report() -> None:
     ],
 )
 def test_credentials_are_not_shown(location: str, shown: str) -> None:
-    assert parse_source(at(location)).shown == shown
+    assert parse_location(at(location)).shown == shown
 
 
 @pytest.mark.parametrize(
     "location", ["file:///data/my%20model.pte", "file://localhost/data/my%20model.pte", "/data/my model.pte"]
 )
 def test_file_urls_and_paths_name_local_files(location: str) -> None:
-    assert parse_source(at(location)) == LocalPath(Path("/data/my model.pte"))
+    assert parse_location(at(location)) == LocalPath(Path("/data/my model.pte"))
 
 
 @pytest.mark.parametrize(
@@ -140,4 +140,4 @@ def test_file_urls_and_paths_name_local_files(location: str) -> None:
 )
 def test_locations_that_cannot_be_followed_are_refused(location: str) -> None:
     with pytest.raises(FileUnavailable, match=r"specs/mv2\.json:12"):
-        parse_source(at(location))
+        parse_location(at(location))
