@@ -28,7 +28,7 @@ from harness.models.fingerprints import (
     write_fingerprint,
 )
 from harness.models.layout import CachePlace
-from harness.models.locations import DIRECTORY, LocalPath, FileLocation
+from harness.models.locations import DIRECTORY, FileLocation, LocalPath
 
 _CHUNK_BYTES = 1 << 20
 _SHARED_BYTES = 1 << 26

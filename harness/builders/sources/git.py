@@ -7,12 +7,12 @@ import difflib
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
+from harness.builders.sources.commit_names import Name, parse_name
 from harness.builders.sources.folders import fill_folder
 from harness.builders.sources.git_history import RepositoryReader
 from harness.builders.sources.git_mirror import Mirror
 from harness.builders.sources.git_program import GitFailed, without_credentials
 from harness.builders.sources.git_submodules import WorkingTree, check_out_submodules
-from harness.builders.sources.names import Name, parse_name
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem, UsageError
 

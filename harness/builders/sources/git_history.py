@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from harness.builders.sources.names import Name
+from harness.builders.sources.commit_names import Name
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem, UsageError
 

@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from harness.builders.sources.commit_names import Name, parse_name
 from harness.builders.sources.folders import fill_folder, lock_folder, mirror_folder
 from harness.builders.sources.git_program import without_credentials
 from harness.builders.sources.hg_program import (
@@ -20,7 +21,6 @@ from harness.builders.sources.hg_program import (
     list_named,
     local_tags,
 )
-from harness.builders.sources.names import Name, parse_name
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem, UsageError
 

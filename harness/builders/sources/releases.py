@@ -15,8 +15,8 @@ from packaging.version import InvalidVersion, Version
 from pydantic import BaseModel, ValidationError
 
 from harness import shell
+from harness.builders.sources.commit_names import parse_name
 from harness.builders.sources.folders import fill_folder
-from harness.builders.sources.names import parse_name
 from harness.core.command import Command, Completed
 from harness.core.commit import Commit
 from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 
-from harness.builders.sources.names import parse_name
+from harness.builders.sources.commit_names import parse_name
 from harness.core.commit import BranchingSource, Source
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Progress

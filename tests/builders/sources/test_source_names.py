@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.builders.sources.names import Name, parse_name
+from harness.builders.sources.commit_names import Name, parse_name
 from harness.core.errors import UsageError
 
 
