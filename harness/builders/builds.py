@@ -42,7 +42,6 @@ def build_commit(
     toolchain: Toolchain | None = None,
     jobs: int | None = None,
     time_limit_s: float = TIME_LIMIT_S,
-    force: bool = False,
 ) -> Build:
     """Return the runner of a commit, from the cache or built now.
 
@@ -59,7 +58,6 @@ def build_commit(
         toolchain: Toolchain of this machine; looked for unless given.
         jobs: Number of compilers that may run at once; None for one per CPU.
         time_limit_s: Seconds after which the recipe is ended.
-        force: Try again if it failed before in the life of the cache.
 
     Raises:
         BuildFailed: The files of the commit cannot be fetched completely, or its runner cannot be built.
@@ -85,7 +83,7 @@ def build_commit(
         run_recipe(recipe, repository, workdir, title=title, abi=abi, jobs=jobs, time_limit_s=time_limit_s)
 
     flags = {"recipe_sha256": recipe.digest, **tools.flags, **key.options}
-    return cache.get_or_build(key, make, progress=progress, flags=flags, commit_time=commit.time, force=force)
+    return cache.get_or_build(key, make, progress=progress, flags=flags, commit_time=commit.time)
 
 
 def build_prebuilt(programs: Mapping[str, Path], cache: BuildCache, progress: Progress) -> Build:

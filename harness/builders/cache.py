@@ -301,4 +301,4 @@ def _read_complete(folder: Path) -> Build | None:
     record = read_record(folder / "build.json")
     if record is None or content_digest(folder / "programs") != record.build.flags.get(CONTENT):
         return None
-    return record.located(folder)
+    return record.resolve_paths(folder)

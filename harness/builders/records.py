@@ -71,7 +71,7 @@ class Record(Value):
     seconds: float
     size_bytes: int
 
-    def located(self, folder: Path) -> Build:
+    def resolve_paths(self, folder: Path) -> Build:
         """Return the build with absolute paths of its programs."""
         return self.build.model_copy(
             update={"programs": {name: folder / path for name, path in self.build.programs.items()}}
@@ -90,11 +90,11 @@ def read_record(file: Path) -> Record | None:
         return None
 
 
-def same_runner(one: Build, other: Build) -> bool:
+def is_same_runner(first: Build, second: Build) -> bool:
     """Return whether two builds have the same programs, byte for byte, so that comparing them is pointless."""
-    if CONTENT in one.flags and CONTENT in other.flags:
-        return one.flags[CONTENT] == other.flags[CONTENT]
-    return bool(one.digest) and one.digest == other.digest
+    if CONTENT in first.flags and CONTENT in second.flags:
+        return first.flags[CONTENT] == second.flags[CONTENT]
+    return bool(first.digest) and first.digest == second.digest
 
 
 def find_programs(folder: Path, title: str) -> dict[str, Path]:

@@ -56,14 +56,12 @@ class Toolchain(Value):
 
 def find_toolchain(
     *,
-    python: Path | None = None,
     packages: Sequence[str] = ("torch",),
     environment: Mapping[str, str] | None = None,
 ) -> Toolchain:
     """Look for the toolchain of a build. Nothing is required: recipes report what they miss.
 
     Args:
-        python: Interpreter that recipes may use; ours unless given.
         packages: Python packages that may affect a build.
         environment: Environment variables; those of the harness unless given.
     """
@@ -73,7 +71,7 @@ def find_toolchain(
         "cc": variables.get("CC") or "cc",
         "c++": variables.get("CXX") or "c++",
         "cmake": "cmake",
-        "python": str(python or sys.executable),
+        "python": sys.executable,
     }
     if system.sysname == "Darwin":
         programs["xcodebuild"] = "xcodebuild"
@@ -109,7 +107,7 @@ def _describe(program: str) -> str | None:
         return None
     flag = "-version" if path.name == "xcodebuild" else "--version"
     lines = (shell.read_output((str(path), flag)) or "").strip().splitlines()
-    return f"{path} ({lines[0].strip() if lines else 'does not tell its version'})"
+    return f"{path} ({lines[0].strip() if lines else 'version unknown'})"
 
 
 def _ndk_revision(folder: str | None) -> str | None:

@@ -50,7 +50,7 @@ class Workdir:
 
     @property
     def build(self) -> Path:
-        """Folder for intermediate files. Fresh: times of files do not tell what differs between two commits."""
+        """Folder for intermediate files: empty, because file times do not show what differs between two commits."""
         return self.folder / "build"
 
     @property

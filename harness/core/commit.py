@@ -111,7 +111,7 @@ class BranchingSource(Source, Protocol):
             UsageError: There is no such branch.
         """
 
-    def merge_base(self, one: Commit, other: Commit) -> Commit:
+    def merge_base(self, first: Commit, second: Commit) -> Commit:
         """Return the newest commit that two lines of development share.
 
         Raises:

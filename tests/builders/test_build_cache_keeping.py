@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.builders.cache import BuildCache
-from harness.builders.records import BuildKey, same_runner
+from harness.builders.records import BuildKey, is_same_runner
 from harness.builders.workdirs import Workdir
 from harness.core.build import Build
 from harness.core.errors import BuildFailed, EnvironmentProblem
@@ -123,8 +123,8 @@ def test_commits_with_identical_binaries_have_the_same_runner(cache: BuildCache,
         cache.get_or_build(key_of(commit), writes(content), progress=progress)
         for commit, content in (("c1", "x"), ("c2", "x"), ("c3", "y"))
     )
-    assert same_runner(build, same)
-    assert not same_runner(build, different)
+    assert is_same_runner(build, same)
+    assert not is_same_runner(build, different)
 
 
 def test_another_library_beside_the_runner_makes_another_runner(cache: BuildCache, progress: RecordedProgress) -> None:
@@ -136,11 +136,11 @@ def test_another_library_beside_the_runner_makes_another_runner(cache: BuildCach
 
         return cache.get_or_build(key_of(content), make, progress=progress)
 
-    assert not same_runner(with_library("1"), with_library("2"))
+    assert not is_same_runner(with_library("1"), with_library("2"))
 
 
 def test_builds_without_digest_are_not_the_same() -> None:
-    assert not same_runner(Build(source="a", commit="b"), Build(source="a", commit="b"))
+    assert not is_same_runner(Build(source="a", commit="b"), Build(source="a", commit="b"))
 
 
 # --- failures ----------------------------------------------------------------------------------------------------

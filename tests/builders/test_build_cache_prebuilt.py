@@ -6,7 +6,7 @@ import pytest
 
 from harness.builders.builds import build_prebuilt
 from harness.builders.cache import BuildCache
-from harness.builders.records import same_runner
+from harness.builders.records import is_same_runner
 from harness.core.errors import BuildFailed
 from harness.testing.progress import RecordedProgress
 from tests.builders.recipe_parts import write_program
@@ -27,14 +27,14 @@ def test_prebuilt_programs_are_copied_to_paths_of_equal_length(tmp_path: Path, c
     assert len(str(first.programs["program"])) == len(str(second.programs["program"]))
     assert (first.source, len(first.commit)) == ("prebuilt", 12)
     assert first.commit != second.commit
-    assert not same_runner(first, second)
+    assert not is_same_runner(first, second)
 
 
 def test_equal_programs_are_one_build(tmp_path: Path, cache: BuildCache) -> None:
     first = build_prebuilt({"program": write_program(tmp_path / "one", "x")}, cache, RecordedProgress())
     second = build_prebuilt({"program": write_program(tmp_path / "same", "x")}, cache, RecordedProgress())
     assert first == second
-    assert same_runner(first, second)
+    assert is_same_runner(first, second)
 
 
 def test_another_helper_makes_another_build(tmp_path: Path, cache: BuildCache) -> None:

@@ -10,7 +10,7 @@ from harness import shell
 from harness.builders.builds import build_commit
 from harness.builders.cache import BuildCache
 from harness.builders.recipes import find_recipe
-from harness.builders.records import same_runner
+from harness.builders.records import is_same_runner
 from harness.core.build import Build
 from harness.core.command import Command
 from harness.core.commit import Commit
@@ -96,8 +96,8 @@ def test_commits_that_differ_in_a_comment_have_the_same_runner(project: Project)
     project.write("runner", text="goodbye")
     different = project.build("c3")
     assert build.digest != same.digest
-    assert same_runner(build, same)
-    assert not same_runner(build, different)
+    assert is_same_runner(build, same)
+    assert not is_same_runner(build, different)
 
 
 def test_a_folder_that_is_not_a_cmake_project_is_reported(project: Project) -> None:

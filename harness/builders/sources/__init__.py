@@ -5,6 +5,6 @@ git_history     reading a repository            git_mirror      our copy of it
 git_program     how git is started              git_submodules  the submodules that a commit pins
 hg              the same for Mercurial          hg_program      how hg is started
 releases        versions of a Python package, which play the commits
-names           names of commits as people type them
+commit_names    names of commits as people type them
 folders         filled whole or not at all      tool_errors     how git and hg fail
 """

@@ -18,7 +18,7 @@ _LONGEST: Final = 250
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class CommitName:
     """Name of one commit.
 
     Attributes:
@@ -43,7 +43,7 @@ class Name:
         return _FULL_HASH.fullmatch(self.base) is not None
 
 
-def parse_name(text: str) -> Name:
+def parse_name(text: str) -> CommitName:
     """Parse a name.
 
     Raises:
@@ -56,12 +56,12 @@ def parse_name(text: str) -> Name:
             f"{text[:_LONGEST]!r} names no commit: {problem}",
             hint="give one hash, tag, branch or version, optionally followed by ~N or ^",
         )
-    return Name(base, tuple(_STEP.findall(steps)))
+    return CommitName(base, tuple(_STEP.findall(steps)))
 
 
 def _steps(text: str) -> str:
-    found = _STEPS.search(text)
-    return found.group() if found else ""
+    match = _STEPS.search(text)
+    return match.group() if match else ""
 
 
 def _problem(base: str) -> str | None:
@@ -73,6 +73,6 @@ def _problem(base: str) -> str | None:
         return "it begins with '-', like an option"
     if ".." in base:
         return "it is a range"
-    if found := _FORBIDDEN.search(base):
-        return f"it holds {found.group()!r}"
+    if match := _FORBIDDEN.search(base):
+        return f"it holds {match.group()!r}"
     return None if base.isprintable() else "it holds a character that is not printable"

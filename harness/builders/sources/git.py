@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from harness.builders.sources.commit_names import Name, parse_name
+from harness.builders.sources.commit_names import CommitName, parse_name
 from harness.builders.sources.folders import fill_folder
 from harness.builders.sources.git_history import RepositoryReader
 from harness.builders.sources.git_mirror import Mirror
@@ -120,19 +120,19 @@ class GitSource:
                 )
             return history.between(older.id, newer.id)
 
-    def merge_base(self, one: Commit, other: Commit) -> Commit:
+    def merge_base(self, first: Commit, second: Commit) -> Commit:
         """Return the newest commit that two lines of development share.
 
         Raises:
             UsageError: They have nothing in common.
         """
         with self._history() as history:
-            self._check_known(history, one, other)
-            found = history.merge_base(one.id, other.id)
-            if found is None:
+            self._check_known(history, first, second)
+            base = history.merge_base(first.id, second.id)
+            if base is None:
                 hint = _DEEPEN if history.is_shallow else None
-                raise UsageError(f"{one.short} and {other.short} have no common ancestor in {self.place}", hint=hint)
-            return history.commit(found)
+                raise UsageError(f"{first.short} and {second.short} have no common ancestor in {self.place}", hint=hint)
+            return history.commit(base)
 
     def main(self) -> Commit:
         """Return the newest commit of the main branch: the default branch of the remote, else `main` or `master`.
@@ -145,8 +145,8 @@ class GitSource:
         candidates = [f"{self._remote}/main", f"{self._remote}/master", "main", "master"]
         with self._history() as history:
             for candidate in ([default] if default else []) + candidates:
-                if found := self._find(history, Name(candidate)):
-                    return history.commit(found[0])
+                if hashes := self._find(history, CommitName(candidate)):
+                    return history.commit(hashes[0])
         raise UsageError(f"{self.place} has no main branch", hint="name the commit to compare with")
 
     def tips(self, branch: str) -> Sequence[str]:
@@ -170,13 +170,13 @@ class GitSource:
             self._mirror.check_out(commit.id, folder)
             check_out_submodules(WorkingTree(folder, PurePosixPath(), address, modules), self._cache_dir)
 
-    def _find(self, history: RepositoryReader, name: Name) -> Sequence[str]:
+    def _find(self, history: RepositoryReader, name: CommitName) -> Sequence[str]:
         """Return the hashes of all commits that a name could mean, by the first rule that finds any."""
         base, fetched = name.base, f"refs/fetched/{self._remote}"
 
         def at(*references: str) -> Sequence[str]:
-            found = (history.find(reference, name) for reference in references)
-            return list(dict.fromkeys(one for one in found if one))
+            hashes = (history.find(reference, name) for reference in references)
+            return list(dict.fromkeys(full_hash for full_hash in hashes if full_hash))
 
         if base in {"HEAD", "@"}:
             return at(_USERS_HEAD)
@@ -186,7 +186,7 @@ class GitSource:
             at(f"refs/tags/{base}", f"refs/heads/{base}")
             or self._newer(history, at(f"refs/remotes/{base}", f"{fetched}/heads/{self._branch(base)}"))
             or (at(base) if base.startswith("refs/") else [])
-            or at(*(history.abbreviated(base) if name.is_hash else []))
+            or at(*(history.expand_abbreviation(base) if name.is_hash else []))
             or at(f"{fetched}/tags/{base}")
             or self._newer(history, at(f"refs/remotes/{self._remote}/{base}", f"{fetched}/heads/{base}"))
         )
@@ -196,13 +196,13 @@ class GitSource:
         return base.removeprefix(f"{self._remote}/") if base.startswith(f"{self._remote}/") else "."
 
     def _newer(self, history: RepositoryReader, tips: Sequence[str]) -> Sequence[str]:
-        """Of the commits that the user and we fetched, return ours, unless the user's contains it."""
+        """Return the tip that we fetched, unless that of the user contains it."""
         if len(tips) < 2:
             return tips
-        users, ours = tips
-        return [users] if history.merge_base(users, ours) == ours else [ours]
+        users_tip, fetched_tip = tips
+        return [users_tip] if history.merge_base(users_tip, fetched_tip) == fetched_tip else [fetched_tip]
 
-    def _fetch_hash(self, history: RepositoryReader, name: Name) -> Sequence[str]:
+    def _fetch_hash(self, history: RepositoryReader, name: CommitName) -> Sequence[str]:
         """Fetch a commit that no branch contains, for example one that was amended: the clone may still have it."""
         with contextlib.suppress(GitFailed):
             self._mirror.fetch(str(self.place), [f"{name.base}:refs/pins/{name.base}"])
@@ -212,9 +212,9 @@ class GitSource:
         """Raise if a commit is gone because history was rewritten."""
         for commit in commits:
             if history.find(commit.id) is None:
-                raise self._unknown(history, Name(commit.id))
+                raise self._unknown(history, CommitName(commit.id))
 
-    def _unknown(self, history: RepositoryReader, name: Name) -> UsageError:
+    def _unknown(self, history: RepositoryReader, name: CommitName) -> UsageError:
         near = difflib.get_close_matches(name.base, history.references(), n=4, cutoff=0.5)
         hints = [f"did you mean {', '.join(near)}?"] if near else []
         if history.is_shallow:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from harness.builders.sources.commit_names import Name
+from harness.builders.sources.commit_names import CommitName
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem, UsageError
 
@@ -72,7 +72,7 @@ class RepositoryReader:
             )
         return full.removeprefix("refs/remotes/") if full.startswith("refs/remotes/") else None
 
-    def find(self, reference: str, name: Name | None = None) -> str | None:
+    def find(self, reference: str, name: CommitName | None = None) -> str | None:
         """Return the hash of the commit that a full reference or a hash leads to.
 
         Args:
@@ -81,17 +81,17 @@ class RepositoryReader:
         """
         steps = "".join(name.steps) if name else ""
         with _map_errors(self._source):
-            found: str = self._repo.git.rev_parse(
+            full_hash: str = self._repo.git.rev_parse(
                 "--verify", "--quiet", "--end-of-options", f"{reference}{steps}^{{commit}}", with_exceptions=False
             )
-        return found or None
+        return full_hash or None
 
-    def abbreviated(self, prefix: str) -> Sequence[str]:
+    def expand_abbreviation(self, prefix: str) -> Sequence[str]:
         """Return every commit whose hash begins with a prefix."""
         with _map_errors(self._source):
             hashes: str = self._repo.git.rev_parse(f"--disambiguate={prefix}", with_exceptions=False)
         # A tag object leads to a commit too, but nobody abbreviates one.
-        return [one for one in hashes.split() if self.find(one) == one]
+        return [full_hash for full_hash in hashes.split() if self.find(full_hash) == full_hash]
 
     def references(self) -> Sequence[str]:
         """Return the short names of branches and tags."""
@@ -109,14 +109,14 @@ class RepositoryReader:
     def between(self, older: str, newer: str) -> Sequence[Commit]:
         """Return the commits that descend from `older` and lead to `newer`, with it; parents before children."""
         with _map_errors(self._source):
-            found = self._repo.iter_commits(f"{older}..{newer}", ancestry_path=True, date_order=True, reverse=True)
-            return tuple(map(self._value, found))
+            commits = self._repo.iter_commits(f"{older}..{newer}", ancestry_path=True, date_order=True, reverse=True)
+            return tuple(map(self._value, commits))
 
-    def merge_base(self, one: str, other: str) -> str | None:
+    def merge_base(self, first: str, second: str) -> str | None:
         """Return the hash of the newest common ancestor; None where there is none."""
         with _map_errors(self._source):
-            found = self._repo.merge_base(one, other)
-        return found[0].hexsha if found else None
+            bases = self._repo.merge_base(first, second)
+        return bases[0].hexsha if bases else None
 
     def _value(self, commit: GitCommit) -> Commit:
         subject = commit.summary

@@ -84,7 +84,7 @@ def git(*arguments: str, at: Path | None, untrusted: bool = False, timeout_s: fl
         )
     )
     if not completed.ok:
-        raise GitFailed(f"git {arguments[0]}: {complaint(completed)}")
+        raise GitFailed(f"git {arguments[0]}: {error_text(completed)}")
     return completed
 
 
@@ -102,7 +102,7 @@ def _where(at: Path | None) -> list[str]:
     return ["-C", str(at.parent), f"--git-dir={at}", f"--work-tree={at.parent}"]
 
 
-def complaint(completed: Completed) -> str:
+def error_text(completed: Completed) -> str:
     """Return the error in the output of git, which need not be its last line, without passwords in URLs."""
     lines = [line.strip() for line in completed.stderr.splitlines() if line.startswith(("fatal:", "error:", "remote:"))]
     message = completed.describe() if completed.timed_out or not lines else "; ".join(lines)

@@ -1,7 +1,7 @@
 """Submodules: reading what a commit pins, and checking it out from a mirror of each repository.
 
-`git submodule` would clone each of them anew for each commit, give up on the first pin that cannot be fetched without
-naming it.
+`git submodule` would clone each of them anew for each commit, and give up on the first pin that cannot be fetched,
+without naming it.
 """
 
 from __future__ import annotations

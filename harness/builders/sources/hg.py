@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from harness.builders.sources.commit_names import Name, parse_name
+from harness.builders.sources.commit_names import CommitName, parse_name
 from harness.builders.sources.folders import fill_folder, lock_folder, mirror_folder
 from harness.builders.sources.git_program import without_credentials
 from harness.builders.sources.hg_program import (
@@ -85,18 +85,18 @@ class HgSource:
         """
         wanted = parse_name(name)
         self._copy_once()
-        found = self._find(wanted)
-        if not found:
+        changes = self._find(wanted)
+        if not changes:
             known = [*list_named("bookmarks", "bookmark", "node", at=self.place), *self._branches()]
             near = difflib.get_close_matches(wanted.base, known, n=4, cutoff=0.5)
             raise UsageError(
                 f"{self.place} has no changeset {wanted}",
                 hint=f"did you mean {', '.join(near)}?" if near else "see `hg log`, or fetch first",
             )
-        if len(found) > 1:
-            listed = "; ".join(f"{one.short} {one.subject}" for one in map(self._commit, found[:5]))
-            raise UsageError(f"{wanted} could be {len(found)} changesets of {self.place}", hint=f"one of: {listed}")
-        return self._commit(found[0])
+        if len(changes) > 1:
+            listed = "; ".join(f"{commit.short} {commit.subject}" for commit in map(self._commit, changes[:5]))
+            raise UsageError(f"{wanted} could be {len(changes)} changesets of {self.place}", hint=f"one of: {listed}")
+        return self._commit(changes[0])
 
     def between(self, older: Commit, newer: Commit) -> Sequence[Commit]:
         """Return the changesets after `older` up to and with `newer`, oldest first; none when they are the same.
@@ -115,17 +115,17 @@ class HgSource:
             )
         return tuple(map(self._commit, way[1:]))
 
-    def merge_base(self, one: Commit, other: Commit) -> Commit:
+    def merge_base(self, first: Commit, second: Commit) -> Commit:
         """Return the newest changeset that two lines of development share.
 
         Raises:
             UsageError: They have nothing in common.
         """
         self._copy_once()
-        found = list_changesets(f"ancestor({_id(one.id)}, {_id(other.id)})", at=self._mirror)
-        if not found:
-            raise UsageError(f"{one.short} and {other.short} have no common ancestor in {self.place}")
-        return self._commit(found[0])
+        ancestors = list_changesets(f"ancestor({_id(first.id)}, {_id(second.id)})", at=self._mirror)
+        if not ancestors:
+            raise UsageError(f"{first.short} and {second.short} have no common ancestor in {self.place}")
+        return self._commit(ancestors[0])
 
     def main(self) -> Commit:
         """Return the tip of the branch `default`.
@@ -156,16 +156,16 @@ class HgSource:
             update = ("update", "--quiet", "--clean", "--rev", commit.id)
             hg(*update, at=folder, setting=origin, timeout_s=NETWORK_S)
 
-    def _find(self, name: Name) -> list[Changeset]:
+    def _find(self, name: CommitName) -> list[Changeset]:
         """Return every changeset that a name could mean, by the first rule that finds any."""
         if name.base in {"HEAD", "."}:
             nodes = [change.node for change in list_changesets(".", at=self.place)]
         else:
-            nodes = self._named(name.base) or (self._hashed(name.base.lower()) if name.is_hash else [])
+            nodes = self._find_by_name(name.base) or (self._find_by_hash(name.base.lower()) if name.is_hash else [])
         ends = ("".join((_id(node), *name.steps)) for node in nodes if is_changeset(node))
         return [change for end in ends for change in list_changesets(end, at=self._mirror) if is_changeset(change.node)]
 
-    def _named(self, base: str) -> list[str]:
+    def _find_by_name(self, base: str) -> list[str]:
         """Look among the user's bookmarks and local tags, then among pulled bookmarks, tags and branches."""
         if base == "tip":  # whichever changeset arrived last: another one in each clone
             return []
@@ -176,13 +176,13 @@ class HgSource:
             lambda: list_named("tags", "tag", "node", at=self._mirror),
             self._branches,
         )
-        found = (node for listing in listings if (node := listing().get(base)))
-        return list(itertools.islice(found, 1))
+        nodes = (node for listing in listings if (node := listing().get(base)))
+        return list(itertools.islice(nodes, 1))
 
     def _branches(self) -> dict[str, str]:
         return list_named("branches", "branch", "node", at=self._mirror)
 
-    def _hashed(self, prefix: str) -> list[str]:
+    def _find_by_hash(self, prefix: str) -> list[str]:
         """Look for a hash. An abbreviation may fit several, of which hg names none; only then all are compared."""
         exact = [change.node for change in list_changesets(_id(prefix), at=self._mirror)]
         if exact:

@@ -87,13 +87,13 @@ class ReleasesSource:
             raise UsageError(f"{name} is not a version", hint=self._some(self._versions())) from error
         versions = self._versions(previews=wanted.is_prerelease)
         # As the index writes it: 1.4 and 1.4.0 are one version.
-        found = next((version for version in versions if version == wanted), None)
-        if found is None:
+        release = next((version for version in versions if version == wanted), None)
+        if release is None:
             raise UsageError(
                 f"there is no {self.package} {wanted} for this interpreter ({platform.python_version()})",
                 hint=self._some(versions),
             )
-        return self._commit(found)
+        return self._commit(release)
 
     def between(self, older: Commit, newer: Commit) -> Sequence[Commit]:
         """Return the releases after `older` up to and with `newer`, in order; none when they are the same.
@@ -132,7 +132,7 @@ class ReleasesSource:
         if not completed.ok or len(wheels) != 1:
             failure = EnvironmentProblem if _is_unreachable(completed) else BuildFailed
             raise failure(
-                f"{self.package} {version} cannot be downloaded: {_complaint(completed)}",
+                f"{self.package} {version} cannot be downloaded: {_error_text(completed)}",
                 hint="check the network and pip's index; only wheels for this interpreter are taken",
             )
         return wheels[0]
@@ -145,14 +145,15 @@ class ReleasesSource:
     def _ask(self, *, previews: bool) -> tuple[Version, ...]:
         completed = _pip("index", "versions", "--json", *["--pre"] * previews, self.package, timeout_s=_ASK_S)
         if completed.ok:
-            return _sorted(completed.stdout)
+            return _sort_versions(completed.stdout)
         if _is_unreachable(completed):
             raise EnvironmentProblem(
-                f"the package index cannot be asked for {self.package}: {_complaint(completed)}",
+                f"the package index cannot be asked for {self.package}: {_error_text(completed)}",
                 hint="check the network; `pip config list` and PIP_INDEX_URL say which index is asked",
             )
         raise UsageError(
-            f"no versions of {self.package} can be found: {_complaint(completed)}", hint="check the name of the package"
+            f"no versions of {self.package} can be found: {_error_text(completed)}",
+            hint="check the name of the package",
         )
 
     def _commit(self, version: Version) -> Commit:
@@ -162,7 +163,7 @@ class ReleasesSource:
         return f"there are {', '.join(map(str, versions[-8:]))}"
 
 
-def _sorted(listing: str) -> tuple[Version, ...]:
+def _sort_versions(listing: str) -> tuple[Version, ...]:
     try:
         versions = tuple(sorted(map(Version, _Listing.model_validate_json(listing).versions)))
     except (ValidationError, InvalidVersion) as error:
@@ -184,7 +185,7 @@ def _is_unreachable(completed: Completed) -> bool:
     return completed.timed_out or any(sign in completed.stderr for sign in _UNREACHABLE)
 
 
-def _complaint(completed: Completed) -> str:
+def _error_text(completed: Completed) -> str:
     errors = [line.removeprefix("ERROR: ") for line in completed.stderr.splitlines() if line.startswith("ERROR: ")]
     return errors[-1] if errors else completed.describe()
 

@@ -11,7 +11,7 @@ from typing import Final
 from harness import plugins
 from harness.analysis.compare.discovery import DiscoveryControl
 from harness.analysis.results import build_info
-from harness.builders.records import same_runner
+from harness.builders.records import is_same_runner
 from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.comparison import Comparison, Parameters, Verdict
@@ -303,4 +303,4 @@ class ComparisonStages:
 
 def _are_same_program(control: Build, treatment: Build) -> bool:
     """Return whether both runners are the same program, started the same way, so that measuring them is pointless."""
-    return bool(control.programs) and control.variables == treatment.variables and same_runner(control, treatment)
+    return bool(control.programs) and control.variables == treatment.variables and is_same_runner(control, treatment)

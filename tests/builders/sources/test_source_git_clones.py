@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.builders.sources.git import GitSource
-from harness.builders.sources.git_program import complaint
+from harness.builders.sources.git_program import error_text
 from harness.core.command import Command, Completed
 from harness.core.errors import EnvironmentProblem, UsageError
 from tests.builders.sources.repositories import GitRepository, clone_with_remote, subjects
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 def test_git_errors_are_quoted_without_passwords() -> None:
     stderr = "warning: x\nfatal: unable to access 'https://ada:s3cret@example.org/x.git/': it is not there\nhint: no\n"
     completed = Completed(Command(("git",)), exit_code=128, stderr=stderr)
-    assert complaint(completed) == "fatal: unable to access 'https://example.org/x.git/': it is not there"
+    assert error_text(completed) == "fatal: unable to access 'https://example.org/x.git/': it is not there"
 
 
 def test_new_commits_are_fetched_from_a_growing_remote(tmp_path: Path, cache: Path) -> None:

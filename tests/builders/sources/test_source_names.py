@@ -6,22 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.builders.sources.commit_names import Name, parse_name
+from harness.builders.sources.commit_names import CommitName, parse_name
 from harness.core.errors import UsageError
 
 
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("main", Name("main")),
-        ("origin/release/1.4", Name("origin/release/1.4")),
-        ("HEAD~1", Name("HEAD", ("~1",))),
-        ("v1.0^2~3^", Name("v1.0", ("^2", "~3", "^"))),
-        ("fix-#12_größe", Name("fix-#12_größe")),
-        ("1.4.1+cpu", Name("1.4.1+cpu")),
+        ("main", CommitName("main")),
+        ("origin/release/1.4", CommitName("origin/release/1.4")),
+        ("HEAD~1", CommitName("HEAD", ("~1",))),
+        ("v1.0^2~3^", CommitName("v1.0", ("^2", "~3", "^"))),
+        ("fix-#12_größe", CommitName("fix-#12_größe")),
+        ("1.4.1+cpu", CommitName("1.4.1+cpu")),
     ],
 )
-def test_names_are_parsed(text: str, name: Name) -> None:
+def test_names_are_parsed(text: str, name: CommitName) -> None:
     assert parse_name(text) == name
     assert str(name) == text
 
