@@ -25,8 +25,8 @@ from harness.specification.files import (
     make_locations_absolute,
     normalise_dtype,
 )
+from harness.specification.load_options import LaunchOptions, LoadOptions
 from harness.specification.matrix import Combination, apply_axes, count_shapes, expand_matrix
-from harness.specification.options import LaunchOptions, LoadOptions
 from harness.specification.scope import BUILT_IN, Scope, file_names, identifier_template, known_values, launch_count
 from harness.specification.sections import Step
 

@@ -22,7 +22,7 @@ from harness.specification.document import Document, Findings, Problems, join
 from harness.specification.expand import SpecificationContext, expand
 from harness.specification.file_format import ModelSection
 from harness.specification.json_syntax import read_json
-from harness.specification.options import LoadOptions
+from harness.specification.load_options import LoadOptions
 from harness.specification.sections import keys_of
 
 __all__ = ["LoadOptions", "LoadedSpecifications", "default_args", "load"]

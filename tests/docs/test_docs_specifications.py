@@ -18,7 +18,7 @@ from harness.core.placeholders import find_placeholders
 from harness.specification import check, file_format, scope, sections
 from harness.specification.files import DTYPES
 from harness.specification.load import FLAGS_WITHOUT_OPTION, LoadOptions, load
-from harness.specification.options import STATISTICS
+from harness.specification.load_options import STATISTICS
 from harness.specification.sections import Section, keys_of
 from tests.docs.pages import ROOT, Block, blocks, codes, tables
 

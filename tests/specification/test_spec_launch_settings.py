@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from harness.core.benchmark import Benchmark
-from harness.specification.options import LoadOptions, parse_cpu_list, parse_cpu_mask
+from harness.specification.load_options import LoadOptions, parse_cpu_list, parse_cpu_mask
 
 Expand = Callable[..., Sequence[Benchmark]]
 Members = dict[str, JsonValue]

@@ -17,7 +17,7 @@ from harness.core.protocols import Framework, Platform
 from harness.core.values import format_scalar
 from harness.flows.measure.plan import Plan, assign
 from harness.specification.load import load
-from harness.specification.options import LoadOptions
+from harness.specification.load_options import LoadOptions
 
 ALL: Final = "all"
 """Stands for every device in place of a name."""
