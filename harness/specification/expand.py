@@ -30,7 +30,11 @@ from harness.specification.matrix import Combination, apply_axes, count_shapes, 
 from harness.specification.scope import BUILT_IN, Scope, file_names, identifier_template, known_values, launch_count
 from harness.specification.sections import Step
 
-_ANDROID = "android"
+_PLATFORM_OF_APPS = "android"
+"""Platform of a model with an `app`: the key is part of the file format, and FAI-PEP starts apps on Android only."""
+
+_COMMANDS_ONLY = "generic"
+"""Framework of tests with `commands` of their own, as in FAI-PEP: part of the file format, it composes no command."""
 
 _DESCRIPTIVE = frozenset(("ID", "category", "kind", "description", "group", "log_output", "timeout", "cooldown"))
 """Variables that describe a benchmark without changing what is measured."""
@@ -120,7 +124,7 @@ class _Expansion:
             after=self._step(test.postprocess, "postprocess", self.pointer),
             app=None if model.app is None else _app(model.app),
             tags=tuple(dict.fromkeys((*model.tags, *test.tags))),
-            platform=_ANDROID if model.app is not None else model.platform,
+            platform=_PLATFORM_OF_APPS if model.app is not None else model.platform,
             statistics=launch.statistics(),
             direction={name: Direction(better) for name, better in test.direction.items()},
             converter=model.converter.name if model.converter else None,
@@ -194,11 +198,11 @@ class _Expansion:
         if named is not None and requested is not None and named != requested:
             message = f"the specification is for framework `{named}`, but `{requested}` was requested"
             findings.add("/model/framework", message, f"run it with --framework {named}")
-        framework = requested or named or ("" if is_composed else "generic")
+        framework = requested or named or ("" if is_composed else _COMMANDS_ONLY)
         if not framework:
             message = "the test has no commands, and no framework is given that could compose them"
             findings.add(self.pointer, message, "name it in `model.framework` or with --framework")
-        elif is_composed and framework == "generic":
+        elif is_composed and framework == _COMMANDS_ONLY:
             message = "the test has no commands, and framework `generic` cannot compose them"
             findings.add(self.pointer, message, "add `commands`, or name the framework of the model")
         return framework
