@@ -81,7 +81,7 @@ class Problems:
     def __len__(self) -> int:
         return len(self._problems)
 
-    def sorted(self) -> Sequence[Problem]:
+    def sort_problems(self) -> Sequence[Problem]:
         """List the problems: by file in the order of their first problem, then by line."""
         order = {file: number for number, file in enumerate({problem.file: None for problem in self._problems})}
         return sorted(self._problems, key=lambda problem: (order[problem.file], problem.line or 0))
@@ -93,7 +93,7 @@ class Problems:
             SpecificationError: With every problem.
         """
         if self._problems:
-            raise SpecificationError(self.sorted())
+            raise SpecificationError(self.sort_problems())
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,9 +91,6 @@ def default_args(files: Sequence[Path], protected_flags: frozenset[str]) -> Mapp
     return flags
 
 
-# --- files and lists ----------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class _ListedSpecification:
     """Specification whose model has the defaults of the lists around it.
@@ -184,9 +181,6 @@ def _follow_entry(
         yield from _follow(document, defaults, problems, chain)
 
 
-# --- benchmarks ---------------------------------------------------------------------------------------------------
-
-
 def _expand(specification: _ListedSpecification, options: LoadOptions, problems: Problems) -> Iterator[Benchmark]:
     findings = Findings(specification.document, problems)
     templates = (options.command_args, *(format_scalar(value) for value in options.string_map.values()))
@@ -196,7 +190,7 @@ def _expand(specification: _ListedSpecification, options: LoadOptions, problems:
 
 
 def _check_unique(benchmarks: Sequence[Benchmark], problems: Problems) -> None:
-    """Report benchmarks with the same model and identifier, by which results are told apart."""
+    """Report benchmarks with the same model and identifier, by which results are distinguished."""
     by_title: dict[tuple[str, str], Benchmark] = {}
     for benchmark in benchmarks:
         first = by_title.setdefault((benchmark.model.name, benchmark.identifier), benchmark)
@@ -218,9 +212,6 @@ def _suggest_identifier(benchmark: Benchmark) -> str:
     axes = [f"{{{axis}}}" for axis in benchmark.axes]
     shapes = [f"{{inputs.{tensor.name}.shape}}" for tensor in benchmark.inputs[:1]]
     return "use " + " or ".join(("{ID}", *axes, *shapes)) + " in the identifier"
-
-
-# --- default_args -------------------------------------------------------------------------------------------------
 
 
 def _merge_default_args(

@@ -79,7 +79,7 @@ def result_schema() -> dict[str, JsonValue]:
     return {"$schema": DIALECT, **Result.model_json_schema(mode="serialization", schema_generator=_Described)}
 
 
-def current() -> dict[str, str]:
+def current_schema() -> dict[str, str]:
     """Return the text of every committed schema, by file name."""
     schemas = {
         "specification.schema.json": specification_schema(),
@@ -88,7 +88,7 @@ def current() -> dict[str, str]:
     return {name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in schemas.items()}
 
 
-def folder() -> Path:
+def schema_folder() -> Path:
     """Return the folder of the committed schemas."""
     return Path(str(resources.files("specifications"))) / "schema"
 
@@ -102,14 +102,14 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m harness.specification.schema", description=main.__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a schema is not current")
     check: bool = parser.parse_args(argv).check
-    stale = [name for name, text in current().items() if _read(folder() / name) != text]
+    stale = [name for name, text in current_schema().items() if _read(schema_folder() / name) != text]
     for name in stale:
         if check:
-            sys.stderr.write(f"{folder() / name} is not current: run python -m harness.specification.schema\n")
+            sys.stderr.write(f"{schema_folder() / name} is not current: run python -m harness.specification.schema\n")
         else:
-            folder().mkdir(exist_ok=True)
-            (folder() / name).write_text(current()[name], encoding="utf-8")
-            sys.stdout.write(f"wrote {folder() / name}\n")
+            schema_folder().mkdir(exist_ok=True)
+            (schema_folder() / name).write_text(current_schema()[name], encoding="utf-8")
+            sys.stdout.write(f"wrote {schema_folder() / name}\n")
     return 1 if check and stale else 0
 
 

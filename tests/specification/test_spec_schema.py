@@ -37,14 +37,14 @@ def test_the_committed_schemas_are_current() -> None:
 def test_a_stale_schema_is_detected_and_rewritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(schema, "folder", lambda: tmp_path / "schema")
+    monkeypatch.setattr(schema, "schema_folder", lambda: tmp_path / "schema")
     assert schema.main(["--check"]) == 1
     assert "specification.schema.json is not current" in capsys.readouterr().err
     assert schema.main([]) == 0
     assert schema.main(["--check"]) == 0
 
 
-@pytest.mark.parametrize("text", schema.current().values(), ids=schema.current().keys())
+@pytest.mark.parametrize("text", schema.current_schema().values(), ids=schema.current_schema().keys())
 def test_the_schemas_are_schemas_without_null_defaults(text: str) -> None:
     Draft202012Validator.check_schema(json.loads(text))
     assert '"default": null' not in json.dumps(json.loads(text)["$defs"].get("Test", {}))

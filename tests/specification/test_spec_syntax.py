@@ -97,7 +97,7 @@ def test_lines_do_not_depend_on_how_json_is_spaced(value: object) -> None:
 def test_json_mistakes_are_explained(text: str, line: tuple[int, ...], message: str, hint: str | None) -> None:
     document, problems = json_of(text)
     assert document is None
-    (problem,) = problems.sorted()
+    (problem,) = problems.sort_problems()
     assert problem.line in line
     assert message in problem.message
     assert (problem.hint is None) if hint is None else (hint in (problem.hint or ""))
@@ -105,7 +105,7 @@ def test_json_mistakes_are_explained(text: str, line: tuple[int, ...], message: 
 
 def test_a_json_mistake_is_shown_with_a_caret() -> None:
     _, problems = json_of('{\n  "name": mv2\n}')
-    (problem,) = problems.sorted()
+    (problem,) = problems.sort_problems()
     assert problem.message == (
         'not valid JSON: expecting value (line 2, column 11)\n        "name": mv2\n                ^'
     )
@@ -113,7 +113,7 @@ def test_a_json_mistake_is_shown_with_a_caret() -> None:
 
 def test_a_caret_marks_its_column_in_a_long_line() -> None:
     _, problems = json_of('{"a": "' + "x" * 500 + '" oops}')
-    said = problems.sorted()[0].message.splitlines()
+    said = problems.sort_problems()[0].message.splitlines()
     assert said[1][said[2].index("^")] == "o"
     assert len(said[1]) < 100
 
@@ -147,7 +147,7 @@ def test_a_yaml_document_means_what_its_json_means(value: object) -> None:
 def test_block_style_yaml_gives_the_same_pointers(value: object) -> None:
     assume(not re.search(r"\d[eE]\+?\d{3}", json.dumps(value)))  # as plain words those are numbers that are too large
     document, problems = yaml_of(yaml.safe_dump(value, allow_unicode=True))
-    assert document is not None, [str(problem) for problem in problems.sorted()]
+    assert document is not None, [str(problem) for problem in problems.sort_problems()]
     assert set(document.places) == set(lines_of(value))
 
 
@@ -201,13 +201,13 @@ def test_yaml_values_keep_their_intended_types(text: str, value: object) -> None
 def test_yaml_mistakes_are_explained(text: str, line: int, message: str) -> None:
     document, problems = yaml_of(text)
     assert document is None
-    assert [problem.line for problem in problems.sorted()] == [line]
-    assert message in problems.sorted()[0].message
+    assert [problem.line for problem in problems.sort_problems()] == [line]
+    assert message in problems.sort_problems()[0].message
 
 
 def test_duplicate_and_merge_keys_of_yaml_are_problems() -> None:
     _, problems = yaml_of("a: 1\nb: 2\na: 3\n<<: 4")
-    assert [(problem.line, problem.message) for problem in problems.sorted()] == [
+    assert [(problem.line, problem.message) for problem in problems.sort_problems()] == [
         (3, "key `a` is given twice (first on line 1)"),
         (4, "merge keys (`<<`) are not supported"),
     ]

@@ -85,9 +85,6 @@ def _which(name: str) -> Path | None:
     return shell.which(name) or shell.which(name, Path(sys.executable).parent)
 
 
-# --- versions ----------------------------------------------------------------------------------------------------
-
-
 class _KnownVersions(Value):
     """Cache of the first lines of `--version`, by the fingerprint of a tool: asking takes longer than all the rest."""
 
