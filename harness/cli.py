@@ -96,7 +96,7 @@ def compare(
         return _show_plan(settings, requests.describe_sides(request))
     with shell.handle_signals(), display.display() as shown:
         return batch.compare_batch(
-            load_workload(settings).plan(), requests.split_treatments(request, settings), settings, shown
+            load_workload(settings), requests.split_treatments(request, settings), settings, shown
         )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from harness.core.alarm import AlarmReport
 from harness.core.benchmark import Benchmark, Export
@@ -195,10 +195,15 @@ class LocalPlatform(Protocol):
     """A platform whose device is the machine that runs the harness.
 
     A build would disturb what is measured there, so the next commit is not built meanwhile unless the user wants it;
-    and recipes build for the machine that they run on.
+    and recipes build for the machine that they run on. Ask `is_local`: a platform may also say False.
     """
 
-    runs_on_this_machine: Literal[True]
+    runs_on_this_machine: bool
+
+
+def is_local(platform: Platform) -> bool:
+    """Return whether the device of a platform is the machine that runs the harness (`LocalPlatform`)."""
+    return isinstance(platform, LocalPlatform) and platform.runs_on_this_machine
 
 
 class Framework(Protocol):
@@ -302,10 +307,17 @@ class Reporter(Protocol):
 class ResultArchive(Protocol):
     """A reporter that keeps results for good: a result counts as stored when `report` has returned.
 
-    It gets results before the other reporters, which find the place that it returned in `Report.place`.
+    It gets results before the other reporters, which find the place that it returned in `Report.place`: a folder of
+    this machine. Where there are several, the first that returns one names the place. Ask `is_archive`: a reporter may
+    also say False.
     """
 
-    keeps_results: Literal[True]
+    keeps_results: bool
+
+
+def is_archive(reporter: Reporter) -> bool:
+    """Return whether a reporter keeps results for good (`ResultArchive`)."""
+    return isinstance(reporter, ResultArchive) and reporter.keeps_results
 
 
 @dataclass(frozen=True, slots=True)

@@ -291,3 +291,8 @@ def test_the_key_of_a_notification_fits_a_header_and_a_file_name(state: State) -
     assert delivery.notification.key.isalnum()
     assert delivery.notification.key.isascii()
     assert json.loads(delivery.notification.model_dump_json())["alarm"]["change"]["identity"] == "../grüße\n"
+
+
+def test_two_channels_of_one_name_are_refused(state: State, clock: Clock) -> None:
+    with pytest.raises(UsageError, match="two channels of alarms have one name"):
+        outbox(state, clock, RecordingChannel("hook"), RecordingChannel("hook"))

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from harness.builders.cache import BuildCache
 from harness.config.settings import Settings
 from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
-from harness.core.protocols import Display, LocalPlatform, Platform
+from harness.core.protocols import Display, Platform, is_local
 from harness.flows.compare.compare import ComparisonTask, compare
 from harness.flows.compare.requests import CompareRequest, SameCommit, open_cache, resolve_request
 from harness.flows.compare.source_fetcher import SourceFetcher
-from harness.flows.measure.plan import Plan
 from harness.flows.measure.runners import CommitRunner, build_side
+from harness.flows.measure.workload import Workload
 from harness.shell import Interrupted
 
 
@@ -28,8 +28,12 @@ class _BatchItem:
     cache: BuildCache
 
 
-def compare_batch(plan: Plan, requests: Sequence[CompareRequest], settings: Settings, display: Display) -> ExitCode:
+def compare_batch(
+    workload: Workload, requests: Sequence[CompareRequest], settings: Settings, display: Display
+) -> ExitCode:
     """Compare every request in order. The failure of one ends none of the others: it is shown, and counts.
+
+    Devices are looked for before each comparison: a long list outlives the address of a phone.
 
     Raises:
         UsageError: There is nothing to compare.
@@ -42,10 +46,10 @@ def compare_batch(plan: Plan, requests: Sequence[CompareRequest], settings: Sett
         for number, item in enumerate(items):
             if ahead is not None:
                 ahead.result()
-            has_next = number + 1 < len(items) and builds_ahead(settings, plan.platform)
-            ahead = executor.submit(_build_ahead, plan, items[number + 1].task, display) if has_next else None
+            has_next = number + 1 < len(items) and builds_ahead(settings, workload.platform)
+            ahead = executor.submit(_build_ahead, workload, items[number + 1].task, display) if has_next else None
             with item.cache:
-                codes.append(_compare(item, plan, settings, display, alone=not codes and len(items) == 1))
+                codes.append(_compare(item, workload, settings, display, alone=not codes and len(items) == 1))
     return _combine(codes)
 
 
@@ -53,7 +57,7 @@ def builds_ahead(settings: Settings, platform: Platform) -> bool:
     """Return whether the next commit may be built while one is measured: by default where another machine measures."""
     if settings.same_host is not None:
         return not settings.same_host
-    return not isinstance(platform, LocalPlatform)
+    return not is_local(platform)
 
 
 def _resolve_all(
@@ -81,12 +85,12 @@ def _resolve_all(
     return items
 
 
-def _compare(item: _BatchItem, plan: Plan, settings: Settings, display: Display, *, alone: bool) -> ExitCode:
+def _compare(item: _BatchItem, workload: Workload, settings: Settings, display: Display, *, alone: bool) -> ExitCode:
     for side, runner in (("control", item.task.control), ("treatment", item.task.treatment)):
         if isinstance(runner, CommitRunner):
             display.say(f"{side}: {runner.commit.short} {runner.commit.subject}".rstrip())
     try:
-        return compare(plan, item.task, settings, display)
+        return compare(workload.plan(), item.task, settings, display)
     except Interrupted:
         raise
     except HarnessError as error:
@@ -96,9 +100,10 @@ def _compare(item: _BatchItem, plan: Plan, settings: Settings, display: Display,
         return error.exit_code
 
 
-def _build_ahead(plan: Plan, task: ComparisonTask, display: Display) -> None:
+def _build_ahead(workload: Workload, task: ComparisonTask, display: Display) -> None:
     """Build both runners into the cache, as far as possible."""
     with contextlib.suppress(HarnessError):  # the comparison itself meets the same error, and reports it
+        plan = workload.plan()
         for side in (task.control, task.treatment):
             build_side(plan, side, display)
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from harness.core.comparison import Verdict
 from harness.core.errors import ExitCode, HarnessError, gravest
-from harness.core.protocols import Progress, Reporter, ResultArchive
+from harness.core.protocols import Progress, Reporter, is_archive
 from harness.core.result import Outcome, Report, Result
 
 _NOUNS: Final = frozenset({Verdict.REGRESSION.value, Verdict.IMPROVEMENT.value})
@@ -21,13 +21,13 @@ class Reporting:
     """Reporters of one run, with the counts that make its summary and its exit code.
 
     Args:
-        reporters: Reporters in their order; those that keep results (`ResultArchive`) come first.
+        reporters: Reporters in their order; those that keep results (`is_archive`) come first.
         progress: Shows when a reporter fails.
         listeners: Reporters that come last, and that are given recalled results, too.
     """
 
     def __init__(self, reporters: Sequence[Reporter], progress: Progress, listeners: Sequence[Reporter] = ()) -> None:
-        self._reporters = (*sorted(reporters, key=lambda reporter: not isinstance(reporter, ResultArchive)), *listeners)
+        self._reporters = (*sorted(reporters, key=lambda reporter: not is_archive(reporter)), *listeners)
         self._listeners = tuple(listeners)
         self._progress = progress
         self._lock = threading.Lock()
@@ -51,8 +51,8 @@ class Reporting:
             kept: str | None = None
             for reporter in self._reporters:
                 place = self._give(reporter, report)
-                if isinstance(reporter, ResultArchive):
-                    kept = place
+                if is_archive(reporter):
+                    kept = kept or place
                     report = report.model_copy(update={"place": kept})
             return kept
 
@@ -144,7 +144,7 @@ class Reporting:
     def _record_failure(self, reporter: Reporter, message: str) -> None:
         self._broken += 1
         self._unreported[reporter.name] += 1
-        self._stored = self._stored and not isinstance(reporter, ResultArchive)
+        self._stored = self._stored and not is_archive(reporter)
         self._progress.say(message)
 
 

@@ -14,7 +14,7 @@ from harness.core.build import Build
 from harness.core.commit import Commit, PackageSource, Source
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
-from harness.core.protocols import Framework, LocalPlatform, Progress, RunnerSources
+from harness.core.protocols import Framework, Progress, RunnerSources, is_local
 from harness.core.result import Outcome
 from harness.flows.measure.plan import Builds, Failure, Plan
 
@@ -139,7 +139,7 @@ def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = 
             started.
     """
     builds: dict[tuple[str, str], Build | Failure] = {}
-    is_local = isinstance(plan.platform, LocalPlatform)
+    on_this_machine = is_local(plan.platform)
     for pair in plan.assignments:
         key = (pair.benchmark.framework, pair.device.identity)
         on_device = side is installed_runner and pair.benchmark.app is not None and not app_given
@@ -147,7 +147,9 @@ def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = 
             continue
         try:
             framework = plan.frameworks[pair.benchmark.framework]
-            builds[key] = side(BuildTarget(framework, pair.device, "" if is_local else pair.device.abi), progress)
+            builds[key] = side(
+                BuildTarget(framework, pair.device, "" if on_this_machine else pair.device.abi), progress
+            )
         except BenchmarkFailed as error:
             builds[key] = Failure(Outcome.UNSUPPORTED, error.message, error.hint)
         except EnvironmentProblem as error:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Final
 
 from harness import plugins
@@ -49,6 +50,8 @@ class Workload:
         devices: Identities or names of the devices to use; empty means the first (or only) device.
         excluded_devices: Identities or names never to use.
         spread: Whether each benchmark is measured once, on whichever of its devices is free, and not on all of them.
+        loaded: Every benchmark of the specifications, also those that were not selected.
+        load_framework: Loads a framework that only benchmarks need that were not selected.
     """
 
     benchmarks: tuple[Benchmark, ...]
@@ -57,6 +60,8 @@ class Workload:
     devices: tuple[str, ...] = ()
     excluded_devices: tuple[str, ...] = ()
     spread: bool = False
+    loaded: tuple[Benchmark, ...] = ()
+    load_framework: Callable[[str], Framework] | None = None
 
     def plan(self) -> Plan:
         """Look for the devices, and pair every benchmark with every one of them.
@@ -70,12 +75,19 @@ class Workload:
     def restrict(self, selection: Selection) -> Workload:
         """Return the workload of one benchmark, on one device if the selection names one.
 
+        The benchmark need not be among the selected ones: an alarm outlives the patterns that were given when it was
+        raised.
+
         Raises:
             UsageError: No benchmark has the title.
         """
-        benchmarks = select(self.benchmarks, (glob.escape(selection.title),), ())
+        benchmarks = select(self.loaded or self.benchmarks, (glob.escape(selection.title),), ())
         devices = self.devices if selection.device is None else (selection.device,)
-        return replace(self, benchmarks=benchmarks, devices=devices, spread=False)
+        frameworks = dict(self.frameworks)
+        for name in {benchmark.framework for benchmark in benchmarks} - frameworks.keys():
+            if self.load_framework is not None:
+                frameworks[name] = self.load_framework(name)
+        return replace(self, benchmarks=benchmarks, frameworks=frameworks, devices=devices, spread=False)
 
 
 def load_workload(settings: Settings, benchmarks: Sequence[Benchmark] | None = None) -> Workload:
@@ -91,13 +103,16 @@ def load_workload(settings: Settings, benchmarks: Sequence[Benchmark] | None = N
     """
     loaded = load_benchmarks(settings) if benchmarks is None else benchmarks
     selected = select(loaded, settings.only, settings.skip)
+    load_framework = partial(plugins.framework, settings=settings)
     return Workload(
         selected,
         plugins.platform(settings.platform, settings),
-        {name: plugins.framework(name, settings) for name in {benchmark.framework for benchmark in selected}},
+        {name: load_framework(name) for name in {benchmark.framework for benchmark in selected}},
         settings.devices,
         settings.excluded_devices,
         settings.spread,
+        tuple(loaded),
+        load_framework,
     )
 
 

@@ -19,6 +19,7 @@ from harness.core.errors import HarnessError
 from harness.core.protocols import AlarmReporter
 from harness.core.series import SeriesKey
 from harness.flows.compare.requests import CompareRequest
+from harness.shell import Interrupted
 from harness.watch.notify.channels import DeliveryFailed
 from harness.watch.store.notifications import Notification
 from harness.watch.store.state import State
@@ -55,8 +56,12 @@ class AlarmReportChannel:
         """
         try:
             return self.reporter.report(self._report(notification))
+        except Interrupted:
+            raise
         except HarnessError as error:
             raise DeliveryFailed(error.message) from error
+        except Exception as error:  # a third party's reporter must not stop the watcher
+            raise DeliveryFailed(f"alarm reporter {self.name} is broken: {type(error).__name__}: {error}") from error
 
     def _report(self, notification: Notification) -> AlarmReport:
         alarm = notification.alarm

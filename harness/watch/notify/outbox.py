@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from harness.core.errors import UsageError
 from harness.watch.notify.channels import Channel, DeliveryFailed
 from harness.watch.polling import Backoff, Timing
 from harness.watch.store.notifications import Delivery, DeliveryStatus
@@ -51,6 +52,9 @@ class Outbox:
     ) -> None:
         self._state = state
         self._channels = {channel.name: channel for channel in channels}
+        if len(self._channels) < len(channels):
+            names = ", ".join(channel.name for channel in channels)
+            raise UsageError(f"two channels of alarms have one name: {names}", hint="remove one of the plug-ins")
         self._timing = timing
         self._retry_when_full = retry_when_full
         self._say = say

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
+from frameworks.generic.framework import Generic
 from harness.core.benchmark import Benchmark, Model, Origin
+from harness.core.device import Device
 from harness.core.errors import UsageError
-from harness.flows.measure.workload import select
+from harness.core.protocols import Framework, Progress, Session
+from harness.flows.measure.workload import Selection, Workload, select
 
 
 def benchmark(model: str, identifier: str, *tags: str, **axes: str | int) -> Benchmark:
@@ -53,3 +58,29 @@ def test_benchmarks_are_chosen_by_name_tag_model_and_axis(
 def test_a_pattern_that_matches_nothing_is_a_mistake(pattern: str) -> None:
     with pytest.raises(UsageError, match="no benchmark matches"):
         select(ALL, (pattern,), ())
+
+
+class _Nowhere:
+    name = "nowhere"
+
+    def devices(self) -> Sequence[Device]:
+        return ()
+
+    def open(self, device: Device, progress: Progress) -> AbstractContextManager[Session]:
+        raise NotImplementedError
+
+
+def test_a_workload_is_restricted_to_a_benchmark_that_the_patterns_left_out() -> None:
+    """An alarm outlives the patterns that were given when it was raised."""
+    loaded: list[str] = []
+
+    def load_framework(name: str) -> Framework:
+        loaded.append(name)
+        return Generic({})
+
+    workload = Workload(select(ALL, ("*fp32",), ()), _Nowhere(), {}, loaded=ALL, load_framework=load_framework)
+    restricted = workload.restrict(Selection("resnet/q8", "phone"))
+    assert [benchmark.title for benchmark in restricted.benchmarks] == ["resnet/q8"]
+    assert restricted.devices == ("phone",)
+    assert loaded == ["generic"]
+    assert set(restricted.frameworks) == {"generic"}

@@ -63,3 +63,28 @@ def test_a_lost_device_leaves_something_to_go_on_with(tmp_path: Path) -> None:
     reporting.report(Report(result=RESULT.model_copy(update={"outcome": Outcome.DEVICE_LOST, "reason": "gone"})))
     assert reporting.stored
     assert not reporting.complete
+
+
+class _Archive:
+    """A reporter that may keep results, at a place of its own."""
+
+    name = "archive"
+
+    def __init__(self, place: str | None, *, keeps_results: bool) -> None:
+        self.place, self.keeps_results = place, keeps_results
+
+    def report(self, report: Report) -> str | None:  # a place whatever it gets
+        return self.place
+
+    def close(self) -> None:
+        return
+
+
+def test_the_first_archive_names_the_place() -> None:
+    archives = (_Archive("/first", keeps_results=True), _Archive(None, keeps_results=True))
+    assert Reporting(archives, RecordedProgress()).report(Report(result=RESULT)) == "/first"
+
+
+def test_a_reporter_that_denies_to_be_an_archive_is_none() -> None:
+    reporting = Reporting((_Archive("/elsewhere", keeps_results=False),), RecordedProgress())
+    assert reporting.report(Report(result=RESULT)) is None

@@ -31,6 +31,7 @@ from harness.plugins import alarm_reporters
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import ok_result
 from harness.watch.loop import WatchSummary, watch
+from harness.watch.notify.channels import DeliveryFailed
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.notifications import Notification
 from harness.watch.store.state import State, open_state
@@ -210,6 +211,22 @@ def test_the_report_of_an_alarm_says_where_results_are_and_how_to_measure_on_its
     assert report.results == (str(tmp_path / "results"),)
     assert report.command.endswith("-p android -d 'SERIAL 1'")
     assert [candidate.commit.id for candidate in report.alarm.candidates] == ["c1", "c2"]
+
+
+class _BrokenReporter:
+    name = "pager"
+
+    def report(self, report: AlarmReport) -> str:
+        raise KeyError(report.event)
+
+
+def test_a_broken_reporter_of_alarms_is_a_failed_delivery(state: State) -> None:
+    """The watcher goes on; it would meet the same delivery at every start."""
+    source = Line(["c0", "c1", "c2"])
+    channel = AlarmReportChannel(_BrokenReporter(), state, source, CompareRequest(source="git:/src"), Settings())
+    confirmed = alarm(changed=change(last="c2"))
+    with pytest.raises(DeliveryFailed, match="alarm reporter pager is broken: KeyError"):
+        channel.deliver(Notification(key="k", event=AlarmEvent.CONFIRMED, time=1.0, alarm=confirmed))
 
 
 def test_verifying_remembers_the_platform() -> None:
