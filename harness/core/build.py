@@ -7,30 +7,6 @@ from pathlib import Path
 from harness.core.values import Value
 
 
-class Build(Value):
-    """One runner, immutable.
-
-    Attributes:
-        source: Where it comes from: `installed` (an installed package), `prebuilt` (a program given by path), ...
-        commit: What identifies it within the source: a version, a hash, a file digest.
-        commit_time: Unix seconds of the commit, where the source has one.
-        recipe: How it was made.
-        flags: Compiler, versions and options that had a part in it.
-        digest: SHA-256 over everything that determines it.
-        programs: Programs by placeholder; `program` is the runner.
-        variables: Placeholders that this build defines (FAI-PEP's `string_map` of one side).
-    """
-
-    source: str
-    commit: str
-    commit_time: int | None = None
-    recipe: str = ""
-    flags: dict[str, str] = {}
-    digest: str = ""
-    programs: dict[str, Path] = {}
-    variables: dict[str, str] = {}
-
-
 class BuildInfo(Value):
     """The runner that was measured.
 
@@ -49,3 +25,15 @@ class BuildInfo(Value):
     recipe: str = ""
     flags: dict[str, str] = {}
     digest: str = ""
+
+
+class Build(BuildInfo):
+    """One runner, immutable.
+
+    Attributes:
+        programs: Programs by placeholder; `program` is the runner.
+        variables: Placeholders that this build defines (FAI-PEP's `string_map` of one side).
+    """
+
+    programs: dict[str, Path] = {}
+    variables: dict[str, str] = {}

@@ -104,7 +104,7 @@ class Completed:
         if self.timed_out:
             ending = f"did not end within {self.command.timeout_s:g} s and was killed"
         elif self.flooded:
-            ending = "was killed because it said too much"
+            ending = "was killed because it printed too much"
         elif self.signal is not None:
             ending = f"was ended by {_signal_name(self.signal)}"
             if self.signal == signal.SIGKILL:
@@ -112,7 +112,7 @@ class Completed:
         else:
             ending = f"ended with exit status {self.exit_code}"
         last_line = _last_line(self.stderr) or _last_line(self.stdout)
-        return ending + (f": {last_line}" if last_line else " and said nothing")
+        return ending + (f": {last_line}" if last_line else " without output")
 
 
 def _signal_name(number: int) -> str:

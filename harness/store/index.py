@@ -72,20 +72,20 @@ class IndexEntry(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class RebuiltIndex:
-    """Index that was rebuilt from the results.
+class ResultIndex:
+    """Index of the results of a tree.
 
     Attributes:
-        entries: Every result of the tree, oldest first.
-        unreadable: Result files that are damaged; the index leaves them out.
+        entries: Every result of the tree; oldest first after rebuilding.
+        unreadable: Damaged result files that were left out when the index was rebuilt.
     """
 
     entries: tuple[IndexEntry, ...]
     unreadable: tuple[Path, ...] = ()
 
 
-def read_index(folder: Path) -> tuple[IndexEntry, ...]:
-    """Return an entry for each result of the tree; an index that is missing or damaged is rebuilt first.
+def read_index(folder: Path) -> ResultIndex:
+    """Return the index of a tree of results; one that is missing or damaged is rebuilt first.
 
     Raises:
         EnvironmentProblem: It cannot be read or rebuilt.
@@ -95,21 +95,21 @@ def read_index(folder: Path) -> tuple[IndexEntry, ...]:
         lines = index.read_bytes().splitlines()
         entries = [IndexEntry.model_validate_json(line) for line in lines if line.strip()]
     except (FileNotFoundError, ValidationError):
-        return rebuild_index(folder).entries
+        return rebuild_index(folder)
     except OSError as error:
         raise EnvironmentProblem(f"cannot read {index}: {error.strerror or error}") from error
     # A result that another process published while the index was being rebuilt is there twice.
-    return tuple({entry.path: entry for entry in entries}.values())
+    return ResultIndex(tuple({entry.path: entry for entry in entries}.values()))
 
 
-def rebuild_index(folder: Path) -> RebuiltIndex:
+def rebuild_index(folder: Path) -> ResultIndex:
     """Write the index from the results, whatever state it is in.
 
     Raises:
         EnvironmentProblem: It cannot be written.
     """
     if not folder.is_dir():
-        return RebuiltIndex(())
+        return ResultIndex(())
     try:
         with _index_lock(folder):
             rebuilt = _scan(folder)
@@ -165,7 +165,7 @@ def _verdict(result: Result) -> Verdict | None:
     return comparison.effective_verdict if comparison is not None and (result.ok or comparison.identical) else None
 
 
-def _scan(folder: Path) -> RebuiltIndex:
+def _scan(folder: Path) -> ResultIndex:
     entries: list[IndexEntry] = []
     unreadable: list[Path] = []
     for file in folder.glob(_RESULTS):
@@ -174,7 +174,7 @@ def _scan(folder: Path) -> RebuiltIndex:
         except EnvironmentProblem:
             unreadable.append(file)
     entries.sort(key=lambda entry: (entry.time, entry.path))
-    return RebuiltIndex(tuple(entries), tuple(sorted(unreadable)))
+    return ResultIndex(tuple(entries), tuple(sorted(unreadable)))
 
 
 @contextlib.contextmanager

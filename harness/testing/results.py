@@ -108,7 +108,7 @@ def failed_result(
     uid: str | None = None,
     model: str = "mv2",
     identifier: str = "mv2-xnnpack_fp32-t1",
-    reason: str = "was ended by SIGSEGV and said nothing",
+    reason: str = "was ended by SIGSEGV without output",
     hint: str | None = "run it again with --debug to see what the program writes",
     device: Device | None = DEVICE,
     build: BuildInfo | None = BUILD,

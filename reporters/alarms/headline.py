@@ -55,7 +55,7 @@ def describe_range(commits: Sequence[Commit]) -> str:
 
 
 def clipped(text: str, most: int = _NAME) -> str:
-    """Return one make_printable line of so many characters at most."""
+    """Return a text as one printable line of at most so many characters."""
     line = make_printable(text)
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 

@@ -85,7 +85,7 @@ def test_undecided_benchmarks_have_a_reason_and_regressions_need_none() -> None:
         "▼ mv2/slower: delegated operators: 120 → 118 (-1.67 %)",
         f"? mv2/loud: undecided: {spent}",
         f"? mv2/alone: undecided: {many}",
-        "✗ mv2/crashed: crashed: was ended by SIGSEGV and said nothing",
+        "✗ mv2/crashed: crashed: was ended by SIGSEGV without output",
         "- mv2/not-here: unsupported: no such backend here",
     ]
 

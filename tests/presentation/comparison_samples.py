@@ -97,7 +97,7 @@ def compared(
 
 def failed(identifier: str, outcome: Outcome = Outcome.CRASHED, *, pairs: Sequence[Pair] = ()) -> Result:
     """Make a comparison that a failure ended, with the pairs until then."""
-    reason = "was ended by SIGSEGV and said nothing"
+    reason = "was ended by SIGSEGV without output"
     result = failed_result(outcome, uid=identifier, identifier=identifier, reason=reason, build=TREATMENT)
     whole = compared(identifier, pairs).comparison
     return result.model_copy(

@@ -154,4 +154,4 @@ def test_invalid_unicode_does_not_lose_the_result(tmp_path: Path) -> None:
     assert (kept.uid, kept.benchmark.identifier) == (result.uid, "\ufffd")
     assert kept.launches[0].commands == (("runner", "\ufffd.pte"),)
     assert [note.code for note in kept.notes] == ["replaced_text"]
-    assert read_index(tmp_path) == rebuild_index(tmp_path).entries
+    assert read_index(tmp_path).entries == rebuild_index(tmp_path).entries

@@ -86,4 +86,4 @@ def test_a_program_that_wrote_too_much_failed_and_did_not_crash() -> None:
     ended = Completed(Command(("loud",)), exit_code=None, signal=9, flooded=True, stderr="it wrote more than 64 MiB")
     record = record_launch(0, [ended], started=0.0, before=state, after=state).launch
     assert record.outcome is Outcome.FAILED
-    assert record.reason == "the program was killed because it said too much: it wrote more than 64 MiB"
+    assert record.reason == "the program was killed because it printed too much: it wrote more than 64 MiB"

@@ -121,7 +121,7 @@ def test_a_program_that_floods_its_output_is_killed_and_fails(stream: str, monke
     assert not completed.ok
     assert not completed.timed_out
     assert completed.describe() == (
-        "was killed because it said too much: it wrote more than 2 MiB to one of its outputs"
+        "was killed because it printed too much: it wrote more than 2 MiB to one of its outputs"
     )
     assert len(completed.stdout) + len(completed.stderr) < 3 << 20
 

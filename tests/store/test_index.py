@@ -22,7 +22,7 @@ def test_the_index_has_what_a_list_shows(tmp_path: Path) -> None:
     _keep(tmp_path, ok_result(uid="one"))
     _keep(tmp_path, failed_result(uid="two", device=None, build=None))
     _keep(tmp_path, noisy_result(uid="three"))
-    first, second, third = read_index(tmp_path)
+    first, second, third = read_index(tmp_path).entries
     assert (first.uid, first.model, first.device, first.commit) == ("one", "mv2", "machine-4f2a", "1.5.1")
     assert first.trusted
     assert (first.metric, first.median, first.unit) == ("NET latency", 0.81375, "ms")
@@ -36,15 +36,15 @@ def test_without_latency_the_next_best_metric_stands_in_the_index(tmp_path: Path
     metrics = ok_result().metrics
     for some in (metrics[1:], metrics[2:], metrics[3:]):
         _keep(tmp_path, ok_result().model_copy(update={"metrics": some}))
-    assert [entry.metric for entry in read_index(tmp_path)] == ["NET load_time", "NET top1", None]
+    assert [entry.metric for entry in read_index(tmp_path).entries] == ["NET load_time", "NET top1", None]
 
 
 def test_a_lost_index_is_rebuilt(tmp_path: Path) -> None:
     for i in range(3):
         _keep(tmp_path, ok_result(uid=str(i), started=1_760_000_000.0 + i))
-    before = read_index(tmp_path)
+    before = read_index(tmp_path).entries
     (tmp_path / "index.jsonl").unlink()
-    assert read_index(tmp_path) == before
+    assert read_index(tmp_path).entries == before
     assert (tmp_path / "index.jsonl").exists()
 
 
@@ -54,14 +54,14 @@ def test_a_truncated_line_swallows_no_other_and_is_repaired(tmp_path: Path) -> N
     index.write_bytes(index.read_bytes()[:-20])
     _keep(tmp_path, ok_result(uid="two"))
     assert [json.loads(line)["uid"] for line in index.read_text().splitlines()[1:]] == ["two"]
-    assert {entry.uid for entry in read_index(tmp_path)} == {"one", "two"}
+    assert {entry.uid for entry in read_index(tmp_path).entries} == {"one", "two"}
 
 
 def test_a_result_that_is_indexed_twice_is_read_once(tmp_path: Path) -> None:
     _keep(tmp_path, ok_result())
     index = tmp_path / "index.jsonl"
     index.write_bytes(index.read_bytes() * 2)
-    assert len(read_index(tmp_path)) == 1
+    assert len(read_index(tmp_path).entries) == 1
 
 
 def test_rebuilding_names_the_results_that_cannot_be_read(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_rebuilding_ignores_drafts_of_a_process_that_died(tmp_path: Path) -> Non
 
 
 def test_no_results_are_an_empty_index(tmp_path: Path) -> None:
-    assert read_index(tmp_path / "never") == ()
+    assert read_index(tmp_path / "never").entries == ()
     assert not (tmp_path / "never").exists()
 
 
@@ -93,4 +93,4 @@ def test_appending_waits_for_the_lock(tmp_path: Path) -> None:
     assert reported.is_alive()
     lock.release()
     reported.join()
-    assert len(read_index(tmp_path)) == 1
+    assert len(read_index(tmp_path).entries) == 1

@@ -28,7 +28,11 @@ _LATEST = 25
 
 def latest(settings: Settings, console: Console) -> ExitCode:
     """List the newest results of the local tree, oldest first."""
-    entries = sorted(read_index(settings.local_reporter), key=lambda entry: entry.time)[-_LATEST:]
+    index = read_index(settings.local_reporter)
+    for file in index.unreadable:
+        text = f"✗ {file} is damaged and left out; `harness report {file}` shows why"
+        print_line(Line.of(Span(text, Tone.BAD)), widen(Console(stderr=True)))
+    entries = sorted(index.entries, key=lambda entry: entry.time)[-_LATEST:]
     console = widen(console)
     if not entries:
         print_line(Line.of(f"no results in {settings.local_reporter}"), console)

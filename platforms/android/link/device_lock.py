@@ -32,7 +32,7 @@ LOCK: Final = "/data/local/tmp/edge-harness.lock"
 """The same for everybody, whatever their `--android-dir`, and beside our folder, which a person may remove."""
 
 _SCRIPT: Final = read_script("device_lock.sh")
-_DOING: Final = "it was held against other hosts"
+_DOING: Final = "it was reserved for this host"
 _CHECK_S: Final = 0.001
 _POLL_S: Final = 1.0
 _LEAST_WAIT_S: Final = 1.0
@@ -78,13 +78,13 @@ class DeviceLock:
         if self._unsupported:
             return
         if self._stream is None:
-            raise lost(self._phone.name, _DOING, "another host may hold it now")
+            raise lost(self._phone.name, _DOING, "another host may have reserved it since")
         with map_errors(self._phone.name, _DOING):
             deadline = time.monotonic() + _CHECK_S
             while self._stream.read(deadline):
                 pass
         if self._stream.exit_code is not None:
-            raise lost(self._phone.name, _DOING, "the shell that held it was ended")
+            raise lost(self._phone.name, _DOING, "the shell that held its lock has ended")
 
     def ensure(self) -> None:
         """Check that the phone is locked, and lock it again if nobody else has it.
@@ -149,7 +149,7 @@ class DeviceLock:
                 return answers[number]
             if stream.exit_code is not None:
                 reason = stream.err.decode(errors="replace").strip().rpartition("\n")[2]
-                raise lost(self._phone.name, _DOING, reason or "the shell that was to hold it ended")
+                raise lost(self._phone.name, _DOING, reason or "the shell that was to hold its lock ended")
             if not stream.read(deadline):
                 return None
 

@@ -60,7 +60,7 @@ class ReadinessGate:
 
     Args:
         name: Name of the phone in messages.
-        limits: ReadinessLimits within which it is ready.
+        limits: Limits within which it is ready.
         progress: Shows what is waited for, and once what cannot be read.
     """
 

@@ -101,6 +101,16 @@ def test_a_damaged_result_among_others_is_named_and_is_no_success(tmp_path: Path
         _show(damaged, tmp_path)
 
 
+def test_a_damaged_result_is_named_when_the_index_is_rebuilt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = _keep(tmp_path)[0] / "result.json"
+    damaged.write_text("{")
+    (tmp_path / "index.jsonl").unlink()
+    assert "mv2/q8[int8]" in _latest(tmp_path)
+    assert f"{damaged} is damaged" in capsys.readouterr().err.replace("\n", "")
+
+
 def test_a_path_without_a_result_is_the_users_mistake(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none", Path("vm/none")):
         with pytest.raises(UsageError, match="no result in"):

@@ -182,7 +182,7 @@ def test_a_phone_that_was_unreachable_for_a_moment_is_reconnected_before_the_nex
     stand_in, host = broken_lab.phones[0], make_host(broken_lab, "first", lock_timeout=_LONG_S)
     with host.open(host.devices()[0], RecordedProgress()) as session:
         be_away_for_a_moment(stand_in)
-        with pytest.raises(DeviceLost, match="held against other hosts"):
+        with pytest.raises(DeviceLost, match="reserved for this host"):
             session.run(Command(("true",)))
         session.reconnect()
         assert session.run(Command(("true",))).ok
@@ -219,7 +219,7 @@ def test_a_phone_that_another_host_has_locked_meanwhile_stays_lost(make_host: Ma
             other.acquire()
             with pytest.raises(DeviceLost, match="is measuring on"):
                 session.reconnect()
-            with pytest.raises(DeviceLost, match="another host may hold it now"):
+            with pytest.raises(DeviceLost, match="another host may have reserved it since"):
                 session.run(Command(("true",)))
         assert stand_in.read(_ANIMATION) == "0\n", "what the other host measures under is left alone"
         assert "the next run will try again" in progress.lines[-1]
