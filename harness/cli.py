@@ -57,7 +57,7 @@ def run(options: RunFlags = _NO_RUN_FLAGS, sides: CompareFlags = _NO_COMPARE_FLA
 
     if settings.dry_run:
         return _show_plan(settings)
-    with shell.handle_signals(), display.display() as shown:
+    with shell.handle_signals(), display.open_display() as shown:
         plan = load_workload(settings).plan()
         if not arguments.is_single_commit_run(sides):
             return flow.run(plan, settings, shown)
@@ -94,7 +94,7 @@ def compare(
     arguments.require_specification(settings)
     if settings.dry_run:
         return _show_plan(settings, requests.describe_sides(request))
-    with shell.handle_signals(), display.display() as shown:
+    with shell.handle_signals(), display.open_display() as shown:
         return batch.compare_batch(
             load_workload(settings), requests.split_treatments(request, settings), settings, shown
         )
@@ -113,8 +113,8 @@ def watch(
     from harness import display, shell
     from harness.flows.watch import watch as flow
 
-    with shell.handle_signals(), display.display() as shown:
-        return flow.watch(request, settings, arguments.watch_options(watching, settings), shown)
+    with shell.handle_signals(), display.open_display() as shown:
+        return flow.watch(request, settings, arguments.watch_request(watching, settings), shown)
 
 
 @app.command(sort_key=3)
@@ -141,7 +141,7 @@ def bisect(
     from harness.flows.bisect import bisect as flow
 
     bisect_request = flow.BisectRequest(good, bad, benchmark, sides.pairs, resume=bool(sides.resume))
-    with shell.handle_signals(), display.display() as shown:
+    with shell.handle_signals(), display.open_display() as shown:
         return flow.bisect(request, settings, bisect_request, shown, _console())
 
 
@@ -215,7 +215,7 @@ def export(
 
     settings = arguments.resolve_settings(options)
     _reject_missing_file(model)
-    with shell.handle_signals(), display.display() as shown:
+    with shell.handle_signals(), display.open_display() as shown:
         if model.endswith((".json", ".yaml", ".yml")):
             return exports.export_files(dataclasses.replace(settings, benchmark_file=(Path(model),)), shown, output)
         request = exports.ExportRequest(
@@ -257,7 +257,7 @@ def report(
         return reports.show(path, settings, _console())
     if not flush:
         return reports.latest(settings, _console())
-    with display.display() as shown:
+    with display.open_display() as shown:
         return reports.flush(settings, shown)
 
 
@@ -305,10 +305,10 @@ def init(*, config_dir: Path | None = None) -> int:
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the console command, and end the process with its exit code."""
     tokens = arguments.normalise_flags(sys.argv[1:] if argv is None else argv)
-    sys.exit(_guarded(arguments.insert_default_command(tokens)))
+    sys.exit(_run_command(arguments.insert_default_command(tokens)))
 
 
-def _guarded(tokens: Sequence[str]) -> int:
+def _run_command(tokens: Sequence[str]) -> int:
     try:
         arguments.reject_unsupported_flags(tokens)
         arguments.reject_file_as_command(tokens)

@@ -31,7 +31,7 @@ REINSTALL: Final = "reinstall the package edge-harness: its plug-ins are read fr
 _NONE: Final = f"none ({REINSTALL})"
 
 
-def names(kind: str) -> tuple[str, ...]:
+def installed_names(kind: str) -> tuple[str, ...]:
     """Return the names of the installed plug-ins of one of the `KINDS`."""
     return tuple(sorted({entry.name for entry in entry_points(group=_GROUPS[kind])}))
 
@@ -82,7 +82,7 @@ def reporters(settings: Settings) -> tuple[Reporter, ...]:
         UsageError: `--reporter` names one that is not installed.
         EnvironmentProblem: One is wanted and cannot be made.
     """
-    known = names("reporter")
+    known = installed_names("reporter")
     for wanted in settings.reporters:
         if wanted not in known:
             raise _unknown("reporter", wanted)
@@ -112,7 +112,7 @@ def alarm_reporters(settings: Settings) -> tuple[AlarmReporter, ...]:
     Raises:
         EnvironmentProblem: None is installed, or one is wanted and cannot be made.
     """
-    known = names("alarm reporter")
+    known = installed_names("alarm reporter")
     if not known:
         raise EnvironmentProblem("no reporter of alarms is installed, and alarms would reach nobody", hint=REINSTALL)
     made = (cast("AlarmReporter | None", _create("alarm reporter", name, settings)) for name in known)
@@ -121,7 +121,7 @@ def alarm_reporters(settings: Settings) -> tuple[AlarmReporter, ...]:
 
 def platform_name(name: str) -> str:
     """Return the platform that a name means, which may begin with it: FAI-PEP's `android-30` is `android`."""
-    known = names("platform")
+    known = installed_names("platform")
     if name in known:
         return name
     if name.startswith(("linux", "mac", "host")) and "host" in known:
@@ -152,5 +152,5 @@ def _load(kind: str, entry: EntryPoint) -> object:
 
 
 def _unknown(kind: str, name: str) -> UsageError:
-    known = names(kind)
+    known = installed_names(kind)
     return UsageError(f"no {kind} `{name}`", hint=suggest(name, known) or f"installed: {', '.join(known) or _NONE}")

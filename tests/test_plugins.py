@@ -11,11 +11,11 @@ from harness.core.errors import EnvironmentProblem
 
 @pytest.mark.parametrize("kind", plugins.KINDS)
 def test_the_harness_brings_plug_ins_of_every_kind(kind: str) -> None:
-    assert plugins.names(kind)
+    assert plugins.installed_names(kind)
 
 
 def test_alarms_that_would_reach_nobody_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "names", lambda kind: ())
+    monkeypatch.setattr(plugins, "installed_names", lambda kind: ())
     with pytest.raises(EnvironmentProblem, match="no reporter of alarms is installed") as raised:
         plugins.alarm_reporters(Settings())
     assert raised.value.hint == plugins.REINSTALL

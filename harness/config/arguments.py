@@ -174,7 +174,7 @@ def resolve_settings(flags: InspectFlags) -> Settings:
         if flags.reset_options:
             config.unlink(missing_ok=True)
         if flags.info is not None:
-            given = {**fai_pep_info.layer(fai_pep_info.read(flags.info)), **given}
+            given = {**fai_pep_info.to_settings(fai_pep_info.read(flags.info)), **given}
     options = {name: value for name, value in given.items() if name not in _NO_OPTIONS}
     named = given.get("benchmark_file")
     files = named if isinstance(named, tuple) else layers.specifications_of(os.environ, table)
@@ -266,7 +266,7 @@ def compare_request(flags: RunFlags, sides: CompareFlags) -> CompareRequest:
     )
 
 
-def watch_options(flags: WatchFlags, settings: Settings) -> WatchRequest:
+def watch_request(flags: WatchFlags, settings: Settings) -> WatchRequest:
     """Return how a repository is to be watched."""
     from harness.flows.watch.watch import WatchRequest
 

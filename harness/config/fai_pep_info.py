@@ -92,7 +92,7 @@ def read(given: str) -> FaiPepInfo:
         ) from error
 
 
-def layer(info: FaiPepInfo) -> Mapping[str, object]:
+def to_settings(info: FaiPepInfo) -> Mapping[str, object]:
     """Return the settings of an info JSON; with a control, whatever its sides do not share is left out."""
     side = info.treatment
     values: dict[str, object] = {

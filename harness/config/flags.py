@@ -90,10 +90,10 @@ def _annotation(option: DeclaredOption) -> object:
         consume_multiple=option.takes_words,
         allow_leading_hyphen=option.option.leading_hyphen,
     )
-    return Annotated[Optional[_typed(option)], parameter]  # noqa: UP045 - the type is known at run time only
+    return Annotated[Optional[_type_of_flag(option)], parameter]  # noqa: UP045 - the type is known at run time only
 
 
-def _typed(option: DeclaredOption) -> object:
+def _type_of_flag(option: DeclaredOption) -> object:
     """Return the type of what is typed: a value that has a parser is words or a text."""
     if option.option.choices:
         return Literal[option.option.choices]

@@ -126,7 +126,7 @@ class Alarm(Value):
         return self.search.culprits if self.search is not None else ()
 
 
-class Discovery(Value):
+class AlarmOrigin(Value):
     """Circumstances in which a change was found.
 
     Attributes:
@@ -162,5 +162,5 @@ class AlarmReport(Value):
     before: Commit
     series: tuple[SeriesPoint, ...] = ()
     command: str = ""
-    discovery: Discovery
+    discovery: AlarmOrigin
     results: tuple[str, ...] = ()

@@ -12,10 +12,10 @@ from harness.display.live import LiveBoard, LiveDisplay, LiveTask
 from harness.display.plain import PlainBoard, PlainDisplay, PlainTask
 from harness.shell.streams import never_failing
 
-__all__ = ["LiveBoard", "LiveDisplay", "LiveTask", "PlainBoard", "PlainDisplay", "PlainTask", "display"]
+__all__ = ["LiveBoard", "LiveDisplay", "LiveTask", "PlainBoard", "PlainDisplay", "PlainTask", "open_display"]
 
 
-def display(stream: TextIO | None = None) -> LiveDisplay | PlainDisplay:
+def open_display(stream: TextIO | None = None) -> LiveDisplay | PlainDisplay:
     """Return a live display on a terminal, a plain one elsewhere; both are silent where nothing can be written."""
     stream = never_failing(stream or sys.stderr or io.StringIO())  # a closed standard error is None
     console = Console(file=stream)

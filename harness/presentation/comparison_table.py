@@ -119,13 +119,13 @@ def build_columns(results: Sequence[Result]) -> list[Column]:
 
     def differing(text_of: Callable[[ComparisonRow], str]) -> list[Span]:
         """Empty cells where all rows that have a text have the same."""
-        return [Span("")] * len(rows) if _shared(map(text_of, rows)) else texts(text_of)
+        return [Span("")] * len(rows) if _common_text(map(text_of, rows)) else texts(text_of)
 
-    def toned(text_of: Callable[[ComparisonRow], str]) -> list[Span]:
+    def make_spans(text_of: Callable[[ComparisonRow], str]) -> list[Span]:
         return [Span(make_printable(text_of(row)), row.category.tone) for row in rows]
 
     return [
-        Column("", toned(lambda row: row.mark)),
+        Column("", make_spans(lambda row: row.mark)),
         Column("model", differing(lambda row: row.model)),
         Column("benchmark", texts(lambda row: row.identifier)),
         Column("device", differing(lambda row: row.device)),
@@ -134,11 +134,11 @@ def build_columns(results: Sequence[Result]) -> list[Column]:
         Column("metric", differing(lambda row: row.metric), weight=50),
         Column("control", texts(lambda row: row.control), weight=60, right=True),
         Column("treatment", texts(lambda row: row.treatment), weight=61, right=True),
-        Column("difference", toned(lambda row: row.difference), right=True),
+        Column("difference", make_spans(lambda row: row.difference), right=True),
         Column("95 % interval", texts(lambda row: row.interval), weight=80, right=True),
         Column("pairs", texts(lambda row: row.pairs), weight=30, right=True),
         Column("time", texts(lambda row: row.time), weight=20, right=True),
-        Column("verdict", toned(lambda row: row.verdict)),
+        Column("verdict", make_spans(lambda row: row.verdict)),
     ]
 
 
@@ -146,9 +146,9 @@ def describe_sides(results: Sequence[Result]) -> list[tuple[str, str]]:
     """Name control, treatment and metric; what differs between results is left to the table."""
     rows = [build_row(result) for result in results]
     sides = (
-        ("control", _shared(row.control_build for row in rows)),
-        ("treatment", _shared(row.treatment_build for row in rows)),
-        ("metric", _shared(map(_describe_metric, results))),
+        ("control", _common_text(row.control_build for row in rows)),
+        ("treatment", _common_text(row.treatment_build for row in rows)),
+        ("metric", _common_text(map(_describe_metric, results))),
     )
     return [(name, text) for name, text in sides if text]
 
@@ -180,7 +180,7 @@ def tabulate_launches(comparison: Comparison) -> list[tuple[str, str, str, str]]
     return [
         (
             figure.name,
-            *_formatted_sides(figure, unit),
+            *_format_sides(figure, unit),
             format_change(figure.relative_change) + ("*" if _is_contrary(figure, unit) else ""),
         )
         for figure in compute_launch_statistics(comparison)
@@ -200,19 +200,19 @@ def _describe_metric(result: Result) -> str:
     return f"{comparison.metric}, {'higher' if comparison.higher_is_better else 'lower'} is better"
 
 
-def _shared(texts: Iterable[str]) -> str:
+def _common_text(texts: Iterable[str]) -> str:
     """Return the text that all have that are not empty; empty where they differ."""
     distinct = set(texts) - {""}
     return distinct.pop() if len(distinct) == 1 else ""
 
 
-def _formatted_sides(figure: LaunchStatistic, unit: str) -> tuple[str, str]:
+def _format_sides(figure: LaunchStatistic, unit: str) -> tuple[str, str]:
     return format_quantity(figure.control, unit), format_quantity(figure.treatment, unit)
 
 
 def _is_contrary(figure: LaunchStatistic, unit: str) -> bool:
     """Return whether the figures, as they are shown, differ in another direction than the pairs do."""
-    control, treatment = _formatted_sides(figure, unit)
+    control, treatment = _format_sides(figure, unit)
     return control != treatment and (figure.treatment - figure.control) * figure.relative_change < 0
 
 

@@ -16,10 +16,10 @@ def format_quantity(value: float | None, unit: str) -> str:
     if value is None:
         return ""
     if unit in {"bytes", "B"}:
-        return _scaled(value, _SIZES)
+        return _scale(value, _SIZES)
     nanoseconds = convert(value, unit, "ns")
     if nanoseconds is not None and math.isfinite(nanoseconds):
-        return _scaled(nanoseconds, _TIMES)
+        return _scale(nanoseconds, _TIMES)
     return f"{format_number(value)} {unit}".rstrip()
 
 
@@ -88,21 +88,21 @@ def _signed_percent(relative_change: float) -> str:
     return text[1:] if not text.strip("+-0.") else text
 
 
-def _scaled(value: float, units: tuple[tuple[str, float], ...]) -> str:
+def _scale(value: float, units: tuple[tuple[str, float], ...]) -> str:
     """Format in the largest unit that gives at least 1 after rounding: 999.9 µs are 1.00 ms."""
     for name, size in units:
-        if _rounded(abs(value) / size) >= 1:
+        if _round(abs(value) / size) >= 1:
             return f"{_three_digits(value / size)} {name}"
     name, size = units[-1]
     return f"{_three_digits(value / size)} {name}"
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     return float(f"{value:.3g}")
 
 
 def _three_digits(value: float) -> str:
-    rounded = _rounded(value)
+    rounded = _round(value)
     if rounded == 0:
         return "0"
     decimals = 2 - math.floor(math.log10(abs(rounded)))

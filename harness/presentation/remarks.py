@@ -69,7 +69,7 @@ def group_hints(hints: Sequence[tuple[str, Sequence[str]]]) -> tuple[list[list[L
         [_hint(hint) for hint, labels in labels_of.items() if list(labels) == [number]] for number in range(len(hints))
     ]
     shared = [
-        _hint(hint, _listed(list(labels.values())) if len(labels) < len(hints) else "")
+        _hint(hint, _list_labels(list(labels.values())) if len(labels) < len(hints) else "")
         for hint, labels in labels_of.items()
         if len(labels) > 1
     ]
@@ -80,7 +80,7 @@ def _hint(hint: str, addressees: str = "") -> Line:
     return Line.of(Span(f"  hint{addressees}: {make_printable(hint)}", Tone.MUTED))
 
 
-def _listed(labels: Sequence[str]) -> str:
+def _list_labels(labels: Sequence[str]) -> str:
     named = [make_printable(label) for label in labels[:_NAMED]]
     more = [f"{len(labels) - _NAMED} more"] if len(labels) > _NAMED else []
     return f" for {', '.join([*named, *more])}"

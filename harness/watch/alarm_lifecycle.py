@@ -72,7 +72,7 @@ class AlarmLifecycle:
         return min((self._retry_at.get(alarm.identity, -math.inf) for alarm in self._due()), default=math.inf)
 
     @property
-    def is_troubled(self) -> bool:
+    def has_environment_problem(self) -> bool:
         """Return whether verifying or searching failed, and is to be tried again."""
         return any(alarm.identity in self._retry_at for alarm in self._due())
 

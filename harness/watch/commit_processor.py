@@ -67,7 +67,7 @@ class CommitProcessor:
         """Moment of the monotonic clock before which no commit is processed."""
 
     @property
-    def is_troubled(self) -> bool:
+    def has_environment_problem(self) -> bool:
         """Return whether a commit waits because of device, tool or disk."""
         return self._failures > 0
 

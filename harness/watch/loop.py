@@ -67,13 +67,14 @@ class WatchSummary:
         commits: Number of finished commits by status.
         alarms: Identities of the alarms that were confirmed.
         is_unreachable: Whether the last poll failed.
-        is_troubled: Whether a commit, an alarm or a notification waits because of device, tool, disk or receiver.
+        has_environment_problem: Whether a commit, an alarm or a notification waits because of device, tool, disk or
+            receiver.
     """
 
     commits: Counter[CommitStatus]
     alarms: tuple[str, ...]
     is_unreachable: bool
-    is_troubled: bool
+    has_environment_problem: bool
 
 
 def watch(
@@ -152,8 +153,12 @@ class _Watcher:
         if self._is_stop_requested():
             self._say(f"{self._plan.stop_file.file} contains 0: stopped; write 1 into it before the next start")
         self._announce("stopped")
-        is_troubled = any(part.is_troubled for part in (self._commits, self._alarms, self._outbox))
-        return WatchSummary(self._commits.finished, tuple(self._alarms.confirmed), self._is_unreachable, is_troubled)
+        has_environment_problem = any(
+            part.has_environment_problem for part in (self._commits, self._alarms, self._outbox)
+        )
+        return WatchSummary(
+            self._commits.finished, tuple(self._alarms.confirmed), self._is_unreachable, has_environment_problem
+        )
 
     def _loop(self) -> None:
         while not self._is_stop_requested():

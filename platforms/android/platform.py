@@ -146,7 +146,7 @@ class Android:
         """Check that the phone is there, and is the one that was listed."""
         state = self._server.state(phone.serial)
         if state != "device":
-            raise unusable(phone.serial, state)
+            raise unusable_error(phone.serial, state)
         if describe_phone(phone).identity != device.identity:
             raise DeviceLost(f"{phone.serial} is another phone now", hint="list the devices again")
 
@@ -191,7 +191,7 @@ def unique_devices(devices: Sequence[Device]) -> tuple[Device, ...]:
     return tuple(by_identity[identity] for identity in sorted(by_identity))
 
 
-def unusable(serial: str, state: str) -> EnvironmentProblem:
+def unusable_error(serial: str, state: str) -> EnvironmentProblem:
     """Return the error of a phone that cannot be used in this state (of `adb devices`)."""
     if state == "absent":
         return DeviceLost(f"{serial} is no longer connected", hint=_remedy(state))

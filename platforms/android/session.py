@@ -13,7 +13,7 @@ from harness.core.command import App, Command, Completed
 from harness.core.device import Device, DeviceState
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
 from harness.core.protocols import Staged
-from platforms.android.files.store import Store, workdir_refused
+from platforms.android.files.store import Store, workdir_error
 from platforms.android.files.workdir import SessionFolder
 from platforms.android.launch.app import AppContext, AppPackage, run_app
 from platforms.android.launch.logcat import read_log
@@ -148,7 +148,7 @@ class AndroidSession:
         result = self._phone.sh(_REMOVE, remote)
         if result.exit_code:
             local.unlink(missing_ok=True)
-            raise workdir_refused(self._phone.name, remote, result)
+            raise workdir_error(self._phone.name, remote, result)
 
     def state(self) -> DeviceState:
         """Return the phone's state now, or as it was a moment ago when another answer included it."""

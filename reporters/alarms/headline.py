@@ -25,7 +25,7 @@ _NAMED: Final = 3
 def headline(report: AlarmReport) -> str:
     """Return what changed, by how much and with which commit."""
     over = "is back where it was, after it " if report.event is AlarmEvent.CLOSED else ""
-    return f"{_subject(report)} {over}{_verb(report)} {_cause(report)}"
+    return f"{_describe_series(report)} {over}{_describe_change(report)} {_describe_cause(report)}"
 
 
 def _best_effect(report: AlarmReport) -> Effect:
@@ -39,14 +39,14 @@ def _best_effect(report: AlarmReport) -> Effect:
 
 def describe_commit(commit: Commit) -> str:
     """Describe a commit: `1a2b3c4d5e6f “Use a slower loop” by Ada`."""
-    subject = f" “{clipped(commit.subject, _SUBJECT)}”" if make_printable(commit.subject) else ""
-    author = f" by {clipped(commit.author)}" if make_printable(commit.author) else ""
+    subject = f" “{clip(commit.subject, _SUBJECT)}”" if make_printable(commit.subject) else ""
+    author = f" by {clip(commit.author)}" if make_printable(commit.author) else ""
     return f"{short(commit)}{subject}{author}"
 
 
 def short(commit: Commit) -> str:
     """Return the short name of a commit; versions may be of any length."""
-    return clipped(commit.short)
+    return clip(commit.short)
 
 
 def describe_range(commits: Sequence[Commit]) -> str:
@@ -54,46 +54,46 @@ def describe_range(commits: Sequence[Commit]) -> str:
     return f"{short(commits[0])} to {short(commits[-1])}"
 
 
-def clipped(text: str, most: int = _NAME) -> str:
+def clip(text: str, most: int = _NAME) -> str:
     """Return a text as one printable line of at most so many characters."""
     line = make_printable(text)
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
-def _subject(report: AlarmReport) -> str:
+def _describe_series(report: AlarmReport) -> str:
     change = report.alarm.change
-    place = f"{clipped(change.title)} on {clipped(report.device_name)}"
-    return place if change.metric.name == LATENCY else f"{clipped(change.metric.name)} of {place}"
+    place = f"{clip(change.title)} on {clip(report.device_name)}"
+    return place if change.metric.name == LATENCY else f"{clip(change.metric.name)} of {place}"
 
 
-def _verb(report: AlarmReport) -> str:
+def _describe_change(report: AlarmReport) -> str:
     effect = _best_effect(report)
     more = effect.log_ratio >= 0
     if report.alarm.change.metric.name == LATENCY:
-        return f"became {_size(effect)} {'slower' if more else 'faster'}{_interval_of_size(effect)}"
-    return f"{'rose' if more else 'fell'} by {_size(effect)}{_interval_of_size(effect)}"
+        return f"became {_format_size(effect)} {'slower' if more else 'faster'}{_format_interval_of_size(effect)}"
+    return f"{'rose' if more else 'fell'} by {_format_size(effect)}{_format_interval_of_size(effect)}"
 
 
-def _size(effect: Effect) -> str:
+def _format_size(effect: Effect) -> str:
     """Format a change without its sign, which words express."""
-    return f"{_percent(abs(effect.relative_change))} %"
+    return f"{_format_percent(abs(effect.relative_change))} %"
 
 
-def _interval_of_size(effect: Effect) -> str:
+def _format_interval_of_size(effect: Effect) -> str:
     """Format the interval of a change in percent, seen from the same side as its size; empty where none is known."""
     low, high = effect.low_relative_change, effect.high_relative_change
     if effect.log_ratio < 0:
-        low, high = _negated(high), _negated(low)
+        low, high = _negate(high), _negate(low)
     if low is None and high is None:
         return ""
-    return f" [{'-∞' if low is None else _percent(low)}, {'∞' if high is None else _percent(high)}]"
+    return f" [{'-∞' if low is None else _format_percent(low)}, {'∞' if high is None else _format_percent(high)}]"
 
 
-def _negated(end: float | None) -> float | None:
+def _negate(end: float | None) -> float | None:
     return None if end is None else -end
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     """Format percent with two significant digits, or as many as there are before the point."""
     size = abs(100 * share)
     decimals = 2 if size < 0.95 else 1 if size < 99.5 else 0
@@ -101,9 +101,9 @@ def _percent(share: float) -> str:
     return text.lstrip("-") if not text.strip("-0.") else text
 
 
-def _cause(report: AlarmReport) -> str:
+def _describe_cause(report: AlarmReport) -> str:
     if report.alarm.culprits:
-        return _guilty(report)
+        return _describe_culprits(report)
     commits = [candidate.commit for candidate in report.alarm.candidates]
     if not commits:
         return f"after commit {short(report.before)}"
@@ -114,7 +114,7 @@ def _cause(report: AlarmReport) -> str:
     return f"with one of {len(commits)} commits, {describe_range(commits)}"
 
 
-def _guilty(report: AlarmReport) -> str:
+def _describe_culprits(report: AlarmReport) -> str:
     culprits = report.alarm.culprits
     if len(culprits) == 1:
         return f"{_doubt(culprits[0])}with {_describe_fully(commits_of(culprits[0], report))}"

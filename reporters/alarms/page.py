@@ -17,7 +17,7 @@ from harness.presentation.markdown import escape, fence, format_table
 from harness.presentation.numbers import format_change, format_evidence, format_interval, format_quantity
 from harness.presentation.text import make_printable
 from harness.presentation.verdicts import VerdictCategory
-from reporters.alarms.headline import clipped, commits_of, describe_range, format_effect, headline, short
+from reporters.alarms.headline import clip, commits_of, describe_range, format_effect, headline, short
 from reporters.alarms.plot import caption
 
 PICTURE: Final = "series.svg"
@@ -97,7 +97,7 @@ def _sentence(text: str) -> str:
 
 def _picture(report: AlarmReport) -> Iterator[str]:
     if report.series:
-        yield f"![{_plain(clipped(report.alarm.change.metric.name))} of each commit]({PICTURE})"
+        yield f"![{_plain(clip(report.alarm.change.metric.name))} of each commit]({PICTURE})"
         yield _plain(caption(report))
 
 
@@ -122,8 +122,8 @@ def _candidate_row(candidate: Candidate, *, is_culprit: bool) -> tuple[str, ...]
     return (
         "►" if is_culprit else "",
         short(commit),
-        clipped(commit.subject, _SUBJECT),
-        clipped(commit.author),
+        clip(commit.subject, _SUBJECT),
+        clip(commit.author),
         "" if commit.time is None else format_time(commit.time),
         "no" if candidate.builds is False else "",
         "" if candidate.probability is None else format_probability(candidate.probability),
@@ -187,13 +187,13 @@ def _operator_row(operator: ChangedOperator) -> tuple[str, ...]:
     added, effect = operator.contribution, operator.effect
     if effect is not None:
         return (
-            clipped(operator.name),
+            clip(operator.name),
             format_change(effect.relative_change),
             format_interval(effect.low_relative_change, effect.high_relative_change),
             format_change(added),
         )
     return (
-        clipped(operator.name),
+        clip(operator.name),
         "only in one build" if added is None else "new" if added >= 0 else "gone",
         "",
         format_change(added),
@@ -211,10 +211,10 @@ def _command(report: AlarmReport) -> Iterator[str]:
 def _about(report: AlarmReport) -> Iterator[str]:
     """Yield what is looked up, not read."""
     change, discovery = report.alarm.change, report.discovery
-    finder = f"harness {clipped(discovery.harness)} on {clipped(discovery.host)}"
+    finder = f"harness {clip(discovery.harness)} on {clip(discovery.host)}"
     lines = [
         _plain(f"found {format_time(discovery.time)} UTC by {finder}"),
-        _plain(f"device {clipped(report.device_name)} ({clipped(change.device)})"),
+        _plain(f"device {clip(report.device_name)} ({clip(change.device)})"),
         f"alarm {_plain(change.identity)}; the same for programs: [alarm.json](alarm.json)",
         *(f"results: {_link(place)}" for place in report.results),
     ]

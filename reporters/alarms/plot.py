@@ -18,7 +18,7 @@ from harness.core.change import ChangeKind
 from harness.core.commit import short_id
 from harness.core.comparison import Verdict
 from harness.presentation.numbers import format_change
-from reporters.alarms.headline import clipped, format_effect
+from reporters.alarms.headline import clip, format_effect
 from reporters.alarms.window import Dot, Window, window
 
 WIDTH: Final = 760
@@ -116,7 +116,7 @@ def picture(report: AlarmReport) -> str:
     tone = "better" if change.kind is ChangeKind.IMPROVEMENT else "worse"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {_SIZE} role="img" class="{tone}">',
-        f"<title>{_escaped(change.metric.name)} of {len(shown.dots)} commits</title><style>{_STYLE}</style>",
+        f"<title>{_escape(change.metric.name)} of {len(shown.dots)} commits</title><style>{_STYLE}</style>",
         f'<rect class="paper" width="{WIDTH}" height="{HEIGHT}" rx="6"/>',
         *_grid(frame),
         *_band(shown, frame),
@@ -124,7 +124,7 @@ def picture(report: AlarmReport) -> str:
         *_intervals(shown, frame),
         *_levels(shown, frame),
         *_culprits(shown, frame),
-        *(_drawn(dot, frame, 3.4 if len(shown.dots) < _CROWDED else 2.4) for dot in shown.dots),
+        *(_draw_dot(dot, frame, 3.4 if len(shown.dots) < _CROWDED else 2.4) for dot in shown.dots),
         *_legend(shown),
         *_ends(shown),
         "</svg>",
@@ -136,7 +136,7 @@ def caption(report: AlarmReport) -> str:
     """Return what a reader of the picture must know beside it."""
     metric = report.alarm.change.metric
     text = (
-        f"{clipped(metric.name)}, {metric.direction.value} is better. Each dot is a commit, its height the "
+        f"{clip(metric.name)}, {metric.direction.value} is better. Each dot is a commit, its height the "
         "difference to the first control, its line the 95 % interval. The change lies in the shaded part."
     )
     if len({point.control for point in report.series}) == 1:
@@ -147,8 +147,8 @@ def caption(report: AlarmReport) -> str:
     )
 
 
-def _escaped(text: str) -> str:
-    return html.escape(clipped(text, _NAME))
+def _escape(text: str) -> str:
+    return html.escape(clip(text, _NAME))
 
 
 def _text(x: float, y: float, text: str, *, anchor: str = "start", kind: str = "") -> str:
@@ -184,7 +184,7 @@ def _controls(shown: Window, frame: Axes) -> Iterator[str]:
         x = frame.x(next(run).point.order)
         if number:
             yield _upright("switch", x - 3)
-        name = f"control {clipped(short_id(control), _NAME)}"
+        name = f"control {clip(short_id(control), _NAME)}"
         end = x + _CHARACTER * len(name)
         if x >= free and end <= WIDTH:
             yield _text(x, HEIGHT - 10, html.escape(name))
@@ -213,7 +213,7 @@ def _culprits(shown: Window, frame: Axes) -> Iterator[str]:
     for commit, order in shown.culprits:
         x = frame.x(order)
         yield _upright("mark", x)
-        name = clipped(short_id(commit), _NAME)
+        name = clip(short_id(commit), _NAME)
         half = _CHARACTER * len(name) / 2
         middle = min(max(x, LEFT + half), WIDTH - RIGHT - half)
         if middle - half >= free:
@@ -221,11 +221,11 @@ def _culprits(shown: Window, frame: Axes) -> Iterator[str]:
             free = middle + half + 8
 
 
-def _drawn(dot: Dot, frame: Axes, size: float) -> str:
+def _draw_dot(dot: Dot, frame: Axes, size: float) -> str:
     """Small on the edge where it lies beyond it. What was measured is shown where the picture is opened for itself."""
     x, y = frame.x(dot.point.order), frame.y(dot.change)
     place = f'cx="{x:.1f}" cy="{y:.1f}" r="{size if frame.contains(dot.change) else 1.6}"'
-    text = f"{_escaped(short_id(dot.point.commit))} {format_effect(dot.point.effect)}"
+    text = f"{_escape(short_id(dot.point.commit))} {format_effect(dot.point.effect)}"
     return f'<circle class="{_slug(dot.point.verdict)}" {place}><title>{text}</title></circle>'
 
 
@@ -244,8 +244,8 @@ def _ends(shown: Window) -> Iterator[str]:
     if not shown.dots:
         yield _text(WIDTH / 2, HEIGHT / 2, "no points", anchor="middle")
         return
-    yield _text(LEFT, HEIGHT - 28, _escaped(short_id(shown.dots[0].point.commit)))
-    yield _text(WIDTH - RIGHT, HEIGHT - 28, _escaped(short_id(shown.dots[-1].point.commit)), anchor="end")
+    yield _text(LEFT, HEIGHT - 28, _escape(short_id(shown.dots[0].point.commit)))
+    yield _text(WIDTH - RIGHT, HEIGHT - 28, _escape(short_id(shown.dots[-1].point.commit)), anchor="end")
 
 
 def _slug(verdict: Verdict) -> str:

@@ -39,8 +39,8 @@ class Dot:
 
     def relative_to(self, control: float) -> Dot:
         """Return the dot where its control is at this relative change."""
-        ends = [None if end is None else _joined(control, end) for end in (self.low, self.high)]
-        return replace(self, change=_joined(control, self.change), low=ends[0], high=ends[1])
+        ends = [None if end is None else _compound(control, end) for end in (self.low, self.high)]
+        return replace(self, change=_compound(control, self.change), low=ends[0], high=ends[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +173,6 @@ def _level_at(commit: str, placed: Sequence[Dot], side: Callable[[int], int]) ->
     return median(dot.change for dot in nearest)
 
 
-def _joined(control: float, change: float) -> float:
+def _compound(control: float, change: float) -> float:
     near = max(-_FARTHEST, min(_FARTHEST, change))
     return max(-_FARTHEST, min(_FARTHEST, (1 + control) * (1 + near) - 1))

@@ -76,7 +76,7 @@ def figure_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _comparisons(section: ComparisonSection, run: ReportedRun) -> Iterator[str]:
-    yield _definitions([*section.sides, ("where", section.title.text), ("when", _when(section.results))])
+    yield _definitions([*section.sides, ("where", section.title.text), ("when", _format_period(section.results))])
     yield _comparison_table(section)
     yield _list([line.text for line in section.lines])
     yield from _titled_table(section.operators)
@@ -136,7 +136,7 @@ def _article(details: ComparisonDetails, run: ReportedRun) -> str:
 
 
 def _measurements(section: MeasurementSection) -> Iterator[str]:
-    yield _definitions([("where", section.title.text), ("when", _when(section.results))])
+    yield _definitions([("where", section.title.text), ("when", _format_period(section.results))])
     yield _column_table(section.overview)
     if legend := format_legend({column.name for column in select_informative(section.overview)}):
         yield _soft(legend)
@@ -206,7 +206,7 @@ def _preformatted(text: str) -> str:
     return f"<pre>{escape(text)}</pre>"
 
 
-def _when(results: Sequence[Result]) -> str:
+def _format_period(results: Sequence[Result]) -> str:
     """Format the time from the first start to the last end."""
     times = sorted(time for result in results for time in (result.started, result.finished))
     start, end = datetime.fromtimestamp(times[0], UTC), datetime.fromtimestamp(times[-1], UTC)

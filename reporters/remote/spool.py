@@ -141,7 +141,7 @@ class Spool:
         if answer.status is SendStatus.SENT:
             entry.unlink()
         elif answer.status is SendStatus.REFUSED:
-            self._bury(entry, answer.reason)
+            self._set_aside(entry, answer.reason)
         return answer
 
     def _result_of_other_process(self, entry: Path) -> SendResult:
@@ -151,7 +151,7 @@ class Spool:
             return SendResult(SendStatus.SENT_BY_ANOTHER)
         return SendResult(SendStatus.REFUSED, reason)
 
-    def _bury(self, entry: Path, reason: str) -> None:
+    def _set_aside(self, entry: Path, reason: str) -> None:
         self.dead.mkdir(exist_ok=True)
         self._reason_file(entry).write_text(reason + "\n", encoding="utf-8")
         entry.replace(self.dead / entry.name)

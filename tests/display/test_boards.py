@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 
 from harness.core.comparison import Verdict
 from harness.core.protocols import BoardRow
-from harness.display import LiveBoard, LiveDisplay, PlainBoard, PlainDisplay, display
+from harness.display import LiveBoard, LiveDisplay, PlainBoard, PlainDisplay, open_display
 
 HEADER = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verdict")
 EARLY = BoardRow(("m/a", "  1/100", "         ", " " * 16, "  ░░░░░░░░", ""))
@@ -164,7 +164,7 @@ def test_a_log_gives_a_sign_of_life_after_a_while() -> None:
 
 def test_elsewhere_than_on_a_terminal_lines_are_written() -> None:
     stream = io.StringIO()
-    with display(stream) as shown, shown.board("comparing on vm", HEADER) as board:
+    with open_display(stream) as shown, shown.board("comparing on vm", HEADER) as board:
         board.show([DONE])
     assert isinstance(shown, PlainDisplay)
     assert stream.getvalue().splitlines()[0] == "comparing on vm"

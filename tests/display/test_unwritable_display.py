@@ -14,14 +14,14 @@ import pytest
 
 from harness.core.comparison import Verdict
 from harness.core.protocols import BoardRow
-from harness.display import LiveDisplay, PlainDisplay, display
+from harness.display import LiveDisplay, PlainDisplay, open_display
 
 TELL = """
 import sys
 from harness.core.comparison import Verdict
 from harness.core.protocols import BoardRow
-from harness.display import display
-with display() as shown:
+from harness.display import open_display
+with open_display() as shown:
     with shown.task("measuring", 2) as task:
         task.update(completed=1)
     with shown.board("comparing", ("benchmark", "verdict")) as board:
@@ -51,7 +51,7 @@ class _Full(io.StringIO):
 def test_a_display_that_cannot_be_written_goes_silent(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     stream = _Full(terminal=terminal)
-    with display(stream) as shown:
+    with open_display(stream) as shown:
         assert isinstance(shown, LiveDisplay if terminal else PlainDisplay)
         for _ in range(3):
             shown.say("text")

@@ -149,7 +149,7 @@ def test_an_alarm_whose_benchmark_is_no_longer_asked_for_holds_up_no_commit(
     plan = orders(line, base="c0", begin="c0")
     summary = watch(plan, WatchTasks(laboratory.compare, step_or_recovery, confirm), state, timing=clock.timing)
     assert laboratory.treatments == ["c1", "c2"]
-    assert summary.is_troubled, "the alarm is not settled"
+    assert summary.has_environment_problem, "the alarm is not settled"
     (alarm,) = status_of(state.path).alarms
     assert alarm.reason == "no benchmark matches `m/old`"
 

@@ -22,7 +22,7 @@ def test_the_first_start_measures_the_newest_commit(
 ) -> None:
     summary = once(state, line, laboratory, clock, base="c0")
     assert laboratory.asked == [("c0", "c2")]
-    assert summary == WatchSummary({CommitStatus.DONE: 1}, (), is_unreachable=False, is_troubled=False)  # type: ignore[arg-type]
+    assert summary == WatchSummary({CommitStatus.DONE: 1}, (), is_unreachable=False, has_environment_problem=False)  # type: ignore[arg-type]
 
 
 def test_new_commits_are_measured_in_order_the_newest_too_and_never_twice(

@@ -52,14 +52,14 @@ def test_a_device_that_is_away_costs_no_commit(
     for_hours(clock, status, 3)
     summary = once(state, line, laboratory, clock, base="c0", interval_s=3600.0, switch=status)
     assert laboratory.treatments == ["c2"] * 5
-    assert (summary.commits, summary.is_troubled) == ({CommitStatus.DONE: 1}, False)
+    assert (summary.commits, summary.has_environment_problem) == ({CommitStatus.DONE: 1}, False)
     assert state.log.read(LastError) is None
 
 
 def test_trouble_is_shown_while_it_lasts(state: State, line: Line, laboratory: Laboratory, clock: Clock) -> None:
     laboratory.answers["c2"] = DeviceLost("unplugged", hint="plug it in")
     summary = once(state, line, laboratory, clock, base="c0")
-    assert summary.is_troubled
+    assert summary.has_environment_problem
     status = status_of(state.path)
     assert status.last_error is not None
     assert "plug it in" in status.last_error.error

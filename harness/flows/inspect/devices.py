@@ -24,7 +24,7 @@ def list_devices(settings: Settings, console: Console) -> ExitCode:
         `ENVIRONMENT` if a platform could not be asked.
     """
     broken = 0
-    for name in plugins.names("platform"):
+    for name in plugins.installed_names("platform"):
         try:
             platform = plugins.platform(name, settings)
             devices = platform.devices()

@@ -51,18 +51,18 @@ def _check_harness(settings: Settings) -> Iterator[Finding]:
     yield Finding("edge-harness", True, harness.__version__)
     yield Finding("Python", True, python_platform.python_version())
     for kind in plugins.KINDS:
-        installed = plugins.names(kind)
+        installed = plugins.installed_names(kind)
         yield Finding(f"{kind}s", bool(installed), ", ".join(installed) or "none", plugins.REINSTALL)
     for label, folder in (("cache", settings.cache_dir), ("results", settings.local_reporter)):
         yield _check_folder(label, folder)
 
 
 def _check_plug_ins(settings: Settings) -> Iterator[Finding]:
-    for name in plugins.names("platform"):
+    for name in plugins.installed_names("platform"):
         platform = yield from _check_plug_in(f"platform {name}", partial(plugins.platform, name, settings))
         if platform is not None:
             yield from _check_devices(platform, settings)
-    for name in plugins.names("framework"):
+    for name in plugins.installed_names("framework"):
         yield from _check_plug_in(f"framework {name}", partial(plugins.framework, name, settings))
 
 

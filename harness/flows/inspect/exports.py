@@ -68,7 +68,7 @@ def export_model(request: ExportRequest, settings: Settings, progress: Progress)
 
 def _find_exporter(settings: Settings) -> tuple[str, Exporter]:
     """Return the framework that was asked for, or else the first one that can export, with its name."""
-    names = plugins.names("framework") if settings.framework is None else (settings.framework,)
+    names = plugins.installed_names("framework") if settings.framework is None else (settings.framework,)
     for name in names:
         framework = plugins.framework(name, settings)
         if isinstance(framework, Exporter):

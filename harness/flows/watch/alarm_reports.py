@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import harness
 from harness.config.settings import Settings
-from harness.core.alarm import Alarm, AlarmReport, Discovery
+from harness.core.alarm import Alarm, AlarmOrigin, AlarmReport
 from harness.core.change import Change
 from harness.core.commit import Source
 from harness.core.culprit import Candidate
@@ -75,7 +75,7 @@ class AlarmReportChannel:
             before=self.source.resolve(change.last_without),
             series=self.state.points.series(key).points,
             command=self.command(change, platform or self.settings.platform),
-            discovery=Discovery(time=alarm.opened, harness=harness.__version__, host=socket.gethostname()),
+            discovery=AlarmOrigin(time=alarm.opened, harness=harness.__version__, host=socket.gethostname()),
             results=(str(self.settings.local_reporter.resolve()),),
         )
 

@@ -184,7 +184,7 @@ def exit_code_of(summary: WatchSummary, *, is_worse: bool, has_failures: bool) -
     codes = [ExitCode.OK]
     if is_worse:
         codes.append(ExitCode.REGRESSION)
-    if summary.is_unreachable or summary.is_troubled:
+    if summary.is_unreachable or summary.has_environment_problem:
         codes.append(ExitCode.ENVIRONMENT)
     if has_failures or summary.commits[CommitStatus.FAILED] or summary.commits[CommitStatus.BUILD_FAILED]:
         codes.append(ExitCode.BENCHMARK_FAILED)

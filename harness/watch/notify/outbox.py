@@ -62,7 +62,7 @@ class Outbox:
         self._is_refused = False
 
     @property
-    def is_troubled(self) -> bool:
+    def has_environment_problem(self) -> bool:
         """Return whether notifications wait because they could not be delivered, or were refused."""
         return self._is_refused or any(pause.failures for pause in self._pauses.values())
 

@@ -19,7 +19,7 @@ from harness.core.errors import EnvironmentProblem
 from platforms.android.files.eviction import StoreContents, select_evictions
 from platforms.android.files.staged_files import DigestCache, StagedFile
 from platforms.android.launch.script import STAMP, STAMP_MARK
-from platforms.android.link.errors import out_of_space
+from platforms.android.link.errors import out_of_space_error
 from platforms.android.link.phone import Phone, ScriptResult, hash_timeout_s
 from platforms.android.scripts import read_script
 from platforms.android.state.state import STATE_SCRIPT
@@ -79,10 +79,10 @@ class Store:
         by_location = {program.location: program for program in staged_programs.values()}
         staged = [*self._digests.address_files(files, folder), *by_location.values()]
         result = self._arrange(staged, folder)
-        if damaged := self._damaged(staged, result):  # it was stored, and has changed there since
+        if damaged := self._find_damaged(staged, result):  # it was stored, and has changed there since
             self._remove({file.item for file in damaged})
             result = self._arrange(staged, folder)
-        if damaged := self._damaged(staged, result):
+        if damaged := self._find_damaged(staged, result):
             self._remove({file.item for file in damaged})
             raise EnvironmentProblem(
                 f"{damaged[0].local.name} did not arrive on {self._phone.name} as it was sent",
@@ -119,7 +119,7 @@ class Store:
         arguments = (self._workdir, self._session, folder, self.watched, STAMP)
         result = self._phone.sh(_OPEN_TO_APPS, *arguments, timeout_s=hash_timeout_s(0))
         if result.exit_code:
-            raise workdir_refused(self._phone.name, folder, result)
+            raise workdir_error(self._phone.name, folder, result)
         now, before = _stamps_by_path(result.stdout), _stamps_by_path(self._stamps)
         renewed = {path: now.get(path, "") if path.startswith(f"{folder}/") else line for path, line in before.items()}
         self._stamps = "".join(f"{line}\n" for line in renewed.values())
@@ -159,10 +159,10 @@ class Store:
             timeout_s=hash_timeout_s(new_bytes),
         )
         if result.exit_code:
-            raise workdir_refused(self._phone.name, self._workdir, result)
+            raise workdir_error(self._phone.name, self._workdir, result)
         return result
 
-    def _damaged(self, staged: Sequence[StagedFile], result: ScriptResult) -> list[StagedFile]:
+    def _find_damaged(self, staged: Sequence[StagedFile], result: ScriptResult) -> list[StagedFile]:
         """Return files that are missing, or whose hash on the phone, read for the first time, is not the local one."""
         hashes, _, rest = result.stdout.partition("[stamps]\n")
         sha256_by_location = {
@@ -200,16 +200,16 @@ class Store:
         watched = "".join(f"{path}\0" for path in stamps)
         result = self._phone.sh(_REMOVE, self.watched, self._workdir, *sorted(items), stdin=watched.encode())
         if result.exit_code:
-            raise workdir_refused(self._phone.name, self._workdir, result)
+            raise workdir_error(self._phone.name, self._workdir, result)
         self._contents = self._contents.remove(items)
         self._used_items -= set(items)
 
 
-def workdir_refused(phone: str, folder: str, result: ScriptResult) -> EnvironmentProblem:
+def workdir_error(phone: str, folder: str, result: ScriptResult) -> EnvironmentProblem:
     """Return the error of a script that could not work in our own folder."""
     reason = (result.stderr.strip().splitlines() or [f"exit status {result.exit_code}"])[-1]
     if "No space left" in result.stderr:
-        return out_of_space(phone, folder, reason)
+        return out_of_space_error(phone, folder, reason)
     return EnvironmentProblem(
         f"cannot write to {folder} on {phone}: {reason}", hint="is --android-dir a folder that adb may write to?"
     )

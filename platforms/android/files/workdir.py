@@ -10,7 +10,7 @@ from typing import Final
 
 from harness.core.errors import EnvironmentProblem, UsageError
 from platforms.android.files.eviction import StoreContents
-from platforms.android.files.store import workdir_refused
+from platforms.android.files.store import workdir_error
 from platforms.android.launch.placement import CPUS_SCRIPT, CpuTopology
 from platforms.android.link.phone import Phone
 from platforms.android.scripts import read_script
@@ -66,7 +66,7 @@ def session_folder(phone: Phone, workdir: str) -> Iterator[SessionFolder]:
     name = secrets.token_hex(6)
     result = phone.sh(_BEGIN, workdir, name)
     if result.exit_code:
-        raise workdir_refused(phone.name, workdir, result)
+        raise workdir_error(phone.name, workdir, result)
     contents, _, cpus = result.stdout.partition("[cpus]\n")
     try:
         yield SessionFolder(

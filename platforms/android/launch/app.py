@@ -18,7 +18,7 @@ from harness.core.command import App, Command, Completed
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem, HarnessError
 from platforms.android.launch.logcat import read_log
 from platforms.android.launch.script import STATE_FUNCTION, elapsed_s
-from platforms.android.link.errors import lost, unresponsive
+from platforms.android.link.errors import lost_error, unresponsive_error
 from platforms.android.link.phone import Phone
 from platforms.android.link.protocol import ANSWER_S
 from platforms.android.scripts import assign_variables, read_script
@@ -100,7 +100,7 @@ def run_app(phone: Phone, command: Command, app: App, context: AppContext) -> tu
         while stream.read(started + command.timeout_s + _INSTALL_S + ANSWER_S):
             pass
         if stream.exit_code is None:
-            raise unresponsive(phone.name, _DOING)
+            raise unresponsive_error(phone.name, _DOING)
         out, err = (text.decode(errors="replace") for text in (stream.out, stream.err))
     report = re.search(_REPORT.format(mark=context.mark), out, re.DOTALL)
     if report is None:
@@ -185,7 +185,7 @@ def _not_started(phone: Phone, app: App, word: str, stderr: str) -> HarnessError
     if word == "uninstalled":
         remedy = next((remedy for code, remedy in _REMEDIES.items() if code in stderr), None)
         return EnvironmentProblem(f"{app.package} cannot be installed on {phone.name}: {reason}", hint=remedy)
-    return lost(phone.name, _DOING, reason)
+    return lost_error(phone.name, _DOING, reason)
 
 
 def _screen_off(phone: Phone, what: str) -> EnvironmentProblem:

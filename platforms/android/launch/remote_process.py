@@ -12,7 +12,7 @@ from harness import shell
 from harness.core.command import Command, Completed
 from harness.core.errors import EnvironmentProblem
 from platforms.android.launch.script import LaunchContext, LaunchReport, is_complete, parse_report, partial_output
-from platforms.android.link.errors import lost, unresponsive
+from platforms.android.link.errors import lost_error, unresponsive_error
 from platforms.android.link.phone import Phone
 from platforms.android.link.protocol import ANSWER_S, ShellStream
 
@@ -88,7 +88,7 @@ class RemoteProcess:
         if self._is_running() and is_interactive:
             return self._kill(timed_out=True)
         if self._is_running():
-            raise unresponsive(self._phone.name, _DOING)
+            raise unresponsive_error(self._phone.name, _DOING)
         self._drain()
         report = parse_report(bytes(self._stream.out), self._mark)
         if report is not None:
@@ -157,7 +157,7 @@ class RemoteProcess:
                 f"the page cache of {self._phone.name} cannot be dropped", hint="leave out --wipe-cache"
             )
         reason = self._stream.err.decode(errors="replace").strip().rpartition("\n")[2]
-        return lost(self._phone.name, _DOING, reason or "its shell ended before the program")
+        return lost_error(self._phone.name, _DOING, reason or "its shell ended before the program")
 
     def _is_running(self) -> bool:
         return self._stream.exit_code is None and not is_complete(self._stream.out, self._mark)

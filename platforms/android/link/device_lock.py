@@ -23,7 +23,7 @@ from typing import Final
 
 from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.core.protocols import Progress
-from platforms.android.link.errors import lost, map_errors, unresponsive
+from platforms.android.link.errors import lost_error, map_errors, unresponsive_error
 from platforms.android.link.phone import Phone
 from platforms.android.link.protocol import ANSWER_S, ShellStream
 from platforms.android.scripts import assign_variables, read_script
@@ -78,13 +78,13 @@ class DeviceLock:
         if self._unsupported:
             return
         if self._stream is None:
-            raise lost(self._phone.name, _DOING, "another host may have reserved it since")
+            raise lost_error(self._phone.name, _DOING, "another host may have reserved it since")
         with map_errors(self._phone.name, _DOING):
             deadline = time.monotonic() + _CHECK_S
             while self._stream.read(deadline):
                 pass
         if self._stream.exit_code is not None:
-            raise lost(self._phone.name, _DOING, "the shell that held its lock has ended")
+            raise lost_error(self._phone.name, _DOING, "the shell that held its lock has ended")
 
     def ensure(self) -> None:
         """Check that the phone is locked, and lock it again if nobody else has it.
@@ -110,7 +110,7 @@ class DeviceLock:
             stream = connection.enter_context(self._phone.shell(self._script(mark), _DOING))
             answer = self._read_answer(stream, mark, 0, ANSWER_S)
             if answer is None:
-                raise unresponsive(self._phone.name, _DOING)
+                raise unresponsive_error(self._phone.name, _DOING)
             word, _, holder = answer.partition(" ")
             if word == "waiting":
                 word = self._wait_for(holder.strip() or "another host", stream, mark, timeout_s)
@@ -149,7 +149,7 @@ class DeviceLock:
                 return answers[number]
             if stream.exit_code is not None:
                 reason = stream.err.decode(errors="replace").strip().rpartition("\n")[2]
-                raise lost(self._phone.name, _DOING, reason or "the shell that was to hold its lock ended")
+                raise lost_error(self._phone.name, _DOING, reason or "the shell that was to hold its lock ended")
             if not stream.read(deadline):
                 return None
 

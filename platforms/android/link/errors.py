@@ -37,41 +37,41 @@ def map_errors(phone: str, doing: str) -> Iterator[None]:
     try:
         yield
     except AdbError as error:
-        raise _refused(phone, doing, str(error)) from error
+        raise _refused_error(phone, doing, str(error)) from error
     except TimeoutError as error:
-        raise unresponsive(phone, doing) from error
+        raise unresponsive_error(phone, doing) from error
     except OSError as error:
         if error.errno in _FILE_ERRORS:
             raise EnvironmentProblem(f"{error.filename or 'the disk of this machine'}: {error.strerror}") from error
-        raise lost(phone, doing, str(error)) from error
+        raise lost_error(phone, doing, str(error)) from error
     except (EOFError, struct.error, ValueError) as error:
-        raise lost(phone, doing, str(error) or type(error).__name__) from error
+        raise lost_error(phone, doing, str(error) or type(error).__name__) from error
 
 
-def lost(phone: str, doing: str, reason: str = "the connection ended") -> DeviceLost:
+def lost_error(phone: str, doing: str, reason: str = "the connection ended") -> DeviceLost:
     """Return the error of a connection that ended too early."""
     return DeviceLost(f"lost {phone} while {doing}: {reason}", hint="check the cable; `adb devices` lists what it sees")
 
 
-def unresponsive(phone: str, doing: str) -> DeviceLost:
+def unresponsive_error(phone: str, doing: str) -> DeviceLost:
     """Return the error of a phone that did not answer in time."""
     return DeviceLost(
         f"{phone} did not answer in time while {doing}", hint="plug it in again, or restart it (`adb reboot`)"
     )
 
 
-def out_of_space(phone: str, folder: str, reason: str) -> EnvironmentProblem:
+def out_of_space_error(phone: str, folder: str, reason: str) -> EnvironmentProblem:
     """Return the error of a phone whose storage is full."""
     return EnvironmentProblem(
         f"no space left on {phone} in {folder}: {reason}", hint="delete something there, or use another --android-dir"
     )
 
 
-def _refused(phone: str, doing: str, reason: str) -> EnvironmentProblem:
+def _refused_error(phone: str, doing: str, reason: str) -> EnvironmentProblem:
     if "unauthorized" in reason:
         return EnvironmentProblem(
             f"{phone} does not trust this computer", hint='unlock it and answer "Allow USB debugging?" with yes'
         )
     if "timeout" in reason:
-        return unresponsive(phone, doing)
-    return lost(phone, doing, reason or "the connection ended")
+        return unresponsive_error(phone, doing)
+    return lost_error(phone, doing, reason or "the connection ended")

@@ -17,7 +17,7 @@ from harness.core.errors import EnvironmentProblem
 from harness.files.atomic import replacing
 from harness.files.digests import sha256_of_file
 from platforms.android.link.adb import AdbServer, is_network_serial
-from platforms.android.link.errors import map_errors, out_of_space, unresponsive
+from platforms.android.link.errors import map_errors, out_of_space_error, unresponsive_error
 from platforms.android.link.protocol import (
     ANSWER_S,
     Connection,
@@ -106,7 +106,7 @@ class Phone:
             if stream.flooded:
                 raise EnvironmentProblem(f"the output of a script on {self.name} does not end")
             if stream.exit_code is None:
-                raise unresponsive(self.name, doing)
+                raise unresponsive_error(self.name, doing)
             if stream.exit_code == _KILLED and wall_s >= timeout_s:
                 raise EnvironmentProblem(
                     f"{self.name} took more than {timeout_s:g} s for a script", hint="restart it; is its storage full?"
@@ -260,7 +260,7 @@ def hash_timeout_s(size_bytes: int) -> float:
 
 def _push_refused(phone: str, remote: str, reason: str) -> EnvironmentProblem:
     if "No space left" in reason:
-        return out_of_space(phone, remote.rpartition("/")[0], reason)
+        return out_of_space_error(phone, remote.rpartition("/")[0], reason)
     return EnvironmentProblem(
         f"{phone} refuses {remote}: {reason}", hint="is --android-dir a folder that adb may write to?"
     )

@@ -195,7 +195,7 @@ def test_words_in_quotes_are_no_shell_words(write: Write) -> None:
 
 
 def test_a_list_of_devices_whose_reader_has_gone_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "names", lambda kind: ("host",))
+    monkeypatch.setattr(plugins, "installed_names", lambda kind: ("host",))
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as stream:

@@ -15,7 +15,7 @@ from harness.flows.inspect import doctor
 
 
 def test_what_was_found_is_shown_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "names", lambda kind: ())
+    monkeypatch.setattr(plugins, "installed_names", lambda kind: ())
     in_the_way = tmp_path / "[bold]results"
     in_the_way.write_text("a file")
     settings = Settings(cache_dir=tmp_path / "[red]cache[/]", local_reporter=in_the_way)
@@ -29,7 +29,7 @@ def test_what_was_found_is_shown_as_it_is(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_an_installation_without_plug_ins_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Plug-ins are read from installed metadata, which an update of the sources alone leaves as it was."""
-    monkeypatch.setattr(plugins, "names", lambda kind: () if kind == "alarm reporter" else (f"a {kind}",))
+    monkeypatch.setattr(plugins, "installed_names", lambda kind: () if kind == "alarm reporter" else (f"a {kind}",))
     console = Console(file=io.StringIO(), width=400)
     monkeypatch.setattr(doctor, "_check_plug_ins", lambda settings: iter(()))
     code = doctor.examine(Settings(cache_dir=tmp_path, local_reporter=tmp_path), console)

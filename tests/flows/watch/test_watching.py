@@ -170,14 +170,19 @@ def test_nothing_is_built_ahead_while_this_machine_is_measured_too() -> None:
 
 @pytest.mark.parametrize("progress", [CommitStatus.FAILED, CommitStatus.BUILD_FAILED])
 def test_a_commit_that_was_passed_over_because_it_failed_is_no_success(progress: CommitStatus) -> None:
-    summary = WatchSummary(Counter({CommitStatus.DONE: 3, progress: 1}), (), is_unreachable=False, is_troubled=False)
+    summary = WatchSummary(
+        Counter({CommitStatus.DONE: 3, progress: 1}), (), is_unreachable=False, has_environment_problem=False
+    )
     assert exit_code_of(summary, is_worse=False, has_failures=False) is ExitCode.BENCHMARK_FAILED
     assert exit_code_of(summary, is_worse=True, has_failures=False) is ExitCode.REGRESSION
 
 
 def test_commits_that_were_skipped_on_purpose_are_no_failure() -> None:
     summary = WatchSummary(
-        Counter({CommitStatus.DONE: 3, CommitStatus.SKIPPED: 2}), (), is_unreachable=False, is_troubled=False
+        Counter({CommitStatus.DONE: 3, CommitStatus.SKIPPED: 2}),
+        (),
+        is_unreachable=False,
+        has_environment_problem=False,
     )
     assert exit_code_of(summary, is_worse=False, has_failures=False) is ExitCode.OK
 

@@ -23,7 +23,7 @@ from platforms.android.link import reconnect
 from platforms.android.link.adb import AdbServer, ListedPhone
 from platforms.android.link.phone import Phone
 from platforms.android.options import AndroidOptions
-from platforms.android.platform import unique_devices, unusable
+from platforms.android.platform import unique_devices, unusable_error
 from tests.platforms.android.conftest import MakePlatform
 from tests.processes import wait_until
 
@@ -115,8 +115,8 @@ def test_whatever_a_server_lists_has_a_serial(text: str) -> None:
 
 
 def test_a_state_with_details_in_brackets_has_its_remedy() -> None:
-    assert "udev rules" in (unusable("R5CT1234", _UNPERMITTED).hint or "")
-    assert isinstance(unusable("R5CT1234", "absent"), DeviceLost)
+    assert "udev rules" in (unusable_error("R5CT1234", _UNPERMITTED).hint or "")
+    assert isinstance(unusable_error("R5CT1234", "absent"), DeviceLost)
 
 
 @pytest.mark.parametrize("folder", ["", "/", "sdcard", "/a\nb"])

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from harness.core.alarm import (
     Alarm,
     AlarmEvent,
+    AlarmOrigin,
     AlarmReport,
     AlarmStage,
     ChangedOperator,
-    Discovery,
     Verification,
 )
 from harness.core.change import Change, ChangeKind
@@ -169,7 +169,7 @@ def found_step() -> AlarmReport:
         before=commit(22),
         series=tuple(point for point in points({25: 0.031}) if point.order not in {23, 24, 25}),
         command="harness compare -b specifications/models/mv2.json --only mv2/mv2-xnnpack_q8 -p android -d 39121FDJH",
-        discovery=Discovery(time=1_767_700_000.0, harness="0.1.0", host="lab-3"),
+        discovery=AlarmOrigin(time=1_767_700_000.0, harness="0.1.0", host="lab-3"),
         results=("/srv/results/Pixel 8",),
     )
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from harness.core.alarm import (
     Alarm,
     AlarmEvent,
+    AlarmOrigin,
     AlarmReport,
     AlarmStage,
     ChangedOperator,
-    Discovery,
     Verification,
 )
 from harness.core.change import Change, ChangeKind
@@ -127,6 +127,6 @@ reports = st.builds(
     before=_COMMITS,
     series=st.lists(_POINTS, max_size=12).map(tuple),
     command=_TEXTS,
-    discovery=st.builds(Discovery, time=_NUMBERS, harness=_TEXTS, host=_TEXTS),
+    discovery=st.builds(AlarmOrigin, time=_NUMBERS, harness=_TEXTS, host=_TEXTS),
     results=st.lists(_TEXTS | st.just("https://perf.example/x y"), max_size=3).map(tuple),
 )
