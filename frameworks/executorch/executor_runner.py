@@ -16,6 +16,7 @@ from frameworks.executorch import command_line
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.command import Command
+from harness.core.commit import short_id
 from harness.core.errors import BenchmarkUnsupported
 from harness.core.metric import Observation
 from harness.core.note import Note
@@ -62,7 +63,7 @@ def compose(benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Com
     for flag in flags:
         if flag not in known:
             raise BenchmarkUnsupported(
-                f"the executor_runner of {build.commit[:12]} has no --{flag}",
+                f"the executor_runner of {short_id(build.commit)} has no --{flag}",
                 hint="measure a later commit, or give `commands` that this runner understands",
             )
     return Command(

@@ -185,7 +185,7 @@ def _discarded_for_heat(launches: Sequence[Launch]) -> Iterator[Note]:
     if discarded:
         yield Note(
             code="spoilt_by_heat",
-            message=f"{_in_launches(discarded, launches)} did not count, because heat held the device back",
+            message=f"{_in_launches(discarded, launches)} did not count: throttled by heat",
             hint="give it pauses (`cooldown`), take it out of its case",
         )
 

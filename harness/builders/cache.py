@@ -32,6 +32,7 @@ from harness.builders.records import (
 )
 from harness.builders.workdirs import Workdir, open_workdir, remove_folder
 from harness.core.build import Build
+from harness.core.commit import short_id
 from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.core.protocols import Clock, Progress
 from harness.files.locks import FileLock
@@ -293,7 +294,7 @@ class _BuildOrder:
     @property
     def title(self) -> str:
         """Name for messages."""
-        return f"{self.key.recipe} at {self.key.commit[:12] if len(self.key.commit) >= 40 else self.key.commit}"
+        return f"{self.key.recipe} at {short_id(self.key.commit)}"
 
 
 def _read_complete(folder: Path) -> Build | None:

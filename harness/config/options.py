@@ -115,7 +115,7 @@ class DeclaredOption:
 
     @property
     def takes_words(self) -> bool:
-        """Whether the command line takes several words."""
+        """True if the command line takes several words."""
         return get_origin(self.bare_type) is tuple if self.option.words is None else self.option.words
 
     def parse(self, value: object) -> object:

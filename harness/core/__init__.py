@@ -1,1 +1,1 @@
-"""Pure values, protocols and errors that every other package speaks in. Imports nothing of ours."""
+"""Values, protocols and errors that all other packages share. Imports no other package of the project."""

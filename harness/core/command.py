@@ -96,7 +96,7 @@ class Completed:
 
     @property
     def ok(self) -> bool:
-        """Whether it ended by itself, with exit status 0."""
+        """True if it ended by itself, with exit status 0."""
         return self.exit_code == 0 and not self.timed_out
 
     def describe(self) -> str:

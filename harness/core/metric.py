@@ -66,7 +66,7 @@ class Observation(Value):
 
     @property
     def is_of_operator(self) -> bool:
-        """Whether it is the time of one operator."""
+        """True if it is the time of one operator."""
         return _of_operator(self.type, self.metric, self.unit)
 
 
@@ -123,12 +123,12 @@ class Metric(Value):
 
     @property
     def is_timed(self) -> bool:
-        """Whether it is a time or a rate."""
+        """True if it is a time or a rate."""
         return convert(1.0, self.unit, "s") is not None or _RATE_UNIT.search(self.unit) is not None
 
     @property
     def is_of_operator(self) -> bool:
-        """Whether it is the time of one operator."""
+        """True if it is the time of one operator."""
         return _of_operator(self.type, self.metric, self.unit)
 
 

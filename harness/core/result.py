@@ -37,7 +37,7 @@ class Outcome(StrEnum):
 
     @property
     def is_skipped(self) -> bool:
-        """Whether nothing was started, and nothing failed."""
+        """True if nothing was started, and nothing failed."""
         return self in {Outcome.SKIPPED, Outcome.UNSUPPORTED}
 
     @property
@@ -83,7 +83,7 @@ class Launch(Value):
 
     @property
     def throttled(self) -> bool:
-        """Whether the device lowered its clock because of heat meanwhile, or was held back at either end."""
+        """True if the device lowered its clock because of heat meanwhile, or was held back at either end."""
         states = [state for state in (self.before, self.after) if state is not None]
         counts = [state.throttle_count for state in states if state.throttle_count is not None]
         return any(state.thermal_status for state in states) or (len(counts) == 2 and counts[1] > counts[0])
@@ -129,6 +129,11 @@ class BenchmarkInfo(Value):
     group: str | None = None
     specification: str
     digest: str
+
+    @property
+    def title(self) -> str:
+        """Name for people: model and identifier."""
+        return f"{self.model}/{self.identifier}"
 
 
 class FileInfo(Value):
@@ -196,12 +201,12 @@ class Result(Value):
 
     @property
     def ok(self) -> bool:
-        """Whether it has numbers that were measured to the end."""
+        """True if it has numbers that were measured to the end."""
         return self.outcome is Outcome.OK
 
     @property
     def trusted(self) -> bool:
-        """Whether it is ok and nothing speaks against its numbers."""
+        """True if it is ok and nothing speaks against its numbers."""
         return self.ok and all(note.trust for note in self.notes)
 
     def metric(self, name: str) -> Metric | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def md5_of_file(path: Path) -> str:
-    """Return the MD5 of a file's content. It tells contents apart; it protects against nobody."""
+    """Return the MD5 of a file's content: distinguishes contents, but does not protect against forgery."""
     with path.open("rb") as content:
         return hashlib.file_digest(content, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from harness.core.build import BuildInfo
+from harness.core.commit import short_id
 from harness.core.comparison import Comparison
 from harness.core.result import Result
 from harness.presentation.explanations import (
@@ -29,9 +30,6 @@ _LAUNCHES_KEY: Final = (
     "theirs."
 )
 _CONTRARY: Final = "A * marks figures that differ in the other direction: trust the pairs."
-
-_HASH: Final = 40
-"""Length from which on a commit is a hash, of which twelve digits are shown (as `harness.core.commit.Commit.short`)."""
 
 _EXPLAINED: Final = frozenset({VerdictCategory.UNDECIDED, VerdictCategory.FAILED, VerdictCategory.SKIPPED})
 """Categories whose reason a reader asks for."""
@@ -225,7 +223,7 @@ def _build_name(framework: str, build: BuildInfo, other_side: BuildInfo | None) 
 
 
 def _name_parts(build: BuildInfo) -> tuple[str, ...]:
-    return (build.commit[:12] if len(build.commit) >= _HASH else build.commit, build.recipe)
+    return (short_id(build.commit), build.recipe)
 
 
 def _verdict(result: Result, category: VerdictCategory) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
+from harness.core.commit import short_id
 from harness.core.metric import ENERGY, LATENCY, Metric, main_metric
 from harness.core.result import Result
 from harness.presentation.numbers import format_factor, format_median, format_number, format_quantity, format_spread
@@ -102,7 +103,7 @@ def _describe_device(result: Result) -> str:
 def _describe_runner(result: Result) -> str:
     """Name framework, version and kind of runner; `none` is the commit of programs that nobody built."""
     build = result.build
-    parts = (result.benchmark.framework, build.commit[:12], build.recipe) if build else ()
+    parts = (result.benchmark.framework, short_id(build.commit), build.recipe) if build else ()
     return " ".join(part for part in parts if part not in {"", "none"})
 
 
@@ -161,7 +162,7 @@ def _further_rows(result: Result) -> Iterator[tuple[str, ...]]:
     ]
     if result.benchmark.operators:  # they have a table of their own
         metrics = [metric for metric in metrics if not metric.is_of_operator]
-    title = make_printable(f"{result.benchmark.model}/{result.benchmark.identifier}")
+    title = make_printable(result.benchmark.title)
     for metric in metrics[:_AT_MOST]:
         median, spread = format_median(metric), format_spread(metric)
         yield title, make_printable(metric.name), median, spread, _format_p90(metric), _format_count(metric)

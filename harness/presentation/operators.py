@@ -199,7 +199,7 @@ def _columns(names: Sequence[str], rows: Sequence[_Row], first_right: int) -> li
 
 
 def _title(result: Result) -> str:
-    return make_printable(f"{result.benchmark.model}/{result.benchmark.identifier}")
+    return make_printable(result.benchmark.title)
 
 
 def _format_share(share: float) -> str:

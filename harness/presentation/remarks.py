@@ -46,8 +46,7 @@ def label_results(results: Sequence[Result]) -> list[str]:
     """Name each result by model and benchmark, and by its device where there are several."""
     several_devices = len({result.device.identity for result in results if result.device}) > 1
     return [
-        f"{result.benchmark.model}/{result.benchmark.identifier}"
-        + (f" on {result.device.name}" if several_devices and result.device else "")
+        result.benchmark.title + (f" on {result.device.name}" if several_devices and result.device else "")
         for result in results
     ]
 

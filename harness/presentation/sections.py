@@ -40,7 +40,7 @@ class TitledTable:
 
     @property
     def has_rows(self) -> bool:
-        """Whether there is anything to show."""
+        """True if there is anything to show."""
         return bool(self.columns[0].cells)
 
 

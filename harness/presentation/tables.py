@@ -32,7 +32,7 @@ class Column:
 
     @property
     def is_informative(self) -> bool:
-        """Whether a reader learns anything from it."""
+        """True if a reader learns anything from it."""
         texts = {cell.text for cell in self.cells}
         return len(texts) > 1 if self.distinguishing else texts != {""} and bool(texts)
 

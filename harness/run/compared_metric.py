@@ -24,7 +24,7 @@ class ComparedMetric:
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether larger values are better."""
+        """True if larger values are better."""
         return direction_of(self.name or "", self.unit, self.directions) is Direction.HIGHER
 
     def find(self, observations: Sequence[Observation]) -> Observation | None:

@@ -30,7 +30,7 @@ class ObservedLaunch(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether it can be compared: it succeeded, and heat did not disturb it."""
+        """True if it can be compared: it succeeded, and heat did not disturb it."""
         return self.launch.outcome is Outcome.OK and not self.launch.throttled
 
 

@@ -16,7 +16,7 @@ from harness.core.protocols import Reconnectable
 from harness.core.result import Outcome
 from harness.run.launcher import Launcher, ObservedLaunch
 
-THROTTLED: Final = "heat held the device back"
+THROTTLED: Final = "throttled by heat"
 """Reason of a discarded launch."""
 
 _MOST_RECONNECTS: Final = 5

@@ -12,7 +12,7 @@ from harness.core.commit import short_id
 from harness.core.series import SeriesPoint
 
 MOST: Final = 200
-"""Most points of a picture; more cannot be told apart."""
+"""Most points of a picture; more cannot be distinguished."""
 _BESIDE: Final = 12
 """Points beside a change that show the levels it lies between; farther ones may belong to other changes."""
 _FARTHEST: Final = 1e6

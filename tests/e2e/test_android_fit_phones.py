@@ -66,6 +66,6 @@ def test_a_throttled_launch_is_discarded_and_repeated(desk: Desk, witness: Path)
         done = running.outcome()
     assert done.code == 0, done.stderr + done.stdout
     (result,) = done.read()
-    assert [launch["discarded"] for launch in result["launches"]] == ["heat held the device back", None, None]
+    assert [launch["discarded"] for launch in result["launches"]] == ["throttled by heat", None, None]
     assert len(result["metrics"][0]["samples"]) == 24, "of the two that count"
     assert len(program_starts(phone)) == 3

@@ -81,13 +81,13 @@ class SequentialTest:
 
     @property
     def is_budget_spent(self) -> bool:
-        """Whether the budget in pairs or in device time is spent."""
+        """True if the budget in pairs or in device time is spent."""
         limit = self._parameters.max_seconds
         return self.pairs >= self._parameters.max_pairs or (limit is not None and self.seconds >= limit)
 
     @property
     def is_unsteady(self) -> bool:
-        """Whether the pairs refute every single difference, so that there is no interval."""
+        """True if the pairs refute every single difference, so that there is no interval."""
         return self._estimate.is_unsteady(self.log_step)
 
     def add(self, pair: Pair) -> None:

@@ -57,7 +57,7 @@ def series_point(
     measured = MetricInfo(name=comparison.metric, unit=comparison.unit, direction=direction)
     return SeriesPoint(
         benchmark=result.benchmark.digest,
-        title=f"{result.benchmark.model}/{result.benchmark.identifier}",
+        title=result.benchmark.title,
         device=device.identity,
         metric=None if comparison.identical else measured,
         commit=commit,

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from harness import plugins
 from harness.config.settings import Settings
+from harness.core.commit import short_id
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.metric import LATENCY
 from harness.core.protocols import Progress, Spooling
@@ -106,7 +107,7 @@ def _listing(entries: list[IndexEntry]) -> list[Column]:
         Column("time (UTC)", make_cells(times)),
         Column("benchmark", make_cells([f"{entry.model}/{entry.identifier}" for entry in entries])),
         Column("device", make_cells([entry.device_name or "" for entry in entries]), weight=30),
-        Column("commit", make_cells([(entry.commit or "")[:12] for entry in entries]), weight=40),
+        Column("commit", make_cells([short_id(entry.commit or "") for entry in entries]), weight=40),
         Column("outcome", make_cells(outcomes)),
         Column("metric", make_cells(metrics), weight=50, distinguishing=set(metrics) <= {LATENCY, ""}),
         Column("median", make_cells(medians), right=True),

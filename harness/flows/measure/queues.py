@@ -20,7 +20,7 @@ class WorkQueue(Protocol):
 
     @property
     def has_work(self) -> bool:
-        """Whether a job is waiting now."""
+        """True if a job is waiting now."""
 
     def get(self) -> Job | None:
         """Return the next job; None when there is none and none will come back from another device."""
@@ -49,7 +49,7 @@ class DedicatedQueue:
 
     @property
     def has_work(self) -> bool:
-        """Whether a job is waiting."""
+        """True if a job is waiting."""
         return bool(self._jobs)
 
     def get(self) -> Job | None:

@@ -78,12 +78,12 @@ class Reporting:
 
     @property
     def stored(self) -> bool:
-        """Whether every result is kept."""
+        """True if every result is kept."""
         return self._stored
 
     @property
     def complete(self) -> bool:
-        """Whether there is nothing to resume: every result is kept, and no device was lost."""
+        """True if there is nothing to resume: every result is kept, and no device was lost."""
         return self.stored and not self._outcomes[Outcome.DEVICE_LOST]
 
     def summary(self, place: Path | None = None) -> str:

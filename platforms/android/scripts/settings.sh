@@ -84,7 +84,7 @@ back() { # kind name before ours
   esac
 }
 
-fail() { # kind name why: with this, the journal stays
+fail() { # kind name why: with this, the log stays
   failed=yes
   answer back "$1" "$2" failed "$3"
 }
@@ -102,19 +102,19 @@ clocks() {
   set -f
 }
 
-record() { # one line of the journal; nothing is changed that is not in it
+record() { # one line of the log; nothing is changed that is not in it
   printf '%s\n' "$1" >>"$journal.new" && return
   answer record failed "$journal"
   exit 3
 }
 
-forget() { # journal run: unless something is left to be put back, or the journal is another run's by now
+forget() { # journal run: unless something is left to be put back, or the log is another run's by now
   [ "$failed" ] && return
   read -r header <"$1"
   case $header in *" $2") rm -f "$1" ;; esac
 } 2>/dev/null
 
-keep() { # after this a phone that loses its power has the journal
+keep() { # after this a phone that loses its power has the log
   fsync "$journal.new" 2>/dev/null
   chmod 644 "$journal.new" && mv -f "$journal.new" "$journal" && return
   answer record failed "$journal"
