@@ -62,7 +62,7 @@ def test_statistics_of_a_launch_are_in_their_order() -> None:
 
 
 def test_the_answers_of_a_server_mean_what_the_table_says() -> None:
-    answers = TEXT.partition("| answer | what becomes of the result |")[2]
+    answers = TEXT.partition("| answer | effect on the result |")[2]
     rows = re.findall(r"^\| (\d[^|]*) \| ([^|:]+)[^|]*\|$", answers, re.MULTILINE)
     assert len(rows) == 5
     endpoint = Endpoint(RemoteTarget("http://host"))
@@ -91,8 +91,8 @@ def test_links_resolve() -> None:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_the_example_keeps_the_contract_by_its_own_test(check: object, tmp_path: Path) -> None:
-    _example()["test_it_keeps_the_contract"](check, tmp_path)
+def test_the_example_fulfils_the_contract_by_its_own_test(check: object, tmp_path: Path) -> None:
+    _example()["test_the_reporter_fulfils_the_contract"](check, tmp_path)
 
 
 def test_the_example_writes_what_it_says(tmp_path: Path) -> None:
