@@ -70,16 +70,6 @@ LONE_SURROGATE: Final = "\ud800"
 """Value of JSON's `"\\ud800"`: no character, and not encodable as UTF-8 (see `make_writable`)."""
 
 
-def check_reporter(case: ReporterCase) -> None:
-    """Run every check.
-
-    Raises:
-        ContractBroken: With the first that fails.
-    """
-    for check in CHECKS:
-        check(case)
-
-
 def has_a_name(case: ReporterCase) -> None:
     """Messages contain its name."""
     with _reporter(case) as reporter:

@@ -46,16 +46,6 @@ NO_NAMES: Final = ("", "-rf", "--help", "--upload-pack=touch x", "a b", "a\nb", 
 """Names that no source resolves: empty, options, with blanks, unknown."""
 
 
-def check_source(case: SourceCase, folder: Path) -> None:
-    """Run every check, each in a folder of its own.
-
-    Raises:
-        ContractBroken: With the first that fails.
-    """
-    for check in CHECKS:
-        check(case, folder / check.__name__)
-
-
 def names_and_ids_are_stable(case: SourceCase, folder: Path) -> None:
     """`name` is `kind:place`; every commit carries it; an id means the same commit, also to the next process."""
     source, again = case.create(folder / "cache"), case.create(folder / "cache")

@@ -24,7 +24,7 @@ from harness.core.note import Note
 from harness.core.protocols import Progress, Task
 from harness.testing import frameworks as contract
 from harness.testing.contract import ContractBroken
-from harness.testing.frameworks import CHECKS, Check, FrameworkCase, benchmark_of, check_framework
+from harness.testing.frameworks import CHECKS, Check, FrameworkCase, benchmark_of
 
 RECORDED = Path(__file__).parent / "executorch" / "recorded"
 MODEL = {"files.model": "/d/net.pte"}
@@ -135,8 +135,9 @@ def case_of(create: Callable[[], Echo], folder: Path) -> FrameworkCase:
 
 
 @pytest.mark.parametrize("create", [Echo, Exporting])
-def test_a_framework_that_keeps_the_contract_passes(create: type[Echo], tmp_path: Path) -> None:
-    check_framework(case_of(create, tmp_path))
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_a_framework_that_keeps_the_contract_passes(check: Check, create: type[Echo], tmp_path: Path) -> None:
+    check(case_of(create, tmp_path))
 
 
 class Nameless(Echo):

@@ -18,7 +18,7 @@ from harness.core.note import Note
 from harness.core.protocols import Progress
 from harness.testing import frameworks as contract
 from harness.testing.contract import ContractBroken
-from harness.testing.frameworks import FrameworkCase, benchmark_of, check_framework
+from harness.testing.frameworks import CHECKS, Check, FrameworkCase, benchmark_of
 
 RUNNER = """
 count=2; {before}
@@ -84,8 +84,9 @@ def case_of(
     )
 
 
-def test_a_framework_that_keeps_the_contract_passes(tmp_path: Path) -> None:
-    check_framework(case_of(tmp_path))
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_a_framework_that_keeps_the_contract_passes(check: Check, tmp_path: Path) -> None:
+    check(case_of(tmp_path))
 
 
 @pytest.mark.parametrize(

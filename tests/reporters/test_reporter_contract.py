@@ -17,7 +17,7 @@ from harness.core.protocols import Reporter
 from harness.core.result import Report
 from harness.testing import reporters as contract
 from harness.testing.contract import ContractBroken
-from harness.testing.reporters import CHECKS, Check, ReporterCase, check_reporter
+from harness.testing.reporters import CHECKS, Check, ReporterCase
 from reporters import html, markdown, screen
 from reporters.local import LocalReporter
 from reporters.simple_local import SimpleLocalReporter
@@ -127,8 +127,9 @@ def _pollute(report: Report) -> None:
     os.environ["CARELESS"] = "1"
 
 
-def test_a_reporter_that_does_nothing_keeps_the_contract() -> None:
-    check_reporter(ReporterCase(_Careless))
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_a_reporter_that_does_nothing_keeps_the_contract(check: Check) -> None:
+    check(ReporterCase(_Careless))
 
 
 @pytest.mark.parametrize(

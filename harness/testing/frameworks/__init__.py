@@ -28,20 +28,9 @@ __all__ = [
     "Check",
     "FrameworkCase",
     "benchmark_of",
-    "check_framework",
     "exporting",
-    "reading",
-    "starting",
+    "parsing",
+    "running",
 ]
 
 CHECKS: Final[tuple[Check, ...]] = (*running.CHECKS, *parsing.CHECKS, *exporting.CHECKS)
-
-
-def check_framework(case: FrameworkCase) -> None:
-    """Run every check.
-
-    Raises:
-        ContractBroken: With the first that fails.
-    """
-    for check in CHECKS:
-        check(case)
