@@ -56,7 +56,7 @@ def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
     )
 
 
-def interleaved(command: Command) -> Command:
+def interleaved_command(command: Command) -> Command:
     """Return the command that starts either runner interleaved with another process."""
     return command.replace_argv((*command.argv, "--turns"))
 
@@ -75,14 +75,14 @@ def model_key(benchmark: Benchmark) -> str:
     """Return the key of the file that is the model.
 
     Raises:
-        BenchmarkFailed: The specification does not tell.
+        BenchmarkFailed: It is not clear which file is the model.
     """
     keys = [file.key for file in benchmark.files]
     if "files.model" in keys:
         return "files.model"
     if len(keys) != 1:
         raise BenchmarkFailed(
-            f"cannot tell which file is the model: {benchmark.title} has {', '.join(keys) if keys else 'none'}",
+            f"it is not clear which file is the model: {benchmark.title} has {', '.join(keys) if keys else 'none'}",
             hint="name it `model` in the model's `files`, or give exactly one file",
         )
     return keys[0]

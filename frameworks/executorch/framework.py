@@ -57,7 +57,7 @@ class ExecuTorch:
 
     def interleaved_command(self, command: Command) -> Command:
         """Return the command that starts the same runner interleaved."""
-        return command_line.interleaved(command)
+        return command_line.interleaved_command(command)
 
     def parse(
         self, completed: Sequence[Completed], benchmark: Benchmark

@@ -37,7 +37,7 @@ def compose(benchmark: Benchmark, app: App, files: Mapping[str, str]) -> Command
 
     Raises:
         BenchmarkUnsupported: The app does not support something that the benchmark sets.
-        BenchmarkFailed: The specification does not tell which file is the model.
+        BenchmarkFailed: It is not clear which file is the model.
     """
     for feature, is_set in (
         ("a number of threads", benchmark.threads is not None),

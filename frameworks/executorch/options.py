@@ -10,7 +10,7 @@ from harness.config.options import Option
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecuTorchOptions:
-    """How the runner of ExecuTorch is made."""
+    """Options of the runner of ExecuTorch."""
 
     heading: ClassVar[str] = "With ExecuTorch"
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from frameworks.observations.converters import Parsed, add_place, identifiers, parse_files
+from frameworks.observations.converters import Parsed, add_place, find_identifiers, parse_files
 from frameworks.observations.observer import IDENTIFIERS, parse_lines
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
@@ -63,7 +63,7 @@ class Generic:
 
     def parse(self, completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
         """Parse the outputs of the programs, then the output files that have a converter."""
-        words, unknown = identifiers("the output", benchmark.converter, benchmark.converter_args)
+        words, unknown = find_identifiers("the output", benchmark.converter, benchmark.converter_args)
         observations: list[Observation] = []
         notes = list(unknown)
         for place, text in _outputs(completed):

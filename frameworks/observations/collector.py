@@ -213,10 +213,10 @@ def _json(value: object, *, allow_nan: bool = False) -> str:
 
 
 def _converting(append: Callable[[float], None], unit: str, to: str) -> Callable[[float], None]:
-    def converted(value: float) -> None:
+    def append_converted(value: float) -> None:
         append(parse_number(convert(value, unit, to)))
 
-    return converted
+    return append_converted
 
 
 def _summary(summary: object) -> dict[str, float]:

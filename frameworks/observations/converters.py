@@ -26,7 +26,7 @@ def parse_files(completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
     for file in benchmark.output_files:
         if file.converter is None or file.key not in fetched:  # a missing file is reported by the launch
             continue
-        words, problems = identifiers(file.filename, file.converter, file.converter_args)
+        words, problems = find_identifiers(file.filename, file.converter, file.converter_args)
         notes += problems
         if words is None:
             continue
@@ -41,7 +41,7 @@ def parse_files(completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
     return tuple(observations), tuple(notes)
 
 
-def identifiers(
+def find_identifiers(
     place: str, converter: str | None, arguments: Mapping[str, JsonValue]
 ) -> tuple[tuple[str, ...] | None, Sequence[Note]]:
     """Return the words that announce an observation, for `parse_lines`; None and a note for an unknown converter.

@@ -54,12 +54,12 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
     lower = RECIPES.find(export.recipe).load()
     seconds["import"] = time.monotonic() - began
     say(f"making {export.definition}")
-    with _timed(seconds, "model"):
+    with _record_time(seconds, "model"):
         prepared = prepare(export)
         weights = weights_md5(prepared.module)
         parameters = sum(parameter.numel() for parameter in prepared.module.parameters())
     say(f"lowering by {export.recipe}")
-    with _timed(seconds, "lower"):
+    with _record_time(seconds, "lower"):
         batches = calibration_batches(prepared.example_inputs, export.calibration, export.seed)
         edge = lower(prepared.module, prepared.example_inputs, _with_progress(batches, export.calibration, say))
         if not isinstance(edge, EdgeProgramManager):
@@ -70,7 +70,7 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
     graph = edge.exported_program().graph_module
     delegation, lowered = _delegation(graph), format_delegated_graph(graph)  # Before emitting, which changes the graph.
     say("emitting the program")
-    with _timed(seconds, "emit"):
+    with _record_time(seconds, "emit"):
         program: bytes = edge.to_executorch().buffer
     report = ExportReport(
         export=export,
@@ -89,7 +89,7 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
 
 
 @contextmanager
-def _timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+def _record_time(seconds: dict[str, float], phase: str) -> Iterator[None]:
     began = time.monotonic()
     yield
     seconds[phase] = time.monotonic() - began

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch.command_line import interleaved
+from frameworks.executorch.command_line import interleaved_command
 from frameworks.executorch.python.arguments import parse_arguments
 from frameworks.executorch.python.failure import RunnerFailure
 from frameworks.executorch.python.runner import main
@@ -35,7 +35,7 @@ BAD = {
 
 
 def command(runner: Path, model: Path, *words: str) -> Command:
-    return interleaved(Command((str(runner), "--model", str(model), *words), timeout_s=60))
+    return interleaved_command(Command((str(runner), "--model", str(model), *words), timeout_s=60))
 
 
 def converse(start: Command, lines: Sequence[str]) -> Completed:
