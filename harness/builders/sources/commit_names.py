@@ -11,7 +11,7 @@ from harness.core.errors import UsageError
 _STEPS: Final = re.compile(r"(?:[~^][0-9]*)*\Z")
 _STEP: Final = re.compile(r"[~^][0-9]*")
 _FORBIDDEN: Final = re.compile(r"[\x00-\x20\x7f\s:?*\[\]{}\\\"'$`~^\ud800-\udfff]|\.\.|//|@\{")
-"""What git forbids in references (git-check-ref-format(1)), and what has a meaning to a shell or in a revset."""
+"""Characters that git forbids in references (git-check-ref-format(1)), or that a shell or a revset interprets."""
 _HASH: Final = re.compile(r"[0-9a-f]{4,64}", re.IGNORECASE)
 _FULL_HASH: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.IGNORECASE)
 _LONGEST: Final = 250
@@ -34,12 +34,12 @@ class CommitName:
 
     @property
     def is_hash(self) -> bool:
-        """Whether the base could be a hash, whole or abbreviated."""
+        """True if the base could be a hash, whole or abbreviated."""
         return _HASH.fullmatch(self.base) is not None
 
     @property
     def is_full_hash(self) -> bool:
-        """Whether the base is a whole hash, SHA-1 or SHA-256."""
+        """True if the base is a whole hash, SHA-1 or SHA-256."""
         return _FULL_HASH.fullmatch(self.base) is not None
 
 

@@ -48,12 +48,12 @@ class RepositoryReader:
 
     @property
     def is_shallow(self) -> bool:
-        """Whether history is cut off (`git clone --depth`)."""
+        """True if history is cut off (`git clone --depth`)."""
         return (self.common / "shallow").exists()
 
     @property
     def is_partial(self) -> bool:
-        """Whether files were left out (`git clone --filter`), to be fetched on first access."""
+        """True if files were left out (`git clone --filter`), to be fetched on first access."""
         return bool(self._settings(r"^(remote\..*\.promisor|extensions\.partialclone)$"))
 
     def head(self) -> str | None:

@@ -84,7 +84,7 @@ class Mirror:
 
     @property
     def is_shallow(self) -> bool:
-        """Whether history is cut off."""
+        """True if history is cut off."""
         return (self.path / "shallow").exists()
 
     def check_out(self, commit: str, folder: Path) -> None:

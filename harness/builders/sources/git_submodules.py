@@ -55,7 +55,7 @@ class WorkingTree:
 
     @property
     def is_local(self) -> bool:
-        """Whether it came from this host. Only then may its submodules (CVE-2022-39253)."""
+        """True if it came from this host; only then may its submodules come from here (CVE-2022-39253)."""
         return self.url.startswith("file://") or ":" not in self.url.partition("/")[0]
 
 

@@ -22,5 +22,5 @@ class ToolFailed(EnvironmentProblem):
 
     @property
     def may_pass(self) -> bool:
-        """Whether the failure is transient, and says nothing about the commit."""
+        """True if the failure is transient, and says nothing about the commit."""
         return any(sign in self.message for sign in _PASSING)

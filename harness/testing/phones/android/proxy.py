@@ -28,7 +28,7 @@ REBOOT_S: Final = 1.0
 _ROOTED: Final = "adbd is already running as root\n"
 _NOT_ROOTED: Final = "adbd cannot run as root in production builds\n"
 _LOST: Final = (asyncio.IncompleteReadError, ConnectionError, OSError)
-"""What reading and writing raise when one side went away."""
+"""Exceptions of reading and writing when one side went away."""
 _HIDDEN_FEATURES: Final = frozenset({"abb", "abb_exec"})
 """Features of adbd that need Android's own services behind them; adb installs through `cmd package` without them."""
 _FIRST_STREAM: Final = 0x7F000000
