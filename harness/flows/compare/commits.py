@@ -73,7 +73,7 @@ class CommitComparer:
     Args:
         workload: What to measure, and with which plug-ins.
         request: Source of the commits, and parameters of the decision.
-        settings: How to measure, and which reporters to tell.
+        settings: How to measure, and which reporters get the results.
         display: Shows progress.
         check: Called before each pair; an error that it raises ends the comparison.
 
@@ -187,7 +187,7 @@ def raise_for_failure(
         (outcome.treatment, treatment, BuildFailed),
     ):
         if (failure := _no_build(builds)) is not None:
-            kind = EnvironmentProblem if failure.passing else failed
+            kind = EnvironmentProblem if failure.is_transient else failed
             prefix = "" if commit.short in failure.reason else f"{commit.short}: "
             raise kind(f"{prefix}{failure.reason}", hint=failure.hint)
     lost = [result for result in results if result.outcome is Outcome.DEVICE_LOST]
@@ -201,5 +201,5 @@ def raise_for_failure(
 def _no_build(builds: Builds) -> Failure | None:
     """Return why no runner at all could be built, if so; transient failures first: they say nothing of the commit."""
     failures = [build for build in builds.values() if isinstance(build, Failure)]
-    failures.sort(key=lambda failure: not failure.passing)
+    failures.sort(key=lambda failure: not failure.is_transient)
     return failures[0] if failures and len(failures) == len(builds) else None

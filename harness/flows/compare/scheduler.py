@@ -78,7 +78,7 @@ class RoundRobinScheduler:
                 self._display.say(f"✗ {self._device.name}: {error.message}")
                 for subject in subjects:
                     self._report_failure(
-                        subject, Failure(Outcome.DEVICE_LOST, error.message, error.hint, environment=True)
+                        subject, Failure(Outcome.DEVICE_LOST, error.message, error.hint, is_environment_problem=True)
                     )
                 return
             runs = [self._comparison_run(subject, session, stack) for subject in subjects]

@@ -71,7 +71,7 @@ def find_problems(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[
         settings: The settings that a run would have.
     """
     frameworks = {name: _load_framework(name, settings) for name in {benchmark.framework for benchmark in benchmarks}}
-    found: dict[tuple[Path, str], Problem] = {}
+    distinct: dict[tuple[Path, str], Problem] = {}
     for benchmark in benchmarks:
         framework = frameworks[benchmark.framework]
         if isinstance(framework, HarnessError):
@@ -80,8 +80,8 @@ def find_problems(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[
             files = benchmark.required_files()
             problems = [problem for file in files for problem in _find_export_problems(file, framework)]
         for problem in problems:
-            found.setdefault((problem.file, problem.message), problem)
-    return tuple(found.values())
+            distinct.setdefault((problem.file, problem.message), problem)
+    return tuple(distinct.values())
 
 
 def find_remarks(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[Problem, ...]:
@@ -115,7 +115,7 @@ def show_plan(plan: Plan, settings: Settings, console: Console) -> None:
         SpecificationError: Something that a benchmark names does not exist.
     """
     cache = ModelCache(settings.model_cache)
-    columns = _plan_columns([_row(pair, plan, cache) for pair in plan.assignments])
+    columns = _plan_columns([_row(assignment, plan, cache) for assignment in plan.assignments])
     equal = (column for column in columns if not column.is_informative and column.cells[0].text)
     shared = [f"{column.name} {column.cells[0].text}" for column in equal]
     print_output(Text(f"Plan: {', '.join(shared)}".rstrip(": ")), console)
@@ -203,19 +203,19 @@ def _plan_columns(rows: Sequence[Sequence[str]]) -> list[Column]:
     ]
 
 
-def _row(pair: Assignment, plan: Plan, cache: ModelCache) -> tuple[str, ...]:
-    benchmark = pair.benchmark
+def _row(assignment: Assignment, plan: Plan, cache: ModelCache) -> tuple[str, ...]:
+    benchmark = assignment.benchmark
     files = [f"{file.filename} ({_state(file, benchmark, plan, cache)})" for file in benchmark.required_files()]
     iterations = "" if benchmark.iterations < 0 else f" × {benchmark.iterations}"
     return (
         str(benchmark.id),
         benchmark.title,
         benchmark.framework,
-        pair.device.name,
+        assignment.device.name,
         "" if benchmark.threads is None else str(benchmark.threads),
         f"{benchmark.launches}{iterations}",
         "" if benchmark.time_limit_s is None else f"{benchmark.time_limit_s:g} s",
-        f"skipped: {pair.obstacle}" if pair.obstacle else ", ".join(files),
+        f"skipped: {assignment.obstacle}" if assignment.obstacle else ", ".join(files),
     )
 
 

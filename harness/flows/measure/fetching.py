@@ -24,7 +24,7 @@ _KINDS: Final = 6
 def fetch(plan: Plan, settings: Settings, progress: Progress) -> Files:
     """Bring every file into the cache, several at once; a missing file fails only the benchmarks that need it."""
     cache = ModelCache(settings.model_cache)
-    possible = {id(pair.benchmark) for pair in plan.assignments if pair.obstacle is None}
+    possible = {id(assignment.benchmark) for assignment in plan.assignments if assignment.obstacle is None}
     needed: dict[str, tuple[ModelFile, Benchmark]] = {}
     for benchmark in plan.benchmarks:
         for file in benchmark.required_files() if id(benchmark) in possible else ():
@@ -44,7 +44,7 @@ def fetch(plan: Plan, settings: Settings, progress: Progress) -> Files:
         return cached
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return dict(zip(needed, pool.map(lambda pair: fetch_file(*pair), needed.values()), strict=True))
+        return dict(zip(needed, pool.map(lambda entry: fetch_file(*entry), needed.values()), strict=True))
 
 
 def describe_file(file: CachedFile) -> str:
@@ -71,8 +71,8 @@ def _list_kinds(counts: Mapping[str, int]) -> str:
         return ""
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     named = ", ".join(f"{count} {kind}" for kind, count in ranked[:_KINDS])
-    rest = sum(count for _, count in ranked[_KINDS:])
-    return f": {named}" + (f" and {rest} more" if rest else "")
+    unnamed = sum(count for _, count in ranked[_KINDS:])
+    return f": {named}" + (f" and {unnamed} more" if unnamed else "")
 
 
 def _format_size(size_bytes: int) -> str:

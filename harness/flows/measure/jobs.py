@@ -1,4 +1,4 @@
-"""Jobs: planned pairs with everything that they need, or the results of those that cannot be measured."""
+"""Jobs: assignments with everything that they need, or the results of those that cannot be measured."""
 
 from __future__ import annotations
 
@@ -24,47 +24,47 @@ def make_jobs(
     """Make the jobs of a plan.
 
     Returns:
-        The jobs by device and by number of the benchmark; and the pairs that cannot be measured. Of a benchmark that is
-        measured once, on whichever device is free, there is such a pair only if no device can.
+        The jobs by device and by number of the benchmark; and the assignments that cannot be measured.
+        Of a benchmark that is measured once, on whichever device is free, there is one only if no device can.
     """
     jobs: dict[str, dict[int, Job]] = {device.identity: {} for device in plan.devices}
     numbers = {id(benchmark): number for number, benchmark in enumerate(plan.benchmarks)}
     impossible: list[tuple[Assignment, Failure]] = []
-    for pair in plan.assignments:
-        job = make_job(pair, builds, files)
+    for assignment in plan.assignments:
+        job = make_job(assignment, builds, files)
         if isinstance(job, Job):
-            jobs[pair.device.identity][numbers[id(pair.benchmark)]] = job
+            jobs[assignment.device.identity][numbers[id(assignment.benchmark)]] = job
         else:
-            impossible.append((pair, job))
+            impossible.append((assignment, job))
     if plan.spread:
         possible = {number for by_number in jobs.values() for number in by_number}
-        last = {numbers[id(pair.benchmark)]: (pair, failure) for pair, failure in impossible}
+        last = {numbers[id(assignment.benchmark)]: (assignment, failure) for assignment, failure in impossible}
         impossible = [entry for number, entry in last.items() if number not in possible]
     return jobs, impossible
 
 
-def make_job(pair: Assignment, builds: Builds, files: Files) -> Job | Failure:
-    """Make the job of one pair, or return why its runner or one of its files is missing."""
-    if pair.obstacle is not None:
-        return Failure(Outcome.SKIPPED, pair.obstacle)
-    build = _find_build(pair, builds)
+def make_job(assignment: Assignment, builds: Builds, files: Files) -> Job | Failure:
+    """Make the job of one assignment, or return why its runner or one of its files is missing."""
+    if assignment.obstacle is not None:
+        return Failure(Outcome.SKIPPED, assignment.obstacle)
+    build = _find_build(assignment, builds)
     if isinstance(build, Failure):
         return build
     needed: dict[str, CachedFile] = {}
-    for file in pair.benchmark.required_files():
-        cached = files[file_key(file, pair.benchmark)]
+    for file in assignment.benchmark.required_files():
+        cached = files[file_key(file, assignment.benchmark)]
         if isinstance(cached, Failure):
             return cached
         needed[file.key] = cached.model_copy(update={"key": file.key})
-    return Job(pair.benchmark, build, needed)
+    return Job(assignment.benchmark, build, needed)
 
 
-def _find_build(pair: Assignment, builds: Builds) -> Build | Failure:
+def _find_build(assignment: Assignment, builds: Builds) -> Build | Failure:
     """Return the runner; an app that was not built is installed on the device already."""
-    build = builds.get((pair.benchmark.framework, pair.device.identity))
+    build = builds.get((assignment.benchmark.framework, assignment.device.identity))
     if build is not None:
         return build
-    app = pair.benchmark.app
+    app = assignment.benchmark.app
     return Build(source="app", commit="installed" if app is None else app.package)
 
 

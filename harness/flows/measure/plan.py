@@ -1,4 +1,4 @@
-"""The plan of a run: benchmarks paired with devices, and the pairs that cannot be measured."""
+"""The plan of a run: benchmarks assigned to devices, and the assignments that cannot be measured."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Benchmarks paired with devices, and the plug-ins that measure them.
+    """Benchmarks assigned to devices, and the plug-ins that measure them.
 
     Attributes:
         platform: The kind of device.
@@ -48,12 +48,12 @@ class Plan:
     @property
     def benchmarks(self) -> tuple[Benchmark, ...]:
         """Every benchmark once, in the order of the specifications."""
-        return tuple({id(pair.benchmark): pair.benchmark for pair in self.assignments}.values())
+        return tuple({id(assignment.benchmark): assignment.benchmark for assignment in self.assignments}.values())
 
     @property
     def devices(self) -> tuple[Device, ...]:
         """Every device once."""
-        return tuple({pair.device.identity: pair.device for pair in self.assignments}.values())
+        return tuple({assignment.device.identity: assignment.device for assignment in self.assignments}.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +64,15 @@ class Failure:
         outcome: Outcome of the benchmarks that need it.
         reason: What went wrong.
         hint: What to do about it.
-        environment: Whether the machine is to blame and not the specification.
-        passing: Whether trying again later may help: network, disk or a lock stood in the way.
+        is_environment_problem: Whether the machine is to blame and not the specification.
+        is_transient: Whether trying again later may help: network, disk or a lock stood in the way.
     """
 
     outcome: Outcome
     reason: str
     hint: str | None = None
-    environment: bool = False
-    passing: bool = False
+    is_environment_problem: bool = False
+    is_transient: bool = False
 
 
 Files = Mapping[str, CachedFile | Failure]
@@ -88,7 +88,7 @@ def file_key(file: ModelFile, benchmark: Benchmark) -> str:
 
 
 def assign(benchmarks: Sequence[Benchmark], devices: Sequence[Device]) -> tuple[Assignment, ...]:
-    """Pair every benchmark with every device, and note the pairs that cannot be measured."""
+    """Assign every benchmark to every device, and note the assignments that cannot be measured."""
     return tuple(
         Assignment(benchmark, device, _obstacle(benchmark, device)) for device in devices for benchmark in benchmarks
     )
@@ -100,11 +100,11 @@ def distribute(assignments: Sequence[Assignment]) -> tuple[Assignment, ...]:
     A comparison stays on the device where it began, because the launches of a pair belong together.
     """
     by_benchmark: dict[int, list[Assignment]] = {}
-    for pair in assignments:
-        by_benchmark.setdefault(id(pair.benchmark), []).append(pair)
+    for assignment in assignments:
+        by_benchmark.setdefault(id(assignment.benchmark), []).append(assignment)
     distributed: list[Assignment] = []
-    for number, pairs in enumerate(by_benchmark.values()):
-        possible = [pair for pair in pairs if pair.obstacle is None] or pairs
+    for number, candidates in enumerate(by_benchmark.values()):
+        possible = [assignment for assignment in candidates if assignment.obstacle is None] or candidates
         distributed.append(possible[number % len(possible)])
     return tuple(distributed)
 

@@ -23,7 +23,7 @@ def run(plan: Plan, settings: Settings, progress: Progress, side: Side = install
 
     Args:
         plan: What to measure where.
-        settings: How to measure, and which reporters to tell.
+        settings: How to measure, and which reporters get the results.
         progress: Shows what happens.
         side: Source of the runner.
     """
@@ -63,8 +63,8 @@ def measure_all(
         `ENVIRONMENT` if a benchmark was not measured because its device could not be used.
     """
     jobs, impossible = make_jobs(plan, builds, files)
-    for pair, failure in impossible:
-        reporting.report(report_failure(pair.benchmark, pair.device, failure, settings))
+    for assignment, failure in impossible:
+        reporting.report(report_failure(assignment.benchmark, assignment.device, failure, settings))
     shared = SharedQueue(jobs) if plan.spread else None
     workers = [
         Worker(
@@ -84,5 +84,5 @@ def measure_all(
 
 def builds_exit_code(builds: Builds) -> ExitCode:
     """Return `ENVIRONMENT` if a runner could not be had because of this machine."""
-    failed = any(isinstance(result, Failure) and result.environment for result in builds.values())
+    failed = any(isinstance(result, Failure) and result.is_environment_problem for result in builds.values())
     return ExitCode.ENVIRONMENT if failed else ExitCode.OK

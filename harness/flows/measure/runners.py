@@ -140,21 +140,23 @@ def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = 
     """
     builds: dict[tuple[str, str], Build | Failure] = {}
     on_this_machine = is_local(plan.platform)
-    for pair in plan.assignments:
-        key = (pair.benchmark.framework, pair.device.identity)
-        on_device = side is installed_runner and pair.benchmark.app is not None and not app_given
-        if key in builds or pair.obstacle is not None or on_device:
+    for assignment in plan.assignments:
+        key = (assignment.benchmark.framework, assignment.device.identity)
+        on_device = side is installed_runner and assignment.benchmark.app is not None and not app_given
+        if key in builds or assignment.obstacle is not None or on_device:
             continue
         try:
-            framework = plan.frameworks[pair.benchmark.framework]
+            framework = plan.frameworks[assignment.benchmark.framework]
             builds[key] = side(
-                BuildTarget(framework, pair.device, "" if on_this_machine else pair.device.abi), progress
+                BuildTarget(framework, assignment.device, "" if on_this_machine else assignment.device.abi), progress
             )
         except BenchmarkFailed as error:
             builds[key] = Failure(Outcome.UNSUPPORTED, error.message, error.hint)
         except EnvironmentProblem as error:
-            progress.say(f"✗ {pair.benchmark.framework}: {error.message}")
-            passing = not isinstance(error, BuildFailed)
+            progress.say(f"✗ {assignment.benchmark.framework}: {error.message}")
+            is_transient = not isinstance(error, BuildFailed)
             reason = error.message.partition("\n")[0]  # the rest was just shown, and is kept in a log
-            builds[key] = Failure(Outcome.FAILED, reason, error.hint, environment=True, passing=passing)
+            builds[key] = Failure(
+                Outcome.FAILED, reason, error.hint, is_environment_problem=True, is_transient=is_transient
+            )
     return builds

@@ -22,7 +22,9 @@ from harness.flows.measure.reporting import Reporting
 from harness.run.measure import measure
 from harness.shell import Interrupted, pause
 
-_NOBODY_LEFT: Final = Failure(Outcome.DEVICE_LOST, "the devices that could measure it were lost", environment=True)
+_NOBODY_LEFT: Final = Failure(
+    Outcome.DEVICE_LOST, "the devices that could measure it were lost", is_environment_problem=True
+)
 
 
 class Worker:
@@ -80,7 +82,7 @@ class Worker:
         except EnvironmentProblem as error:
             self._progress.say(f"✗ {self._device.name}: {error.message}")
             lost = Outcome.DEVICE_LOST if isinstance(error, DeviceLost) else Outcome.FAILED
-            failure = Failure(lost, error.message, error.hint, environment=True)
+            failure = Failure(lost, error.message, error.hint, is_environment_problem=True)
             undone = self._give_up(failure, error if isinstance(error, _Lost) else None)
             return ExitCode.ENVIRONMENT if measured else undone
         finally:

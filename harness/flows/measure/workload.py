@@ -64,7 +64,7 @@ class Workload:
     load_framework: Callable[[str], Framework] | None = None
 
     def plan(self) -> Plan:
-        """Look for the devices, and pair every benchmark with every one of them.
+        """Look for the devices, and assign every benchmark to every one of them.
 
         Raises:
             EnvironmentProblem: No device can be reached, or a named one cannot.

@@ -12,8 +12,8 @@ from harness.flows.compare.compare import ComparisonOutcome
 from harness.flows.measure.plan import Builds, Failure
 
 CONTROL, TREATMENT = (Commit(source="git:x", id=digit * 40) for digit in "12")
-BROKEN = Failure(Outcome.FAILED, "it does not compile", environment=True)
-AWAY = Failure(Outcome.FAILED, "no network", environment=True, passing=True)
+BROKEN = Failure(Outcome.FAILED, "it does not compile", is_environment_problem=True)
+AWAY = Failure(Outcome.FAILED, "no network", is_environment_problem=True, is_transient=True)
 
 
 def raised(control: Builds, treatment: Builds) -> HarnessError:
@@ -35,7 +35,9 @@ def test_a_commit_that_does_not_build_is_told_from_one_that_cannot_be_had_now() 
 
 
 def test_a_commit_is_named_once() -> None:
-    named = Failure(Outcome.FAILED, f"generic {TREATMENT.short} cannot be built: no such luck", environment=True)
+    named = Failure(
+        Outcome.FAILED, f"generic {TREATMENT.short} cannot be built: no such luck", is_environment_problem=True
+    )
     assert raised({}, {("f", "d"): named}).message == named.reason
     assert raised({}, {("f", "d"): BROKEN}).message == f"{TREATMENT.short}: it does not compile"
 
