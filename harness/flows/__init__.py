@@ -7,9 +7,10 @@
     compare/   compare        control against treatment scheduler        one device's share: pairs in turn
                comparison_run one comparison            journal          its pairs on disk
                requests       the command line          source_fetcher   each source fetched once per command
-               reports        results of comparisons    progress_rows    what a person watches
-               batch          several commits           reevaluate       stored pairs decided again
-               commits        for watch and bisect      self_check       a runner against itself
+               discoveries    regressions held back     reports          results of comparisons
+               progress_rows  what a person watches     batch            several commits
+               reevaluate     stored pairs decided againcommits          for watch and bisect
+               self_check     a runner against itself
     watch/     watch          the continuous mode       worker           comparing, verifying, searching
                alarm_reports  builds the reports of alarms
     bisect/    bisect         search for a culprit      search           its queries answered with real pairs

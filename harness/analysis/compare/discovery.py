@@ -6,22 +6,15 @@ regressions below q, whatever the benchmarks have to do with each other and when
 
 Only benchmarks whose own pairs say regression bring evidence; that of all others counts as none, which leaves every
 e-value an e-value. So every discovery is reported, and the promised share is that of the reported ones.
-
-A discovery is final as soon as it is one by final evidence alone. Evidence is final when no pair can follow, and what
-others bring later only adds discoveries. So a regression is reported when that is known, and never taken back; until
-then its report waits, and its pairs stay in their journal.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Hashable, Mapping, Set
+from typing import TypeVar
 
 from harness.analysis.compare.decision import SequentialTest
-from harness.core.comparison import Comparison, Verdict
-from harness.core.result import Report
+from harness.core.comparison import Verdict
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -64,64 +57,6 @@ def select_unfinished(tests: Mapping[Key, SequentialTest], discovered: Set[Key])
     return frozenset(key for key, test in tests.items() if _is_unfinished(test, key in discovered))
 
 
-@dataclass(frozen=True, slots=True)
-class _Earlier:
-    """Regression that was reported before an interruption."""
-
-    index: int
-
-
-class DiscoveryControl(Generic[Key]):
-    """Regressions that have ended, including those whose report waits. Used by all devices at once.
-
-    Args:
-        total: Comparisons in all, on all devices.
-        q: Largest expected share of false ones among the reported regressions.
-        report: Called once with each regression, when it is known whether it survives.
-        earlier: Evidence of regressions that were reported before an interruption.
-    """
-
-    def __init__(
-        self, total: int, q: float, report: Callable[[Key, Report], None], earlier: Sequence[float] = ()
-    ) -> None:
-        self._total = total
-        self._q = q
-        self._report = report
-        self._lock = threading.Lock()
-        self._final: dict[Key | _Earlier, float] = {_Earlier(index): value for index, value in enumerate(earlier)}
-        self._waiting: dict[Key, Report] = {}
-
-    def final(self) -> frozenset[Key]:
-        """Return the discoveries by final evidence alone: whatever is still measured, they will stay."""
-        return self.final_with({})
-
-    def final_with(self, evidence: Mapping[Key, float]) -> frozenset[Key]:
-        """Return the discoveries if these regressions ended now, with this evidence."""
-        with self._lock:
-            known: dict[Key | _Earlier, float] = dict(self._final)
-            known.update(evidence.items())
-            discoveries = select_discoveries(known, self._total, self._q)
-        return frozenset(key for key in discoveries if not isinstance(key, _Earlier))
-
-    def add(self, key: Key, comparison: Comparison, report: Report) -> None:
-        """Add a regression whose last pair was measured. Reports it, and others, if that makes them discoveries."""
-        with self._lock:
-            self._final[key] = comparison.evidence.regression
-            self._waiting[key] = report
-        discoveries = self.final()
-        with self._lock:
-            ready = {waiting: self._waiting.pop(waiting) for waiting in list(self._waiting) if waiting in discoveries}
-        for discovery, waited in ready.items():
-            self._report(discovery, _as_discovery(waited))
-
-    def close(self) -> None:
-        """Report the rest, which does not survive: no evidence can follow."""
-        with self._lock:
-            rejected, self._waiting = self._waiting, {}
-        for key, waited in rejected.items():
-            self._report(key, waited)
-
-
 def _is_unfinished(test: SequentialTest, discovered: bool) -> bool:
     match test.verdict():
         case None:
@@ -130,11 +65,3 @@ def _is_unfinished(test: SequentialTest, discovered: bool) -> bool:
             return not discovered and not test.is_budget_spent
         case _:
             return False
-
-
-def _as_discovery(report: Report) -> Report:
-    comparison = report.result.comparison
-    if comparison is None:
-        return report
-    discovered = comparison.model_copy(update={"discovered": True})
-    return report.model_copy(update={"result": report.result.model_copy(update={"comparison": discovered})})

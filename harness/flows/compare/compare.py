@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness import plugins
-from harness.analysis.compare.discovery import DiscoveryControl
 from harness.analysis.results import build_info
 from harness.builders.records import is_same_runner
 from harness.config.settings import Settings
@@ -21,6 +20,7 @@ from harness.core.protocols import Display, Reporter
 from harness.core.result import Outcome, Report, Result
 from harness.flows.compare import self_check
 from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
+from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from harness.flows.compare.journal import Journal
 from harness.flows.compare.reports import build_report, final_evidence_of, load_previous
 from harness.flows.compare.scheduler import RoundRobinScheduler
@@ -161,7 +161,7 @@ class ComparisonStages:
         subjects = self._subjects(control, treatment)
         earlier = self._recall(subjects)
         remaining = [subject for index, subject in enumerate(subjects) if index not in earlier]
-        discoveries: DiscoveryControl[ComparisonRun] = DiscoveryControl(
+        discoveries: FalseDiscoveryFilter[ComparisonRun] = FalseDiscoveryFilter(
             len(subjects), self._task.parameters.fdr, self._report_run, final_evidence_of(earlier.values())
         )
         if remaining:
@@ -208,7 +208,7 @@ class ComparisonStages:
             self._display.say(f"{count} reported before the interruption: not measured again")
         return earlier
 
-    def _measure(self, subjects: Sequence[ComparisonSubject], discoveries: DiscoveryControl[ComparisonRun]) -> None:
+    def _measure(self, subjects: Sequence[ComparisonSubject], discoveries: FalseDiscoveryFilter[ComparisonRun]) -> None:
         """Measure on each device in its own thread. An error ends no other device, and is raised at the end."""
         devices = {subject.device.identity: subject.device for subject in subjects}
         with ThreadPoolExecutor(len(devices)) as pool:
@@ -229,7 +229,7 @@ class ComparisonStages:
         if errors:
             raise errors[0]
 
-    def _scheduler(self, device: Device, discoveries: DiscoveryControl[ComparisonRun]) -> RoundRobinScheduler:
+    def _scheduler(self, device: Device, discoveries: FalseDiscoveryFilter[ComparisonRun]) -> RoundRobinScheduler:
         return RoundRobinScheduler(
             device,
             self._plan.platform,
@@ -254,7 +254,7 @@ class ComparisonStages:
     def _journal(self, subject: ComparisonSubject) -> Journal:
         return subject.journal(self._settings.cache_dir / _JOURNALS, self._task.parameters.interleave)
 
-    def _report_or_hold_back(self, run: ComparisonRun, discoveries: DiscoveryControl[ComparisonRun]) -> None:
+    def _report_or_hold_back(self, run: ComparisonRun, discoveries: FalseDiscoveryFilter[ComparisonRun]) -> None:
         """Report at once; but a regression only when it is known whether it survives."""
         report = build_report(run, self._settings)
         comparison = report.result.comparison

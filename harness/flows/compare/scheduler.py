@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from harness.analysis.compare.discovery import DiscoveryControl, regression_evidence, select_unfinished
+from harness.analysis.compare.discovery import regression_evidence, select_unfinished
 from harness.core.comparison import Parameters
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem
@@ -19,6 +19,7 @@ from harness.core.measurement import Job
 from harness.core.protocols import Board, Display, Framework, Platform, Session
 from harness.core.result import Outcome
 from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
+from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from harness.flows.compare.progress_rows import HEADER, progress_row
 from harness.flows.measure.plan import Failure
 from harness.run.launcher import Launcher
@@ -51,7 +52,7 @@ class RoundRobinScheduler:
         parameters: Parameters,
         journals: Path,
         resume: bool,
-        discoveries: DiscoveryControl[ComparisonRun],
+        discoveries: FalseDiscoveryFilter[ComparisonRun],
         report: Callable[[ComparisonRun], None],
         report_failure: Callable[[ComparisonSubject, Failure], None],
         check: Callable[[], None],

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.compare.discovery import DiscoveryControl, select_discoveries
+from harness.analysis.compare.discovery import select_discoveries
 from harness.core.comparison import Comparison, Evidence, Verdict
 from harness.core.result import Report
+from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from tests.presentation.comparison_samples import compared, made_pairs
 
 Q = 0.05
@@ -27,11 +28,11 @@ def regression(evidence: float) -> tuple[Comparison, Report]:
 
 
 class Reported:
-    """Discovery control with a record of its reports, in order."""
+    """Filter with a record of its reports, in order."""
 
     def __init__(self, total: int, earlier: Sequence[float] = ()) -> None:
         self.reports: list[tuple[int, bool]] = []
-        self.discoveries: DiscoveryControl[int] = DiscoveryControl(total, Q, self._record, earlier)
+        self.discoveries: FalseDiscoveryFilter[int] = FalseDiscoveryFilter(total, Q, self._record, earlier)
 
     def end(self, key: int, evidence: float) -> None:
         self.discoveries.add(key, *regression(evidence))
