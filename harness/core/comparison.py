@@ -18,6 +18,10 @@ STATISTICS: Final = ("min", "p25", "median", "mean", "p90")
 GAIN_STATISTICS: Final = ("max", "p75", "median", "mean", "p10")
 """The same of a metric whose larger values are better: each stands where its mirror stands in `STATISTICS`."""
 
+ESTIMATED_STATISTIC: Final = STATISTICS.index("p25")
+"""Place of the figure that the difference is estimated from, the better quartile: steadier than median and mean, less
+extreme than the best."""
+
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -30,6 +34,11 @@ class Verdict(StrEnum):
     IMPROVEMENT = "improvement"
     NO_CHANGE = "no change"
     UNDECIDED = "undecided"
+
+    @property
+    def is_change(self) -> bool:
+        """Whether the treatment is worse or better."""
+        return self in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 
 
 class Interleave(StrEnum):

@@ -11,18 +11,18 @@ from typing import Final
 
 from harness.core.values import Value
 
-_LARGEST_LOG: Final = 700.0
+LARGEST_LOG: Final = 700.0
 """exp of more leaves the range of doubles."""
 
 
 def relative_change(log_ratio: float) -> float:
     """Return treatment / control - 1 for ln(treatment / control): 0.02 is 2 % more; at most about 1e304."""
-    return math.expm1(min(log_ratio, _LARGEST_LOG))
+    return math.expm1(min(log_ratio, LARGEST_LOG))
 
 
 def log_ratio_of(relative: float) -> float:
     """Return ln(treatment / control) for treatment / control - 1; changes of -100 % or less count as nearly that."""
-    return max(math.log1p(relative), -_LARGEST_LOG) if relative > -1 else -_LARGEST_LOG
+    return max(math.log1p(relative), -LARGEST_LOG) if relative > -1 else -LARGEST_LOG
 
 
 class Effect(Value):

@@ -9,7 +9,7 @@
                requests       the command line          source_fetcher   each source fetched once per command
                discoveries    regressions held back     reports          results of comparisons
                progress_rows  what a person watches     batch            several commits
-               reevaluate     stored pairs decided againcommits          for watch and bisect
+               reevaluate     stored pairs, decided     commits          for watch and bisect
                self_check     a runner against itself
     watch/     watch          the continuous mode       worker           comparing, verifying, searching
                alarm_reports  builds the reports of alarms

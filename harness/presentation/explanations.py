@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from harness.core.comparison import Comparison, Difference, Interleave, Parameters, Verdict
+from harness.core.comparison import Comparison, Difference, Interleave, Parameters
 from harness.core.result import Result
 from harness.presentation.numbers import format_change, format_evidence, format_percent, format_quantity
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT, VerdictCategory, categorise, is_undiscovered
@@ -17,7 +17,6 @@ _INTERLEAVING: Final = {
     Interleave.LAUNCH: "two launches back to back, in random order",
     Interleave.PROCESS: "two processes that iterate in turns, in random order",
 }
-_CHANGED: Final = frozenset({Verdict.REGRESSION, Verdict.IMPROVEMENT})
 
 
 def explain_verdict(result: Result, compared: int) -> str:
@@ -60,7 +59,7 @@ def list_exact_changes(comparison: Comparison) -> list[tuple[str, str]]:
     return [
         (CATEGORY_OF_VERDICT[difference.verdict].mark, _describe_difference(difference))
         for difference in comparison.exact
-        if difference.verdict in _CHANGED
+        if difference.verdict.is_change
     ]
 
 

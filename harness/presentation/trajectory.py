@@ -7,15 +7,9 @@ from bisect import insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Final
 
-from harness.core.comparison import STATISTICS, Comparison, Pair
-
-_QUARTILE: Final = STATISTICS.index("p25")
-"""Statistic that `Comparison.difference` is estimated from: the upper quartile where higher is better."""
-
-_LARGEST_LOG: Final = 700.0
-"""exp of more leaves the range of doubles."""
+from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Comparison, Pair
+from harness.core.effect import relative_change
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +48,10 @@ def trace_pairs(pairs: Sequence[Pair]) -> Iterator[PairPoint]:
     """Yield every pair in measured order; a pair that has no ratio is left out."""
     sorted_ratios: list[float] = []
     for pair in pairs:
-        log_ratio = _log_ratio(pair, _QUARTILE)
+        log_ratio = _log_ratio(pair, ESTIMATED_STATISTIC)
         if log_ratio is not None:
             insort(sorted_ratios, log_ratio)
-            yield PairPoint(_relative_change(log_ratio), _relative_change(median(sorted_ratios)), pair.control_first)
+            yield PairPoint(relative_change(log_ratio), relative_change(median(sorted_ratios)), pair.control_first)
 
 
 def compute_launch_statistics(comparison: Comparison) -> tuple[LaunchStatistic, ...]:
@@ -71,7 +65,7 @@ def compute_launch_statistics(comparison: Comparison) -> tuple[LaunchStatistic, 
             name,
             control=median(pair.control[number] for pair in complete),
             treatment=median(pair.treatment[number] for pair in complete),
-            relative_change=_relative_change(median(_log_ratio(pair, number) or 0.0 for pair in complete)),
+            relative_change=relative_change(median(_log_ratio(pair, number) or 0.0 for pair in complete)),
         )
         for number, name in zip(numbers, comparison.statistics, strict=False)
     )
@@ -82,7 +76,3 @@ def _log_ratio(pair: Pair, number: int) -> float | None:
         return None
     control, treatment = pair.control[number], pair.treatment[number]
     return math.log(treatment) - math.log(control) if control > 0 and treatment > 0 else None
-
-
-def _relative_change(log_ratio: float) -> float:
-    return math.expm1(min(log_ratio, _LARGEST_LOG))

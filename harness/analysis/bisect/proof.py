@@ -9,12 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.analysis.compare.estimate import crossed, limits
-from harness.analysis.compare.evidence import EProcess, Refutes
+from harness.analysis.compare.evidence import EProcess, Refutes, finite_evidence
 from harness.analysis.compare.statistics import PredictableScale
 from harness.core.effect import Effect
-
-_LARGEST_LOG = 700.0
-"""Evidence beyond exp of this counts as exp of this: it has to be a finite number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +51,6 @@ def prove(log_ratios: Sequence[float]) -> Proof:
     median = scale.median()
     return Proof(
         pairs=len(log_ratios),
-        evidence=math.exp(min(largest, _LARGEST_LOG)),
+        evidence=finite_evidence(largest),
         effect=None if median is None else Effect(log_ratio=median, low_log_ratio=low, high_log_ratio=high),
     )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from harness.analysis.compare.estimate import Estimate, Interval
 from harness.analysis.compare.evidence import finite_evidence
-from harness.analysis.compare.hypotheses import ESTIMATED, ChangeTest, EquivalenceTest
+from harness.analysis.compare.hypotheses import ChangeTest, EquivalenceTest
 from harness.analysis.compare.reasons import (
     explain_contradiction,
     explain_hidden_change,
@@ -15,11 +13,8 @@ from harness.analysis.compare.reasons import (
 )
 from harness.analysis.compare.resolution import explain_coarseness
 from harness.analysis.compare.statistics import PredictableScale, log_ratios, statistics_of
-from harness.core.comparison import STATISTICS, Evidence, Pair, Parameters, Verdict
+from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Evidence, Pair, Parameters, Verdict
 from harness.core.effect import relative_change
-from harness.core.errors import UsageError
-
-_CHANGED: Final = frozenset({Verdict.REGRESSION, Verdict.IMPROVEMENT})
 
 
 class SequentialTest:
@@ -35,13 +30,9 @@ class SequentialTest:
         parameters: When to decide.
         higher_is_better: Whether larger values of the metric are better.
         exact: Whether the metric is counted, and not read off a clock: then figures that never vary are equal.
-
-    Raises:
-        UsageError: A parameter is outside the range in which it means something.
     """
 
     def __init__(self, parameters: Parameters, higher_is_better: bool, *, exact: bool = False) -> None:
-        _check(parameters)
         self._parameters = parameters
         self._higher_is_better = higher_is_better
         self._harm_sign = -1 if higher_is_better else 1
@@ -103,7 +94,7 @@ class SequentialTest:
         self._equivalence.add(pair, harm_ratios, scales)
         for scale, ratio in zip(self._scales, ratios, strict=True):
             scale.add(ratio)
-        self._estimate.add(ratios[ESTIMATED], scales[ESTIMATED])
+        self._estimate.add(ratios[ESTIMATED_STATISTIC], scales[ESTIMATED_STATISTIC])
         self._pairs_s += pair.seconds
         self._decide()
 
@@ -127,13 +118,13 @@ class SequentialTest:
 
     def hidden_change(self) -> str | None:
         """Explain why the interval does not show the change that is proven; None where it does, or none is proven."""
-        if self._decided not in _CHANGED:
+        if self._decided is None or not self._decided.is_change:
             return None
         names = self._statistics()
         medians = zip(names, (scale.median() for scale in self._scales), strict=True)
         changes = {name: relative_change(median) for name, median in medians if median is not None}
         upwards = (self._decided is Verdict.REGRESSION) != self._higher_is_better
-        reason = explain_hidden_change(self.interval(), changes, names[ESTIMATED], upwards=upwards)
+        reason = explain_hidden_change(self.interval(), changes, names[ESTIMATED_STATISTIC], upwards=upwards)
         coarseness = explain_coarseness(self.log_step, self._parameters)
         return f"{reason}; {coarseness}" if reason and coarseness else reason
 
@@ -149,7 +140,7 @@ class SequentialTest:
 
     def difference(self) -> float | None:
         """Return the median of treatment / control - 1 of the better quartiles of the launches; None without pairs."""
-        median = self._scales[ESTIMATED].median()
+        median = self._scales[ESTIMATED_STATISTIC].median()
         return None if median is None else relative_change(median)
 
     def interval(self) -> Interval:
@@ -183,7 +174,7 @@ class SequentialTest:
 
     def _explain_undecided(self) -> str | None:
         if self._equivalence.is_equivalent():
-            return explain_contradiction(self._statistics()[ESTIMATED])
+            return explain_contradiction(self._statistics()[ESTIMATED_STATISTIC])
         return explain_coarseness(self.log_step, self._parameters)
 
     def _statistics(self) -> tuple[str, ...]:
@@ -194,17 +185,3 @@ class SequentialTest:
             return True
         low, high = self.interval()
         return low is not None and high is not None and high - low < 2 * self._parameters.precision
-
-
-def _check(parameters: Parameters) -> None:
-    """Refuse what would make every verdict wrong, or none possible."""
-    for name, level in (("alpha", parameters.alpha), ("beta", parameters.beta), ("fdr", parameters.fdr)):
-        if not 0 < level < 1:
-            raise UsageError(f"{name} is a probability above 0 and below 1, not {level:g}", hint=f"{name} 0.05 is 5 %")
-    for name, size in (("margin", parameters.margin), ("tail_margin", parameters.tail_margin)):
-        if size <= 0:
-            raise UsageError(f"{name} is a relative change above 0, not {size:g}", hint=f"{name} 0.01 is 1 %")
-    if parameters.precision is not None and parameters.precision <= 0:
-        raise UsageError(f"precision is a relative size above 0, not {parameters.precision:g}", hint="0.003 is 0.3 %")
-    if parameters.max_pairs < 1 or (parameters.max_seconds is not None and parameters.max_seconds <= 0):
-        raise UsageError("there is no budget for a single pair", hint="raise max_pairs or max_seconds")

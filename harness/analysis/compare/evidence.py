@@ -23,15 +23,13 @@ from enum import IntEnum
 from operator import add
 from typing import Final
 
+from harness.core.effect import LARGEST_LOG
+
 BETS: Final = (0.3, 0.8, 2.0)
 """Sizes of the bets: 0.3 gains from small differences in many pairs, 2 from large ones in few."""
 
 CLIP: Final = 2.5
 """Largest score of a single pair, in scales: a burst on one launch must not ruin a capital."""
-
-
-_LARGEST_LOG: Final = 700.0
-"""Evidence beyond exp of this is stored as exp of this: it has to be a finite number."""
 
 
 class Refutes(IntEnum):
@@ -118,4 +116,4 @@ def reaches(log_evidence: float, level: float) -> bool:
 
 def finite_evidence(log_evidence: float) -> float:
     """Return evidence as a finite number."""
-    return math.exp(min(log_evidence, _LARGEST_LOG))
+    return math.exp(min(log_evidence, LARGEST_LOG))

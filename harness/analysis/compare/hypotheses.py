@@ -12,13 +12,9 @@ from typing import Final
 from harness.analysis.compare.evidence import EProcess, Refutes, reaches
 from harness.analysis.compare.final_test import add_reserve, log_final_payoff
 from harness.analysis.compare.resolution import Resolution, add_pair
-from harness.core.comparison import STATISTICS, Pair, Parameters, Verdict
+from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Pair, Parameters, Verdict
 
 _ALL: Final = range(len(STATISTICS))
-
-ESTIMATED: Final = STATISTICS.index("p25")
-"""The difference is estimated from the better quartile: steadier than median and mean, less extreme than the best.
-Equivalence is asked of it too."""
 
 _TAIL: Final = STATISTICS.index("p90")
 """Must be no worse for `no change` as well. It moves too much to be held within as narrow a margin."""
@@ -136,8 +132,8 @@ class EquivalenceTest:
         """Begin without bets, at the resolution known now."""
         margin, tail_margin = math.log1p(self._parameters.margin), math.log1p(self._parameters.tail_margin)
         self._assumed_step = step = self.log_step
-        self._not_worse = EProcess(Refutes.AT_LEAST, margin - step, [ESTIMATED])
-        self._not_better = EProcess(Refutes.AT_MOST, step - margin, [ESTIMATED])
+        self._not_worse = EProcess(Refutes.AT_LEAST, margin - step, [ESTIMATED_STATISTIC])
+        self._not_better = EProcess(Refutes.AT_MOST, step - margin, [ESTIMATED_STATISTIC])
         self._tail = EProcess(Refutes.AT_LEAST, tail_margin - step, [_TAIL])
 
     def _bet(self, harm_ratios: Sequence[float], scales: Sequence[float]) -> None:

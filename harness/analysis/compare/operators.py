@@ -22,7 +22,6 @@ from harness.core.comparison import Evidence, OperatorComparison, OperatorMedian
 from harness.core.effect import relative_change
 from harness.core.note import Note
 
-_CHANGED: Final = frozenset({Verdict.REGRESSION, Verdict.IMPROVEMENT})
 _UNAVAILABLE: Final = "operators_unavailable"
 _UNPROVEN: Final = "operators_unproven"
 
@@ -78,7 +77,7 @@ def _unproven_note(
 ) -> tuple[Note, ...]:
     """Note that a benchmark changed and no operator is proven to be the cause."""
     shared = [operator for operator in operators if operator.is_shared]
-    if verdict not in _CHANGED or not shared or any(operator.discovered for operator in shared):
+    if not verdict.is_change or not shared or any(operator.discovered for operator in shared):
         return ()
     pairs = max(len(operator.pairs) for operator in shared)
     fewest = fewest_pairs(parameters.fdr / len(shared))

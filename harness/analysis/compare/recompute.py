@@ -72,7 +72,6 @@ def replay(
     they do not change the verdict.
 
     Raises:
-        UsageError: A parameter means nothing.
         ValueError: A pair does not have five finite statistics above zero on each side.
     """
     test = SequentialTest(parameters, higher_is_better, exact=exact)
@@ -96,7 +95,6 @@ def recompute(comparison: Comparison, parameters: Parameters | None = None, *, d
         doubt: Why its pairs may not speak for all launches: then there is no `no change`.
 
     Raises:
-        UsageError: A parameter means nothing.
         ValueError: A stored pair does not have five finite statistics above zero on each side.
     """
     if comparison.identical:

@@ -11,16 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.analysis.compare.statistics import PRIOR_SCALE, PredictableScale, log_ratios
-from harness.core.comparison import STATISTICS, Comparison
+from harness.core.comparison import ESTIMATED_STATISTIC, Comparison
 from harness.core.effect import Effect
 from harness.core.metric import Direction, MetricInfo
 from harness.core.result import Result
 from harness.core.series import SeriesPoint
 
 Array = NDArray[np.float64]
-
-_ESTIMATED: Final = STATISTICS.index("p25")
-"""The statistic that a comparison estimates its difference from."""
 
 _OF_MEDIAN: Final = math.sqrt(math.pi / 2)
 """Standard error of a median of normal values, in those of a mean."""
@@ -78,7 +75,7 @@ def _estimate(comparison: Comparison) -> tuple[Effect | None, float | None]:
         return Effect(log_ratio=0.0, low_log_ratio=0.0, high_log_ratio=0.0), None
     scale = PredictableScale()
     for pair in comparison.pairs:
-        scale.add(log_ratios(pair)[_ESTIMATED])
+        scale.add(log_ratios(pair)[ESTIMATED_STATISTIC])
     median = scale.median()
     if median is None:
         return None, None

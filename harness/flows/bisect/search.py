@@ -8,7 +8,7 @@ from harness.analysis.bisect.queries import Query
 from harness.analysis.bisect.search import Search
 from harness.analysis.compare.statistics import log_ratios
 from harness.core.commit import Commit
-from harness.core.comparison import STATISTICS, Comparison
+from harness.core.comparison import ESTIMATED_STATISTIC, Comparison
 from harness.core.culprit import SearchResult
 from harness.core.errors import BenchmarkFailed, BuildFailed
 from harness.core.protocols import Progress
@@ -17,9 +17,6 @@ from harness.flows.measure.workload import Selection
 
 Save = Callable[[Search], None]
 """Saves the state of a search, so that it can be resumed when it was killed."""
-
-_QUARTILE = STATISTICS.index("p25")
-"""The statistic of a launch in which differences are expressed: neither a burst nor a lucky iteration moves it."""
 
 _WORTH_NAMING = 0.005
 """Probability below which a commit is not named as a suspect: it would be shown as 0 %."""
@@ -73,7 +70,7 @@ def run_search(
 
 def quartile_log_ratios(comparison: Comparison) -> tuple[float, ...]:
     """Return ln(treatment / control) of the lower quartile, pair by pair; empty where both are the same bytes."""
-    return tuple(log_ratios(pair)[_QUARTILE] for pair in comparison.pairs)
+    return tuple(log_ratios(pair)[ESTIMATED_STATISTIC] for pair in comparison.pairs)
 
 
 def _learn(search: Search, query: Query, comparison: Comparison) -> Search:

@@ -84,7 +84,7 @@ def diagnose(settings: Settings, device: Device) -> Finding:
     if check is None or not sum(check.verdicts.values()):
         return Finding("self-check", None, f"{device.name} was never compared with itself", _REMEDY)
     counts = ", ".join(f"{count} {verdict.value}" for verdict, count in sorted(check.verdicts.items()))
-    false = {Verdict.REGRESSION, Verdict.IMPROVEMENT} & set(check.verdicts)
+    false = any(verdict.is_change for verdict in check.verdicts)
     day = time.strftime("%Y-%m-%d", time.gmtime(check.time))
     return Finding("self-check", None if false else True, f"{device.name} on {day}: {counts}", _REMEDY)
 

@@ -14,7 +14,7 @@ from harness.core.errors import ExitCode, HarnessError, gravest
 from harness.core.protocols import Progress, Reporter, is_archive
 from harness.core.result import Outcome, Report, Result
 
-_NOUNS: Final = frozenset({Verdict.REGRESSION.value, Verdict.IMPROVEMENT.value})
+_NOUNS: Final = frozenset(verdict.value for verdict in Verdict if verdict.is_change)
 
 
 class Reporting:

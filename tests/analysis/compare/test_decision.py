@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.estimate import Limits, limits
 from harness.analysis.compare.final_test import RESERVE
 from harness.analysis.compare.recompute import draw_conclusion
 from harness.core.comparison import STATISTICS, Pair, Parameters, Verdict
-from harness.core.errors import UsageError
 from tests.analysis.compare.made_pairs import PARAMETERS, feed_pairs, flat, pair, swapped
 
 NOISE = (0.004, -0.006, 0.001, 0.009, -0.003, -0.008, 0.002, 0.005, -0.001, -0.004)
@@ -343,8 +343,8 @@ def test_an_invalid_pair_is_refused_without_side_effect() -> None:
     ],
 )
 def test_invalid_parameters_are_refused(invalid: dict[str, float]) -> None:
-    with pytest.raises(UsageError):
-        SequentialTest(PARAMETERS.model_copy(update=invalid), higher_is_better=False)
+    with pytest.raises(ValidationError):
+        Parameters.model_validate({**PARAMETERS.model_dump(), **invalid})
 
 
 def slow_tails(count: int) -> list[Pair]:
