@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import Field
+
 from harness.core.build import Build
 from harness.core.comparison import Interleave, OperatorMedians, Pair
 from harness.core.note import Note
@@ -56,22 +58,22 @@ class LostLaunches(Value):
     code: str = "treatment_lost_launches"
 
 
-class _Line(Value):
+class _Line(Value, validate_by_name=True):
     """One line: the header (first), a pair with its operators, a discarded index, or how the comparison was reported.
 
     Attributes:
-        voided: Index of a discarded pair.
-        losses: Launches without a pair, up to this line.
-        told: Where its result is stored.
+        discarded: Index of a discarded pair.
+        lost: Launches without a pair, up to this line.
+        report_place: Where its result is stored.
         failed: Whether its result was a failure, which its pairs alone do not show.
     """
 
     header: Header | None = None
     pair: Pair | None = None
     operators: OperatorMedians | None = None
-    voided: int | None = None
-    losses: LostLaunches = LostLaunches()
-    told: str | None = None
+    discarded: int | None = Field(None, alias="voided")
+    lost: LostLaunches = Field(LostLaunches(), alias="losses")
+    report_place: str | None = Field(None, alias="told")
     failed: bool = False
 
 
@@ -165,15 +167,15 @@ class Journal:
 
     def append_pair(self, pair: Pair, operators: OperatorMedians | None, lost: LostLaunches) -> None:
         """Append one more pair, with its operator medians."""
-        self._write("a", _Line(pair=pair, operators=operators, losses=lost))
+        self._write("a", _Line(pair=pair, operators=operators, lost=lost))
 
     def append_discarded(self, index: int, lost: LostLaunches) -> None:
         """Append the index of a discarded pair: its coin is used up."""
-        self._write("a", _Line(voided=index, losses=lost))
+        self._write("a", _Line(discarded=index, lost=lost))
 
     def record_report(self, place: str) -> None:
         """Append where the reported result is stored."""
-        self._write("a", _Line(told=str(Path(place).absolute())))
+        self._write("a", _Line(report_place=str(Path(place).absolute())))
 
     def record_failure(self) -> None:
         """Append that the reported result was a failure."""
@@ -212,7 +214,7 @@ class Journal:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open(mode, encoding="utf-8") as file:
-                file.write(line.model_dump_json(exclude_defaults=True) + "\n")
+                file.write(line.model_dump_json(exclude_defaults=True, by_alias=True) + "\n")
         except OSError as error:
             self._problem = f"{self._path}: {error.strerror or error}"
 
@@ -233,18 +235,18 @@ def _parse(lines: Sequence[_Line]) -> JournalContents | None:
     pairs = tuple(line.pair.model_copy(update=unlaunched) for line in others if line.pair is not None)
     if not all(_is_sound(pair, header) for pair in pairs):
         raise ValueError("a pair without sound figures")
-    voided = [line.voided for line in others if line.voided is not None]
-    measured = [line for line in others if line.pair is not None or line.voided is not None]
-    used = [pair.index for pair in pairs] + voided
+    discarded = [line.discarded for line in others if line.discarded is not None]
+    measured = [line for line in others if line.pair is not None or line.discarded is not None]
+    used = [pair.index for pair in pairs] + discarded
     return JournalContents(
         header=header,
         pairs=pairs,
         operators=tuple(line.operators for line in others if line.operators is not None),
-        discarded=len(voided),
-        lost=measured[-1].losses if measured else LostLaunches(),
+        discarded=len(discarded),
+        lost=measured[-1].lost if measured else LostLaunches(),
         next_index=max(used, default=-1) + 1,
         failed=any(line.failed for line in others),
-        report_place=next((line.told for line in reversed(others) if line.told is not None), None),
+        report_place=next((line.report_place for line in reversed(others) if line.report_place is not None), None),
     )
 
 
