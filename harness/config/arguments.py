@@ -259,7 +259,7 @@ def compare_request(flags: RunFlags, sides: CompareFlags) -> CompareRequest:
         recipes=sides.frameworks_dir or (),
         builds=sides.exec_dir,
         self_check=bool(sides.self_check),
-        decide={field: values[flag] for flag, field in _DECIDE.items() if values[flag] is not None},
+        parameters={field: values[flag] for flag, field in _DECIDE.items() if values[flag] is not None},
         metric=sides.metric,
         interleave=Interleave(sides.interleave or "launch"),
         resume=bool(sides.resume),
@@ -273,7 +273,7 @@ def watch_request(flags: WatchFlags, settings: Settings) -> WatchRequest:
     values = dataclasses.asdict(flags)
     names = {
         "interval": "interval_s",
-        "since": "begin",
+        "since": "since",
         "regression": "alarms",
         **{name: name for name in ("step", "merges", "platforms", "commit_file", "status_file", "on_alarm", "hook")},
     }

@@ -28,14 +28,14 @@ class Branch:
         source: Source of the commits.
         names: Names of the newest commit, preferred first: `origin/main`, `main`; for releases `latest`.
         selection: Rule that selects the commits to measure.
-        begin: Name of the commit after which the first start begins; None begins with the newest.
+        since: Name of the commit after which the first start begins; None begins with the newest.
         main: Whether the main branch of the source, where it has one, is preferred to the names.
     """
 
     source: Source
     names: tuple[str, ...]
     selection: CommitSelection = field(default_factory=CommitSelection)
-    begin: str | None = None
+    since: str | None = None
     main: bool = False
 
 
@@ -93,7 +93,7 @@ class BranchPoller:
         self._branch.source.fetch()
         tip = resolve_newest(self._branch.source, self._branch.names, main=self._branch.main)
         place = self._state.log.read(PollCursor)
-        cursor = place.cursor if place is not None else self._begin()
+        cursor = place.cursor if place is not None else self._resolve_since()
         known = [entry.commit for entry in self._state.commits.newest(_KNOWN)]
         new = find_new_commits(self._branch.source, cursor, tip, known)
         is_last_poll = self._backoff is None
@@ -110,9 +110,9 @@ class BranchPoller:
                 self._state.commits.add(commit, status, reason)
             self._state.log.write(PollCursor(cursor=last, tip=tip.id))
 
-    def _begin(self) -> Commit | None:
-        begin = self._branch.begin
-        return self._branch.source.resolve(begin) if begin is not None else None
+    def _resolve_since(self) -> Commit | None:
+        since = self._branch.since
+        return self._branch.source.resolve(since) if since is not None else None
 
     def _withdraw(self, cursor: Commit | None, new: NewCommits) -> None:
         """Pass over waiting commits that are not in a rewritten history."""

@@ -25,12 +25,12 @@ class ControlPolicy:
     Attributes:
         source: Source of the commits.
         pinned: The control of every commit; None takes the first commit of each week.
-        begin: Name of the commit after which watching began: the control of the first in a source without times.
+        since: Name of the commit after which watching began: the control of the first in a source without times.
     """
 
     source: Source
     pinned: Commit | None = None
-    begin: str | None = None
+    since: str | None = None
 
     def choose_control(self, treatment: Commit, before: Commit | None, unusable: Set[str]) -> Commit | None:
         """Return the commit to compare another with: never itself, and never a later one.
@@ -52,7 +52,7 @@ class ControlPolicy:
         if self.pinned is not None:
             return None if self.pinned.id == treatment.id else self.pinned
         if treatment.time is None:
-            return before if before is not None else self._begin_of(treatment, unusable)
+            return before if before is not None else self._resolve_since(treatment, unusable)
         newest = treatment
         for _ in range(_WEEKS):
             first = self._first_of_week(newest)
@@ -63,16 +63,16 @@ class ControlPolicy:
             newest = parent
         return None
 
-    def _begin_of(self, treatment: Commit, unusable: Set[str]) -> Commit | None:
+    def _resolve_since(self, treatment: Commit, unusable: Set[str]) -> Commit | None:
         """Return the commit after which watching began, if it is before this one."""
-        if self.begin is None:
+        if self.since is None:
             return None
         try:
-            begin = self.source.resolve(self.begin)
-            is_before = bool(self.source.between(begin, treatment))
+            since = self.source.resolve(self.since)
+            is_before = bool(self.source.between(since, treatment))
         except UsageError:
             return None
-        return begin if is_before and begin.id not in unusable else None
+        return since if is_before and since.id not in unusable else None
 
     def _first_usable(self, first: Commit, newest: Commit, unusable: Set[str]) -> Commit | None:
         """Return the first usable commit of a week."""

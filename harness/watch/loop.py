@@ -119,7 +119,7 @@ class _Watcher:
         self._is_stop_requested = plan.stop_file.is_stop_requested
         retry_when_full = RetryWhenFull(timing, self._is_stop_requested, say)
         backoff = polling_backoff(plan.interval_s) if plan.interval_s is not None else None
-        branch = _with_begin(plan)
+        branch = _branch_since(plan)
         self._poller = BranchPoller(branch, state, backoff, timing, say)
         self._outbox = Outbox(state, channels, timing, retry_when_full, say)
         self._alarms = AlarmLifecycle(
@@ -131,7 +131,7 @@ class _Watcher:
             say=say,
         )
         self._commits = CommitProcessor(
-            replace(plan.controls, begin=branch.begin),
+            replace(plan.controls, since=branch.since),
             plan.commit_file,
             tasks=tasks,
             state=state,
@@ -207,7 +207,7 @@ class _Watcher:
             self._say(f"{activity} (there is no room to record it)")
 
 
-def _with_begin(plan: WatchPlan) -> Branch:
+def _branch_since(plan: WatchPlan) -> Branch:
     """Return the branch with the commit after which a first start begins: that of the commit file, else the user's."""
     commit = read_commit(plan.commit_file) if plan.commit_file is not None else None
-    return replace(plan.branch, begin=commit) if commit is not None else plan.branch
+    return replace(plan.branch, since=commit) if commit is not None else plan.branch

@@ -72,7 +72,7 @@ def test_a_confirmed_alarm_is_searched_and_reported_once_each(
     slow_commit(laboratory, "c1", "c2")
     channel = RecordingChannel()
     tasks = WatchTasks(laboratory.compare, step_or_recovery, confirmed, lambda *_: found("c1"))
-    plan = orders(line, base="c0", begin="c0")
+    plan = orders(line, base="c0", since="c0")
     summary = watch(plan, tasks, state, channels=(channel,), timing=clock.timing)
     assert channel.events == [("step of mv2", AlarmEvent.CONFIRMED), ("step of mv2", AlarmEvent.BISECTED)]
     assert summary.alarms == ("step of mv2",)
@@ -103,7 +103,7 @@ def test_an_alarm_that_was_reported_is_reported_when_it_is_over(
     slow_commit(laboratory, "c1")
     channel = RecordingChannel()
     tasks = WatchTasks(laboratory.compare, step_or_recovery, confirmed)
-    watch(orders(line, base="c0", begin="c0"), tasks, state, channels=(channel,), timing=clock.timing)
+    watch(orders(line, base="c0", since="c0"), tasks, state, channels=(channel,), timing=clock.timing)
     assert [event for _, event in channel.events] == [AlarmEvent.CONFIRMED, AlarmEvent.CLOSED]
     assert state.alarms.in_stages(AlarmStage.CLOSED)
 
@@ -132,7 +132,7 @@ def test_a_verification_that_breaks_down_is_tried_again_and_holds_up_no_commit(
 
     status = tmp_path / "status"
     for_hours(clock, status, 2)
-    watching = orders(line, base="c0", begin="c0", interval_s=3600.0, switch=status)
+    watching = orders(line, base="c0", since="c0", interval_s=3600.0, switch=status)
     watch(watching, WatchTasks(laboratory.compare, step_or_recovery, confirm), state, timing=clock.timing)
     assert laboratory.treatments == ["c1", "c2"]
     assert [later - first for first, later in pairwise(asked)] == pytest.approx([60, 120, 240])
@@ -146,7 +146,7 @@ def test_an_alarm_whose_benchmark_is_no_longer_asked_for_holds_up_no_commit(
         raise UsageError("no benchmark matches `m/old`")
 
     slow_commit(laboratory, "c1", "c2")
-    plan = orders(line, base="c0", begin="c0")
+    plan = orders(line, base="c0", since="c0")
     summary = watch(plan, WatchTasks(laboratory.compare, step_or_recovery, confirm), state, timing=clock.timing)
     assert laboratory.treatments == ["c1", "c2"]
     assert summary.has_environment_problem, "the alarm is not settled"
@@ -230,7 +230,7 @@ def test_the_status_shows_what_was_done_and_what_is_open(
     def confirm(alarm: Alarm) -> Verification:
         raise DeviceLost("unplugged")
 
-    plan = orders(line, base="c0", begin="c0")
+    plan = orders(line, base="c0", since="c0")
     watch(plan, WatchTasks(laboratory.compare, step_or_recovery, confirm), state, timing=clock.timing)
     status = status_of(state.path)
     assert status.is_alive

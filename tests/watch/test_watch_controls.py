@@ -72,8 +72,8 @@ def test_sources_without_times_are_compared_with_the_commit_before(line: Line) -
 
 
 def test_the_first_commit_of_a_source_without_times_is_held_against_where_watching_began(line: Line) -> None:
-    def control_of(treatment: str, begin: str, *unusable: str) -> Commit | None:
-        return ControlPolicy(line, begin=begin).choose_control(line.commit(treatment), None, frozenset(unusable))
+    def control_of(treatment: str, since: str, *unusable: str) -> Commit | None:
+        return ControlPolicy(line, since=since).choose_control(line.commit(treatment), None, frozenset(unusable))
 
     assert control_of("c1", "c0") == line.commit("c0")
     assert control_of("c1", "c1") is None, "never itself"

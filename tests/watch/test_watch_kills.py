@@ -59,7 +59,7 @@ def _watch_everything(folder: Path) -> None:
         return CommitOutcome(points=(point(control.id, 0.05, commit=treatment.id),))
 
     tasks = WatchTasks(compare, _find_step, confirmed, lambda *_: found("c1"))
-    plan = orders(Line(COMMITS), base="c0", begin="c0", commit_file=folder / "commit")
+    plan = orders(Line(COMMITS), base="c0", since="c0", commit_file=folder / "commit")
     with open_state(folder / "state") as state:
         watch(plan, tasks, state, channels=(_Postman(folder),), timing=Clock().timing)
 

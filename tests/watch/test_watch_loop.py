@@ -39,9 +39,9 @@ def test_who_looks_only_once_measures_the_newest_although_the_step_is_not_comple
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
     line.ids = [f"c{number}" for number in range(9)]
-    once(state, line, laboratory, clock, base="c0", begin="c0", step=3)
+    once(state, line, laboratory, clock, base="c0", since="c0", step=3)
     assert laboratory.treatments == ["c3", "c6", "c8"]
-    once(state, line, laboratory, clock, base="c0", begin="c0", step=3)
+    once(state, line, laboratory, clock, base="c0", since="c0", step=3)
     assert laboratory.treatments == ["c3", "c6", "c8"], "nothing came since"
 
 
@@ -112,7 +112,7 @@ def test_a_zero_in_the_status_file_stops_after_the_commit_and_loses_nothing(
         status.write_text("0")
         return laboratory.compare(control, treatment)
 
-    plan = orders(line, base="c0", begin="c0", interval_s=60.0, switch=status)
+    plan = orders(line, base="c0", since="c0", interval_s=60.0, switch=status)
     watch(plan, WatchTasks(compare), state, timing=clock.timing)
     assert laboratory.treatments == ["c1"]
     doing = state.log.read(CurrentActivity)

@@ -138,7 +138,7 @@ def test_a_watcher_goes_on_and_raises_no_alarm_a_second_time(old_state: Path) ->
     with open_state(old_state) as state:
         before = {alarm.identity for alarm in state.alarms.in_stages(*AlarmStage)}
         tasks = WatchTasks(compare, find_changes)
-        watch(orders(line, base=COMMITS[0], begin=COMMITS[0]), tasks, state, timing=Clock().timing)
+        watch(orders(line, base=COMMITS[0], since=COMMITS[0]), tasks, state, timing=Clock().timing)
         assert {alarm.identity for alarm in state.alarms.in_stages(*AlarmStage)} == before
         assert state.commits.counts()[CommitStatus.DONE] == 15
 

@@ -32,7 +32,7 @@ def test_a_commit_that_fails_is_reported_and_the_next_is_taken(
 ) -> None:
     laboratory.answers["c1"] = problem
     progress = CommitStatus.BUILD_FAILED if isinstance(problem, BuildFailed) else CommitStatus.FAILED
-    summary = once(state, line, laboratory, clock, base="c0", begin="c0")
+    summary = once(state, line, laboratory, clock, base="c0", since="c0")
     assert summary.commits == {progress: 1, CommitStatus.DONE: 1}
     (entry,) = state.commits.with_status(progress)
     assert entry.reason
@@ -72,7 +72,7 @@ def test_a_commit_that_spoils_the_device_again_and_again_gives_way(
     laboratory.answers["c1"] = DeviceLost("rebooted")
     status = tmp_path / "status"
     for_hours(clock, status, 5)
-    once(state, line, laboratory, clock, base="c0", begin="c0", interval_s=3600.0, switch=status)
+    once(state, line, laboratory, clock, base="c0", since="c0", interval_s=3600.0, switch=status)
     assert laboratory.treatments == ["c1"] * MOST_FAILURES + ["c2"]
     assert state.commits.counts() == {CommitStatus.FAILED: 1, CommitStatus.DONE: 1}
 
@@ -114,7 +114,7 @@ def test_of_releases_each_is_held_against_the_one_before_that_can_be_built(
 ) -> None:
     line.ids = ["c0", "c1", "c2", "c3"]
     laboratory.answers["c2"] = BuildFailed("no wheel")
-    once(state, line, laboratory, clock, begin="c0")
+    once(state, line, laboratory, clock, since="c0")
     assert laboratory.asked == [("c0", "c1"), ("c1", "c2"), ("c1", "c3")]
 
 
@@ -228,11 +228,11 @@ def test_a_commit_file_that_cannot_be_written_stops_nothing(
 ) -> None:
     said: list[str] = []
     (tmp_path / "folder").write_text("")
-    plan = orders(line, base="c0", begin="c0")
+    plan = orders(line, base="c0", since="c0")
     object.__setattr__(plan, "commit_file", tmp_path / "folder" / "commit")
     with pytest.raises(EnvironmentProblem, match="cannot read the commit file"):
         watch(plan, WatchTasks(laboratory.compare), state, timing=clock.timing, say=said.append)
-    plan = orders(line, base="c0", begin="c0", commit_file=tmp_path / "later" / "commit")
+    plan = orders(line, base="c0", since="c0", commit_file=tmp_path / "later" / "commit")
     (tmp_path / "later").symlink_to("/proc")
     watch(plan, WatchTasks(laboratory.compare), state, timing=clock.timing, say=said.append)
     assert laboratory.treatments == ["c1", "c2"]

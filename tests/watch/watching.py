@@ -178,7 +178,7 @@ def orders(
     line: Line,
     *,
     step: int = 1,
-    begin: str | None = None,
+    since: str | None = None,
     interval_s: float | None = None,
     switch: Path | None = None,
     commit_file: Path | None = None,
@@ -186,7 +186,7 @@ def orders(
 ) -> WatchPlan:
     pinned = line.commit(base) if base else None
     return WatchPlan(
-        Branch(line, ("main",), CommitSelection(step), begin),
+        Branch(line, ("main",), CommitSelection(step), since),
         ControlPolicy(line, pinned),
         interval_s,
         StopFile(switch),

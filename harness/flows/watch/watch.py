@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.analysis.trend.changes import find_changes
 from harness.config.settings import Settings
 from harness.core.commit import BranchingSource, Source
-from harness.core.errors import ExitCode, UsageError, gravest
+from harness.core.errors import ExitCode, UsageError, most_severe
 from harness.core.protocols import Display, Platform
 from harness.flows.compare.batch import builds_ahead
 from harness.flows.compare.commits import CommitComparer
@@ -47,7 +47,7 @@ class WatchRequest:
         on_alarm: Command to run for each notification.
         hook: URL to post each notification to.
         platforms: Kinds of devices; none means that of the settings.
-        begin: Name of the commit after which the first start begins.
+        since: Name of the commit after which the first start begins.
         alarms: Whether changes are detected, verified and searched.
     """
 
@@ -60,7 +60,7 @@ class WatchRequest:
     on_alarm: str | None = None
     hook: str | None = None
     platforms: tuple[str, ...] = ()
-    begin: str | None = None
+    since: str | None = None
     alarms: bool = True
 
 
@@ -98,7 +98,7 @@ def watch(request: CompareRequest, settings: Settings, watching: WatchRequest, d
             source,
             _newest_names(request, source),
             _commit_selection(watching),
-            _begin(request, watching),
+            _since(request, watching),
             main=request.branch is None,
         ),
         controls=ControlPolicy(source, pinned),
@@ -139,13 +139,13 @@ def _refuse(request: CompareRequest, settings: Settings, watching: WatchRequest)
         raise UsageError("a watcher compares commits, and no ready programs", hint="`harness compare` does that")
     if settings.dry_run:
         raise UsageError("what a watcher will do depends on commits to come", hint="`harness run --dry-run` has a plan")
-    if request.treatment is not None and watching.begin is not None:
+    if request.treatment is not None and watching.since is not None:
         raise UsageError("--since and --commit both say where to begin", hint="leave one of them out")
 
 
-def _begin(request: CompareRequest, watching: WatchRequest) -> str | None:
+def _since(request: CompareRequest, watching: WatchRequest) -> str | None:
     """Return the commit after which the first start begins; FAI-PEP's flag for it is `--commit`."""
-    return request.treatment if isinstance(request.treatment, str) else watching.begin
+    return request.treatment if isinstance(request.treatment, str) else watching.since
 
 
 def _newest_names(request: CompareRequest, source: Source) -> tuple[str, ...]:
@@ -188,4 +188,4 @@ def exit_code_of(summary: WatchSummary, *, is_worse: bool, has_failures: bool) -
         codes.append(ExitCode.ENVIRONMENT)
     if has_failures or summary.commits[CommitStatus.FAILED] or summary.commits[CommitStatus.BUILD_FAILED]:
         codes.append(ExitCode.BENCHMARK_FAILED)
-    return gravest(codes)
+    return most_severe(codes)

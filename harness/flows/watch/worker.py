@@ -106,9 +106,9 @@ class WatchWorker:
         change = alarm.change
         before, after = self._source.resolve(change.last_without), self._source.resolve(change.first_with)
         comparer = self._comparer(change.device)
-        budget = _BUDGET_FACTOR * comparer.most_pairs
+        budget = _BUDGET_FACTOR * comparer.max_pairs
         (result, *_) = comparer.compare(
-            before, after, run_type="verify", selection=_selection_of(alarm), most_pairs=budget
+            before, after, run_type="verify", selection=_selection_of(alarm), max_pairs=budget
         )
         if result.comparison is None or _has_failed(result):
             raise BenchmarkFailed(f"it could not be measured again: {result.reason or 'it gave no pair'}")

@@ -145,7 +145,7 @@ def test_a_commit_of_the_same_bytes_is_a_point_of_the_series_and_the_change_behi
         return worker(state, work.get(treatment.id, slower("board", 0.04))).compare(control, treatment)
 
     summary = watch(
-        orders(line, base="base", begin="base"), WatchTasks(compare, find_changes), state, timing=clock.timing
+        orders(line, base="base", since="base"), WatchTasks(compare, find_changes), state, timing=clock.timing
     )
     (series,) = state.points.every_series()
     assert series.key.metric == "NET latency"
