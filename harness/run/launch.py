@@ -14,7 +14,7 @@ from harness.core.errors import BenchmarkFailed
 from harness.core.protocols import Clock, Framework, Gated, Session, Staged
 from harness.core.result import Launch, Outcome, RawLog
 from harness.core.values import mask_secrets
-from harness.run.placeholder_values import Names, output_path
+from harness.run.placeholder_values import PlaceholderValues, output_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class LaunchRecord:
 
 
 def compose_commands(
-    benchmark: Benchmark, build: Build, framework: Framework, staged: Staged, names: Names
+    benchmark: Benchmark, build: Build, framework: Framework, staged: Staged, names: PlaceholderValues
 ) -> tuple[Command, ...]:
     """Compose the command lines of the specification, or, for a typed test, the framework's.
 
@@ -120,7 +120,7 @@ def record_launch(
 
 
 def fetch_outputs(
-    record: LaunchRecord, benchmark: Benchmark, session: Session, names: Names, scratch: Path
+    record: LaunchRecord, benchmark: Benchmark, session: Session, names: PlaceholderValues, scratch: Path
 ) -> LaunchRecord:
     """Fetch the output files of a launch that succeeded to the host; a missing one makes it fail."""
     if record.launch.outcome is not Outcome.OK or not benchmark.output_files:

@@ -17,7 +17,7 @@ from harness.core.protocols import Clock, Framework, Session, Staged
 from harness.core.result import Launch, Outcome, RawLog
 from harness.run.derived_metrics import derive_energy, sum_operators
 from harness.run.launch import LaunchRecord, compose_commands, fetch_outputs, launch
-from harness.run.placeholder_values import Names, on_device, on_host
+from harness.run.placeholder_values import PlaceholderValues, on_device, on_host
 from harness.run.staging import made_files, run_step, stage
 from harness.shell import pause
 
@@ -48,7 +48,7 @@ class PreparedLaunch:
     index: int
     benchmark: Benchmark
     commands: tuple[Command, ...]
-    names: Names
+    names: PlaceholderValues
 
 
 class Launcher:

@@ -20,8 +20,8 @@ _BRACED = re.compile(r"\{[\w.]+\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """Placeholders of one side of a launch: the device, or the host around it.
+class PlaceholderValues:
+    """Values of placeholders on one side of a launch: the device, or the host around it.
 
     Attributes:
         texts: Values that a command line splits at spaces, as FAI-PEP does.
@@ -51,14 +51,14 @@ class Names:
             return substitute(template, {**self.texts, **self.paths})
 
 
-def on_device(job: Job, device: Device, staged: Staged, scratch: Path, index: int) -> Names:
+def on_device(job: Job, device: Device, staged: Staged, scratch: Path, index: int) -> PlaceholderValues:
     """Return the placeholders of commands that run on the device; FAI-PEP's `{TGTDIR}` ends with a slash."""
     paths = {**_folders(job, scratch), "TGTDIR": staged.folder + "/", **staged.files, **staged.programs}
     outputs = {output.key: output.location for output in job.benchmark.output_files}
-    return Names({**_texts(job, device, index), **outputs}, escape_paths(paths))
+    return PlaceholderValues({**_texts(job, device, index), **outputs}, escape_paths(paths))
 
 
-def on_host(job: Job, device: Device, scratch: Path, index: int) -> Names:
+def on_host(job: Job, device: Device, scratch: Path, index: int) -> PlaceholderValues:
     """Return the placeholders of commands on the host, before and after; the device's folder is not one of them."""
     benchmark = job.benchmark
     files = {key: str(file.path) for key, file in job.files.items()}
@@ -66,7 +66,7 @@ def on_host(job: Job, device: Device, scratch: Path, index: int) -> Names:
     outputs = {output.key: str(output_path(scratch, output.filename)) for output in benchmark.output_files}
     made = {file.key: file.location or "" for file in (*benchmark.files, *benchmark.input_files) if file.is_generated}
     texts, paths = _texts(job, device, index), escape_paths({**_folders(job, scratch), **files, **programs, **outputs})
-    return Names(texts, {**paths, **_places_of_made_files(made, texts, later={*paths, *made})})
+    return PlaceholderValues(texts, {**paths, **_places_of_made_files(made, texts, later={*paths, *made})})
 
 
 def escape_paths(paths: Mapping[str, str]) -> dict[str, str]:

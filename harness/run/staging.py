@@ -17,13 +17,13 @@ from harness.core.measurement import Job
 from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Session, Staged
 from harness.files.digests import md5_of_file
-from harness.run.placeholder_values import Names, escape_paths
+from harness.run.placeholder_values import PlaceholderValues, escape_paths
 
 
 def run_step(
     name: str,
     step: HostStep,
-    names: Names,
+    names: PlaceholderValues,
     files: Mapping[str, CachedFile],
     *,
     scratch: Path,
@@ -61,7 +61,7 @@ def run_step(
     return tuple(done)
 
 
-def made_files(benchmark: Benchmark, names: Names) -> dict[str, CachedFile]:
+def made_files(benchmark: Benchmark, names: PlaceholderValues) -> dict[str, CachedFile]:
     """Find the files that steps before this launch had to make, by key.
 
     Raises:
@@ -94,7 +94,7 @@ def stage(job: Job, made: Mapping[str, CachedFile], session: Session) -> Staged:
     return replace(staged, files={file.key: staged.files[file.filename] for file in wanted})
 
 
-def made_file(file: ModelFile, names: Names) -> CachedFile:
+def made_file(file: ModelFile, names: PlaceholderValues) -> CachedFile:
     """Find a file that is known only now: a step made it, or it lies in a folder that has its place only now.
 
     Raises:
@@ -116,7 +116,7 @@ def made_file(file: ModelFile, names: Names) -> CachedFile:
     )
 
 
-def _place_file(file: ModelFile, names: Names, cached: Mapping[str, CachedFile], folder: Path) -> Path:
+def _place_file(file: ModelFile, names: PlaceholderValues, cached: Mapping[str, CachedFile], folder: Path) -> Path:
     """Return the place of a step's file: an executable copy, because nobody else's file is changed.
 
     A file that a step made and that is executable stays in its place: a script may need its neighbours. So do folders.

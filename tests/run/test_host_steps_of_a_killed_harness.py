@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 from harness.core.benchmark import HostStep
 from harness.run.staging import run_step
-from harness.run.placeholder_values import Names
+from harness.run.placeholder_values import PlaceholderValues
 folder = Path(sys.argv[1])
 (folder / "step.sh").write_text("echo $$ > pid; sleep 60")
 step = HostStep(commands=("/bin/sh step.sh",))
-run_step("preprocess", step, Names({}, {}), {}, scratch=folder, env={}, timeout_s=60)
+run_step("preprocess", step, PlaceholderValues({}, {}), {}, scratch=folder, env={}, timeout_s=60)
 """
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from harness.analysis.trend.points import Sample, standard_errors
+from harness.analysis.trend.points import PointLevel, standard_errors
 from harness.analysis.trend.reader import DetectedChange, SeriesReader
 from harness.analysis.trend.segmentation import Sensitivity
 from harness.core.change import Change, ChangeKind, Trend
@@ -131,7 +131,7 @@ def _brackets(
 def _usual_error(measured: Sequence[tuple[SeriesPoint, float]]) -> float:
     """Return the median standard error of the measured points; 0 where none was measured."""
     samples = [
-        Sample(point.commit, point.order, log_ratio, point.standard_error, point.pairs)
+        PointLevel(point.commit, point.order, log_ratio, point.standard_error, point.pairs)
         for point, log_ratio in measured
         if point.standard_error is not None
     ]

@@ -85,7 +85,7 @@ def _estimate(comparison: Comparison) -> tuple[Effect | None, float | None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class PointLevel:
     """A point on the scale of a whole series, whatever control it was compared with.
 
     Attributes:
@@ -104,7 +104,7 @@ class Sample:
     pairs: int = 0
 
 
-def standard_errors(samples: Sequence[Sample]) -> Array:
+def standard_errors(samples: Sequence[PointLevel]) -> Array:
     """Estimate the standard errors of samples of one series: at least as large as neighbours seem to differ.
 
     The error that a comparison states of itself is drawn up to what is usual in the series, for a few pairs that happen

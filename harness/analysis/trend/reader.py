@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.analysis.trend.points import Array, Sample, standard_errors
+from harness.analysis.trend.points import Array, PointLevel, standard_errors
 from harness.analysis.trend.segmentation import Sensitivity, Shape, best_split, fit_shape
 from harness.core.change import Outlier
 from harness.core.series import SeriesKey, SeriesPoint
@@ -42,15 +42,15 @@ class DetectedChange:
     score: float
     first: int
     shape: Shape
-    samples: tuple[Sample, ...]
+    samples: tuple[PointLevel, ...]
 
     @property
-    def before(self) -> Sample:
+    def before(self) -> PointLevel:
         """Last sample at the old level."""
         return self.samples[self.shape.start]
 
     @property
-    def after(self) -> Sample:
+    def after(self) -> PointLevel:
         """First sample at the new level."""
         return self.samples[self.shape.end]
 
@@ -74,7 +74,7 @@ class SeriesReader:
     def __init__(self, key: SeriesKey, sensitivity: Sensitivity) -> None:
         self._key = key
         self._sensitivity = sensitivity
-        self._samples: list[Sample] = []
+        self._samples: list[PointLevel] = []
         self._errors: Array = np.empty(0)
         self._begin = 0
         self._control: str | None = None
@@ -96,7 +96,7 @@ class SeriesReader:
         if point.control != self._control:
             self._change_control(point)
         self._samples.append(
-            Sample(point.commit, point.order, self._offset + log_ratio, point.standard_error, point.pairs)
+            PointLevel(point.commit, point.order, self._offset + log_ratio, point.standard_error, point.pairs)
         )
         self._errors = standard_errors(self._samples)
         if not self._detect(point) and not self._newest_stands_out():
@@ -122,7 +122,7 @@ class SeriesReader:
         self._control = point.control
         self._begin = len(self._samples)
         order = max((control_order, *(sample.order for sample in self._samples[-1:])))
-        self._samples.append(Sample(point.control, min(order, point.order), now))
+        self._samples.append(PointLevel(point.control, min(order, point.order), now))
 
     def _newest_level(self) -> float:
         weights = self._errors[self._begin :] ** -2 if self._errors.size > self._begin else np.ones(1)
@@ -186,5 +186,5 @@ class SeriesReader:
         return f"{hashlib.sha256(text.encode()).hexdigest()[:16]}-{self._key.benchmark[:8]}"
 
 
-def _orders(samples: Sequence[Sample]) -> Array:
+def _orders(samples: Sequence[PointLevel]) -> Array:
     return np.array([sample.order for sample in samples], dtype=np.float64)

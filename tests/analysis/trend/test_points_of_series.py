@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.analysis.trend.points import Sample, series_point, standard_errors
+from harness.analysis.trend.points import PointLevel, series_point, standard_errors
 from harness.core.build import BuildInfo
 from harness.core.comparison import Comparison, Pair, Verdict
 from harness.core.effect import Effect
@@ -73,8 +73,8 @@ def test_identical_builds_are_a_point_at_zero() -> None:
     assert (point.metric, point.standard_error, point.verdict) == (None, None, Verdict.NO_CHANGE)
 
 
-def samples(levels: list[float], stated: float | None, pairs: int = 10) -> list[Sample]:
-    return [Sample(f"c{order}", order, level, stated, pairs) for order, level in enumerate(levels)]
+def samples(levels: list[float], stated: float | None, pairs: int = 10) -> list[PointLevel]:
+    return [PointLevel(f"c{order}", order, level, stated, pairs) for order, level in enumerate(levels)]
 
 
 def test_errors_are_inflated_when_neighbours_differ_more() -> None:
@@ -91,7 +91,7 @@ def test_a_step_does_not_inflate_errors() -> None:
 
 
 def test_pairs_that_agree_by_chance_are_not_exact() -> None:
-    lucky = [*samples([0.0] * 9, 0.01), Sample("c9", 9, 0.0, 1e-6, 10)]
+    lucky = [*samples([0.0] * 9, 0.01), PointLevel("c9", 9, 0.0, 1e-6, 10)]
     assert standard_errors(lucky)[-1] == pytest.approx(0.01)
 
 
