@@ -176,7 +176,7 @@ class OperatorComparison(Value):
         return None if self.difference is None else effect_of(self.difference, self.low, self.high)
 
 
-class Difference(Value):
+class ExactDifference(Value):
     """Exact comparison of a deterministic metric.
 
     Attributes:
@@ -238,7 +238,7 @@ class Comparison(Value):
     identical: bool = False
     discovered: bool = True
     seconds: float = 0.0
-    exact: tuple[Difference, ...] = ()
+    exact: tuple[ExactDifference, ...] = ()
     operators: tuple[OperatorComparison, ...] = ()
     notes: tuple[Note, ...] = ()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from harness.core.comparison import Comparison, Difference, Interleave, Parameters
+from harness.core.comparison import Comparison, ExactDifference, Interleave, Parameters
 from harness.core.result import Result
 from harness.presentation.numbers import format_change, format_evidence, format_percent, format_quantity
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT, VerdictCategory, categorise, is_undiscovered
@@ -129,7 +129,7 @@ def tabulate_evidence(comparison: Comparison) -> list[tuple[str, str, str]]:
     return [(hypothesis, format_evidence(e_value), needed) for hypothesis, e_value, needed in rows]
 
 
-def _describe_difference(difference: Difference) -> str:
+def _describe_difference(difference: ExactDifference) -> str:
     control, treatment = difference.control, difference.treatment
     share = f" ({format_change(treatment / control - 1)})" if control > 0 and treatment > 0 else ""
     sides = f"{format_quantity(control, difference.unit)} → {format_quantity(treatment, difference.unit)}"

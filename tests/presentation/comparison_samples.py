@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from harness.analysis.compare.recompute import recompute
 from harness.core.build import BuildInfo
-from harness.core.comparison import Comparison, Difference, OperatorComparison, Pair, Parameters, Verdict
+from harness.core.comparison import Comparison, ExactDifference, OperatorComparison, Pair, Parameters, Verdict
 from harness.core.note import Note
 from harness.core.result import Outcome, Result
 from harness.testing.results import BUILD, failed_result, ok_result
@@ -68,7 +68,7 @@ def compared(
     parameters: Parameters = PARAMETERS,
     discovered: bool = True,
     voided: int = 0,
-    exact: Sequence[Difference] = (),
+    exact: Sequence[ExactDifference] = (),
     higher_is_better: bool = False,
     treatment: BuildInfo = TREATMENT,
     notes: Sequence[Note] = (),
@@ -128,11 +128,11 @@ def refused(identifier: str) -> Result:
     return result.model_copy(update={"harness_version": "0.1.0"})
 
 
-SMALLER = Difference(
+SMALLER = ExactDifference(
     metric="program size", unit="bytes", control=1 << 20, treatment=900_000, verdict=Verdict.IMPROVEMENT
 )
-LOST = Difference(metric="delegated operators", unit="", control=120, treatment=118, verdict=Verdict.REGRESSION)
-SAME = Difference(metric="NET top1", unit="", control=0.7, treatment=0.7, verdict=Verdict.NO_CHANGE)
+LOST = ExactDifference(metric="delegated operators", unit="", control=120, treatment=118, verdict=Verdict.REGRESSION)
+SAME = ExactDifference(metric="NET top1", unit="", control=0.7, treatment=0.7, verdict=Verdict.NO_CHANGE)
 
 
 OPERATORS = {"Convolution #1": 0.2, "Add #1": 0.0, "Softmax #1": -0.1, "Convolution #2": 0.3, "Transpose #1": None}

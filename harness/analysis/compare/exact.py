@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.core.comparison import Difference, Verdict
+from harness.core.comparison import ExactDifference, Verdict
 from harness.core.metric import Direction, Metric, convert, is_metered
 from harness.core.result import Result
 
@@ -12,7 +12,9 @@ _FEWEST_LAUNCHES = 2
 """One sample cannot show that a figure does not vary."""
 
 
-def exact_difference(metric: str, unit: str, control: float, treatment: float, *, higher_is_better: bool) -> Difference:
+def exact_difference(
+    metric: str, unit: str, control: float, treatment: float, *, higher_is_better: bool
+) -> ExactDifference:
     """Compare two values of a deterministic figure; any difference counts."""
     if treatment == control:
         verdict = Verdict.NO_CHANGE
@@ -20,10 +22,10 @@ def exact_difference(metric: str, unit: str, control: float, treatment: float, *
         verdict = Verdict.IMPROVEMENT
     else:
         verdict = Verdict.REGRESSION
-    return Difference(metric=metric, unit=unit, control=control, treatment=treatment, verdict=verdict)
+    return ExactDifference(metric=metric, unit=unit, control=control, treatment=treatment, verdict=verdict)
 
 
-def exact_differences(control: Result, treatment: Result) -> tuple[Difference, ...]:
+def exact_differences(control: Result, treatment: Result) -> tuple[ExactDifference, ...]:
     """Compare every deterministic figure that both results have.
 
     Program sizes, operators that a delegate took and operators that none took; and metrics other than times, rates
@@ -32,7 +34,7 @@ def exact_differences(control: Result, treatment: Result) -> tuple[Difference, .
     return (*_programs(control, treatment), *_constant_metrics(control, treatment))
 
 
-def _programs(control: Result, treatment: Result) -> Iterator[Difference]:
+def _programs(control: Result, treatment: Result) -> Iterator[ExactDifference]:
     for key in (key for key in treatment.files if key in control.files):
         before, after = control.files[key].export, treatment.files[key].export
         if before is None or after is None:
@@ -50,7 +52,7 @@ def _programs(control: Result, treatment: Result) -> Iterator[Difference]:
             yield exact_difference(f"{name} operators{of}", "", old, new, higher_is_better=more_is_better)
 
 
-def _constant_metrics(control: Result, treatment: Result) -> Iterator[Difference]:
+def _constant_metrics(control: Result, treatment: Result) -> Iterator[ExactDifference]:
     for metric in treatment.metrics:
         before, after = _constant(control.metric(metric.name)), _constant(metric)
         if before is None or after is None:
