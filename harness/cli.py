@@ -15,7 +15,7 @@ from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 import harness
 from harness.config import arguments, flags
 from harness.config.flags import CompareFlags, WatchFlags
-from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
+from harness.core.errors import ExitCode, HarnessError, UsageError, most_severe
 from harness.shell.streams import discard_output
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def run(options: RunFlags = _NO_RUN_FLAGS, sides: CompareFlags = _NO_COMPARE_FLA
         treatments = requests.split_treatments(arguments.compare_request(options, sides), settings)
         fetcher = source_fetcher.SourceFetcher(shown)
         found = (requests.resolve_side(request, settings, fetcher, shown) for request in treatments)
-        return gravest([flow.run(plan, settings, shown, side) for side in found])
+        return most_severe([flow.run(plan, settings, shown, side) for side in found])
 
 
 @app.command(sort_key=1)
@@ -90,7 +90,7 @@ def compare(
     from harness.flows.measure.workload import load_workload
 
     if from_ is not None:
-        return reevaluate.reevaluate(from_, request.decide, _console())
+        return reevaluate.reevaluate(from_, request.parameters, _console())
     arguments.require_specification(settings)
     if settings.dry_run:
         return _show_plan(settings, requests.describe_sides(request))

@@ -25,7 +25,7 @@ from typing import ClassVar
 
 
 class ExitCode(IntEnum):
-    """Exit codes of the process. The gravest outcome of a run wins (`gravest`)."""
+    """Exit codes of the process. The most severe outcome of a run wins (`most_severe`)."""
 
     OK = 0
     REGRESSION = 1
@@ -45,8 +45,8 @@ _GRAVEST_FIRST = (
 )
 
 
-def gravest(codes: Iterable[ExitCode]) -> ExitCode:
-    """Return the gravest of several exit codes: a regression is the answer that was asked for, and comes first."""
+def most_severe(codes: Iterable[ExitCode]) -> ExitCode:
+    """Return the most severe of several exit codes: a regression is the answer that was asked for, and comes first."""
     return min(codes, key=_GRAVEST_FIRST.index, default=ExitCode.OK)
 
 

@@ -25,7 +25,7 @@ _OPERATORS: Final = 5
 
 
 def show_results(results: Sequence[Result], console: Console) -> None:
-    """Show comparisons, gravest first, and then measurements. In a pipe nothing is folded or cut.
+    """Show comparisons, most severe first, and then measurements. In a pipe nothing is folded or cut.
 
     Raises:
         OSError: The stream cannot be written.

@@ -1,4 +1,4 @@
-"""Comparisons as rows of a table, gravest first, and as lines below it that say what the table has no room for."""
+"""Comparisons as rows of a table, most severe first, and as lines below it that say what the table has no room for."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class ComparisonSection:
     """Everything about comparisons.
 
     Attributes:
-        results: Results of comparisons, gravest first.
+        results: Results of comparisons, most severe first.
         title: Attributes that all results have in common.
         sides: Control, treatment and metric, where all results have the same.
         columns: Table with one row per result.

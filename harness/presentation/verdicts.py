@@ -13,7 +13,7 @@ from harness.presentation.text import Tone
 
 
 class VerdictCategory(Enum):
-    """Verdict of a comparison or the absence of one, gravest first: mark, singular, plural and tone."""
+    """Verdict of a comparison or the absence of one, most severe first: mark, singular, plural and tone."""
 
     REGRESSION = ("▼", "regression", "regressions", Tone.BAD)
     IMPROVEMENT = ("▲", "improvement", "improvements", Tone.GOOD)
@@ -72,7 +72,7 @@ def is_undiscovered(comparison: Comparison) -> bool:
 
 
 def separate_comparisons(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
-    """Return the results of comparisons, gravest first, and all other results in their order.
+    """Return the results of comparisons, most severe first, and all other results in their order.
 
     Where something was compared, what failed before its first pair belongs to the comparison too.
     """
@@ -91,7 +91,7 @@ def sort_by_severity(results: Sequence[Result]) -> list[Result]:
 
 
 def count_verdicts(results: Sequence[Result]) -> str:
-    """Return how many results fall into each category, gravest first: `1 regression, 3 no change`."""
+    """Return how many results fall into each category, most severe first: `1 regression, 3 no change`."""
     counts = Counter(categorise(result) for result in results)
     return ", ".join(category.format_count(counts[category]) for category in VerdictCategory if counts[category])
 

@@ -126,7 +126,7 @@ def test_comparisons_close_all_file_descriptors(project: Project, spec: Path, cl
     )
     display = RecordedProgress()
     source = f"git:{clone.folder}"
-    request = CompareRequest(source=source, recipes=(clone.recipes,), decide={"seed": 3, "max_pairs": 2})
+    request = CompareRequest(source=source, recipes=(clone.recipes,), parameters={"seed": 3, "max_pairs": 2})
     workload = load_workload(settings)
     comparer = CommitComparer(workload, request, settings, display, lambda: None)
     base, slower = (comparer.source.resolve(clone.commits[name]) for name in ("base", "slower"))
@@ -135,7 +135,7 @@ def test_comparisons_close_all_file_descriptors(project: Project, spec: Path, cl
         one, other = (
             Programs({"program": script(project, f"{side}{number}", text())}) for side in ("control", "treatment")
         )
-        compare_batch(workload, [CompareRequest(one, other, decide={"seed": 3, "max_pairs": 2})], settings, display)
+        compare_batch(workload, [CompareRequest(one, other, parameters={"seed": 3, "max_pairs": 2})], settings, display)
 
     def of_commits() -> None:
         comparer.build(slower)

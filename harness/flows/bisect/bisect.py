@@ -62,7 +62,7 @@ def bisect(
         raise UsageError("bisect takes no control, treatment or self-check", hint="give the ends with --good and --bad")
     if settings.dry_run:
         raise UsageError("what a search will ask depends on the answers", hint="`harness run --dry-run` has a plan")
-    validate_parameters({"seed": 0, **request.decide})
+    validate_parameters({"seed": 0, **request.parameters})
     workload = load_workload(_only(settings, bisect_request.benchmark))
     comparer = CommitComparer(workload, request, settings, display, lambda: pause(0.0))
     source = comparer.source

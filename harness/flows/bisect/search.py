@@ -84,7 +84,7 @@ def _compare(
 ) -> Comparison:
     """Compare two commits: the result has pairs, or they are the same bytes."""
     results = comparer.compare(
-        control, treatment, run_type="regress", selection=selection, quiet=True, most_pairs=query.pairs
+        control, treatment, run_type="regress", selection=selection, quiet=True, max_pairs=query.pairs
     )
     comparison = results[0].comparison
     if comparison is None or not (comparison.pairs or comparison.identical):
@@ -110,11 +110,11 @@ def _summarise(search: Search, by_id: Mapping[str, Commit]) -> str:
     """Summarise a search: pairs so far, culprits that were found, and suspects."""
     posterior = search.posterior()
     pairs = "1 pair" if search.pairs == 1 else f"{search.pairs} pairs"
-    found = [f"found: {by_id[culprit.commits[-1]].short}" for culprit in search.culprits]
+    culprits = [f"found: {by_id[culprit.commits[-1]].short}" for culprit in search.culprits]
     if not posterior.suspects:
-        return "; ".join([pairs, *found])
+        return "; ".join([pairs, *culprits])
     likeliest = [suspect for suspect in posterior.likeliest()[:3] if suspect.probability >= _WORTH_NAMING]
     names = ", ".join(f"{by_id[suspect.commit].short} {suspect.probability:.0%}" for suspect in likeliest)
     suspected = [f"suspected: {names}"] if names else []
-    unchanged = f"no {'other' if found else 'change'}: {posterior.unchanged:.0%}"
-    return "; ".join([pairs, *found, *suspected, unchanged])
+    unchanged = f"no {'other' if culprits else 'change'}: {posterior.unchanged:.0%}"
+    return "; ".join([pairs, *culprits, *suspected, unchanged])

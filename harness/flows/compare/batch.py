@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from harness.builders.cache import BuildCache
 from harness.config.settings import Settings
-from harness.core.errors import ExitCode, HarnessError, UsageError, gravest
+from harness.core.errors import ExitCode, HarnessError, UsageError, most_severe
 from harness.core.protocols import Display, Platform, is_local
 from harness.flows.compare.compare import ComparisonTask, compare
 from harness.flows.compare.requests import CompareRequest, SameCommit, open_cache, resolve_request
@@ -109,7 +109,7 @@ def _build_ahead(workload: Workload, task: ComparisonTask, display: Display) -> 
 
 
 def _combine(codes: Sequence[ExitCode]) -> ExitCode:
-    """The gravest code; a usage error ranks below a regression, as other commits were compared without it."""
+    """Return the most severe code; a usage error ranks below a regression, which other commits showed without it."""
     if ExitCode.USAGE in codes and ExitCode.REGRESSION not in codes:
         return ExitCode.USAGE
-    return gravest(code for code in codes if code is not ExitCode.USAGE)
+    return most_severe(code for code in codes if code is not ExitCode.USAGE)

@@ -105,7 +105,7 @@ class CommitComparer:
         run_type: str = "benchmark",
         selection: Selection | None = None,
         quiet: bool = False,
-        most_pairs: int | None = None,
+        max_pairs: int | None = None,
         resume: bool = False,
     ) -> tuple[Result, ...]:
         """Build and compare two commits; every result is safe on the disk when this returns.
@@ -116,7 +116,7 @@ class CommitComparer:
             run_type: FAI-PEP's kind of run; reported.
             selection: The only benchmark to measure.
             quiet: Only store the results: they are parts of a whole that is reported later.
-            most_pairs: Budget in pairs; None takes that of the request.
+            max_pairs: Budget in pairs; None takes that of the request.
             resume: Whether pairs of an interrupted comparison of the same builds count.
 
         Raises:
@@ -127,9 +127,9 @@ class CommitComparer:
                 a later attempt may succeed.
             UsageError: No attempt can succeed.
         """
-        decide = dict(self._request.decide) if most_pairs is None else {**self._request.decide, "max_pairs": most_pairs}
+        budget = {} if max_pairs is None else {"max_pairs": max_pairs}
         parameters = validate_parameters(
-            {"seed": secrets.randbits(31), **decide, "interleave": self._request.interleave}
+            {"seed": secrets.randbits(31), **self._request.parameters, **budget, "interleave": self._request.interleave}
         )
         collected = CollectingReporter()
         workload = self.workload if selection is None else self.workload.restrict(selection)
@@ -152,9 +152,9 @@ class CommitComparer:
         return tuple(collected.results)
 
     @property
-    def most_pairs(self) -> int:
+    def max_pairs(self) -> int:
         """Budget of a comparison, in pairs."""
-        return validate_parameters({"seed": 0, **self._request.decide}).max_pairs
+        return validate_parameters({"seed": 0, **self._request.parameters}).max_pairs
 
     def build(self, commit: Commit) -> None:
         """Build a commit ahead of its comparison.

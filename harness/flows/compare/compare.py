@@ -175,7 +175,7 @@ class ComparisonStages:
     def _subjects(self, control: Builds, treatment: Builds) -> list[ComparisonSubject]:
         """Return what has to be measured, and report the rest."""
         assignments = distribute(self._plan.assignments) if self._plan.spread else self._plan.assignments
-        return [subject for each in assignments if (subject := self._subject(each, control, treatment))]
+        return [subject for assignment in assignments if (subject := self._subject(assignment, control, treatment))]
 
     def _subject(self, assignment: Assignment, control: Builds, treatment: Builds) -> ComparisonSubject | None:
         """Return what has to be measured; None, and a result, where nothing can or need be."""

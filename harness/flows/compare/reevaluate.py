@@ -25,21 +25,23 @@ _DOUBTS: Final = frozenset({*LOST_LAUNCHES, UNEQUAL_SAMPLES})
 """Codes of notes that speak against `no change`, whatever the pairs say."""
 
 
-def reevaluate(place: Path, decide: Mapping[str, object], console: Console) -> ExitCode:
+def reevaluate(place: Path, replaced: Mapping[str, object], console: Console) -> ExitCode:
     """Evaluate stored pairs again, by the parameters they were measured for or by others.
 
     The control of false discoveries is computed again too, over all comparisons that are shown.
 
     Args:
         place: A result, or a folder of results.
-        decide: Values of `Parameters` to decide by instead.
+        replaced: Values of `Parameters` to decide by instead.
         console: Shows the table.
 
     Raises:
         UsageError: There is no stored comparison.
     """
     files = [place] if place.is_file() else sorted(place.rglob(RESULT_FILE))
-    results = [_decide_again(result, decide) for file in files if (result := load_result(file)).comparison is not None]
+    results = [
+        _decide_again(result, replaced) for file in files if (result := load_result(file)).comparison is not None
+    ]
     if not results:
         raise UsageError(f"no comparison is stored in {place}", hint="name a folder that `harness compare` reported to")
     reporting = Reporting((), PlainDisplay(sys.stderr))
@@ -51,11 +53,11 @@ def reevaluate(place: Path, decide: Mapping[str, object], console: Console) -> E
     return reporting.exit_code()
 
 
-def _decide_again(result: Result, decide: Mapping[str, object]) -> Result:
+def _decide_again(result: Result, replaced: Mapping[str, object]) -> Result:
     comparison = result.comparison
     if comparison is None or not (result.ok or comparison.identical):
         return result  # a failure stays one: its pairs are not all there were
-    parameters = validate_parameters({**comparison.parameters.model_dump(), **decide})
+    parameters = validate_parameters({**comparison.parameters.model_dump(), **replaced})
     doubt = next((note.message for note in result.notes if note.code in _DOUBTS and not note.trust), None)
     return result.model_copy(update={"comparison": recompute(comparison, parameters, doubt=doubt)})
 

@@ -75,7 +75,9 @@ def load_previous(journal: Journal, parameters: Parameters) -> Result | None:
 def final_evidence_of(results: Iterable[Result]) -> tuple[float, ...]:
     """Return the final evidence of the regressions among results."""
     comparisons = (result.comparison for result in results if result.comparison is not None)
-    return tuple(each.evidence.regression for each in comparisons if each.verdict is Verdict.REGRESSION)
+    return tuple(
+        comparison.evidence.regression for comparison in comparisons if comparison.verdict is Verdict.REGRESSION
+    )
 
 
 def _with_control(metric: Metric, control: Metric | None) -> Metric:

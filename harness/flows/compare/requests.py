@@ -43,7 +43,7 @@ class CompareRequest:
         recipes: Folders of further recipes.
         builds: Folder of builds; None for the one in the cache.
         self_check: Compare the installed runner with itself.
-        decide: Values of `Parameters` that were given.
+        parameters: Values of `Parameters` that were given.
         metric: Metric to compare; None for the latency.
         interleave: How the two sides alternate within a pair.
         resume: Whether to resume an interrupted comparison.
@@ -57,7 +57,7 @@ class CompareRequest:
     recipes: tuple[Path, ...] = ()
     builds: Path | None = None
     self_check: bool = False
-    decide: Mapping[str, object] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
     metric: str | None = None
     interleave: Interleave = Interleave.LAUNCH
     resume: bool = False
@@ -128,7 +128,9 @@ def resolve_request(
         UsageError: There is nothing to compare, or a name cannot be resolved.
         EnvironmentProblem: The source cannot be reached.
     """
-    parameters = validate_parameters({"seed": secrets.randbits(31), **request.decide, "interleave": request.interleave})
+    parameters = validate_parameters(
+        {"seed": secrets.randbits(31), **request.parameters, "interleave": request.interleave}
+    )
     control, treatment = _sides(request, settings, fetcher, cache)
     return ComparisonTask(control, treatment, parameters, request.metric, request.resume, request.self_check)
 
@@ -170,7 +172,7 @@ def describe_sides(request: CompareRequest) -> tuple[str, str]:
     Raises:
         UsageError: There is nothing to compare, or a parameter is out of range.
     """
-    validate_parameters({"seed": 0, **request.decide})
+    validate_parameters({"seed": 0, **request.parameters})
     if request.self_check:
         return "the installed runner", "the installed runner"
     if isinstance(request.control, Programs) and isinstance(request.treatment, Programs):

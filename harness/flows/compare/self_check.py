@@ -1,4 +1,4 @@
-"""Self-check: a runner compared with itself tells whether this machine can be measured on at all."""
+"""Self-check: comparison of a runner with itself, which shows whether this machine can be measured on at all."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def summarise(counter: VerdictCounter) -> str:
         )
     undecided = verdicts[Verdict.UNDECIDED]
     why = "their reasons say whether more pairs help, or a finer clock"
-    rest = f", {undecided} undecided: {why}" if undecided else ""
-    return f"self-check: no false alarm in {_comparisons(total)} of a runner with itself{rest}"
+    remark = f", {undecided} undecided: {why}" if undecided else ""
+    return f"self-check: no false alarm in {_comparisons(total)} of a runner with itself{remark}"
 
 
 def _comparisons(count: int) -> str:

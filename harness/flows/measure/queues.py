@@ -63,10 +63,10 @@ class DedicatedQueue:
 
     def drain(self) -> Sequence[Job]:
         """Return the current job and all that wait."""
-        rest = [*([self._current] if self._current else []), *self._jobs]
+        undone = [*([self._current] if self._current else []), *self._jobs]
         self._jobs.clear()
         self._current = None
-        return rest
+        return undone
 
 
 class SharedQueue:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.core.comparison import Verdict
-from harness.core.errors import ExitCode, HarnessError, gravest
+from harness.core.errors import ExitCode, HarnessError, most_severe
 from harness.core.protocols import Progress, Reporter, is_archive
 from harness.core.result import Outcome, Report, Result
 
@@ -38,7 +38,6 @@ class Reporting:
         self._unreported: Counter[str] = Counter()
         self._stored = True
         self._broken = 0
-        self.places: dict[str, str] = {}
 
     def report(self, report: Report) -> str | None:
         """Give one result to every reporter. May be called from any thread.
@@ -101,7 +100,7 @@ class Reporting:
         return (", ".join(parts) or "nothing measured") + kept
 
     def exit_code(self, *others: ExitCode) -> ExitCode:
-        """Return the gravest exit code of the results and of other parts of the run.
+        """Return the most severe exit code of the results and of other parts of the run.
 
         Skipped benchmarks are no failure as long as something was measured, or was known without measuring.
         """
@@ -114,15 +113,13 @@ class Reporting:
             codes.add(ExitCode.ENVIRONMENT)
         if self.failed or not (self._outcomes[Outcome.OK] or self.verdicts):
             codes.add(ExitCode.BENCHMARK_FAILED)
-        return gravest(codes)
+        return most_severe(codes)
 
     def _give(self, reporter: Reporter, report: Report) -> str | None:
         """Give a result to one reporter, and return the place that it names."""
         place: str | None = None
         with self._isolated(reporter):
             place = reporter.report(report)
-        if place is not None:
-            self.places[reporter.name] = place
         return place
 
     def _count(self, result: Result) -> None:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from harness import plugins
 from harness.config.settings import Settings
 from harness.core.build import Build
-from harness.core.errors import ExitCode, gravest
+from harness.core.errors import ExitCode, most_severe
 from harness.core.protocols import Progress
 from harness.flows.measure.fetching import fetch
 from harness.flows.measure.jobs import make_jobs, report_failure
@@ -79,7 +79,7 @@ def measure_all(
     ]
     with ThreadPoolExecutor(len(workers)) as pool:
         codes = [pool.submit(worker.run) for worker in workers]
-        return gravest(code.result() for code in codes)
+        return most_severe(code.result() for code in codes)
 
 
 def builds_exit_code(builds: Builds) -> ExitCode:

@@ -81,8 +81,8 @@ class Worker:
                 measured = True
         except EnvironmentProblem as error:
             self._progress.say(f"✗ {self._device.name}: {error.message}")
-            lost = Outcome.DEVICE_LOST if isinstance(error, DeviceLost) else Outcome.FAILED
-            failure = Failure(lost, error.message, error.hint, is_environment_problem=True)
+            outcome = Outcome.DEVICE_LOST if isinstance(error, DeviceLost) else Outcome.FAILED
+            failure = Failure(outcome, error.message, error.hint, is_environment_problem=True)
             undone = self._give_up(failure, error if isinstance(error, _Lost) else None)
             return ExitCode.ENVIRONMENT if measured else undone
         finally:

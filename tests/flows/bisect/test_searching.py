@@ -32,17 +32,17 @@ class Laboratory:
         self._levels = {commit.id: level for commit, level in zip(COMMITS, levels, strict=True)}
         self.pairs = 0
 
-    def compare(self, control: Commit, treatment: Commit, *, most_pairs: int, **_: object) -> tuple[Result, ...]:
+    def compare(self, control: Commit, treatment: Commit, *, max_pairs: int, **_: object) -> tuple[Result, ...]:
         one, other = self._levels[control.id], self._levels[treatment.id]
         same = one == other
-        self.pairs += 0 if same else most_pairs
+        self.pairs += 0 if same else max_pairs
         comparison = Comparison(
             control=BuildInfo(source="git:/src", commit=control.id),
             metric="NET latency",
             parameters=Parameters(seed=1),
             verdict=Verdict.NO_CHANGE if same else Verdict.REGRESSION,
             identical=same,
-            pairs=() if same else tuple(pair(number, other / one) for number in range(most_pairs)),
+            pairs=() if same else tuple(pair(number, other / one) for number in range(max_pairs)),
         )
         return (ok_result().model_copy(update={"comparison": comparison}),)
 
