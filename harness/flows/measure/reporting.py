@@ -49,7 +49,9 @@ class Reporting:
             self._count(report.result)
             kept: str | None = None
             for reporter in self._reporters:
-                place = self._give(reporter, report)
+                place: str | None = None
+                with self._isolated(reporter):
+                    place = reporter.report(report)
                 if is_archive(reporter):
                     kept = kept or place
                     report = report.model_copy(update={"place": kept})
@@ -60,7 +62,8 @@ class Reporting:
         with self._lock:
             self._count(result)
             for listener in self._listeners:
-                self._give(listener, Report(result=result))
+                with self._isolated(listener):
+                    listener.report(Report(result=result))
 
     def close(self) -> None:
         """Close every reporter."""
@@ -114,13 +117,6 @@ class Reporting:
         if self.failed or not (self._outcomes[Outcome.OK] or self.verdicts):
             codes.add(ExitCode.BENCHMARK_FAILED)
         return most_severe(codes)
-
-    def _give(self, reporter: Reporter, report: Report) -> str | None:
-        """Give a result to one reporter, and return the place that it names."""
-        place: str | None = None
-        with self._isolated(reporter):
-            place = reporter.report(report)
-        return place
 
     def _count(self, result: Result) -> None:
         self._outcomes[result.outcome] += 1
