@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -289,6 +290,29 @@ def test_a_full_disk_changes_nothing_and_can_be_tried_again(state: State) -> Non
     limit_pages(state, 1 << 20)
     waiting(state, "b")
     assert state.commits.counts() == {CommitStatus.WAITING: 2}
+
+
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        ("UPDATE commits SET status = 'lost'", "CommitCount has no valid status"),
+        ("UPDATE deliveries SET status = 'lost'", "DeliveryCount has no valid status"),
+        ("UPDATE points SET standard_error = 0", "Row has no valid standard_error"),
+        ("UPDATE points SET pairs = -1", "Row has no valid pairs"),
+    ],
+)
+def test_a_stored_value_that_is_not_valid_is_an_error_of_the_environment(
+    state: State, state_file: Path, script: str, problem: str
+) -> None:
+    waiting(state, "a")
+    state.points.add(state.commits.get("a"), point("c0").model_copy(update={"standard_error": 0.1, "pairs": 1}))
+    state.deliveries.queue(
+        Alarm(change=CHANGE, stage=AlarmStage.OPENED, opened=1.0, updated=1.0), AlarmEvent.CONFIRMED, ("hook",), 1.0
+    )
+    with contextlib.closing(sqlite3.connect(state_file)) as connection, connection:
+        connection.execute(script)
+    with pytest.raises(EnvironmentProblem, match=problem):
+        (state.commits.counts(), state.deliveries.counts(), state.points.every_series())
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_of_the_environment(tmp_path: Path) -> None:

@@ -57,6 +57,11 @@ class BacklogEntry(Value):
     rounds: int = 0
 
 
+class _CommitCount(Value):
+    status: CommitStatus
+    count: int
+
+
 class CommitTable:
     """Table of commits. Each method is one transaction, or a part of the one that is open."""
 
@@ -197,7 +202,8 @@ class CommitTable:
     def counts(self) -> Counter[CommitStatus]:
         """Count the commits by status."""
         rows = self._database.rows("SELECT status, count(*) FROM commits GROUP BY status")
-        return Counter({CommitStatus(str(status)): int(str(count)) for status, count in rows})
+        counts = [self._database.validate(_CommitCount, {"status": status, "count": count}) for status, count in rows]
+        return Counter({row.status: row.count for row in counts})
 
     def _require_one(self, changed: int) -> None:
         if changed != 1:

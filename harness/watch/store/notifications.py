@@ -60,6 +60,11 @@ class Delivery(Value):
     delivered: float | None = None
 
 
+class _DeliveryCount(Value):
+    status: DeliveryStatus
+    count: int
+
+
 class DeliveryTable:
     """Table of deliveries. Each method is one transaction, or a part of the one that is open."""
 
@@ -94,7 +99,8 @@ class DeliveryTable:
     def counts(self) -> Counter[DeliveryStatus]:
         """Count the deliveries by status."""
         rows = self._database.rows("SELECT status, count(*) FROM deliveries GROUP BY status")
-        return Counter({DeliveryStatus(str(status)): int(str(count)) for status, count in rows})
+        counts = [self._database.validate(_DeliveryCount, {"status": status, "count": count}) for status, count in rows]
+        return Counter({row.status: row.count for row in counts})
 
     def _deliveries(self, where: str, *values: Cell) -> Sequence[Delivery]:
         rows = self._database.rows(f"SELECT delivery FROM deliveries {where}", *values)  # noqa: S608 - all ours

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from harness.core.comparison import Verdict
 from harness.core.effect import Effect
@@ -37,8 +37,8 @@ class _Row(BaseModel):
     log_ratio: float | None
     low_log_ratio: float | None
     high_log_ratio: float | None
-    standard_error: float | None
-    pairs: int
+    standard_error: Annotated[float, Field(gt=0)] | None
+    pairs: Annotated[int, Field(ge=0)]
     result: str
 
     def point(self) -> SeriesPoint:
