@@ -68,12 +68,16 @@ class AlarmReportChannel:
         change, verification = alarm.change, alarm.verification
         key = SeriesKey(benchmark=change.benchmark, device=change.device, metric=change.metric.name)
         platform = verification.platform if verification is not None else ""
+        series = self.state.points.series(key)
+        if not change.metric.unit and series.metric is not None:
+            metric = change.metric.model_copy(update={"unit": series.metric.unit})
+            alarm = alarm.model_copy(update={"change": change.model_copy(update={"metric": metric})})
         return AlarmReport(
             event=notification.event,
             alarm=alarm if alarm.candidates else self._with_candidates(alarm),
             device_name=(verification.device_name if verification is not None else "") or change.device,
             before=self.source.resolve(change.last_without),
-            series=self.state.points.series(key).points,
+            series=series.points,
             command=self.command(change, platform or self.settings.platform),
             discovery=AlarmOrigin(time=alarm.opened, harness=harness.__version__, host=socket.gethostname()),
             results=(str(self.settings.local_reporter.resolve()),),

@@ -20,6 +20,7 @@ from harness.core.change import ChangeKind
 from harness.core.commit import Commit, Source
 from harness.core.comparison import Comparison, Pair, Parameters, Verdict
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, ExitCode, HarnessError
+from harness.core.metric import MetricInfo
 from harness.core.protocols import AlarmReporter
 from harness.core.result import Result
 from harness.flows.compare.commits import CommitComparer, ControlFailed
@@ -38,7 +39,7 @@ from harness.watch.store.state import State, open_state
 from harness.watch.tasks import CommitOutcome, WatchTasks
 from platforms.host.platform import Host
 from tests.flows.instant import Instant
-from tests.watch.watching import Clock, Line, alarm, change, orders
+from tests.watch.watching import Clock, Line, alarm, change, orders, point
 
 CONTROL, TREATMENT = (Commit(source="git:/src", id=name * 40) for name in "ab")
 
@@ -232,6 +233,19 @@ def test_a_broken_reporter_of_alarms_is_a_failed_delivery(state: State) -> None:
     confirmed = alarm(changed=change(last="c2"))
     with pytest.raises(DeliveryFailed, match="alarm reporter pager is broken: KeyError"):
         channel.deliver(Notification(key="k", event=AlarmEvent.CONFIRMED, time=1.0, alarm=confirmed))
+
+
+def test_the_report_of_an_alarm_without_unit_has_that_of_its_series(state: State, tmp_path: Path) -> None:
+    state.commits.add(Commit(source="line:", id="c1"), CommitStatus.DONE)
+    state.points.add(state.commits.get("c1"), point("c0"))
+    changed = change().model_copy(update={"metric": MetricInfo(name="NET latency")})
+    settings = Settings(local_reporter=tmp_path)
+    (reporter,) = alarm_reporters(settings)
+    channel = AlarmReportChannel(reporter, state, Line(["c0", "c1"]), CompareRequest(source="git:/src"), settings)
+    notification = Notification(key="k", event=AlarmEvent.CONFIRMED, time=1.0, alarm=alarm(changed=changed))
+    page = Path(channel.deliver(notification))
+    report = AlarmReport.model_validate_json((page.parent / "alarm.json").read_bytes())
+    assert report.alarm.change.metric.unit == "us"
 
 
 def test_verifying_remembers_the_platform() -> None:
