@@ -6,6 +6,8 @@ the ninth is 5 % slower, found that culprit, and has a second alarm, of another 
 
 from __future__ import annotations
 
+import contextlib
+import re
 import sqlite3
 from pathlib import Path
 
@@ -118,6 +120,42 @@ def test_an_alarm_that_was_not_verified_yet_knows_which_way_is_better(old_state:
     assert alarm.change.metric == MetricInfo(name="LLM speed", direction=Direction.HIGHER)
     assert (alarm.reason, alarm.attempts) == ("the phone is charging", 1)
     assert (alarm.verification, alarm.search, alarm.candidates) == (None, None, ())
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [("Doing", "CurrentActivity"), ("Polled", "PollStatus"), ("Trouble", "LastError"), ("Unknown", "Unknown")],
+)
+def test_a_fact_that_a_watcher_writes_anew_is_left_out_where_it_cannot_be_read(
+    old_state: Path, key: str, kind: str
+) -> None:
+    execute(old_state, f"""INSERT OR REPLACE INTO notebook VALUES ('{key}', '{{"failures": "many"}}')""")
+    with open_state(old_state):
+        pass
+    with contextlib.closing(sqlite3.connect(old_state)) as connection:
+        kinds = {str(stored) for (stored,) in connection.execute("SELECT kind FROM facts")}
+    assert kinds == {"CurrentActivity", "PollStatus", "PollCursor", "BrokenCommits"} - {kind}
+
+
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        ("UPDATE notebook SET value = '{}' WHERE key = 'Place'", r"PollCursor has no valid cursor: Field required$"),
+        ("UPDATE notebook SET value = '{\"commits\": 1}' WHERE key = 'Broken'", r"BrokenCommits .*commits: [^\n]*$"),
+        (
+            """UPDATE alarms SET alarm = replace(alarm, '"stage":"bisected"', '"stage":"lost"')""",
+            r"Alarm has no valid stage: [^\n]*$",
+        ),
+    ],
+)
+def test_the_part_of_an_old_state_that_cannot_be_read_is_named_on_one_line(
+    old_state: Path, script: str, problem: str
+) -> None:
+    execute(old_state, script)
+    with pytest.raises(EnvironmentProblem, match="cannot be read: a stored") as caught, open_state(old_state):
+        pytest.fail("it is misread")
+    assert re.search(problem, caught.value.message)
+    assert "\n" not in caught.value.message
 
 
 def test_notifications_are_delivered_by_the_channels_that_they_waited_for(old_state: Path) -> None:

@@ -59,6 +59,13 @@ class StateFull(EnvironmentProblem):
     """The disk is full. Nothing was changed; the same can be tried again."""
 
 
+def describe_invalid(error: ValidationError) -> str:
+    """Describe the first error of a stored value on one line."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    return f"a stored {error.title.lstrip('_')} has no valid {place or 'content'}: {first['msg']}"
+
+
 class Database:
     """An open state file. Used by one thread.
 
@@ -205,7 +212,7 @@ class Database:
         try:
             return model.model_validate_json(str(cell))
         except ValidationError as error:
-            raise self._unreadable(model, error) from error
+            raise self._unreadable(error) from error
 
     def validate(self, model: type[AnyModel], fields: Mapping[str, object]) -> AnyModel:
         """Validate the columns of a row.
@@ -216,12 +223,10 @@ class Database:
         try:
             return model.model_validate(fields)
         except ValidationError as error:
-            raise self._unreadable(model, error) from error
+            raise self._unreadable(error) from error
 
-    def _unreadable(self, model: type[BaseModel], error: ValidationError) -> EnvironmentProblem:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        return self.damaged(f"a stored {model.__name__.lstrip('_')} has no valid {place or 'content'}: {first['msg']}")
+    def _unreadable(self, error: ValidationError) -> EnvironmentProblem:
+        return self.damaged(describe_invalid(error))
 
     @contextlib.contextmanager
     def _translated_errors(self) -> Iterator[None]:

@@ -20,7 +20,7 @@ from harness.core.effect import effect_of, log_ratio_of
 from harness.core.errors import EnvironmentProblem
 from harness.core.metric import Direction, MetricInfo
 from harness.core.values import Value
-from harness.watch.store.database import Database
+from harness.watch.store.database import Database, describe_invalid
 from harness.watch.store.event_log import BrokenCommits, CurrentActivity, LastError, PollCursor, PollStatus
 from harness.watch.store.notifications import Delivery, DeliveryStatus, Notification
 
@@ -49,6 +49,8 @@ _FACTS: Final[Mapping[str, type[Value]]] = {
     "Broken": BrokenCommits,
     "Trouble": LastError,
 }
+_REQUIRED_FACTS: Final = (PollCursor, BrokenCommits)
+"""Facts without which a watcher would go on wrongly; it writes the others anew."""
 
 
 def migrate(database: Database) -> None:
@@ -67,9 +69,10 @@ def migrate(database: Database) -> None:
     try:
         _copy_facts(database)
         _copy_alarms(database)
-    except (ValidationError, ValueError) as error:
+    except ValueError as error:
+        problem = describe_invalid(error) if isinstance(error, ValidationError) else str(error)
         raise EnvironmentProblem(
-            f"the state {database.path} was written by an earlier harness, and a part of it cannot be read: {error}",
+            f"the state {database.path} was written by an earlier harness, and a part of it cannot be read: {problem}",
             hint="let the earlier harness finish its alarms, or name another file with --state and begin with --since",
         ) from error
     for table in _OLD_TABLES:
@@ -78,8 +81,15 @@ def migrate(database: Database) -> None:
 
 def _copy_facts(database: Database) -> None:
     for key, value in database.rows("SELECT key, value FROM old_notebook"):
-        kind = _FACTS[str(key)]
-        fact = kind.model_validate_json(str(value))
+        kind = _FACTS.get(str(key))
+        if kind is None:
+            continue
+        try:
+            fact = kind.model_validate_json(str(value))
+        except ValidationError:
+            if kind in _REQUIRED_FACTS:
+                raise
+            continue
         database.change("INSERT INTO facts VALUES (?, ?)", kind.__name__, fact.model_dump_json())
 
 
@@ -213,12 +223,17 @@ class _Document(BaseModel):
 
 class _Alarm(BaseModel):
     sign: _Sign
-    stage: str
+    stage: AlarmStage
     why: str
     opened: float
     changed: float
     attempts: int
     document: _Document
+
+    @field_validator("stage", mode="before")
+    @classmethod
+    def _rename_former_stage(cls, stage: JsonValue) -> JsonValue:
+        return AlarmStage.REPORTED.value if stage == "told" else stage
 
 
 class _News(BaseModel):
@@ -236,12 +251,6 @@ class _Letter(BaseModel):
     attempts: int
     said: str
     delivered: float | None
-
-
-_STAGES: Final[Mapping[str, AlarmStage]] = {
-    **{stage.value: stage for stage in AlarmStage},
-    "told": AlarmStage.REPORTED,
-}
 
 
 def _delivery(old: _Letter, history: _History) -> Delivery:
@@ -262,7 +271,7 @@ def _alarm(old: _Alarm, history: _History) -> Alarm:
     measured = confirmation.document if confirmation is not None else None
     return Alarm(
         change=_change(old.sign, measured, history),
-        stage=_STAGES[old.stage],
+        stage=old.stage,
         reason=old.why,
         opened=old.opened,
         updated=old.changed,
