@@ -21,13 +21,14 @@ from harness.core.commit import Commit
 from harness.core.effect import Effect
 from harness.core.errors import EnvironmentProblem
 from harness.core.metric import Direction, MetricInfo
+from harness.core.series import SeriesPoint
 from harness.flows.inspect.status import status_of
 from harness.watch.loop import watch
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.database import VERSION
 from harness.watch.store.event_log import BrokenCommits, PollCursor
 from harness.watch.store.notifications import DeliveryStatus
-from harness.watch.store.state import open_state
+from harness.watch.store.state import State, open_state
 from harness.watch.tasks import CommitOutcome, WatchTasks
 from tests.watch.watching import Clock, Line, orders, point
 
@@ -72,7 +73,7 @@ def test_commits_and_where_the_watcher_was_are_kept(old_state: Path) -> None:
 def test_series_are_kept_with_their_metrics_and_intervals(old_state: Path) -> None:
     with open_state(old_state) as state:
         latency, speed = sorted(state.points.every_series(), key=lambda series: series.key.metric, reverse=True)
-    assert latency.metric == MetricInfo(name="NET latency")
+    assert latency.metric == MetricInfo(name="NET latency", unit="us")
     assert speed.metric == MetricInfo(name="LLM speed", direction=Direction.HIGHER)
     equal, *_ = [point for point in latency.points if point.metric is None]
     assert (equal.commit, equal.effect) == (COMMITS[2], Effect(log_ratio=0.0, low_log_ratio=0.0, high_log_ratio=0.0))
@@ -120,6 +121,29 @@ def test_an_alarm_that_was_not_verified_yet_knows_which_way_is_better(old_state:
     assert alarm.change.metric == MetricInfo(name="LLM speed", direction=Direction.HIGHER)
     assert (alarm.reason, alarm.attempts) == ("the phone is charging", 1)
     assert (alarm.verification, alarm.search, alarm.candidates) == (None, None, ())
+
+
+def test_alarms_and_points_have_the_unit_that_an_alarm_of_their_metric_was_verified_with(old_state: Path) -> None:
+    execute(old_state, """UPDATE alarms SET alarm = replace(alarm, '"LLM speed"', '"NET latency"')""")
+    with open_state(old_state) as state:
+        (alarm,) = state.alarms.in_stages(AlarmStage.OPENED)
+        units = {(point.metric.name, point.metric.unit) for point in points_of(state) if point.metric is not None}
+    assert (alarm.change.metric.name, alarm.change.metric.unit) == ("NET latency", "us")
+    assert units == {("NET latency", "us"), ("LLM speed", "")}
+
+
+def test_a_unit_that_alarms_do_not_agree_on_stays_unknown(old_state: Path) -> None:
+    copied = """replace(alarm, '"unit":"us"', '"unit":"ms"') FROM alarms WHERE identity"""
+    execute(old_state, f"INSERT INTO alarms SELECT 'other', stage, opened, {copied} = '{SLOWER}'")
+    with open_state(old_state) as state:
+        assert {point.metric.unit for point in points_of(state) if point.metric is not None} == {""}
+        alarm = state.alarms.find(SLOWER)
+    assert alarm is not None
+    assert alarm.change.metric.unit == "us"
+
+
+def points_of(state: State) -> list[SeriesPoint]:
+    return [point for series in state.points.every_series() for point in series.points]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ ratios.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from pydantic import BaseModel, JsonValue, ValidationError, field_validator
@@ -94,9 +95,13 @@ def _copy_facts(database: Database) -> None:
 
 
 def _copy_alarms(database: Database) -> None:
-    history = _History(database)
-    for identity, opened, text in database.rows("SELECT identity, opened, alarm FROM old_alarms ORDER BY rowid"):
-        alarm = _alarm(_Alarm.model_validate_json(str(text)), history)
+    rows = database.rows("SELECT identity, opened, alarm FROM old_alarms ORDER BY rowid")
+    old_alarms = [(identity, opened, _Alarm.model_validate_json(str(text))) for identity, opened, text in rows]
+    history = _History(database, [old for _, _, old in old_alarms])
+    for metric, unit in history.units.items():
+        database.change("UPDATE points SET unit = ? WHERE metric = ?", unit, metric)
+    for identity, opened, old in old_alarms:
+        alarm = _alarm(old, history)
         database.change(
             "INSERT INTO alarms VALUES (?, ?, ?, ?)", identity, alarm.stage, opened, alarm.model_dump_json()
         )
@@ -111,13 +116,23 @@ def _copy_alarms(database: Database) -> None:
 
 
 class _History:
-    """Places of commits in the history, and directions of metrics, as the tables have them."""
+    """Places of commits in the history, directions of metrics, and their units, as the tables and alarms have them.
 
-    def __init__(self, database: Database) -> None:
+    Attributes:
+        units: By name of the metric, as far as alarms were verified and agree on it.
+    """
+
+    def __init__(self, database: Database, alarms: Iterable[_Alarm]) -> None:
         rows = database.rows("SELECT id, position FROM old_commits")
         self._orders = {str(commit): int(str(position)) for commit, position in rows}
         rows = database.rows("SELECT DISTINCT metric FROM old_points WHERE higher_is_better")
         self._higher = {str(metric) for (metric,) in rows}
+        units: defaultdict[str, set[str]] = defaultdict(set)
+        for alarm in alarms:
+            confirmation = alarm.document.confirmation
+            if confirmation is not None and confirmation.document is not None and confirmation.document.unit:
+                units[alarm.sign.metric].add(confirmation.document.unit)
+        self.units: Mapping[str, str] = {metric: names.pop() for metric, names in units.items() if len(names) == 1}
 
     def order(self, commit: str) -> int:
         """Return the place of a commit; -1, before all others, for a control that was never watched."""
@@ -291,7 +306,9 @@ def _change(old: _Sign, measured: _Measured | None, history: _History) -> Change
         title=detection.title,
         device=old.device,
         metric=MetricInfo(
-            name=old.metric, unit=measured.unit if measured else "", direction=history.direction(old.metric)
+            name=old.metric,
+            unit=(measured.unit if measured is not None else "") or history.units.get(old.metric, ""),
+            direction=history.direction(old.metric),
         ),
         kind=old.kind,
         before=old.first,
