@@ -16,7 +16,6 @@ import harness
 from harness.config import arguments, flags
 from harness.config.flags import CompareFlags, WatchFlags
 from harness.core.errors import ExitCode, HarnessError, UsageError, most_severe
-from harness.shell.streams import discard_output
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -314,6 +313,8 @@ def _run_command(tokens: Sequence[str]) -> int:
         arguments.reject_file_as_command(tokens)
         return int(app(tokens, exit_on_error=False, print_error=False, result_action="return_value") or 0)
     except BrokenPipeError:
+        from harness.shell.streams import discard_output
+
         discard_output(sys.stdout)
         return ExitCode.ENVIRONMENT
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost frame: nothing is above it

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from harness.config.options import OptionTable
 from harness.config.settings import Settings
-from harness.core.commit import Source, SourceFactory
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.placeholders import suggest
-from harness.core.protocols import AlarmReporter, Framework, Platform, Reporter
 
-PlugIn = TypeVar("PlugIn")
+if TYPE_CHECKING:  # `harness --help` imports this module, and needs none of them
+    from harness.core.commit import Source, SourceFactory
+    from harness.core.protocols import AlarmReporter, Framework, Platform, Reporter
 
 _GROUPS = {
     "platform": "edge_harness.platforms",

@@ -12,10 +12,11 @@ from frameworks.executorch.runners.native import SOURCES
 from frameworks.observations.converters import parse_files
 from frameworks.observations.observer import parse_lines
 from harness.config.settings import Settings
+from harness.core import DEFAULT_PLATFORM
 from harness.core.benchmark import Benchmark, Export
 from harness.core.build import Build
 from harness.core.command import Command, Completed
-from harness.core.device import DEFAULT_PLATFORM, Device
+from harness.core.device import Device
 from harness.core.errors import BuildFailed
 from harness.core.files import ExportReport
 from harness.core.metric import Observation

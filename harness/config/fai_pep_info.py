@@ -9,7 +9,8 @@ from pydantic import JsonValue, ValidationError
 
 from harness.config.parsing import describe_first_mistake, parse_string_map
 from harness.core.errors import UsageError
-from harness.core.values import Scalar, Value, format_scalar
+from harness.core.scalars import Scalar, format_scalar
+from harness.core.values import Value
 
 
 class InfoProgram(Value, extra="ignore"):

@@ -6,11 +6,12 @@ import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, cast
 
 from harness.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 def parse_path(value: object) -> object:

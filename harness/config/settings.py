@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import platformdirs
-from pydantic import Field, JsonValue
+from annotated_types import Interval
 
 from harness.config import parsing
 from harness.config.options import Option
-from harness.core.device import DEFAULT_PLATFORM
-from harness.core.values import Scalar
+from harness.core import DEFAULT_PLATFORM
+from harness.core.scalars import Scalar
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+else:
+    JsonValue = object  # `harness --help` reads the annotations, and takes a third longer with pydantic
 
 APP = "edge-harness"
 
@@ -24,9 +30,9 @@ FILES: Final = "Files and configuration"
 
 OptionsT = TypeVar("OptionsT")
 
-Limit = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Limit = Annotated[float, Interval(gt=0, lt=math.inf)]
 """Seconds, more than none."""
-Pause = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Pause = Annotated[float, Interval(ge=0, lt=math.inf)]
 """Seconds, perhaps none."""
 
 

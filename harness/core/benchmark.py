@@ -10,7 +10,8 @@ from pydantic import JsonValue
 from harness.core.command import App
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders
-from harness.core.values import Scalar, Value
+from harness.core.scalars import Scalar
+from harness.core.values import Value
 
 POWER: Final = "power"
 """FAI-PEP's metric of a test that measures energy; such a test fails when no energy was measured."""

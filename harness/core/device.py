@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from harness.core.values import Value
-
-DEFAULT_PLATFORM: Final = "host"
-"""Platform plug-in that is meant where none is named."""
 
 
 class Device(Value):

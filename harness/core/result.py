@@ -17,7 +17,8 @@ from harness.core.device import Device, DeviceState
 from harness.core.files import ExportReport
 from harness.core.metric import Metric
 from harness.core.note import Note
-from harness.core.values import Scalar, Value, replace_surrogates
+from harness.core.scalars import Scalar
+from harness.core.values import Value, replace_surrogates
 
 SCHEMA_VERSION: Final = "1.1"
 """Its first number is raised when a reader of older results could be misled, else its second."""

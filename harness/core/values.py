@@ -9,9 +9,6 @@ from typing import Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-Scalar = str | bool | int | float
-"""Value of a matrix axis, a placeholder or an option."""
-
 
 class Value(BaseModel):
     """Frozen value. Unknown keys are refused; numbers must be finite."""
@@ -72,12 +69,3 @@ _SECRET_NAME: Final = re.compile(
 def mask_secrets(variables: Mapping[str, str]) -> dict[str, str]:
     """Replace the values of variables whose names suggest a secret by `***`."""
     return {name: "***" if _SECRET_NAME.search(name) else value for name, value in variables.items()}
-
-
-def format_scalar(value: Scalar) -> str:
-    """Format a scalar for a command line: JSON's `true`, and no `.0` behind whole numbers."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.core import DEFAULT_PLATFORM
 from harness.core.build import BuildInfo
 from harness.core.comparison import Parameters
-from harness.core.device import DEFAULT_PLATFORM
 from harness.core.metric import LATENCY
 from harness.core.result import Result
 

@@ -14,7 +14,7 @@ from harness.core.benchmark import POWER, Benchmark, HostStep, Input, Model, Mod
 from harness.core.command import App
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders
-from harness.core.values import format_scalar
+from harness.core.scalars import format_scalar
 from harness.specification.check import ValidParts
 from harness.specification.document import Findings, join
 from harness.specification.file_format import AppEntry, ModelSection, Test

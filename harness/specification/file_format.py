@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from harness.core.values import Scalar
+from harness.core.scalars import Scalar
 from harness.specification.sections import (
     Converter,
     Count,

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from harness.core.benchmark import Benchmark, Export, HostStep, Input, ModelFile, OutputFile
 from harness.core.placeholders import PlaceholderProblem, find_placeholders, substitute, suggest
-from harness.core.values import Scalar
+from harness.core.scalars import Scalar
 from harness.specification.document import Findings, join
 from harness.specification.scope import Scope
 from harness.specification.sections import (

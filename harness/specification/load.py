@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from harness.core.benchmark import Benchmark, Origin
 from harness.core.placeholders import find_placeholders
-from harness.core.values import format_scalar
+from harness.core.scalars import format_scalar
 from harness.specification.check import check_list, check_specification, is_list
 from harness.specification.document import Document, Findings, Problems, join
 from harness.specification.expand import SpecificationContext, expand

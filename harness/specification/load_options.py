@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from harness.core.placeholders import suggest
-from harness.core.values import Scalar, format_scalar
+from harness.core.scalars import Scalar, format_scalar
 from harness.specification.document import join
 from harness.specification.file_format import ModelSection, Test
 from harness.specification.scope import Scope

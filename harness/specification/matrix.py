@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import ValidationError
 
 from harness.core.placeholders import suggest
-from harness.core.values import Scalar
+from harness.core.scalars import Scalar
 from harness.specification.document import Findings, join
 from harness.specification.file_format import Matrix, Test
 from harness.specification.sections import keys_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from harness.core.placeholders import PlaceholderProblem, find_placeholders, substitute
-from harness.core.values import Scalar, format_scalar
+from harness.core.scalars import Scalar, format_scalar
 from harness.specification.document import Findings
 from harness.specification.file_format import ModelSection, Test, scalar_members
 from harness.specification.sections import FileEntry, Files, Many, Outputs, walk_entries

@@ -12,7 +12,8 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
-from harness.core.values import Scalar, Value
+from harness.core.scalars import Scalar
+from harness.core.values import Value
 from harness.specification.document import join
 
 Item = TypeVar("Item")

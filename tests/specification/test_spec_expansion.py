@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from harness.core.benchmark import Benchmark, Input
 from harness.core.metric import Direction
-from harness.core.values import Scalar
+from harness.core.scalars import Scalar
 from harness.specification.load import LoadOptions, load
 
 Expand = Callable[..., Sequence[Benchmark]]

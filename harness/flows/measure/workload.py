@@ -15,7 +15,7 @@ from harness.core.benchmark import Benchmark
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Framework, Platform
-from harness.core.values import format_scalar
+from harness.core.scalars import format_scalar
 from harness.flows.measure.plan import Plan, assign
 from harness.specification.load import load
 from harness.specification.load_options import LoadOptions

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import harness
 from harness.config.settings import Settings
+from harness.core import DEFAULT_PLATFORM
 from harness.core.alarm import Alarm, AlarmOrigin, AlarmReport
 from harness.core.change import Change
 from harness.core.commit import Source
 from harness.core.culprit import Candidate
-from harness.core.device import DEFAULT_PLATFORM
 from harness.core.errors import HarnessError
 from harness.core.protocols import AlarmReporter
 from harness.core.series import SeriesKey
