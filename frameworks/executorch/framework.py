@@ -15,10 +15,10 @@ from harness.config.settings import Settings
 from harness.core import DEFAULT_PLATFORM
 from harness.core.benchmark import Benchmark, Export
 from harness.core.build import Build
+from harness.core.cached_files import ExportReport
 from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import BuildFailed
-from harness.core.files import ExportReport
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Finding, Progress, Task

@@ -12,8 +12,8 @@ from harness.analysis.quality import assess_quality
 from harness.analysis.summary import collect
 from harness.core.benchmark import POWER, Benchmark
 from harness.core.build import Build, BuildInfo
+from harness.core.cached_files import CachedFile
 from harness.core.device import Device
-from harness.core.files import CachedFile
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import ENERGY, LATENCY, Metric
 from harness.core.note import Note

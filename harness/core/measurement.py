@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
-from harness.core.files import CachedFile
+from harness.core.cached_files import CachedFile
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.result import Launch, Outcome, RawLog

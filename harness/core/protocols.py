@@ -16,10 +16,10 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from harness.core.alarm import AlarmReport
 from harness.core.benchmark import Benchmark, Export
 from harness.core.build import Build
+from harness.core.cached_files import ExportReport
 from harness.core.command import Command, Completed
 from harness.core.comparison import Verdict
 from harness.core.device import Device, DeviceState
-from harness.core.files import ExportReport
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.result import Report

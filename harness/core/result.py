@@ -12,9 +12,9 @@ from typing import Final, Literal
 from pydantic import JsonValue
 
 from harness.core.build import BuildInfo
+from harness.core.cached_files import ExportReport
 from harness.core.comparison import Comparison
 from harness.core.device import Device, DeviceState
-from harness.core.files import ExportReport
 from harness.core.metric import Metric
 from harness.core.note import Note
 from harness.core.scalars import Scalar

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.core.benchmark import Export, Model, ModelFile
+from harness.core.cached_files import CachedFile
 from harness.core.errors import ExportFailed
-from harness.core.files import CachedFile
 from harness.core.protocols import Exporter, Progress
 from harness.files.locks import FileLock
 from harness.models import exports, fetch

@@ -9,8 +9,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from harness.core.benchmark import Export, ModelFile
+from harness.core.cached_files import ExportReport
 from harness.core.errors import ExportFailed
-from harness.core.files import ExportReport
 from harness.core.protocols import Exporter, Progress, Task
 from harness.files.atomic import sync
 from harness.models.errors import os_errors_as_unavailable

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from harness.core.benchmark import ModelFile
-from harness.core.files import CachedFile
+from harness.core.cached_files import CachedFile
 from harness.core.protocols import Progress, Task
 from harness.files.atomic import sync
 from harness.files.digests import md5_of_file

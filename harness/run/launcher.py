@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from harness.core.benchmark import Benchmark, HostStep
+from harness.core.cached_files import CachedFile
 from harness.core.command import Command, Completed
-from harness.core.files import CachedFile
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import Observation
 from harness.core.note import Note

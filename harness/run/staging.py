@@ -10,9 +10,9 @@ from pathlib import Path
 
 from harness import shell
 from harness.core.benchmark import Benchmark, HostStep, ModelFile
+from harness.core.cached_files import CachedFile
 from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkFailed
-from harness.core.files import CachedFile
 from harness.core.measurement import Job
 from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Session, Staged

@@ -15,11 +15,11 @@ from harness.core.change import Change, ChangeKind
 from harness.core.commit import short_id
 from harness.core.errors import HarnessError
 from harness.shell import Interrupted
-from harness.watch.polling import Backoff, Timing
 from harness.watch.store.notifications import DeliveryStatus
 from harness.watch.store.retry_when_full import RetryWhenFull
 from harness.watch.store.state import State
 from harness.watch.tasks import StopRequested, WatchTasks
+from harness.watch.timing import Backoff, Timing
 
 MOST_SEARCHES: Final = 5
 """After this many searches that failed an alarm is reported without its culprit."""

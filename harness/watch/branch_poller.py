@@ -9,12 +9,12 @@ from typing import Final
 
 from harness.core.commit import Commit, Source
 from harness.core.errors import EnvironmentProblem, HarnessError, UsageError
-from harness.watch.backlog import CommitSelection, NewCommits, find_new_commits, resolve_newest, select_commits
-from harness.watch.polling import Backoff, Timing
+from harness.watch.new_commits import CommitSelection, NewCommits, find_new_commits, resolve_newest, select_commits
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.database import StateFull
 from harness.watch.store.event_log import PollCursor, PollStatus
 from harness.watch.store.state import State
+from harness.watch.timing import Backoff, Timing
 
 _KNOWN: Final = 1000
 """Commits to remember for the day when history is rewritten."""

@@ -16,13 +16,13 @@ from harness.shell import Interrupted
 from harness.watch.alarm_lifecycle import AlarmLifecycle
 from harness.watch.controls import ControlPolicy
 from harness.watch.fai_pep_files import write_commit
-from harness.watch.polling import Backoff, Timing
 from harness.watch.store.commits import BacklogEntry, CommitStatus
 from harness.watch.store.database import StateFull
 from harness.watch.store.event_log import BrokenCommits, LastError
 from harness.watch.store.retry_when_full import RetryWhenFull
 from harness.watch.store.state import State
 from harness.watch.tasks import CommitOutcome, StopRequested, WatchTasks
+from harness.watch.timing import Backoff, Timing
 
 MOST_ROUNDS: Final = 3
 """Times that a commit is measured at most, however much it stands out."""

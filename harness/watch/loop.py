@@ -21,13 +21,13 @@ from harness.watch.controls import ControlPolicy
 from harness.watch.fai_pep_files import StopFile, read_commit
 from harness.watch.notify.channels import Channel
 from harness.watch.notify.outbox import Outbox
-from harness.watch.polling import Timing, polling_backoff
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.database import StateFull
 from harness.watch.store.event_log import CurrentActivity, LastError
 from harness.watch.store.retry_when_full import RetryWhenFull
 from harness.watch.store.state import State
 from harness.watch.tasks import StopRequested, WatchTasks
+from harness.watch.timing import Timing, polling_backoff
 
 _FULL_S: Final = 60.0
 """Pause before writing to a full disk again."""

@@ -17,8 +17,8 @@ import pytest
 import stamina
 
 from harness.core.benchmark import Model, ModelFile, Origin
+from harness.core.cached_files import CachedFile
 from harness.core.errors import FileUnavailable
-from harness.core.files import CachedFile
 from harness.core.protocols import Progress
 from harness.models.cache import ModelCache
 from harness.models.download import RetrySchedule, download

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.core.benchmark import Export, Model, ModelFile, Origin
+from harness.core.cached_files import CachedFile, ExportReport
 from harness.core.errors import ExportFailed, FileUnavailable
-from harness.core.files import CachedFile, ExportReport
 from harness.core.protocols import Exporter, Progress, Task
 from harness.models.cache import ModelCache
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.core.benchmark import Model, ModelFile, Origin
+from harness.core.cached_files import CachedFile
 from harness.core.errors import FileUnavailable
-from harness.core.files import CachedFile
 from harness.core.protocols import Progress
 from harness.models import fingerprints
 from harness.models.cache import ModelCache

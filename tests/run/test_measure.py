@@ -12,7 +12,7 @@ import pytest
 from frameworks.generic.framework import Generic
 from harness.core.benchmark import Benchmark, HostStep, Model, ModelFile, Origin, OutputFile
 from harness.core.build import Build
-from harness.core.files import CachedFile
+from harness.core.cached_files import CachedFile
 from harness.core.measurement import Job, Measurement
 from harness.core.protocols import Session
 from harness.core.result import Outcome

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from harness.builders.sources.git import GitSource
 from harness.core.commit import Commit
-from harness.watch.backlog import resolve_newest
 from harness.watch.controls import ControlPolicy, _monday
+from harness.watch.new_commits import resolve_newest
 from tests.e2e.repositories import need, run
 from tests.watch.watching import MONDAY, WEEK_S, Line
 

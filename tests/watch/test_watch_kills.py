@@ -146,7 +146,7 @@ def holds(state: Path, pid: int) -> bool:
 DRIVER = """
 import pathlib, sys, time
 from harness.builders.sources.git import GitSource
-from harness.watch.backlog import CommitSelection
+from harness.watch.new_commits import CommitSelection
 from harness.watch.controls import ControlPolicy
 from harness.watch.branch_poller import Branch
 from harness.watch.loop import WatchPlan, watch

@@ -15,15 +15,15 @@ from harness.core.effect import Effect
 from harness.core.errors import UsageError
 from harness.core.metric import MetricInfo
 from harness.core.series import SeriesPoint
-from harness.watch.backlog import CommitSelection
 from harness.watch.branch_poller import Branch
 from harness.watch.controls import ControlPolicy
 from harness.watch.fai_pep_files import StopFile
 from harness.watch.loop import WatchPlan, WatchSummary, watch
-from harness.watch.polling import Timing
+from harness.watch.new_commits import CommitSelection
 from harness.watch.store.database import Cell, Database
 from harness.watch.store.state import State
 from harness.watch.tasks import CommitOutcome, WatchTasks
+from harness.watch.timing import Timing
 
 LATENCY_IN_US = MetricInfo(name="NET latency", unit="us")
 WEEK_S = 7 * 24 * 3600

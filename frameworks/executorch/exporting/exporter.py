@@ -17,9 +17,9 @@ from frameworks.executorch.exporting.catalogue import DEFINITIONS, RECIPES
 from frameworks.executorch.exporting.process import GRAPH, LOG, REPORT, beside
 from harness import shell
 from harness.core.benchmark import Export
+from harness.core.cached_files import ExportReport
 from harness.core.command import Command, Completed
 from harness.core.errors import ExportFailed
-from harness.core.files import ExportReport
 from harness.core.protocols import Task
 from harness.files.digests import sha256_of_file, sha256_of_files
 

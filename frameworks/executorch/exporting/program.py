@@ -24,8 +24,8 @@ from frameworks.executorch.exporting.model import Inputs, calibration_batches, p
 from frameworks.executorch.exporting.process import GRAPH, REPORT, beside
 from frameworks.executorch.python.machine import memory_bytes
 from harness.core.benchmark import Export
+from harness.core.cached_files import Delegation, ExportReport
 from harness.core.errors import ExportFailed
-from harness.core.files import Delegation, ExportReport
 from harness.files.atomic import write_atomically
 
 Say = Callable[[str], None]

@@ -8,8 +8,8 @@ from typing import Final
 
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, ModelFile
+from harness.core.cached_files import CachedFile, Delegation
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
-from harness.core.files import CachedFile, Delegation
 from harness.core.protocols import Exporter, Progress
 from harness.core.result import Outcome
 from harness.flows.measure.plan import Failure, Files, Plan, file_key

@@ -11,8 +11,8 @@ from harness.analysis.results import without_numbers
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
+from harness.core.cached_files import CachedFile
 from harness.core.device import Device
-from harness.core.files import CachedFile
 from harness.core.measurement import Job
 from harness.core.result import Outcome, Report, Result
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, file_key

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from harness import plugins
 from harness.core.benchmark import Benchmark, ModelFile
 from harness.core.build import Build
+from harness.core.cached_files import CachedFile
 from harness.core.device import Device
-from harness.core.files import CachedFile
 from harness.core.protocols import Framework, Platform
 from harness.core.result import Outcome
 

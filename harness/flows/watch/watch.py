@@ -21,12 +21,12 @@ from harness.flows.measure.workload import Workload, load_benchmarks, load_workl
 from harness.flows.watch.alarm_reports import AlarmReportChannel
 from harness.flows.watch.worker import WatchWorker
 from harness.plugins import alarm_reporters
-from harness.watch.backlog import CommitSelection
 from harness.watch.branch_poller import Branch
 from harness.watch.controls import ControlPolicy
 from harness.watch.fai_pep_files import StopFile
 from harness.watch.loop import WatchPlan, WatchSummary
 from harness.watch.loop import watch as run_loop
+from harness.watch.new_commits import CommitSelection
 from harness.watch.notify.channels import Channel, command_channel, webhook_channel
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.state import State, open_state

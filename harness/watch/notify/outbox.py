@@ -13,10 +13,10 @@ from typing import Final
 
 from harness.core.errors import UsageError
 from harness.watch.notify.channels import Channel, DeliveryFailed
-from harness.watch.polling import Backoff, Timing
 from harness.watch.store.notifications import Delivery, DeliveryStatus
 from harness.watch.store.retry_when_full import RetryWhenFull
 from harness.watch.store.state import State
+from harness.watch.timing import Backoff, Timing
 
 MOST_ATTEMPTS: Final = 40
 """After this many attempts a delivery counts as refused; with the pauses below that is more than a week."""

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from harness.watch.polling import Timing
 from harness.watch.store.database import StateFull
+from harness.watch.timing import Timing
 
 _PAUSE_S: Final = 60.0
 

@@ -18,8 +18,8 @@ from frameworks.executorch.framework import ExecuTorch
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, Export, Model, ModelFile, Origin
 from harness.core.build import Build
+from harness.core.cached_files import CachedFile
 from harness.core.comparison import STATISTICS, Comparison, Interleave, Parameters, Verdict
-from harness.core.files import CachedFile
 from harness.core.measurement import Job
 from harness.core.protocols import Session
 from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.build import Build
+from harness.core.cached_files import CachedFile
 from harness.core.comparison import STATISTICS, Interleave, Pair
 from harness.core.device import Device
-from harness.core.files import CachedFile
 from harness.core.measurement import Job
 from harness.flows.compare.comparison_run import ComparisonSubject
 from harness.flows.compare.journal import Header, Journal, LostLaunches

@@ -17,9 +17,9 @@ from frameworks.executorch.exporting import exporter
 from frameworks.executorch.exporting.process import GRAPH, LOG, REPORT, beside
 from harness import shell
 from harness.core.benchmark import Export
+from harness.core.cached_files import ExportReport
 from harness.core.command import Command
 from harness.core.errors import ExportFailed
-from harness.core.files import ExportReport
 from tests.processes import is_running, wait_until, written
 
 NETS = """

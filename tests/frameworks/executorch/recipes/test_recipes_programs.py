@@ -14,8 +14,8 @@ from frameworks.executorch.exporting.catalogue import RECIPES
 from frameworks.executorch.exporting.model import prepare
 from frameworks.executorch.exporting.process import GRAPH, REPORT, beside
 from harness.core.benchmark import Export
+from harness.core.cached_files import ExportReport
 from harness.core.errors import ExportFailed
-from harness.core.files import ExportReport
 
 pytestmark = [
     pytest.mark.slow,

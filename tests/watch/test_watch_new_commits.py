@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from harness.builders.sources.git import GitSource
 from harness.core.commit import Commit
 from harness.core.errors import UsageError
-from harness.watch.backlog import CommitSelection, find_new_commits, resolve_newest, select_commits
+from harness.watch.new_commits import CommitSelection, find_new_commits, resolve_newest, select_commits
 from harness.watch.store.commits import CommitStatus
 from tests.e2e.repositories import need, run
 from tests.watch.watching import Line

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.core.errors import EnvironmentProblem
 from harness.watch.fai_pep_files import StopFile, read_commit, write_commit
-from harness.watch.polling import Backoff, polling_backoff
+from harness.watch.timing import Backoff, polling_backoff
 from tests.watch.watching import Clock
 
 DAY_S = 24 * 3600.0
