@@ -44,11 +44,11 @@ _NO_WATCH_FLAGS = WatchFlags()
 
 
 @app.command(sort_key=0)
-def run(options: RunFlags = _NO_RUN_FLAGS, sides: CompareFlags = _NO_COMPARE_FLAGS) -> int:
+def run(run_flags: RunFlags = _NO_RUN_FLAGS, compare_flags: CompareFlags = _NO_COMPARE_FLAGS) -> int:
     """Measure the benchmarks of one or more specifications, with the installed runner or that of one commit."""
-    if arguments.wants_comparison(options, sides):
-        return compare(options=options, sides=sides)
-    settings = arguments.require_specification(arguments.resolve_settings(options))
+    if arguments.wants_comparison(run_flags, compare_flags):
+        return compare(run_flags=run_flags, compare_flags=compare_flags)
+    settings = arguments.require_specification(arguments.resolve_settings(run_flags))
     from harness import display, shell
     from harness.flows.compare import requests, source_fetcher
     from harness.flows.measure import run as flow
@@ -58,32 +58,32 @@ def run(options: RunFlags = _NO_RUN_FLAGS, sides: CompareFlags = _NO_COMPARE_FLA
         return _show_plan(settings)
     with shell.handle_signals(), display.open_display() as shown:
         plan = load_workload(settings).plan()
-        if not arguments.is_single_commit_run(sides):
+        if not arguments.is_single_commit_run(compare_flags):
             return flow.run(plan, settings, shown)
-        treatments = requests.split_treatments(arguments.compare_request(options, sides), settings)
+        treatments = requests.split_treatments(arguments.compare_request(run_flags, compare_flags), settings)
         fetcher = source_fetcher.SourceFetcher(shown)
-        found = (requests.resolve_side(request, settings, fetcher, shown) for request in treatments)
-        return most_severe([flow.run(plan, settings, shown, side) for side in found])
+        runners = (requests.resolve_side(request, settings, fetcher, shown) for request in treatments)
+        return most_severe([flow.run(plan, settings, shown, runner) for runner in runners])
 
 
 @app.command(sort_key=1)
 def compare(
     *,
     from_: Annotated[Path | None, Parameter(name="--from")] = None,
-    options: RunFlags = _NO_RUN_FLAGS,
-    sides: CompareFlags = _NO_COMPARE_FLAGS,
+    run_flags: RunFlags = _NO_RUN_FLAGS,
+    compare_flags: CompareFlags = _NO_COMPARE_FLAGS,
 ) -> int:
     """Compare a treatment with a control: two commits, releases or programs. Exit code 1 means a regression.
 
     Args:
         from_: Evaluate stored results again, perhaps with another margin; measures nothing.
-        options: What to measure, where and how.
-        sides: What to compare with what, and how to decide.
+        run_flags: What to measure, where and how.
+        compare_flags: What to compare with what, and how to decide.
     """
     if from_ is not None:
-        arguments.reject_flags_with_from(options, sides)
-    settings = arguments.resolve_settings(options)
-    request = arguments.compare_request(options, sides)
+        arguments.reject_flags_with_from(run_flags, compare_flags)
+    settings = arguments.resolve_settings(run_flags)
+    request = arguments.compare_request(run_flags, compare_flags)
     from harness import display, shell
     from harness.flows.compare import batch, reevaluate, requests
     from harness.flows.measure.workload import load_workload
@@ -101,19 +101,21 @@ def compare(
 
 @app.command(sort_key=2)
 def watch(
-    options: RunFlags = _NO_RUN_FLAGS, sides: CompareFlags = _NO_COMPARE_FLAGS, watching: WatchFlags = _NO_WATCH_FLAGS
+    run_flags: RunFlags = _NO_RUN_FLAGS,
+    compare_flags: CompareFlags = _NO_COMPARE_FLAGS,
+    watch_flags: WatchFlags = _NO_WATCH_FLAGS,
 ) -> int:
     """Compare new commits as they arrive; verify slow-downs, find the commits that caused them, and send alarms.
 
     Each commit is compared with --base-commit, or else with the first commit of its week.
     """
-    settings = arguments.require_specification(arguments.resolve_settings(options))
-    request = arguments.compare_request(options, sides)
+    settings = arguments.require_specification(arguments.resolve_settings(run_flags))
+    request = arguments.compare_request(run_flags, compare_flags)
     from harness import display, shell
     from harness.flows.watch import watch as flow
 
     with shell.handle_signals(), display.open_display() as shown:
-        return flow.watch(request, settings, arguments.watch_request(watching, settings), shown)
+        return flow.watch(request, settings, arguments.watch_request(watch_flags, settings), shown)
 
 
 @app.command(sort_key=3)
@@ -122,8 +124,8 @@ def bisect(
     good: str,
     bad: str,
     benchmark: str | None = None,
-    options: RunFlags = _NO_RUN_FLAGS,
-    sides: CompareFlags = _NO_COMPARE_FLAGS,
+    run_flags: RunFlags = _NO_RUN_FLAGS,
+    compare_flags: CompareFlags = _NO_COMPARE_FLAGS,
 ) -> int:
     """Find the commit that changed a metric, between a good and a bad one.
 
@@ -131,15 +133,15 @@ def bisect(
         good: Commit without the change.
         bad: Commit with the change.
         benchmark: Name of the benchmark that shows the change, or a pattern.
-        options: What to measure, where and how.
-        sides: Where commits come from, and how to decide.
+        run_flags: What to measure, where and how.
+        compare_flags: Where commits come from, and how to decide.
     """
-    settings = arguments.require_specification(arguments.resolve_settings(options))
-    request = arguments.compare_request(options, sides)
+    settings = arguments.require_specification(arguments.resolve_settings(run_flags))
+    request = arguments.compare_request(run_flags, compare_flags)
     from harness import display, shell
     from harness.flows.bisect import bisect as flow
 
-    bisect_request = flow.BisectRequest(good, bad, benchmark, sides.pairs, resume=bool(sides.resume))
+    bisect_request = flow.BisectRequest(good, bad, benchmark, compare_flags.pairs, resume=bool(compare_flags.resume))
     with shell.handle_signals(), display.open_display() as shown:
         return flow.bisect(request, settings, bisect_request, shown, _console())
 
@@ -149,31 +151,33 @@ def status(
     *,
     state: Path | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
-    options: InspectFlags = _NO_INSPECT_FLAGS,
+    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
 ) -> int:
     """Show the current activity of a watcher, its backlog, the latest verdicts and the open alarms.
 
     Args:
         state: State file of the watcher (default: `watch.db` beside the results).
         json: Show the complete status as JSON.
-        options: Where things are.
+        inspect_flags: Where things are.
     """
     from harness.flows.inspect import status as flow
 
-    return flow.show_status(arguments.state_file(state, arguments.resolve_settings(options)), _console(), as_json=json)
+    return flow.show_status(
+        arguments.state_file(state, arguments.resolve_settings(inspect_flags)), _console(), as_json=json
+    )
 
 
 @app.command
-def validate(*files: Path, options: InspectFlags = _NO_INSPECT_FLAGS) -> int:
+def validate(*files: Path, inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> int:
     """Check specifications without running anything, and list what they expand to.
 
     Args:
         files: Specifications, or lists of them (JSON or YAML).
-        options: Where things are.
+        inspect_flags: Where things are.
     """
     if not files:
         raise UsageError("no specification to check", hint="harness validate FILE...")
-    settings = dataclasses.replace(arguments.resolve_settings(options), benchmark_file=files)
+    settings = dataclasses.replace(arguments.resolve_settings(inspect_flags), benchmark_file=files)
     from harness.flows.inspect import checks
     from harness.flows.measure.workload import load_benchmarks
 
@@ -182,11 +186,11 @@ def validate(*files: Path, options: InspectFlags = _NO_INSPECT_FLAGS) -> int:
 
 
 @app.command
-def devices(options: InspectFlags = _NO_INSPECT_FLAGS) -> int:
+def devices(inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> int:
     """List every device that can be reached."""
     from harness.flows.inspect import devices as flow
 
-    return flow.list_devices(arguments.resolve_settings(options), _console())
+    return flow.list_devices(arguments.resolve_settings(inspect_flags), _console())
 
 
 @app.command
@@ -197,7 +201,7 @@ def export(
     output: Annotated[Path | None, Parameter(name=["-o", "--output"])] = None,
     seed: int = 0,
     calibration: int = 8,
-    options: InspectFlags = _NO_INSPECT_FLAGS,
+    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
 ) -> int:
     """Export a model and show what was lowered.
 
@@ -207,12 +211,12 @@ def export(
         output: File to write (default: `MODEL_RECIPE.pte` here); for a specification, a folder for all of its files.
         seed: Seed of weights and calibration data.
         calibration: Number of calibration batches, for recipes that quantise statically.
-        options: Where things are.
+        inspect_flags: Where things are.
     """
     from harness import display, shell
     from harness.flows.inspect import exports
 
-    settings = arguments.resolve_settings(options)
+    settings = arguments.resolve_settings(inspect_flags)
     _reject_missing_file(model)
     with shell.handle_signals(), display.open_display() as shown:
         if model.endswith((".json", ".yaml", ".yml")):
@@ -224,11 +228,11 @@ def export(
 
 
 @app.command
-def doctor(options: InspectFlags = _NO_INSPECT_FLAGS) -> int:
+def doctor(inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> int:
     """Check what is installed and what is missing, and how to get it."""
     from harness.flows.inspect import doctor as flow
 
-    return flow.examine(arguments.resolve_settings(options), _console())
+    return flow.examine(arguments.resolve_settings(inspect_flags), _console())
 
 
 @app.command
@@ -237,21 +241,21 @@ def report(
     /,
     *,
     flush: Annotated[bool, Parameter(negative="")] = False,
-    options: InspectFlags = _NO_INSPECT_FLAGS,
+    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
 ) -> int:
     """List the latest results, show stored ones again, or send what a remote reporter could not deliver.
 
     Args:
         path: A result, or a folder of results, to show again.
         flush: Send every result that is waiting.
-        options: Where things are.
+        inspect_flags: Where things are.
     """
     from harness import display
     from harness.flows.inspect import reports
 
     if path is not None and flush:
         raise UsageError(f"--flush sends everything that waits, and not {path}", hint="leave one of them out")
-    settings = arguments.resolve_settings(options)
+    settings = arguments.resolve_settings(inspect_flags)
     if path is not None:
         return reports.show(path, settings, _console())
     if not flush:
@@ -269,7 +273,7 @@ def builds(
     keep_mib: float | None = None,
     unused_days: float | None = None,
     exec_dir: Path | None = None,
-    options: InspectFlags = _NO_INSPECT_FLAGS,
+    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
 ) -> int:
     """List the runners that were built, or remove some to make room.
 
@@ -279,14 +283,14 @@ def builds(
         keep_mib: Keep the most recently used builds up to this size (default: keep none).
         unused_days: Remove only builds that have not been used for this many days.
         exec_dir: Folder of the builds.
-        options: Where things are.
+        inspect_flags: Where things are.
     """
     from harness.builders.cache import BuildCache
     from harness.flows.inspect import builds as flow
 
     pruning = prune or action == "prune"
     arguments.reject_invalid_limits(pruning, keep_mib=keep_mib, unused_days=unused_days)
-    cache = BuildCache(exec_dir or arguments.resolve_settings(options).cache_dir / "builds")
+    cache = BuildCache(exec_dir or arguments.resolve_settings(inspect_flags).cache_dir / "builds")
     if pruning:
         return flow.prune(cache, _console(), keep_mib=keep_mib, unused_days=unused_days)
     return flow.show(cache, _console())

@@ -130,13 +130,13 @@ def reject_file_as_command(tokens: Sequence[str]) -> None:
         raise UsageError(f"{tokens[0]} is no command", hint=f"measure it with harness -b {tokens[0]}")
 
 
-def reject_flags_with_from(options: RunFlags, sides: CompareFlags) -> None:
+def reject_flags_with_from(run_flags: RunFlags, compare_flags: CompareFlags) -> None:
     """Reject flags about measuring where stored pairs are judged again.
 
     Raises:
         UsageError: There is one.
     """
-    for flags in (options, sides):
+    for flags in (run_flags, compare_flags):
         for field in dataclasses.fields(flags):
             if field.name not in _WITH_FROM and getattr(flags, field.name) is not None:
                 raise UsageError(
@@ -211,15 +211,17 @@ def require_specification(settings: Settings) -> Settings:
     return settings
 
 
-def is_single_commit_run(sides: CompareFlags) -> bool:
+def is_single_commit_run(compare_flags: CompareFlags) -> bool:
     """Return whether the flags name a commit, or its source, and nothing to compare it with: FAI-PEP's plain run."""
-    given = {field.name for field in dataclasses.fields(sides) if getattr(sides, field.name) is not None}
+    given = {
+        field.name for field in dataclasses.fields(compare_flags) if getattr(compare_flags, field.name) is not None
+    }
     return bool(given & _COMMIT_FLAGS) and given <= {*_COMMIT_FLAGS, *_BUILD_FLAGS}
 
 
-def wants_comparison(flags: RunFlags, sides: CompareFlags) -> bool:
+def wants_comparison(flags: RunFlags, compare_flags: CompareFlags) -> bool:
     """Return whether the flags or FAI-PEP's info JSON name something to compare with."""
-    if sides != CompareFlags() and not is_single_commit_run(sides):
+    if compare_flags != CompareFlags() and not is_single_commit_run(compare_flags):
         return True
     if flags.info is None:
         return False
@@ -228,7 +230,7 @@ def wants_comparison(flags: RunFlags, sides: CompareFlags) -> bool:
     return fai_pep_info.read(flags.info).control is not None
 
 
-def compare_request(flags: RunFlags, sides: CompareFlags) -> CompareRequest:
+def compare_request(flags: RunFlags, compare_flags: CompareFlags) -> CompareRequest:
     """Return what the flags, or an info JSON, ask to compare.
 
     Raises:
@@ -239,30 +241,30 @@ def compare_request(flags: RunFlags, sides: CompareFlags) -> CompareRequest:
     from harness.flows.compare.requests import CompareRequest
     from harness.flows.measure.runners import Programs
 
-    _reject_sides_of_self_check(sides)
-    _reject_empty_names(sides)
-    control = _programs_or_name(sides.control_program, sides.control)
-    treatment = _programs_or_name(sides.treatment_program, sides.treatment)
+    _reject_sides_of_self_check(compare_flags)
+    _reject_empty_names(compare_flags)
+    control = _programs_or_name(compare_flags.control_program, compare_flags.control)
+    treatment = _programs_or_name(compare_flags.treatment_program, compare_flags.treatment)
     if flags.info is not None and (info := fai_pep_info.read(flags.info)).control is not None:
         control, treatment = (
             Programs(side.paths(), side.commit, side.commit_time, side.texts())
             for side in (info.control, info.treatment)
         )
-    repository = f"{sides.repo or 'git'}:{sides.repo_dir}" if sides.repo_dir else None
-    values = dataclasses.asdict(sides)
+    repository = f"{compare_flags.repo or 'git'}:{compare_flags.repo_dir}" if compare_flags.repo_dir else None
+    values = dataclasses.asdict(compare_flags)
     return CompareRequest(
         control=control,
         treatment=treatment,
-        source=sides.source or repository,
-        remote=sides.remote_repository,
-        branch=sides.branch,
-        recipes=sides.frameworks_dir or (),
-        builds=sides.exec_dir,
-        self_check=bool(sides.self_check),
+        source=compare_flags.source or repository,
+        remote=compare_flags.remote_repository,
+        branch=compare_flags.branch,
+        recipes=compare_flags.frameworks_dir or (),
+        builds=compare_flags.exec_dir,
+        self_check=bool(compare_flags.self_check),
         parameters={field: values[flag] for flag, field in _DECIDE.items() if values[flag] is not None},
-        metric=sides.metric,
-        interleave=Interleave(sides.interleave or "launch"),
-        resume=bool(sides.resume),
+        metric=compare_flags.metric,
+        interleave=Interleave(compare_flags.interleave or "launch"),
+        resume=bool(compare_flags.resume),
     )
 
 
@@ -286,19 +288,19 @@ def state_file(path: Path | None, settings: Settings) -> Path:
     return path or settings.local_reporter / "watch.db"
 
 
-def _reject_sides_of_self_check(sides: CompareFlags) -> None:
-    named = [flag for flag in _SIDES if getattr(sides, flag) is not None]
-    if sides.self_check and named:
+def _reject_sides_of_self_check(compare_flags: CompareFlags) -> None:
+    named = [flag for flag in _SIDES if getattr(compare_flags, flag) is not None]
+    if compare_flags.self_check and named:
         raise UsageError(
             f"{_flag(named[0])} beside --self-check, which compares the installed runner with itself",
             hint="leave one of them out",
         )
 
 
-def _reject_empty_names(sides: CompareFlags) -> None:
+def _reject_empty_names(compare_flags: CompareFlags) -> None:
     """Reject empty names: an empty variable of a script does not ask for the default."""
     for flag in _SIDES:
-        if getattr(sides, flag) == "":
+        if getattr(compare_flags, flag) == "":
             raise UsageError(f"{_flag(flag)} is empty", hint="name something, or leave the flag out for its default")
 
 

@@ -60,10 +60,10 @@ def resolve(
         merged["command_args"] = f"{merged.get('command_args', '')} --backend {backend}".strip()
     if "cache_dir" in merged:
         merged.setdefault("model_cache", Path(str(merged["cache_dir"])) / "models")
-    ours, *plug_ins = (_validate(owner, merged, table) for owner in table.owners)
-    if not isinstance(ours, Settings):
-        raise TypeError(f"the first class of the options is {type(ours).__name__}, and not Settings")
-    return dataclasses.replace(ours, plug_ins=tuple(plug_ins))
+    settings, *plug_ins = (_validate(owner, merged, table) for owner in table.owners)
+    if not isinstance(settings, Settings):
+        raise TypeError(f"the first class of the options is {type(settings).__name__}, and not Settings")
+    return dataclasses.replace(settings, plug_ins=tuple(plug_ins))
 
 
 def read_environment(environment: Mapping[str, str], table: OptionTable) -> Layer:
@@ -95,8 +95,8 @@ def unknown_variables(environment: Mapping[str, str], table: OptionTable) -> tup
 
 def _harness_variables(environment: Mapping[str, str]) -> list[str]:
     """Return the variables that are set and might be options."""
-    ours = (name for name in environment if name.startswith(PREFIX) and environment[name])
-    return [name for name in ours if name not in _OTHER_VARIABLES]
+    prefixed = (name for name in environment if name.startswith(PREFIX) and environment[name])
+    return [name for name in prefixed if name not in _OTHER_VARIABLES]
 
 
 def config_file(folder: Path | None) -> Path:
@@ -119,8 +119,8 @@ def read_config(path: Path, table: OptionTable) -> Layer:
     if not isinstance(saved, dict):
         raise UsageError(f"{path}: expected a JSON object", hint="forget it with --reset-options")
     # FAI-PEP saved the flags of the first run along with the answers.
-    found = (table.find(key) for key in saved)
-    of_one_run = sorted({option.name for option in found if option is not None and not option.option.saved})
+    options = (table.find(key) for key in saved)
+    of_one_run = sorted({option.name for option in options if option is not None and not option.option.saved})
     if of_one_run:
         raise UsageError(f"{path}: {', '.join(of_one_run)} belongs on the command line", hint="remove it from the file")
     return saved
@@ -157,9 +157,9 @@ def _wrong_value(error: ValidationError, table: OptionTable) -> UsageError:
     """Describe the first value that does not fit."""
     first = error.errors()[0]
     option: DeclaredOption | None = table.find(str(first["loc"][0])) if first["loc"] else None
-    what = first["msg"].lower().removeprefix("value error, ")
+    problem = first["msg"].lower().removeprefix("value error, ")
     if option is None:
-        return UsageError(what, hint="`harness run --help` lists every option")
+        return UsageError(problem, hint="`harness run --help` lists every option")
     value = first["input"]
     given = f" {value:g}" if isinstance(value, float) else f" {value}" if isinstance(value, str | int) else ""
-    return UsageError(f"{option.flag}{given}: {what}", hint=f"`harness run --help` says what {option.flag} takes")
+    return UsageError(f"{option.flag}{given}: {problem}", hint=f"`harness run --help` says what {option.flag} takes")

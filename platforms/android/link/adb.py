@@ -17,7 +17,7 @@ from harness import shell
 from harness.core.command import Command
 from harness.core.errors import EnvironmentProblem, UsageError
 from platforms.android.link.errors import map_errors
-from platforms.android.link.protocol import ANSWER_S, Connection
+from platforms.android.link.protocol import ANSWER_S, Connection, never_stop
 
 _LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -92,7 +92,7 @@ class AdbServer:
         """
         self.start()
         doing = "it was asked for its devices"
-        with self._mapped(doing), contextlib.closing(self._connect(_never_stop)) as connection:
+        with self._mapped(doing), contextlib.closing(self._connect(never_stop)) as connection:
             _request(connection, "host:devices")
             return ListedPhone.parse(_read_text(connection))
 
@@ -184,10 +184,6 @@ def _request(connection: Connection, request: str) -> None:
 
 def _read_text(connection: Connection) -> str:
     return connection.read_exactly(int(connection.read_exactly(4), 16)).decode(errors="replace")
-
-
-def _never_stop() -> None:
-    """Do nothing: phones are listed also while the harness is being stopped, because settings must be restored."""
 
 
 def _address(text: str | None) -> tuple[str, int]:

@@ -20,8 +20,10 @@ from platforms.android.link.adb import AdbServer, is_network_serial
 from platforms.android.link.errors import map_errors, out_of_space_error, unresponsive_error
 from platforms.android.link.protocol import (
     ANSWER_S,
+    KILLED,
     Connection,
     ShellStream,
+    never_stop,
     receive_file,
     remote_file_size,
     send_file,
@@ -29,7 +31,6 @@ from platforms.android.link.protocol import (
 
 _MOST_REQUEST_BYTES: Final = 0xFFFF
 """Longest request of adb's protocol: four hex digits of length."""
-_KILLED: Final = 128 + 9
 _HASH_S: Final = 60.0
 _HASH_BYTES_PER_S: Final = 20 << 20
 """For reading a file back: a minute, and a second for each 20 MiB, which the slowest storage reads faster."""
@@ -107,7 +108,7 @@ class Phone:
                 raise EnvironmentProblem(f"the output of a script on {self.name} does not end")
             if stream.exit_code is None:
                 raise unresponsive_error(self.name, doing)
-            if stream.exit_code == _KILLED and wall_s >= timeout_s:
+            if stream.exit_code == KILLED and wall_s >= timeout_s:
                 raise EnvironmentProblem(
                     f"{self.name} took more than {timeout_s:g} s for a script", hint="restart it; is its storage full?"
                 )
@@ -179,7 +180,7 @@ class Phone:
 
     def ignore_stopping(self) -> None:
         """Keep working from now on while the harness is being stopped: settings must be restored."""
-        self._check_waiting = _never_stop
+        self._check_waiting = never_stop
 
     @contextlib.contextmanager
     def limit_time(self, limit_s: float) -> Iterator[None]:
@@ -247,10 +248,6 @@ def _split_status(stderr: str, mark: str) -> tuple[int | None, str]:
     before, separator, rest = stderr.rpartition(f"\n{mark} ")
     code, _, after = rest.partition("\n")
     return (int(code), before + after) if separator and code.isdigit() else (None, stderr)
-
-
-def _never_stop() -> None:
-    pass
 
 
 def hash_timeout_s(size_bytes: int) -> float:

@@ -28,6 +28,9 @@ _CHUNK: Final = 64 << 10
 _WRITE_S: Final = 60.0
 """Time limit of a phone for writing a file to its storage."""
 
+KILLED: Final = 128 + 9
+"""Exit status that a shell reports of a program which SIGKILL ended."""
+
 _STDIN: Final = 0
 _STDOUT: Final = 1
 _STDERR: Final = 2
@@ -35,6 +38,10 @@ _EXIT: Final = 3
 _CLOSE_STDIN: Final = 4
 _HEADER: Final = 5
 """Kinds of shell packets, and the size of their header: one byte of kind, four of length, little endian."""
+
+
+def never_stop() -> None:
+    """Do nothing when a wait checks for a stop: phones are listed and settings restored while the harness ends."""
 
 
 class Connection:
