@@ -50,6 +50,12 @@ def load_options(report: Callable[[str], None]) -> OptionTable:
             table = OptionTable(*table.owners, cast("type", _load("options of", entry)))
         except EnvironmentProblem as error:
             report(f"{error.message}: its flags, keys and variables are unknown")
+        except Exception as error:  # noqa: BLE001 - code of somebody else's: it must not stop commands that need none
+            reason = f"{type(error).__name__}: {error}"
+            report(
+                f"the options of `{entry.name}` ({entry.value}) cannot be used: {reason}: "
+                "its flags, keys and variables are unknown"
+            )
     return table
 
 

@@ -229,3 +229,22 @@ def test_options_that_cannot_be_loaded_are_told_and_stop_nothing(project: Projec
     assert done.code == 0
     assert "bench_options:BenchOptions" in done.stderr
     assert "nothing_of_this_name" in done.stderr
+
+
+_UNRESOLVED = _OPTIONS.replace("Annotated[int,", "'Annotated[Missing,").replace('"))] = 3', '"))]\' = 3')
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [("raise ValueError('no such board')", "ValueError: no such board"), (_UNRESOLVED, "NameError: name 'Missing'")],
+    ids=["raises", "type that is imported for type checkers only"],
+)
+def test_a_defective_module_of_options_is_reported_and_stops_nothing(
+    project: Project, third_party: Path, module: str, reason: str
+) -> None:
+    (third_party / "bench_options.py").write_text(module)
+    done = project.harness("--version", PYTHONPATH=str(third_party))
+    assert done.code == 0, done.stderr
+    assert "`bench` (bench_options:BenchOptions) cannot be used" in done.stderr
+    assert reason in done.stderr
+    assert "Traceback" not in done.stderr
