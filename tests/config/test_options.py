@@ -231,7 +231,7 @@ def test_options_that_cannot_be_loaded_are_told_and_stop_nothing(project: Projec
     assert "nothing_of_this_name" in done.stderr
 
 
-_UNRESOLVED = _OPTIONS.replace("Annotated[int,", "'Annotated[Missing,").replace('"))] = 3', '"))]\' = 3')
+_UNRESOLVED = _OPTIONS.replace("Annotated[int,", "'Annotated[Missing,").replace('"))] = 3', "\"))]' = 3")
 
 
 @pytest.mark.parametrize(
