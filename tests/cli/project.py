@@ -22,8 +22,8 @@ class Outcome:
 
     def read(self) -> list[dict[str, Any]]:
         """Every stored result, in the order in which they were stored."""
-        found = [json.loads(path.read_text()) for path in self.results.rglob("result.json")]
-        return sorted(found, key=lambda result: result["finished"])
+        results = [json.loads(path.read_text()) for path in self.results.rglob("result.json")]
+        return sorted(results, key=lambda result: result["finished"])
 
     def outcomes(self) -> dict[str, str]:
         return {result["benchmark"]["identifier"]: result["outcome"] for result in self.read()}
@@ -72,7 +72,9 @@ def command(*arguments: str | Path) -> tuple[str, ...]:
 
 def observe(*values: float, before: str = "", after: str = "") -> str:
     """A command line of a program that prints latencies."""
-    observations = [json.dumps({"type": "NET", "metric": "latency", "unit": "us", "value": str(one)}) for one in values]
+    observations = [
+        json.dumps({"type": "NET", "metric": "latency", "unit": "us", "value": str(value)}) for value in values
+    ]
     lines = [f"print('PyTorchObserver ' + {observation!r}, flush=True)" for observation in observations]
     return shlex.join((sys.executable, "-c", "\n".join((before, *lines, after))))
 

@@ -77,7 +77,7 @@ def _counted(project: Project, name: str, content: str) -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    who = {f"GIT_{role}_{what}": "a@example.com" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    environment = {**os.environ, **who, "GIT_CONFIG_NOSYSTEM": "1"}
+    identity = {f"GIT_{role}_{what}": "a@example.com" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    environment = {**os.environ, **identity, "GIT_CONFIG_NOSYSTEM": "1"}
     done = subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True, env=environment)
     return done.stdout.strip()

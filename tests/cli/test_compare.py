@@ -109,8 +109,12 @@ def test_both_sides_differ_only_in_the_program(project: Project, spec: Path) -> 
     programs = sides(runner(project, "old"), runner(project, "a-longer-name"))
     done = project.harness("compare", "-b", spec, *programs, *FEW, *WHOLE_BUDGET)
     (result,) = done.read()
-    ours, theirs = ([launch["commands"][0] for launch in result[key]] for key in ("launches", "control_launches"))
-    assert {len(word) for words in ours for word in words} == {len(word) for words in theirs for word in words}
+    ours, control_commands = (
+        [launch["commands"][0] for launch in result[key]] for key in ("launches", "control_launches")
+    )
+    assert {len(word) for words in ours for word in words} == {
+        len(word) for words in control_commands for word in words
+    }
     assert {str(launch["env"]) for key in ("launches", "control_launches") for launch in result[key]} == {"{}"}
     orders = {pair["control_first"] for pair in result["comparison"]["pairs"]}
     assert orders == {True, False}, "the coin never turned"
@@ -179,9 +183,9 @@ def test_the_old_info_json_with_both_sides_compares(project: Project, spec: Path
 
 def test_an_interrupted_comparison_is_resumed(project: Project, spec: Path) -> None:
     programs = sides(runner(project, "old"), runner(project, "new"))
-    asked = ("compare", "-b", str(spec), *programs, *WHOLE_BUDGET)
+    arguments = ("compare", "-b", str(spec), *programs, *WHOLE_BUDGET)
     run = subprocess.Popen(
-        command(*asked, "--pairs", "1000000"),
+        command(*arguments, "--pairs", "1000000"),
         cwd=project.folder,
         env=project.environment,
         stderr=subprocess.DEVNULL,
@@ -194,7 +198,7 @@ def test_an_interrupted_comparison_is_resumed(project: Project, spec: Path) -> N
         os.kill(run.pid, signal.SIGKILL)
         run.wait()
     before = next(journals.glob("*.jsonl")).read_text().splitlines()
-    done = project.harness(*asked, "--pairs", "40", "--resume")
+    done = project.harness(*arguments, "--pairs", "40", "--resume")
     (result,) = done.read()
     pairs = result["comparison"]["pairs"]
     assert len(pairs) == 40

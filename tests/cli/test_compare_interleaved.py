@@ -12,9 +12,19 @@ def test_the_interleaving_is_stored_with_the_comparison(project: Project) -> Non
     program.write_text("#!/bin/sh\n" + observe(*(100.0 + value for value in range(12))) + "\n")
     program.chmod(0o755)
     spec = project.write("spec.json", generic(one_test("a", "{program}")))
-    asked = ("compare", "-b", spec, "--control-program", program, "--treatment-program", _copy(project), "--pairs", "2")
-    plain = project.harness(*asked)
-    turned = project.harness(*asked, "--interleave", "process")
+    arguments = (
+        "compare",
+        "-b",
+        spec,
+        "--control-program",
+        program,
+        "--treatment-program",
+        _copy(project),
+        "--pairs",
+        "2",
+    )
+    plain = project.harness(*arguments)
+    turned = project.harness(*arguments, "--interleave", "process")
     assert plain.code == turned.code == 5, plain.stderr + turned.stderr
     without, asked_for = (result["comparison"] for result in turned.read())
     assert without["parameters"]["interleave"] == asked_for["parameters"]["interleave"] == "launch"

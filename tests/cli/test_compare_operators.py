@@ -57,20 +57,20 @@ def test_the_operator_with_more_work_is_detected_and_shown(
     done = project.harness("compare", "-b", spec, *programs, *SURE, "--operators", *markdown)
     assert done.code == 1, done.stderr + done.stdout
     (result,) = done.read()
-    found = operators(result)
-    assert list(found) == ["resize", "scan", "sort"]
-    assert found["scan"]["verdict"] == "regression"
-    assert found["scan"]["discovered"]
-    assert 0.15 < found["scan"]["difference"] < 0.35
-    assert not any(found[name]["discovered"] for name in ("resize", "sort"))
+    changed = operators(result)
+    assert list(changed) == ["resize", "scan", "sort"]
+    assert changed["scan"]["verdict"] == "regression"
+    assert changed["scan"]["discovered"]
+    assert 0.15 < changed["scan"]["difference"] < 0.35
+    assert not any(changed[name]["discovered"] for name in ("resize", "sort"))
     assert [metric["type"] for metric in result["metrics"]][:3] == ["resize", "scan", "sort"]
     assert result["comparison"]["metric"] == "NET latency"
-    told = " ".join(done.stdout.split())
-    assert "Changed operators" in told
-    assert "slower scan" in told
-    assert "slower resize" not in told
+    screen = " ".join(done.stdout.split())
+    assert "Changed operators" in screen
+    assert "slower scan" in screen
+    assert "slower resize" not in screen
     assert "| slower | scan |" in (project.folder / "run.md").read_text()
-    assert f"{len(found['scan']['pairs'])}" == f"{len(result['comparison']['pairs'])}"
+    assert f"{len(changed['scan']['pairs'])}" == f"{len(result['comparison']['pairs'])}"
 
 
 def test_stored_operators_are_reevaluated(project: Project, spec: Path, programs: tuple[str, ...]) -> None:

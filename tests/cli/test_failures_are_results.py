@@ -109,11 +109,11 @@ def test_environment_variables_of_a_test_do_not_leak_into_the_next(project: Proj
     )
     project.harness("-b", spec)
     folders = {path.parent: json.loads(path.read_text()) for path in (project.folder / "results").rglob("result.json")}
-    said = {
+    stderr_by_benchmark = {
         result["benchmark"]["identifier"]: {log.read_text() for log in folder.rglob("*stderr*")}
         for folder, result in folders.items()
     }
-    assert said == {"first": {"1\n"}, "second": {"None\n"}}
+    assert stderr_by_benchmark == {"first": {"1\n"}, "second": {"None\n"}}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -126,9 +126,9 @@ def test_interruption_keeps_what_was_measured_and_ends_the_program(project: Proj
     )
     wait_until(lambda: written(pid))
     run.send_signal(number)
-    _, said = run.communicate(timeout=50)
+    _, stderr = run.communicate(timeout=50)
     assert run.returncode == 130
-    assert "interrupted" in said
+    assert "interrupted" in stderr
     assert not is_running(int(pid.read_text()))
     results = project.harness("report")
     assert "m/good" in results.stdout

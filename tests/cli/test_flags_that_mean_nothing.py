@@ -12,7 +12,7 @@ MV2 = "specifications/models/mv2.json"
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("compare", "--from", "results", "-b", "spec.json"), "--benchmark-file beside --from"),
         (("compare", "--from", "results", "--only", "a"), "--only beside --from"),
@@ -29,11 +29,13 @@ MV2 = "specifications/models/mv2.json"
         (("run", "-b", MV2, "--repo_dir", ".", "--base_commit", "", "--ab_testing"), "--control is empty"),
     ],
 )
-def test_unsupported_flags_are_rejected(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unsupported_flags_are_rejected(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         main(words)
     assert ended.value.code == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.slow

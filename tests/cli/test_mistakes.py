@@ -115,8 +115,8 @@ def test_an_unknown_variable_is_reported_once(project: Project) -> None:
 def test_a_lost_latency_is_not_a_success(project: Project, tmp_path: Path) -> None:
     bad = """PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": "fast"}"""
     good = """PyTorchObserver {"type": "conv", "metric": "latency", "unit": "us", "value": "3"}"""
-    said = project.write("said.txt", f"{good}\n{bad}\n")
-    done = project.harness("-b", project.write("spec.json", generic(one_test("a", f"cat {said}"))))
+    output = project.write("said.txt", f"{good}\n{bad}\n")
+    done = project.harness("-b", project.write("spec.json", generic(one_test("a", f"cat {output}"))))
     assert done.code == 4
     assert done.outcomes() == {"a": "failed"}
 

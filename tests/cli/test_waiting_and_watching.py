@@ -26,8 +26,8 @@ def test_an_interruption_ends_the_pause_between_benchmarks(project: Project) -> 
     )
     wait_until(lambda: any((project.folder / "results").rglob("result.json")))
     run.send_signal(signal.SIGINT)
-    _, said = run.communicate(timeout=50)
-    assert run.returncode == 130, said
+    _, stderr = run.communicate(timeout=50)
+    assert run.returncode == 130, stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")

@@ -12,7 +12,7 @@ from tests.e2e.repositories import need, run
 
 
 @pytest.fixture
-def asked(project: Project, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def arguments(project: Project, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Flags of a specification with two benchmarks, and of a repository."""
     need("git")
     for name, value in project.environment.items():
@@ -29,14 +29,14 @@ def asked(project: Project, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["-b", str(spec), "--repo_dir", str(folder)]
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+def run_command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     with pytest.raises(SystemExit) as ended:
         main(words)
     return int(str(ended.value.code)), capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         (["--dry_run"], "depends on commits to come"),
         (["--self_check"], "compares the installed runner with itself"),
@@ -54,17 +54,17 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     ],
 )
 def test_flags_without_effect_are_rejected(
-    asked: list[str], project: Project, capsys: pytest.CaptureFixture[str], flags: list[str], said: str
+    arguments: list[str], project: Project, capsys: pytest.CaptureFixture[str], flags: list[str], message: str
 ) -> None:
-    code, error = told(capsys, "watch", *asked, *flags)
+    code, error = run_command(capsys, "watch", *arguments, *flags)
     assert code == 2
-    assert said in error
+    assert message in error
     assert "ftp://" not in error, "paths of web hooks are secrets"
     assert not (project.folder / "results" / "watch.db").exists(), "nothing was begun"
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         (["--dry_run"], "depends on the answers"),
         (["--control", "v1"], "give the ends with --good and --bad"),
@@ -72,35 +72,37 @@ def test_flags_without_effect_are_rejected(
     ],
 )
 def test_bisect_accepts_only_good_and_bad(
-    asked: list[str], capsys: pytest.CaptureFixture[str], flags: list[str], said: str
+    arguments: list[str], capsys: pytest.CaptureFixture[str], flags: list[str], message: str
 ) -> None:
-    code, error = told(capsys, "bisect", *asked, "--good", "v1", "--bad", "v2", *flags)
+    code, error = run_command(capsys, "bisect", *arguments, "--good", "v1", "--bad", "v2", *flags)
     assert code == 2
-    assert said in error
+    assert message in error
 
 
 @pytest.mark.parametrize("command", ["watch", "bisect"])
 def test_a_folder_without_a_repository_is_an_error(
-    asked: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     ends = ("--good", "v1", "--bad", "v2") if command == "bisect" else ()
-    code, error = told(capsys, command, *asked[:3], str(tmp_path), *ends)
+    code, error = run_command(capsys, command, *arguments[:3], str(tmp_path), *ends)
     assert code == 2
     assert f"{tmp_path} is not a git repository" in error
 
 
 @pytest.mark.parametrize("command", ["watch", "bisect"])
-def test_a_source_of_commits_is_required(asked: list[str], capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_a_source_of_commits_is_required(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], command: str
+) -> None:
     ends = ("--good", "v1", "--bad", "v2") if command == "bisect" else ()
-    code, error = told(capsys, command, *asked[:2], *ends)
+    code, error = run_command(capsys, command, *arguments[:2], *ends)
     assert code == 2
     assert "--repo-dir" in error
 
 
 def test_status_without_a_state_file_is_an_error(
-    asked: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    arguments: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    code, error = told(capsys, "status", "--state", str(tmp_path / "none.db"))
+    code, error = run_command(capsys, "status", "--state", str(tmp_path / "none.db"))
     assert code == 2
     assert "there is no state" in error
     assert not (tmp_path / "none.db").exists()

@@ -37,10 +37,11 @@ class Block:
 def blocks(page: str, language: str) -> Sequence[Block]:
     """The blocks of one language on a page."""
     text = (DOCS / page).read_text(encoding="utf-8")
-    found = [
-        Block(one[1], one[2] or "", one[3], text.count("\n", 0, one.start()) + 1) for one in _FENCED.finditer(text)
+    matching = [
+        Block(match[1], match[2] or "", match[3], text.count("\n", 0, match.start()) + 1)
+        for match in _FENCED.finditer(text)
     ]
-    return [block for block in found if block.language == language]
+    return [block for block in matching if block.language == language]
 
 
 def tables(page: str, marker: str) -> dict[str, list[tuple[str, ...]]]:

@@ -49,7 +49,7 @@ def _type(field: Schema, classes: Schema) -> str:
     if "const" in field:
         return f'`"{field["const"]}"`'
     if "anyOf" in field:
-        return " or ".join(dict.fromkeys(_type(one, classes) for one in field["anyOf"]))
+        return " or ".join(dict.fromkeys(_type(option, classes) for option in field["anyOf"]))
     if field.get("type") == "array":
         return f"list of {_type(field['items'], classes)}"
     if isinstance(values := field.get("additionalProperties"), dict):

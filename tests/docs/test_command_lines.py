@@ -33,8 +33,8 @@ def lines_of(text: str) -> Iterator[str]:
     for line in text.replace("\\\n", " ").splitlines():
         if line.startswith("```"):
             block = "" if block else line.removeprefix("```").split(" ")[0] or "plain"
-        elif found := (_TYPED if block else _INDENTED).match(line) if block in {"", "sh", "text", "console"} else None:
-            yield found[1]
+        elif match := (_TYPED if block else _INDENTED).match(line) if block in {"", "sh", "text", "console"} else None:
+            yield match[1]
         if not block:
             yield from _INLINE.findall(line)
 
@@ -67,16 +67,18 @@ def _expect_flags_of(words: list[str], line: str) -> None:
 
 
 def test_every_command_is_documented() -> None:
-    told = {
+    documented = {
         words[0] for page in PAGES for line in lines_of(page.read_text(encoding="utf-8")) if (words := words_of(line))
     }
-    assert told >= COMMANDS
+    assert documented >= COMMANDS
 
 
 def test_every_documented_target_exists_in_the_makefile() -> None:
     texts = [page.read_text(encoding="utf-8") for page in (*PAGES, ROOT / ".ci" / "run")]
-    told = {name for text in texts for name in re.findall(r"(?:^|`)make ([a-z0-9]+)(?=`|$|\s+#)", text, re.MULTILINE)}
-    assert {"mv2", "test", "check", "benchmark"} <= told <= TARGETS
+    documented = {
+        name for text in texts for name in re.findall(r"(?:^|`)make ([a-z0-9]+)(?=`|$|\s+#)", text, re.MULTILINE)
+    }
+    assert {"mv2", "test", "check", "benchmark"} <= documented <= TARGETS
 
 
 PAGE = """

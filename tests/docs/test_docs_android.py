@@ -59,7 +59,7 @@ def test_limits_on_the_page_match_the_code() -> None:
     text = (DOCS / PAGE).read_text(encoding="utf-8")
     limits = ReadinessLimits()
     assert SHARE == 2
-    for said in (
+    for sentence in (
         f"below {limits.skin_c:g} °C",
         f"{limits.battery_c:g} °C where there is no such sensor",
         f"cool {limits.hysteresis_c:g} °C below",
@@ -69,7 +69,7 @@ def test_limits_on_the_page_match_the_code() -> None:
         f"`{LOCK}`",
         f"`{LOG_ON_PHONE}`",
     ):
-        assert said in re.sub(r"\s+", " ", text)
+        assert sentence in re.sub(r"\s+", " ", text)
 
 
 def test_links_on_the_page_resolve() -> None:

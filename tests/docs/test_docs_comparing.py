@@ -38,18 +38,18 @@ def test_the_first_block_is_a_compare_command() -> None:
 
 def test_defaults_match_the_code() -> None:
     usual = Parameters(seed=0)
-    told = {row[2].strip("`-").replace("-", "_"): row[3] for row in _table("verdict") if row[2]}
-    assert set(told) == {"alpha", "beta", "margin", "tail_margin", "pairs", "seconds"}
-    for name, default in told.items():
+    documented = {row[2].strip("`-").replace("-", "_"): row[3] for row in _table("verdict") if row[2]}
+    assert set(documented) == {"alpha", "beta", "margin", "tail_margin", "pairs", "seconds"}
+    for name, default in documented.items():
         value = getattr(usual, FIELDS.get(name, name))
         assert default == ("none" if value is None else f"{value:g}"), name
     assert f"at most {100 * usual.fdr:g} % (`--fdr`)" in TEXT
 
 
 def test_every_mark_is_explained() -> None:
-    told = {row[0]: row[1] for row in _table("mark")}
-    assert list(told) == [category.mark for category in VerdictCategory]
-    assert all(told[category.mark].startswith(category.word) for category in VerdictCategory)
+    documented = {row[0]: row[1] for row in _table("mark")}
+    assert list(documented) == [category.mark for category in VerdictCategory]
+    assert all(documented[category.mark].startswith(category.word) for category in VerdictCategory)
 
 
 def test_every_exit_code_is_explained() -> None:

@@ -202,6 +202,6 @@ def test_the_recipe_delegates_linear_layers_alone(package: Package, recipe: str)
 
 
 def ruff() -> str:
-    found = shutil.which("ruff", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
-    assert found is not None, "ruff belongs to what `make check` installs"
-    return found
+    path = shutil.which("ruff", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
+    assert path is not None, "ruff belongs to what `make check` installs"
+    return path

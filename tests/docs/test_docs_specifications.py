@@ -59,25 +59,26 @@ def whole(block: Block) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "block",
-    [one for one in blocks(PAGE, "json") if not one.label.startswith(("broken", "output"))] + [*blocks(PAGE, "yaml")],
+    [block for block in blocks(PAGE, "json") if not block.label.startswith(("broken", "output"))]
+    + [*blocks(PAGE, "yaml")],
     ids=str,
 )
 def test_every_example_loads(block: Block, folder: Path) -> None:
     assert loaded(block, folder)
 
 
-@pytest.mark.parametrize("block", [one for one in blocks(PAGE, "json") if one.label == "output"], ids=str)
+@pytest.mark.parametrize("block", [block for block in blocks(PAGE, "json") if block.label == "output"], ids=str)
 def test_every_output_example_is_parsed(block: Block) -> None:
     observations, notes = parse_lines(block.text)
     assert notes == ()
-    assert {"NET latency"} <= {one.name for one in observations if one.unit == "ms"}
+    assert {"NET latency"} <= {observation.name for observation in observations if observation.unit == "ms"}
 
 
 def test_names_of_nested_metrics_match_the_page() -> None:
-    (block,) = (one for one in blocks(PAGE, "json") if one.label == "output" and "backend" in one.text)
+    (block,) = (block for block in blocks(PAGE, "json") if block.label == "output" and "backend" in block.text)
     text = " ".join((ROOT / "docs" / PAGE).read_text().split())
-    told = codes(text.partition("The last one is ")[2].partition(".")[0])
-    assert {one.name for one in parse_lines(block.text)[0]} == set(told)
+    documented = codes(text.partition("The last one is ")[2].partition(".")[0])
+    assert {observation.name for observation in parse_lines(block.text)[0]} == set(documented)
 
 
 def test_the_flags_that_default_args_must_not_set_are_listed() -> None:
@@ -88,14 +89,14 @@ def test_the_flags_that_default_args_must_not_set_are_listed() -> None:
 
 
 def test_the_matrix_example_has_as_many_benchmarks_as_the_page_says(folder: Path) -> None:
-    (block,) = (one for one in blocks(PAGE, "json") if '"exclude"' in one.text)
+    (block,) = (block for block in blocks(PAGE, "json") if '"exclude"' in block.text)
     assert len(loaded(block, folder)) == 6
     assert "That is six benchmarks: three combinations in two shapes." in (ROOT / "docs" / PAGE).read_text()
 
 
 def test_problems_of_the_broken_example_match_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (broken,) = (one for one in blocks(PAGE, "json") if one.label.startswith("broken"))
+    (broken,) = (block for block in blocks(PAGE, "json") if block.label.startswith("broken"))
     (shown,) = blocks(PAGE, "text")
     file = Path(broken.label.removeprefix("broken "))
     file.write_text(broken.text)

@@ -24,7 +24,7 @@ SHIPPED = sorted(MODELS.glob("*.json"))
 
 def local_files(file: Path) -> Sequence[ModelFile]:
     """The files of a specification that lie in this repository."""
-    return [one for benchmark in load([file]).benchmarks for one in benchmark.required_files() if one.export is None]
+    return [file for benchmark in load([file]).benchmarks for file in benchmark.required_files() if file.export is None]
 
 
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
@@ -63,10 +63,10 @@ def observed(text: str) -> dict[str, float]:
 def test_comparing_outputs_prints_the_noise_in_decibels(tmp_path: Path) -> None:
     (tmp_path / "golden").write_text("3\n4\n")
     (tmp_path / "output").write_text("3\n4.5\n")
-    told = observed(run("compare.py", "--golden", tmp_path / "golden", "--output", tmp_path / "output").stdout)
-    assert told["sqnr"] == pytest.approx(10 * math.log10(25 / 0.25))
-    assert told["max_abs_error"] == 0.5
-    assert told["top1_agreement"] == 1
+    observations = observed(run("compare.py", "--golden", tmp_path / "golden", "--output", tmp_path / "output").stdout)
+    assert observations["sqnr"] == pytest.approx(10 * math.log10(25 / 0.25))
+    assert observations["max_abs_error"] == 0.5
+    assert observations["top1_agreement"] == 1
 
 
 def test_comparing_outputs_rejects_files_of_different_lengths(tmp_path: Path) -> None:

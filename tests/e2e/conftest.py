@@ -43,6 +43,6 @@ def witness(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def desk(phone_lab: PhoneLab, tmp_path: Path) -> Iterator[Desk]:
     """Four phones as they were bought, and an empty project."""
-    found = Desk(phone_lab, Project(tmp_path, tmp_path / "cache"))
-    yield found
-    found.tidy()
+    desk = Desk(phone_lab, Project(tmp_path, tmp_path / "cache"))
+    yield desk
+    desk.tidy()

@@ -38,22 +38,22 @@ class ProgramStart(NamedTuple):
 
 
 class Running:
-    """The command, while it runs.
+    """Running harness command.
 
     Args:
-        process: It.
-        said: Where its standard error goes.
-        results: Where its results go.
+        process: The process of the command.
+        stderr_path: File that receives standard error.
+        results: Folder of its results.
     """
 
-    def __init__(self, process: subprocess.Popen[str], said: Path, results: Path) -> None:
+    def __init__(self, process: subprocess.Popen[str], stderr_path: Path, results: Path) -> None:
         self._process = process
-        self._said = said
+        self._stderr_path = stderr_path
         self._results = results
 
     def says(self, words: str) -> None:
-        """Wait until it has said this on standard error."""
-        wait_until(lambda: words in self._said.read_text(), _LATEST_S)
+        """Wait until the command has written this to standard error."""
+        wait_until(lambda: words in self._stderr_path.read_text(), _LATEST_S)
 
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
@@ -61,7 +61,7 @@ class Running:
     def outcome(self, timeout_s: float = 120.0) -> Outcome:
         """Wait for its end."""
         stdout, _ = self._process.communicate(timeout=timeout_s)
-        return Outcome(self._process.returncode, stdout, self._said.read_text(), self._results)
+        return Outcome(self._process.returncode, stdout, self._stderr_path.read_text(), self._results)
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,14 @@ class Desk:
 
     def harness(self, *arguments: str | Path, on: str = "all", timeout_s: float = 120.0) -> Outcome:
         """The command, on phones, to its end."""
-        asked = (*arguments, "-p", "android", "-d", on)
-        return self.project.harness(*asked, timeout_s=timeout_s, HARNESS_ADB_SERVER=self.lab.server)
+        complete = (*arguments, "-p", "android", "-d", on)
+        return self.project.harness(*complete, timeout_s=timeout_s, HARNESS_ADB_SERVER=self.lab.server)
 
     @contextlib.contextmanager
     def running(self, *arguments: str | Path, on: str = "all") -> Iterator[Running]:
         """The command, on phones, while something happens to them. It is ended with the context."""
-        said = self.project.folder / f"stderr-{len(list(self.project.folder.glob('stderr-*')))}"
-        with said.open("w") as stderr:
+        stderr_path = self.project.folder / f"stderr-{len(list(self.project.folder.glob('stderr-*')))}"
+        with stderr_path.open("w") as stderr:
             process = subprocess.Popen(
                 command(*arguments, "-p", "android", "-d", on),
                 cwd=self.project.folder,
@@ -96,7 +96,7 @@ class Desk:
             )
         with process:
             try:
-                yield Running(process, said, self.project.folder / "results")
+                yield Running(process, stderr_path, self.project.folder / "results")
             finally:
                 process.kill()
 
@@ -171,10 +171,10 @@ def settings_of(phone: StandInPhone) -> dict[str, str]:
 
 def outcomes_by_phone(results: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
     """How each benchmark ended, by the phone's address."""
-    found: dict[str, dict[str, str]] = {}
+    outcomes: dict[str, dict[str, str]] = {}
     for result in results:
-        found.setdefault(result["device"]["name"], {})[result["benchmark"]["identifier"]] = result["outcome"]
-    return found
+        outcomes.setdefault(result["device"]["name"], {})[result["benchmark"]["identifier"]] = result["outcome"]
+    return outcomes
 
 
 def codes(result: dict[str, Any]) -> list[str]:

@@ -82,8 +82,17 @@ def test_another_machine_restores_settings_of_a_killed_run(desk: Desk, spec: Pat
         has_begun(phone, "long")
         running.send(signal.SIGKILL)
         running.outcome()
-    asked = ("-b", spec, "--program", witness, "--only", "*/short", "--cache_dir", desk.project.folder / "elsewhere")
-    done = desk.harness(*asked, on=phone.serial)
+    arguments = (
+        "-b",
+        spec,
+        "--program",
+        witness,
+        "--only",
+        "*/short",
+        "--cache_dir",
+        desk.project.folder / "elsewhere",
+    )
+    done = desk.harness(*arguments, on=phone.serial)
     assert done.code == 0, done.stderr
     assert "restored what an earlier run had changed" in done.stderr
     assert settings_of(phone) == AS_BOUGHT

@@ -38,8 +38,8 @@ def test_a_benchmark_continues_when_its_phone_returns(
     desk: Desk, witness: Path, disturb: Callable[[Desk], None]
 ) -> None:
     phone = desk.phones[0]
-    asked = ("-b", spec_of(desk, "first", "second"), "--program", witness)
-    with desk.running(*asked, on=phone.serial) as running:
+    arguments = ("-b", spec_of(desk, "first", "second"), "--program", witness)
+    with desk.running(*arguments, on=phone.serial) as running:
         has_begun(phone, "first", 2)
         disturb(desk)
         done = running.outcome()
@@ -59,8 +59,8 @@ def test_a_benchmark_continues_when_its_phone_returns(
 def test_lost_and_hung_phones_are_reported_and_the_remaining_phones_continue(desk: Desk, witness: Path) -> None:
     good, unplugged, hung = desk.phones[:3]
     spec = spec_of(desk, "first", "second", timeout=5, repeat=1)
-    asked = ("-b", spec, "--program", witness, "--return_timeout", "12")
-    with desk.running(*asked, on=",".join(phone.serial for phone in (good, unplugged, hung))) as running:
+    arguments = ("-b", spec, "--program", witness, "--return_timeout", "12")
+    with desk.running(*arguments, on=",".join(phone.serial for phone in (good, unplugged, hung))) as running:
         for phone in (unplugged, hung):
             has_begun(phone, "first")
         unplugged.unplug()
@@ -76,7 +76,7 @@ def test_lost_and_hung_phones_are_reported_and_the_remaining_phones_continue(des
         hung.serial: {"first": "ok", "second": "ok"},
     }
     notes = {(result["device"]["name"], result["benchmark"]["identifier"]): codes(result) for result in done.read()}
-    returned = [place for place, found in notes.items() if "returned" in found]
+    returned = [place for place, codes in notes.items() if "returned" in codes]
     assert returned == [(hung.serial, "first")]
     for result in done.read():
         if result["outcome"] == "device_lost":
@@ -87,11 +87,11 @@ def test_lost_and_hung_phones_are_reported_and_the_remaining_phones_continue(des
 
 
 def test_another_phone_takes_over_the_benchmark_of_a_lost_one(desk: Desk, witness: Path) -> None:
-    lost, other = desk.phones[:2]
+    lost, healthy = desk.phones[:2]
     names = [f"t{number}" for number in range(4)]
     spec = spec_of(desk, *names, repeat=1)
-    asked = ("-b", spec, "--program", witness, "--spread", "--return_timeout", "1")
-    with desk.running(*asked, on=f"{lost.serial},{other.serial}") as running:
+    arguments = ("-b", spec, "--program", witness, "--spread", "--return_timeout", "1")
+    with desk.running(*arguments, on=f"{lost.serial},{healthy.serial}") as running:
         wait_until(lambda: len(program_starts(lost)) > 0)
         lost.unplug()
         done = running.outcome()
@@ -101,4 +101,4 @@ def test_another_phone_takes_over_the_benchmark_of_a_lost_one(desk: Desk, witnes
     assert {result["outcome"] for result in results} == {"ok"}
     assert done.code == 0, done.stderr
     (cut_short,) = (start.name for start in program_starts(lost) if start.ended is None)
-    assert cut_short in {start.name for start in program_starts(other)}
+    assert cut_short in {start.name for start in program_starts(healthy)}

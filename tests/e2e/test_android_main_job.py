@@ -56,11 +56,11 @@ def test_phones_are_listed_and_selected(desk: Desk, spec: Path, witness: Path) -
     assert "android: 4 devices" in listed.stdout
     first, second, third, fourth = desk.phones
     assert all(words in listed.stdout for words in ("Edge Stand-in", "battery 85 %", identity(third), "2802 MHz"))
-    asked = ("-b", spec, "--program", witness, "--only", "*/a")
-    assert set(outcomes_by_phone(desk.harness(*asked, on=second.serial).read())) == {second.serial}
-    chosen = desk.harness(*asked, on=f"{identity(first)},{third.serial}")
+    arguments = ("-b", spec, "--program", witness, "--only", "*/a")
+    assert set(outcomes_by_phone(desk.harness(*arguments, on=second.serial).read())) == {second.serial}
+    chosen = desk.harness(*arguments, on=f"{identity(first)},{third.serial}")
     assert set(outcomes_by_phone(chosen.read())) == {second.serial, first.serial, third.serial}
-    left = desk.harness(*asked, "--excluded_devices", f"{first.serial},{second.serial},{identity(third)}")
+    left = desk.harness(*arguments, "--excluded_devices", f"{first.serial},{second.serial},{identity(third)}")
     assert left.code == 0
     assert left.read()[-1]["device"]["name"] == fourth.serial
     assert [len(program_starts(phone)) for phone in desk.phones] == [2, 2, 2, 2]

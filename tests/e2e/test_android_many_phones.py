@@ -28,14 +28,14 @@ def desk(many_phones: PhoneLab, tmp_path: Path) -> Iterator[Desk]:
 def test_two_harnesses_share_twenty_phones(desk: Desk, witness: Path, tmp_path: Path) -> None:
     test = one_test("t{number}", "{program} t{number} 0.{number}", matrix={"number": list(range(BENCHMARKS))})
     many = desk.project.write("many.json", generic(test))
-    other = Desk(desk.lab, Project(tmp_path / "other", tmp_path / "other" / "cache"))
-    few = other.project.write(
+    second_desk = Desk(desk.lab, Project(tmp_path / "other", tmp_path / "other" / "cache"))
+    few = second_desk.project.write(
         "few.json", generic(*(one_test(f"x{number}", f"{{program}} x{number} 0.2") for number in range(5)))
     )
     shared = desk.phones[:6]
     with (
         desk.running("-b", many, "--program", witness, "--spread") as everywhere,
-        other.running("-b", few, "--program", witness, on=",".join(phone.serial for phone in shared)) as on_some,
+        second_desk.running("-b", few, "--program", witness, on=",".join(phone.serial for phone in shared)) as on_some,
     ):
         done, beside = everywhere.outcome(), on_some.outcome()
     assert done.code == 0, done.stderr[-4000:]

@@ -115,9 +115,9 @@ def test_a_revert_builds_identical_bytes_and_is_not_measured(project: Project, s
 
 
 def test_a_build_is_run_once(project: Project, spec: Path, git: Repository) -> None:
-    asked = ("compare", "-b", spec, "--repo_dir", git.folder, "--control", "main~3", "--treatment", "main~2")
-    first = project.harness(*asked, "--pairs", "3")
-    second = project.harness(*asked, "--pairs", "3")
+    arguments = ("compare", "-b", spec, "--repo_dir", git.folder, "--control", "main~3", "--treatment", "main~2")
+    first = project.harness(*arguments, "--pairs", "3")
+    second = project.harness(*arguments, "--pairs", "3")
     assert "building" in first.stderr
     assert "building" not in second.stderr
     listed = project.harness("builds")

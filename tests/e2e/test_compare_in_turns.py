@@ -118,7 +118,7 @@ def test_nothing_is_left_running_after_an_interruption(
     project: Project, spec: Path, runner: Path, number: signal.Signals
 ) -> None:
     programs = ("--control-program", side(project, runner, 0), "--treatment-program", side(project, runner, 25))
-    asked = (
+    arguments = (
         "compare",
         "-b",
         str(spec),
@@ -131,7 +131,7 @@ def test_nothing_is_left_running_after_an_interruption(
         "1e-9",
     )
     run = subprocess.Popen(
-        command(*asked),
+        command(*arguments),
         cwd=project.folder,
         env=project.environment,
         stdout=subprocess.DEVNULL,

@@ -101,20 +101,20 @@ def test_ends_that_cannot_be_built_are_reported(watch: Watch) -> None:
 
 def test_an_interrupted_search_is_resumed(watch: Watch) -> None:
     work(watch, 20, slower={11: 0.05})
-    asked = watch.asked(*ends(watch), command="bisect")
+    arguments = watch.arguments(*ends(watch), command="bisect")
     kept = watch.project.cache / "bisect"
     process = subprocess.Popen(
-        command(*asked), cwd=watch.project.folder, env=watch.project.environment, stderr=subprocess.PIPE, text=True
+        command(*arguments), cwd=watch.project.folder, env=watch.project.environment, stderr=subprocess.PIPE, text=True
     )
     with process:
         try:
-            wait_until(lambda: len(list(kept.glob("*.json"))) == 1 and heard(kept) >= 2, 120)
+            wait_until(lambda: len(list(kept.glob("*.json"))) == 1 and count_answers(kept) >= 2, 120)
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=120)
         finally:
             process.kill()
     assert process.returncode == 130
-    before = heard(kept)
+    before = count_answers(kept)
     done = bisect(watch, "--resume")
     assert done.code == 0, done.stderr + done.stdout
     assert named(watch, done) == [11]
@@ -124,8 +124,8 @@ def test_an_interrupted_search_is_resumed(watch: Watch) -> None:
     assert not list(kept.glob("*.json")), "nothing is left to go on with"
 
 
-def heard(kept: Path) -> int:
-    """How many answers a search has heard."""
+def count_answers(kept: Path) -> int:
+    """Count the answers that a search has received."""
     (file,) = kept.glob("*.json")
     return file.read_text().count('"purpose"')
 

@@ -24,12 +24,12 @@ def watch(tmp_path: Path) -> Watch:
 
 def measured(watch: Watch) -> list[str]:
     """Commits that were dealt with by comparing them, oldest first."""
-    with watch.looked_at() as state:
+    with watch.open_state() as state:
         return [entry.commit.id for entry in state.commits.with_status(CommitStatus.DONE)]
 
 
 def controls(watch: Watch) -> set[str | None]:
-    with watch.looked_at() as state:
+    with watch.open_state() as state:
         return {entry.control for entry in state.commits.with_status(CommitStatus.DONE)}
 
 
@@ -57,12 +57,12 @@ def test_by_default_the_main_branch_of_the_remote_is_followed(watch: Watch) -> N
 def test_every_third_commit_and_finally_the_newest_is_measured(watch: Watch) -> None:
     for number in range(1, 9):
         watch.work.commit(f"Change {number}", same=True)
-    asked = ("--since", watch.work.commits[0], "--step", "3", "--interval", "1")
-    with watch.running(*asked) as process:
+    arguments = ("--since", watch.work.commits[0], "--step", "3", "--interval", "1")
+    with watch.running(*arguments) as process:
         watch.wait_for(watch.work.commits[8], process)
     assert measured(watch) == [watch.work.commits[number] for number in (3, 6, 8)]
     assert watch.counts() == {CommitStatus.DONE: 3, CommitStatus.SKIPPED: 5}
-    with watch.looked_at() as state:
+    with watch.open_state() as state:
         assert {entry.reason for entry in state.commits.with_status(CommitStatus.SKIPPED)} == {
             "--step 3: only each 3th commit is measured"
         }
@@ -73,7 +73,7 @@ def test_merge_commits_can_be_skipped(watch: Watch) -> None:
     merge = watch.work.merge("Join")
     newest = watch.work.commit("Change 2", same=True)
     assert watch.harness("--since", watch.work.commits[0], "--no-merges").code == 0
-    with watch.looked_at() as state:
+    with watch.open_state() as state:
         (passed,) = state.commits.with_status(CommitStatus.SKIPPED)
     assert (passed.commit.id, passed.reason) == (merge, "a merge commit")
     assert measured(watch)[-1] == newest
@@ -91,8 +91,8 @@ def test_the_commit_file_sets_the_start_and_records_progress(watch: Watch) -> No
 def test_fai_peps_flags_for_the_first_commit_are_supported(watch: Watch) -> None:
     for number in range(1, 4):
         watch.work.commit(f"Change {number}", same=True)
-    asked = ("--ab_testing", "--base_commit", watch.work.commits[0], "--commit", watch.work.commits[1])
-    assert watch.harness(*asked).code == 0
+    arguments = ("--ab_testing", "--base_commit", watch.work.commits[0], "--commit", watch.work.commits[1])
+    assert watch.harness(*arguments).code == 0
     assert measured(watch) == watch.work.commits[2:]
     assert controls(watch) == {watch.work.commits[0]}
 
@@ -103,24 +103,24 @@ def test_a_commit_is_compared_with_the_first_of_its_week(tmp_path: Path) -> None
     for number in range(1, 7):
         watch.work.commit(f"Change {number}", same=True)
     assert watch.harness("--since", watch.work.commits[0]).code == 0
-    with watch.looked_at() as state:
-        held = {entry.commit.id: entry.control for entry in state.commits.with_status(CommitStatus.DONE)}
+    with watch.open_state() as state:
+        controls_by_commit = {entry.commit.id: entry.control for entry in state.commits.with_status(CommitStatus.DONE)}
     names = watch.work.commits
     # the first of a week is held against the first of the week before: nothing is held against itself
-    assert [held[name] for name in names[1:]] == [names[number] for number in (0, 0, 0, 3, 3, 3)]
+    assert [controls_by_commit[name] for name in names[1:]] == [names[number] for number in (0, 0, 0, 3, 3, 3)]
 
 
 def test_fai_peps_command_line_watches_until_the_status_file_contains_0(watch: Watch) -> None:
     watch.work.commit("Change 1", same=True)
     switch, commits = watch.project.folder / "status", watch.project.write("commit", watch.work.commits[0])
-    plain = watch.asked("--interval", "1", "--status_file", switch, "--commit_file", commits)[1:]
-    asked = (*plain, "--repo", "git", "--regression", "--ab_testing", "--same_host", "--platforms", "host")
-    with watch.started(*asked) as process:
+    plain = watch.arguments("--interval", "1", "--status_file", switch, "--commit_file", commits)[1:]
+    arguments = (*plain, "--repo", "git", "--regression", "--ab_testing", "--same_host", "--platforms", "host")
+    with watch.started(*arguments) as process:
         watch.wait_for(watch.work.commits[1], process)
         assert switch.read_text() == "1\n"
         switch.write_text("0")
         assert process.wait(120) == 0
-    assert "stopped; write 1 into it before the next start" in watch.said
+    assert "stopped; write 1 into it before the next start" in watch.stderr
     assert commits.read_text().strip() == watch.work.commits[1]
 
 
@@ -129,7 +129,7 @@ def test_the_status_file_stops_a_comparison_after_its_pair_which_is_kept(watch: 
     switch = watch.project.folder / "status"
     long = ("--since", watch.work.commits[0], "--pairs", "2000", "--precision", "0.00001")
     with watch.running(*long, "--interval", "1", "--status_file", switch) as process:
-        watch.wait_until(lambda: "comparing on" in watch.said, process)
+        watch.wait_until(lambda: "comparing on" in watch.stderr, process)
         switch.write_text("0")
         assert process.wait(120) == 0
     assert watch.counts() == {CommitStatus.WAITING: 1}
@@ -141,14 +141,14 @@ def test_the_status_file_stops_a_comparison_after_its_pair_which_is_kept(watch: 
 def test_rewritten_history_is_followed(watch: Watch) -> None:
     watch.work.commit("Change 1", same=True)
     gone = watch.work.commit("Change 2", same=True)
-    asked = ("--since", watch.work.commits[0])
-    assert watch.harness(*asked).code == 0
+    arguments = ("--since", watch.work.commits[0])
+    assert watch.harness(*arguments).code == 0
     watch.work.git("reset", "--quiet", "--hard", watch.work.commits[1])
-    other = watch.work.commit("Another change 2", same=True)
-    done = watch.harness(*asked)
+    identical_commit = watch.work.commit("Another change 2", same=True)
+    done = watch.harness(*arguments)
     assert done.code == 0
     assert "history was rewritten" in done.stderr
-    assert measured(watch) == [watch.work.commits[1], gone, other]
+    assert measured(watch) == [watch.work.commits[1], gone, identical_commit]
 
 
 def test_a_commit_whose_runner_crashes_fails_and_does_not_stop_later_commits(watch: Watch) -> None:
@@ -157,7 +157,7 @@ def test_a_commit_whose_runner_crashes_fails_and_does_not_stop_later_commits(wat
     done = watch.harness("--since", watch.work.commits[0], "--pairs", "6")
     assert done.code == 4, done.stderr
     assert watch.counts() == {CommitStatus.FAILED: 1, CommitStatus.DONE: 1}
-    with watch.looked_at() as state:
+    with watch.open_state() as state:
         (failed,) = state.commits.with_status(CommitStatus.FAILED)
     assert failed.commit.id == watch.work.commits[1]
     assert "SIGABRT" in failed.reason
@@ -168,7 +168,7 @@ def test_unmeasured_commits_name_the_crashing_control(watch: Watch) -> None:
     watch.work.commit("Change 2")
     done = watch.harness("--base_commit", watch.work.commits[1], "--pairs", "6")
     assert done.code == 4
-    with watch.looked_at() as state:
+    with watch.open_state() as state:
         (failed,) = state.commits.with_status(CommitStatus.FAILED)
     assert "the control cannot be measured" in failed.reason
     assert watch.series() == []
@@ -183,6 +183,6 @@ def test_a_control_that_does_not_build_is_replaced_by_the_next_commit_of_its_wee
     done = watch.harness("--since", names[3], "--pairs", "6")
     assert done.code == 0, done.stderr
     assert f"the control {names[3][:12]} cannot be built" in done.stderr
-    with watch.looked_at() as state:
-        held = {entry.commit.id: entry.control for entry in state.commits.with_status(CommitStatus.DONE)}
-    assert held == {names[4]: names[0], names[5]: names[4], names[6]: names[4]}
+    with watch.open_state() as state:
+        controls_by_commit = {entry.commit.id: entry.control for entry in state.commits.with_status(CommitStatus.DONE)}
+    assert controls_by_commit == {names[4]: names[0], names[5]: names[4], names[6]: names[4]}

@@ -36,11 +36,11 @@ def test_a_watcher_killed_at_random_counts_each_commit_once_and_notifies_once(wa
     chance = random.Random(5)
     for number in range(1, 15):
         watch.work.commit(f"Change {number}", slower=0.04 if number == 6 else 0.0)
-    asked = ("--since", watch.work.commits[0], *watch.diary, *FEW)
+    arguments = ("--since", watch.work.commits[0], *watch.diary, *FEW)
     kills = 0
     for _ in range(6):
         done = watch.counts().get(CommitStatus.DONE, 0)
-        with watch.running(*asked) as process:
+        with watch.running(*arguments) as process:
             wait_until(advanced(watch, done, process), 180)
             with_luck = chance.uniform(0.0, 1.2)
             try:
@@ -50,14 +50,14 @@ def test_a_watcher_killed_at_random_counts_each_commit_once_and_notifies_once(wa
                 kills += 1
     assert kills >= 5
 
-    last = watch.harness(*asked)
+    last = watch.harness(*arguments)
 
     assert last.code in {0, 1}, last.stderr
     assert watch.counts() == {CommitStatus.DONE: 14}
     (series,) = watch.series()
     points = [placed.commit for placed in series.points]
     assert list(dict.fromkeys(points)) == watch.work.commits[1:]
-    with watch.looked_at() as state:
+    with watch.open_state() as state:
         rounds = {entry.commit.id: entry.rounds for entry in state.commits.with_status(CommitStatus.DONE)}
         assert len(state.points.every_series()) == 1
         assert any("killed while it measured" in happening.text for happening in state.log.latest(100))
@@ -67,7 +67,9 @@ def test_a_watcher_killed_at_random_counts_each_commit_once_and_notifies_once(wa
     assert culprits(watch.report(alarm)) == [watch.work.commits[6]]
     assert [document["event"] for _, document in documents(watch)] == ["confirmed", "bisected"]
     assert set(watch.deliveries()) == {DeliveryStatus.DELIVERED}
-    assert len(watch.told()) <= 3, "a kill between delivering and noting it delivers once more, under the same key"
+    assert len(watch.notified_keys()) <= 3, (
+        "a kill between delivering and noting it delivers once more, under the same key"
+    )
 
 
 def advanced(watch: Watch, done: int, process: subprocess.Popen[str]) -> Callable[[], bool]:
@@ -79,22 +81,22 @@ def test_an_unreachable_remote_is_reported_and_polled_again(watch: Watch) -> Non
     watch.work.git("clone", "--quiet", "--bare", str(watch.work.folder), str(remote))
     watch.work.git("remote", "add", "origin", str(remote))
     watch.work.git("fetch", "--quiet", "origin")
-    asked = ("--since", watch.work.commits[0], "--branch", "main", *FEW)
+    arguments = ("--since", watch.work.commits[0], "--branch", "main", *FEW)
     watch.work.commit("Change 1", same=True)
     watch.work.git("push", "--quiet", "origin", "main")
-    with watch.running(*asked, "--interval", "1") as process:
+    with watch.running(*arguments, "--interval", "1") as process:
         watch.wait_for(watch.work.commits[1], process)
         remote.rename(away)
         watch.wait_until(lambda: watch.status()["poll"]["failures"] >= 1, process)
-        told = watch.project.harness("status")
-        assert "it has failed" in told.stdout
-        assert str(remote) in told.stdout
+        status = watch.project.harness("status")
+        assert "it has failed" in status.stdout
+        assert str(remote) in status.stdout
         away.rename(remote)
         watch.work.commit("Change 2", same=True)
         watch.work.git("push", "--quiet", "origin", "main")
         watch.wait_for(watch.work.commits[2], process)
-    assert "no new commits can be found" in watch.said
-    assert "the repository answers again" in watch.said
+    assert "no new commits can be found" in watch.stderr
+    assert "the repository answers again" in watch.stderr
     assert watch.status()["poll"]["failures"] == 0
 
 
@@ -114,9 +116,9 @@ def test_commits_wait_for_disk_space_to_store_results(watch: Watch) -> None:
         refuse("no user namespaces here: a small disk cannot be made")
     for number in range(1, 4):
         watch.work.commit(f"Change {number}")
-    asked = ("--since", watch.work.commits[0], "--state", watch.state, *FEW)
+    arguments = ("--since", watch.work.commits[0], "--state", watch.state, *FEW)
     script = 'mount -t tmpfs -o size=24k none "$0" && exec "$@"'
-    full = command(*watch.asked(*asked, "--local_reporter", small))
+    full = command(*watch.arguments(*arguments, "--local_reporter", small))
     done = subprocess.run(
         ("unshare", "-rm", "sh", "-c", script, str(small), *full),
         capture_output=True,
@@ -132,7 +134,7 @@ def test_commits_wait_for_disk_space_to_store_results(watch: Watch) -> None:
     assert waiting >= 1
     assert "stored" in watch.status()["last_error"]["error"]
 
-    room = watch.harness(*asked)
+    room = watch.harness(*arguments)
     assert room.code == 0, room.stderr
     assert watch.counts() == {CommitStatus.DONE: 3}
     (series,) = watch.series()
@@ -150,10 +152,10 @@ def mounts(folder: Path) -> bool:
 
 def test_a_second_watcher_of_the_same_state_is_rejected_and_names_the_first(watch: Watch) -> None:
     watch.work.commit("Change 1", same=True)
-    asked = ("--since", watch.work.commits[0], *HOUR)
-    with watch.running(*asked) as first:
+    arguments = ("--since", watch.work.commits[0], *HOUR)
+    with watch.running(*arguments) as first:
         watch.wait_for(watch.work.commits[1], first)
-        second = watch.harness(*asked)
+        second = watch.harness(*arguments)
         assert second.code == 3
         assert f"another watcher has the state {watch.state}: process {first.pid} on {os.uname().nodename}" in (
             second.stderr
@@ -166,13 +168,13 @@ def test_a_second_watcher_of_the_same_state_is_rejected_and_names_the_first(watc
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_watcher_resumes_the_commit(watch: Watch, number: signal.Signals) -> None:
     watch.work.commit("Change 1")
-    asked = ("--since", watch.work.commits[0], "--pairs", "60", "--precision", "0.00001")
-    with watch.running(*asked) as process:
-        watch.wait_until(lambda: "comparing on" in watch.said, process)
+    arguments = ("--since", watch.work.commits[0], "--pairs", "60", "--precision", "0.00001")
+    with watch.running(*arguments) as process:
+        watch.wait_until(lambda: "comparing on" in watch.stderr, process)
         process.send_signal(number)
         assert process.wait(120) == 130
     assert watch.counts() == {CommitStatus.WAITING: 1}
-    with watch.looked_at() as state:
+    with watch.open_state() as state:
         (entry,) = state.commits.with_status(CommitStatus.WAITING)
         assert entry.attempts == 0, "a person's wish is no failure"
     assert watch.harness("--since", watch.work.commits[0], *FEW).code == 0

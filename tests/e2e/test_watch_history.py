@@ -40,37 +40,47 @@ def test_exactly_the_culprits_among_64_commits_are_reported(watch: Watch, seed: 
 
     assert done.code == 1, done.stderr
     assert watch.counts() == {CommitStatus.DONE: 63, CommitStatus.BUILD_FAILED: 1}
-    with watch.looked_at() as state:
+    with watch.open_state() as state:
         entry = state.commits.find(broken)
         controls = {placed.control for series in state.points.every_series() for placed in series.points}
     assert entry is not None
     assert "no_such_header_anywhere.h" in entry.reason
     assert len(controls) == 2, "each week has its control"
 
-    slow, *others = watch.alarms()
+    slow, *remaining_alarms = watch.alarms()
     assert slow.change.kind == ChangeKind.STEP
     report = watch.report(slow)
     assert culprits(report) == [culprit]
     # Not its interval: one of 95 % may miss, and what preempts a busy machine is not in proportion to the work.
     assert report["alarm"]["search"]["culprits"][0]["effect"]["log_ratio"] == pytest.approx(0.03, abs=0.015)
-    told = {event: [key for key, document in documents(watch) if document["event"] == event] for event in EVENTS}
+    keys_by_event = {
+        event: [key for key, document in documents(watch) if document["event"] == event] for event in EVENTS
+    }
     if gain < 0.03:
-        (fast,) = others
+        (fast,) = remaining_alarms
         assert (fast.change.kind, fast.stage) == (ChangeKind.IMPROVEMENT, AlarmStage.REPORTED)
         assert culprits(watch.report(fast)) == [better]
         assert slow.stage is AlarmStage.REPORTED
-        assert {event: len(keys) for event, keys in told.items()} == {"confirmed": 2, "bisected": 2, "closed": 0}
+        assert {event: len(keys) for event, keys in keys_by_event.items()} == {
+            "confirmed": 2,
+            "bisected": 2,
+            "closed": 0,
+        }
     else:
-        assert others == []
+        assert remaining_alarms == []
         assert slow.stage is AlarmStage.CLOSED
         assert "it is over with" in report["alarm"]["reason"]
-        assert {event: len(keys) for event, keys in told.items()} == {"confirmed": 1, "bisected": 1, "closed": 1}
-    assert len(watch.told()) == len(set(watch.told())) == sum(map(len, told.values()))
+        assert {event: len(keys) for event, keys in keys_by_event.items()} == {
+            "confirmed": 1,
+            "bisected": 1,
+            "closed": 1,
+        }
+    assert len(watch.notified_keys()) == len(set(watch.notified_keys())) == sum(map(len, keys_by_event.values()))
     assert set(watch.deliveries()) == {DeliveryStatus.DELIVERED}
 
     again = watch.harness("--since", watch.work.commits[0], *watch.diary, *FEW)
     assert again.code == 0, again.stderr
-    assert len(watch.told()) == sum(map(len, told.values())), "nothing is told twice"
+    assert len(watch.notified_keys()) == sum(map(len, keys_by_event.values())), "nothing is told twice"
     assert watch.counts() == {CommitStatus.DONE: 63, CommitStatus.BUILD_FAILED: 1}
 
 
@@ -96,8 +106,8 @@ def test_a_repository_may_grow_while_it_is_watched(watch: Watch) -> None:
     chance, switch = random.Random(3), watch.project.folder / "switch"
     first = watch.work.commits[0]
     slower, broken = 9, 13
-    asked = ("--since", first, "--interval", "1", "--status_file", switch, *watch.diary, *FEW)
-    with watch.running(*asked) as process:
+    arguments = ("--since", first, "--interval", "1", "--status_file", switch, *watch.diary, *FEW)
+    with watch.running(*arguments) as process:
         number = 0
         for size in (3, 5, 4, 8, 4):
             for _ in range(size):
@@ -111,12 +121,12 @@ def test_a_repository_may_grow_while_it_is_watched(watch: Watch) -> None:
         switch.write_text("0\n")
         code = process.wait(120)
     assert code == 1
-    assert f"{switch} contains 0" in watch.said
+    assert f"{switch} contains 0" in watch.stderr
     assert watch.counts() == {CommitStatus.DONE: number - 1, CommitStatus.BUILD_FAILED: 1}
     (alarm,) = watch.alarms()
     assert culprits(watch.report(alarm)) == [watch.work.commits[slower]]
     assert [document["event"] for _, document in documents(watch)] == ["confirmed", "bisected"]
-    assert len(watch.told()) == 2
+    assert len(watch.notified_keys()) == 2
     status = watch.status()
     assert (status["owner"], status["activity"]["what"]) == (None, "stopped")
 
@@ -129,7 +139,7 @@ def test_commits_that_change_nothing_raise_no_alarm(watch: Watch, same: bool) ->
     assert done.code == 0, done.stderr
     assert watch.counts() == {CommitStatus.DONE: 30}
     assert watch.alarms() == []
-    assert watch.told() == []
+    assert watch.notified_keys() == []
     (series,) = watch.series()
     assert {placed.commit for placed in series.points} == set(watch.work.commits[1:])
     assert all((placed.standard_error is None) is same for placed in series.points), "equal bytes are not measured"

@@ -19,10 +19,10 @@ FEW = ("--pairs", "6")
 @pytest.fixture
 def watch(desk: Desk) -> Watch:
     need("git", "g++")
-    found = watch_of(desk.project)
+    watch = watch_of(desk.project)
     for number in range(1, 4):
-        found.work.commit(f"Change {number}")
-    return found
+        watch.work.commit(f"Change {number}")
+    return watch
 
 
 def on(desk: Desk, *select_commits: int) -> tuple[str, ...]:
@@ -37,23 +37,23 @@ def on(desk: Desk, *select_commits: int) -> tuple[str, ...]:
 
 
 def test_every_phone_has_a_series(watch: Watch, desk: Desk) -> None:
-    asked = ("--since", watch.work.commits[0], *on(desk, 0, 1), *FEW)
-    done = watch.harness(*asked, HARNESS_ADB_SERVER=desk.lab.server)
+    arguments = ("--since", watch.work.commits[0], *on(desk, 0, 1), *FEW)
+    done = watch.harness(*arguments, HARNESS_ADB_SERVER=desk.lab.server)
     assert done.code == 0, done.stderr
     series = watch.series()
-    assert {one.key.device for one in series} == {identity(phone) for phone in desk.phones[:2]}
-    for one in series:
-        assert [placed.commit for placed in one.points] == watch.work.commits[1:]
+    assert {entry.key.device for entry in series} == {identity(phone) for phone in desk.phones[:2]}
+    for entry in series:
+        assert [placed.commit for placed in entry.points] == watch.work.commits[1:]
 
 
 def test_a_commit_waits_for_its_lost_phone_to_return(watch: Watch, desk: Desk) -> None:
     phone = desk.phones[0]
-    asked = ("--since", watch.work.commits[0], *on(desk, 0), "--pairs", "40", "--precision", "0.00001")
-    with watch.running(*asked, **desk.lab.environment) as process:
-        watch.wait_until(lambda: watch.said.count("comparing on") == 2, process)
+    arguments = ("--since", watch.work.commits[0], *on(desk, 0), "--pairs", "40", "--precision", "0.00001")
+    with watch.running(*arguments, **desk.lab.environment) as process:
+        watch.wait_until(lambda: watch.stderr.count("comparing on") == 2, process)
         phone.unplug()
         assert process.wait(120) == 3
-    assert "did not come back within 1 s" in watch.said
+    assert "did not come back within 1 s" in watch.stderr
     lost = watch.counts()
     assert lost[CommitStatus.WAITING] >= 1
     assert CommitStatus.FAILED not in lost
@@ -71,11 +71,11 @@ def test_a_commit_waits_for_its_lost_phone_to_return(watch: Watch, desk: Desk) -
 
 def test_two_platforms_are_measured_by_one_watcher(watch: Watch, desk: Desk) -> None:
     phone = desk.phones[0]
-    asked = ("--since", watch.work.commits[1], "--platforms", "host", "android", "--interval", "3600", *FEW)
-    with watch.running(*asked, **desk.lab.environment) as process:
+    arguments = ("--since", watch.work.commits[1], "--platforms", "host", "android", "--interval", "3600", *FEW)
+    with watch.running(*arguments, **desk.lab.environment) as process:
         watch.wait_for(watch.work.commits[3], process)
         process.send_signal(signal.SIGTERM)
         process.wait(120)
-    devices = {one.key.device for one in watch.series()}
+    devices = {entry.key.device for entry in watch.series()}
     assert len(devices) == 2
     assert identity(phone) in devices

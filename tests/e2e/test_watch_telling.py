@@ -65,40 +65,40 @@ def hook() -> Iterator[Hook]:
 @pytest.fixture
 def watch(tmp_path: Path) -> Watch:
     need("git", "g++")
-    found = watch_of(Project(tmp_path, tmp_path / "cache"))
+    watch = watch_of(Project(tmp_path, tmp_path / "cache"))
     for number in range(1, 9):
-        found.work.commit(f"Change {number}", slower=0.05 if number == 5 else 0.0)
-    return found
+        watch.work.commit(f"Change {number}", slower=0.05 if number == 5 else 0.0)
+    return watch
 
 
 def test_undelivered_notifications_are_delivered_once_by_the_next_start(watch: Watch, hook: Hook) -> None:
     works = watch.project.folder / "works"
     tell = watch.project.write("tell.sh", f'test -e {works} && exec sh {watch.project.folder}/diary.sh "$1"\n')
     command = shlex.join(("sh", str(tell), str(watch.project.folder / "diary")))
-    asked = ("--since", watch.work.commits[0], "--on_alarm", command, "--hook", hook.url, *FEW)
+    arguments = ("--since", watch.work.commits[0], "--on_alarm", command, "--hook", hook.url, *FEW)
     hook.answer = 503
 
-    first = watch.harness(*asked, HARNESS_HOOK_SECRET=SECRET)
+    first = watch.harness(*arguments, HARNESS_HOOK_SECRET=SECRET)
     assert first.code == 1, first.stderr
     assert "is not delivered yet: sh ended with exit status 1" in first.stderr
     assert "http://127.0.0.1 answered 503 Service Unavailable" in first.stderr
     assert "hidden" not in first.stderr + first.stdout
     assert SECRET not in first.stderr + first.stdout
-    told = watch.project.harness("status").stdout
-    assert "not delivered by command" in told
-    assert "not delivered by hook" in told
+    status = watch.project.harness("status").stdout
+    assert "not delivered by command" in status
+    assert "not delivered by hook" in status
     (alarm,) = watch.alarms()
     assert alarm.stage is AlarmStage.BISECTED, "it is told when everybody was told"
 
-    still = watch.harness(*asked, HARNESS_HOOK_SECRET=SECRET)
+    still = watch.harness(*arguments, HARNESS_HOOK_SECRET=SECRET)
     assert still.code == 3, "news that nobody got is no success"
 
     works.touch()
     hook.answer = 204
     hook.posted.clear()
-    mended = watch.harness(*asked, HARNESS_HOOK_SECRET=SECRET)
+    mended = watch.harness(*arguments, HARNESS_HOOK_SECRET=SECRET)
     assert mended.code == 0, mended.stderr
-    assert len(watch.told()) == 2
+    assert len(watch.notified_keys()) == 2
     assert [headers["X-Harness-Event"] for headers, _ in hook.posted] == ["confirmed", "bisected"]
     for headers, body in hook.posted:
         digest = hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
@@ -106,11 +106,11 @@ def test_undelivered_notifications_are_delivered_once_by_the_next_start(watch: W
         document = json.loads(body)
         assert headers["Idempotency-Key"] == document["key"]
         assert document["alarm"]["change"]["title"] == "m/work"
-    assert [headers["Idempotency-Key"] for headers, _ in hook.posted] == watch.told()
+    assert [headers["Idempotency-Key"] for headers, _ in hook.posted] == watch.notified_keys()
     assert watch.alarms()[0].stage is AlarmStage.REPORTED
 
-    assert watch.harness(*asked, HARNESS_HOOK_SECRET=SECRET).code == 0
-    assert len(hook.posted) == len(watch.told()) == 2
+    assert watch.harness(*arguments, HARNESS_HOOK_SECRET=SECRET).code == 0
+    assert len(hook.posted) == len(watch.notified_keys()) == 2
 
 
 def test_the_alarm_page_names_commit_author_and_a_command_to_reproduce(watch: Watch) -> None:
@@ -170,4 +170,4 @@ def test_an_improvement_is_reported_and_is_not_a_failure(tmp_path: Path) -> None
     assert (alarm.change.kind, alarm.stage) == ("improvement", AlarmStage.REPORTED)
     assert culprits(watch.report(alarm)) == [watch.work.commits[5]]
     assert "faster" in (watch.state.parent / "alarms" / alarm.identity / "alarm.md").read_text().splitlines()[0]
-    assert len(watch.told()) == 2
+    assert len(watch.notified_keys()) == 2

@@ -138,8 +138,10 @@ class WatchedRepository:
             "GIT_CONFIG_GLOBAL": "/dev/null",
             "GIT_CONFIG_NOSYSTEM": "1",
         }
-        asked = ("git", "-C", str(self.folder), *words)
-        return subprocess.run(asked, check=True, capture_output=True, text=True, env=os.environ | ours).stdout.strip()
+        arguments = ("git", "-C", str(self.folder), *words)
+        return subprocess.run(
+            arguments, check=True, capture_output=True, text=True, env=os.environ | ours
+        ).stdout.strip()
 
     def _remember(self) -> str:
         self.commits.append(self.git("rev-parse", "HEAD"))
@@ -162,7 +164,7 @@ class Watch:
     def state(self) -> Path:
         return self.project.folder / "results" / "watch.db"
 
-    def asked(self, *arguments: str | Path, command: str = "watch") -> tuple[str | Path, ...]:
+    def arguments(self, *arguments: str | Path, command: str = "watch") -> tuple[str | Path, ...]:
         """The command line."""
         places = ("--repo_dir", self.work.folder, "--frameworks_dir", self.project.folder / "recipes")
         return (command, "-b", self.project.folder / "spec.json", *places, *arguments)
@@ -171,12 +173,12 @@ class Watch:
         self, *arguments: str | Path, command: str = "watch", timeout_s: float = 900.0, **environment: str
     ) -> Outcome:
         """The command, to its end."""
-        return self.project.harness(*self.asked(*arguments, command=command), timeout_s=timeout_s, **environment)
+        return self.project.harness(*self.arguments(*arguments, command=command), timeout_s=timeout_s, **environment)
 
     @contextlib.contextmanager
     def running(self, *arguments: str | Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
         """The command, while something happens. It is killed with the context."""
-        with self.started(*self.asked(*arguments), **environment) as process:
+        with self.started(*self.arguments(*arguments), **environment) as process:
             yield process
 
     @contextlib.contextmanager
@@ -199,27 +201,27 @@ class Watch:
                 process.kill()
 
     @property
-    def said(self) -> str:
+    def stderr(self) -> str:
         """What running commands said on standard error."""
         return (self.project.folder / "stderr").read_text()
 
     @contextlib.contextmanager
-    def looked_at(self) -> Iterator[State]:
+    def open_state(self) -> Iterator[State]:
         with read_state(self.state) as state:
             yield state
 
     def counts(self) -> dict[CommitStatus, int]:
         """How many commits are where; none before there is a state."""
         try:
-            with self.looked_at() as state:
+            with self.open_state() as state:
                 return dict(state.commits.counts())
         except HarnessError:
             return {}
 
-    def is_done_with(self, commit: str) -> bool:
+    def is_processed(self, commit: str) -> bool:
         """Whether a commit was dealt with, and nothing else waits."""
         try:
-            with self.looked_at() as state:
+            with self.open_state() as state:
                 entry = state.commits.find(commit)
                 open_ = state.commits.counts()
                 alarms = state.alarms.in_stages(AlarmStage.OPENED, AlarmStage.CONFIRMED, AlarmStage.BISECTED)
@@ -230,15 +232,15 @@ class Watch:
 
     def alarms(self) -> Sequence[Alarm]:
         """Every alarm that was ever raised, oldest first."""
-        with self.looked_at() as state:
+        with self.open_state() as state:
             return state.alarms.in_stages(*AlarmStage)
 
     def series(self) -> Sequence[Series]:
-        with self.looked_at() as state:
+        with self.open_state() as state:
             return state.points.every_series()
 
     def deliveries(self) -> Counter[DeliveryStatus]:
-        with self.looked_at() as state:
+        with self.open_state() as state:
             return state.deliveries.counts()
 
     def status(self) -> dict[str, Any]:
@@ -258,14 +260,14 @@ class Watch:
         """The flag that has a command told of alarms."""
         return ("--on_alarm", f"sh {self.project.folder / 'diary.sh'} {self.project.folder / 'diary'}")
 
-    def told(self) -> list[str]:
+    def notified_keys(self) -> list[str]:
         """Keys of what the command was told, in order."""
-        told = self.project.folder / "diary" / "told"
-        return told.read_text().split() if told.exists() else []
+        keys_file = self.project.folder / "diary" / "told"
+        return keys_file.read_text().split() if keys_file.exists() else []
 
     def wait_for(self, commit: str, process: subprocess.Popen[str], within_s: float = 300.0) -> None:
         """Wait until a running watcher dealt with a commit, and told every alarm."""
-        self.wait_until(lambda: self.is_done_with(commit), process, within_s)
+        self.wait_until(lambda: self.is_processed(commit), process, within_s)
 
     def wait_until(
         self, condition: Callable[[], bool], process: subprocess.Popen[str], within_s: float = 300.0
@@ -275,7 +277,7 @@ class Watch:
         def has_happened() -> bool:
             if condition():
                 return True
-            assert process.poll() is None, self.said
+            assert process.poll() is None, self.stderr
             return False
 
         wait_until(has_happened, within_s)
@@ -303,4 +305,4 @@ def culprits(report: dict[str, Any]) -> list[str]:
 def documents(watch: Watch) -> list[tuple[str, dict[str, Any]]]:
     """What the command was told: key and document, in order."""
     folder = watch.project.folder / "diary"
-    return [(key, json.loads((folder / f"{key}.json").read_text())) for key in dict.fromkeys(watch.told())]
+    return [(key, json.loads((folder / f"{key}.json").read_text())) for key in dict.fromkeys(watch.notified_keys())]

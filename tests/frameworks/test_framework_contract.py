@@ -96,8 +96,8 @@ class Echo:
         self, completed: Sequence[Completed], benchmark: Benchmark
     ) -> tuple[Sequence[Observation], Sequence[Note]]:
         samples = []
-        for one in completed:
-            for line in (*one.stdout.splitlines(), *one.stderr.splitlines()):
+        for launch in completed:
+            for line in (*launch.stdout.splitlines(), *launch.stderr.splitlines()):
                 words = line.split(" ")
                 if len(words) == 3 and words[0] == "took" and words[1].isdecimal() and len(words[1]) < 9:
                     samples.append(float(words[1]))
@@ -189,7 +189,7 @@ class Exploding(Echo):
     def parse(
         self, completed: Sequence[Completed], benchmark: Benchmark
     ) -> tuple[Sequence[Observation], Sequence[Note]]:
-        lines = [line for one in completed for line in one.stdout.splitlines() if line.startswith("took ")]
+        lines = [line for launch in completed for line in launch.stdout.splitlines() if line.startswith("took ")]
         return self.observed([float(line.split(" ")[1]) for line in lines]), ()
 
 
@@ -199,7 +199,7 @@ class Strict(Echo):
     def parse(
         self, completed: Sequence[Completed], benchmark: Benchmark
     ) -> tuple[Sequence[Observation], Sequence[Note]]:
-        lines = [line for one in completed for line in (one.stdout + one.stderr).splitlines()]
+        lines = [line for launch in completed for line in (launch.stdout + launch.stderr).splitlines()]
         return super().parse(completed, benchmark) if all(line.startswith("took ") for line in lines) else ((), ())
 
 
@@ -209,7 +209,7 @@ class Hopeful(Echo):
     def parse(
         self, completed: Sequence[Completed], benchmark: Benchmark
     ) -> tuple[Sequence[Observation], Sequence[Note]]:
-        return super().parse([one for one in completed if one.ok], benchmark)
+        return super().parse([launch for launch in completed if launch.ok], benchmark)
 
 
 class Inventive(Echo):
@@ -232,7 +232,7 @@ class Hoarding(Echo):
 
 class Unitless(Echo):
     def observed(self, samples: Sequence[float]) -> Sequence[Observation]:
-        return [one.model_copy(update={"unit": "ticks"}) for one in super().observed(samples)]
+        return [observation.model_copy(update={"unit": "ticks"}) for observation in super().observed(samples)]
 
 
 class Unrunnable(Echo):

@@ -59,7 +59,7 @@ class Interleaving:
     def parse(
         self, completed: Sequence[Completed], benchmark: Benchmark
     ) -> tuple[Sequence[Observation], Sequence[Note]]:
-        words = [line.split(" ") for one in completed for line in (one.stdout + "\n" + one.stderr).split("\n")]
+        words = [line.split(" ") for launch in completed for line in (launch.stdout + "\n" + launch.stderr).split("\n")]
         samples = [
             float(line[1])
             for line in words

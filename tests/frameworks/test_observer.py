@@ -25,8 +25,8 @@ def one(text: str) -> Observation:
 def only_note(notes: tuple[Note, ...], code: str) -> Note:
     """The note with that code; beside it stands none but that a metric is lost."""
     assert {note.code for note in notes} <= {code, "lost_metric"}
-    (found,) = [note for note in notes if note.code == code]
-    return found
+    (note_found,) = [note for note in notes if note.code == code]
+    return note_found
 
 
 def test_value_lines_of_one_key_become_samples_of_one_observation_in_printed_order() -> None:
@@ -97,8 +97,8 @@ def test_old_nested_form_gives_one_observation_for_each_type_and_metric() -> Non
 
 @pytest.mark.parametrize("between", ["", " ", ", ", " PyTorchObserver ", " and then Caffe2Observer says "])
 def test_two_objects_on_one_line_are_both_read(between: str) -> None:
-    found = '{"type": "NET", "metric": "latency", "unit": "us", "value": %d}'
-    assert one(f"PyTorchObserver {found % 1}{between}{found % 2}").samples == (1.0, 2.0)
+    template = '{"type": "NET", "metric": "latency", "unit": "us", "value": %d}'
+    assert one(f"PyTorchObserver {template % 1}{between}{template % 2}").samples == (1.0, 2.0)
 
 
 def test_braces_and_identifiers_inside_a_text_do_not_end_an_object() -> None:
@@ -208,15 +208,15 @@ def test_many_invalid_lines_give_one_note_that_quotes_the_first() -> None:
 
 
 def test_without_identifiers_every_line_that_begins_with_a_brace_is_an_object() -> None:
-    found = '{"type": "NET", "metric": "latency", "unit": "us", "value": %d}'
-    observations, notes = parse_lines(f"{found % 1}\n  {found % 2}\ntext {found % 3}\n", identifiers=())
+    template = '{"type": "NET", "metric": "latency", "unit": "us", "value": %d}'
+    observations, notes = parse_lines(f"{template % 1}\n  {template % 2}\ntext {template % 3}\n", identifiers=())
     assert [observation.samples for observation in observations] == [(1.0, 2.0)]
     assert notes == ()
 
 
 def test_a_custom_identifier_replaces_the_defaults() -> None:
-    found = '{"type": "NET", "metric": "latency", "unit": "us", "value": %d}'
-    observations, _ = parse_lines(f"Mine(1): {found % 1}\nPyTorchObserver {found % 2}", ["Mine(1):"])
+    template = '{"type": "NET", "metric": "latency", "unit": "us", "value": %d}'
+    observations, _ = parse_lines(f"Mine(1): {template % 1}\nPyTorchObserver {template % 2}", ["Mine(1):"])
     assert [observation.samples for observation in observations] == [(1.0,)]
 
 
@@ -297,9 +297,9 @@ _json_values = st.recursive(
 
 @untimed
 @given(st.dictionaries(_names, _json_values, max_size=6), st.sampled_from(["", "PyTorchObserver ", "x Caffe2Observer"]))
-def test_no_object_raises_and_all_numbers_are_finite(found: dict[str, object], before: str) -> None:
+def test_no_object_raises_and_all_numbers_are_finite(document: dict[str, object], before: str) -> None:
     for identifiers in (("PyTorchObserver", "Caffe2Observer"), ()):
-        observations, _ = parse_lines(before + json.dumps(found), identifiers)
+        observations, _ = parse_lines(before + json.dumps(document), identifiers)
         for observation in observations:
             assert all(math.isfinite(sample) for sample in observation.samples)
             observation.model_dump_json()  # every text can be written
@@ -338,7 +338,10 @@ def test_a_list_of_observations_is_a_document() -> None:
     for identifiers in (("PyTorchObserver",), ()):
         observations, notes = parse_lines(f"{text}\n", identifiers)
         assert notes == ()
-        assert {one.name: one.samples for one in observations} == {"NET latency": (1.0,), "RUN load": (2.0, 3.0)}
+        assert {observation.name: observation.samples for observation in observations} == {
+            "NET latency": (1.0,),
+            "RUN load": (2.0, 3.0),
+        }
 
 
 def test_a_name_with_a_type_keeps_the_type() -> None:
@@ -363,7 +366,7 @@ def test_numbers_named_like_statistics_are_a_summary_in_the_adjacent_unit(text: 
 def test_values_beside_statistics_are_parsed_separately() -> None:
     observations, notes = parse_lines('{"conv": {"p50": 1, "unit": "ms", "memory_bytes": 7, "kind": "xnn"}}')
     assert notes == ()
-    assert {one.name: (one.unit, one.info) for one in observations} == {
+    assert {observation.name: (observation.unit, observation.info) for observation in observations} == {
         "NET conv": ("ms", None),
         "conv memory": ("bytes", None),
         "conv kind": ("", "xnn"),
@@ -379,7 +382,10 @@ def test_statistics_without_a_name_are_rejected() -> None:
 def test_a_unit_beside_one_number_is_a_unit_and_beside_several_a_text() -> None:
     assert one('{"latency": 2, "unit": "ms"}').unit == "ms"
     observations, _ = parse_lines('{"latency": 2, "runs": 50, "unit": "ms"}')
-    assert {one.name: one.unit for one in observations if one.samples} == {"NET latency": "", "NET runs": ""}
+    assert {observation.name: observation.unit for observation in observations if observation.samples} == {
+        "NET latency": "",
+        "NET runs": "",
+    }
 
 
 # --- what is lost ------------------------------------------------------------------------------------------------

@@ -124,6 +124,6 @@ def test_the_screen_shows_the_largest_changes_and_sums_up_the_rest() -> None:
 
 def test_the_command_to_reproduce_requests_operators() -> None:
     result = comparison_result(*made_operators(OPERATORS, 12))
-    asked = result.model_copy(update={"benchmark": result.benchmark.model_copy(update={"operators": True})})
+    requested = result.model_copy(update={"benchmark": result.benchmark.model_copy(update={"operators": True})})
     assert "--operators" not in format_rerun_command(result)
-    assert "--operators" in format_rerun_command(asked)
+    assert "--operators" in format_rerun_command(requested)

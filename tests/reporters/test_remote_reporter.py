@@ -121,7 +121,7 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def nobody() -> Iterator[str]:
+def refusing_url() -> Iterator[str]:
     """An address where connections are refused: bound, and never listened to."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
@@ -171,11 +171,13 @@ def _fail(reporter: RemoteReporter, result: Result) -> ReporterFailed:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_the_remote_reporter_keeps_the_contract(tmp_path: Path, server: Server, nobody: str, check: Check) -> None:
+def test_the_remote_reporter_keeps_the_contract(
+    tmp_path: Path, server: Server, refusing_url: str, check: Check
+) -> None:
     check(
         ReporterCase(
             lambda: _reporter(_settings(tmp_path, server.place)),
-            lambda: _reporter(_settings(tmp_path, nobody)),
+            lambda: _reporter(_settings(tmp_path, refusing_url)),
         )
     )
 
@@ -302,9 +304,9 @@ def test_a_response_truncated_after_the_status_counts(tmp_path: Path, server: Se
 
 
 def test_a_refused_connection_is_reported_and_not_retried_during_the_run(
-    tmp_path: Path, nobody: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, refusing_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reporter = _reporter(_settings(tmp_path, nobody))
+    reporter = _reporter(_settings(tmp_path, refusing_url))
     first = _fail(reporter, ok_result(uid="one"))
     assert "cannot be reached: Connection refused" in first.message
     monkeypatch.setattr(endpoint.Endpoint, "_attempt", None)  # any further attempt would raise TypeError
@@ -386,10 +388,10 @@ def test_secrets_that_a_server_repeats_are_not_shown(
 
 
 def test_no_secret_reaches_the_disk_the_logs_or_a_representation(
-    tmp_path: Path, nobody: str, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, refusing_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
-    reporter = _reporter(_settings(tmp_path, nobody.replace("://", "://user:hidden-pw@").partition("?")[0]))
+    reporter = _reporter(_settings(tmp_path, refusing_url.replace("://", "://user:hidden-pw@").partition("?")[0]))
     _fail(reporter, ok_result())
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files

@@ -133,7 +133,7 @@ def test_a_reporter_that_does_nothing_keeps_the_contract(check: Check) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoilt", "broken", "what"),
+    ("spoilt", "broken", "message"),
     [
         (lambda: _Careless(_refuse_failures), contract.reports_every_outcome, "refused the skipped result"),
         (lambda: _Careless(lambda report: print("told")), contract.reports_huge_results, "standard output: 'told"),
@@ -147,10 +147,10 @@ def test_a_reporter_that_does_nothing_keeps_the_contract(check: Check) -> None:
     ],
 )
 def test_the_checks_detect_a_broken_reporter(
-    spoilt: Callable[[], Reporter], broken: Check, what: str, monkeypatch: pytest.MonkeyPatch
+    spoilt: Callable[[], Reporter], broken: Check, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CARELESS", "0")
-    with pytest.raises(ContractBroken, match=what):
+    with pytest.raises(ContractBroken, match=message):
         broken(ReporterCase(spoilt))
 
 

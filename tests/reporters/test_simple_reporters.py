@@ -61,11 +61,11 @@ def test_equal_identifiers_of_two_models_and_two_runs_are_all_kept(tmp_path: Pat
 
 
 def test_existing_files_in_the_folder_are_kept(tmp_path: Path) -> None:
-    mine = tmp_path / "mv2" / "0" / "notes.txt"
-    mine.parent.mkdir(parents=True)
-    mine.write_text("mine")
+    existing = tmp_path / "mv2" / "0" / "notes.txt"
+    existing.parent.mkdir(parents=True)
+    existing.write_text("mine")
     SimpleLocalReporter(tmp_path).report(report_of(ok_result(identifier="0")))
-    assert mine.read_text() == "mine"
+    assert existing.read_text() == "mine"
 
 
 def test_a_line_is_the_result_without_samples_and_launches() -> None:

@@ -85,4 +85,4 @@ def test_a_given_value_changes_the_digest_only_where_used(expand: Expand) -> Non
 
 def test_expanded_benchmarks_have_different_digests(expand: Expand) -> None:
     benchmarks = expand({}, {"matrix": {"a": [1, 2]}, "inputs": {"x": {"shapes": [[1], [2]]}}})
-    assert len({one.digest for one in benchmarks}) == 4
+    assert len({benchmark.digest for benchmark in benchmarks}) == 4

@@ -26,26 +26,26 @@ def test_the_last_axis_varies_fastest_and_shapes_faster_still(expand: Expand) ->
         "matrix": {"backend": ["a", "b"], "threads": [1, 2]},
         "inputs": {"x": {"shapes": [[1, 2], [3]]}},
     }
-    assert [one.identifier for one in expand({}, test)] == [
+    assert [benchmark.identifier for benchmark in expand({}, test)] == [
         "a-1-1,2", "a-1-3", "a-2-1,2", "a-2-3", "b-1-1,2", "b-1-3", "b-2-1,2", "b-2-3",
     ]  # fmt: skip
 
 
 def test_numbers_run_over_all_tests_of_a_specification(expand: Expand) -> None:
     benchmarks = expand({}, {"matrix": {"a": [1, 2]}}, {}, {"metric": "generic", "identifier": None})
-    assert [one.id for one in benchmarks] == [0, 1, 2, 3]
-    assert [one.identifier for one in benchmarks] == ["t0", "t1", "t2", "3"]
+    assert [benchmark.id for benchmark in benchmarks] == [0, 1, 2, 3]
+    assert [benchmark.identifier for benchmark in benchmarks] == ["t0", "t1", "t2", "3"]
 
 
 def test_exclusions_remove_matching_combinations(expand: Expand) -> None:
     matrix = {"a": [1, 2, 3], "b": ["x", "y"], "exclude": [{"a": 1, "b": "x"}, {"a": 3}]}
     benchmarks = expand({}, {"matrix": matrix})
-    assert [one.axes for one in benchmarks] == [{"a": 1, "b": "y"}, {"a": 2, "b": "x"}, {"a": 2, "b": "y"}]
+    assert [benchmark.axes for benchmark in benchmarks] == [{"a": 1, "b": "y"}, {"a": 2, "b": "x"}, {"a": 2, "b": "y"}]
 
 
 def test_true_and_one_are_different_axis_values(expand: Expand) -> None:
     benchmarks = expand({}, {"matrix": {"a": [True, 1], "exclude": [{"a": 1}]}})
-    assert [one.axes for one in benchmarks] == [{"a": True}]
+    assert [benchmark.axes for benchmark in benchmarks] == [{"a": True}]
 
 
 def test_an_axis_with_the_name_of_a_field_sets_the_field(expand: Expand) -> None:
@@ -53,23 +53,27 @@ def test_an_axis_with_the_name_of_a_field_sets_the_field(expand: Expand) -> None
         "threads": [3], "warmup": [4], "iter": [5], "min_iter": [6], "time_limit_s": [7.5], "repeat": [8],
         "timeout": [9], "cpu-list": ["0-1"], "OMP_NUM_THREADS": [2],
     }  # fmt: skip
-    (one,) = expand({"repeat": 99}, {"matrix": axes})
-    assert (one.threads, one.warmup, one.iterations, one.min_iterations) == (3, 4, 5, 6)
-    assert (one.time_limit_s, one.launches, one.timeout_s, one.cpus) == (7.5, 8, 9.0, (0, 1))
-    assert one.env == {"OMP_NUM_THREADS": "2"}
-    assert (one.variables["iter"], one.variables["time_limit_s"], one.variables["repeat"]) == ("5", "7.5", "8")
+    (benchmark,) = expand({"repeat": 99}, {"matrix": axes})
+    assert (benchmark.threads, benchmark.warmup, benchmark.iterations, benchmark.min_iterations) == (3, 4, 5, 6)
+    assert (benchmark.time_limit_s, benchmark.launches, benchmark.timeout_s, benchmark.cpus) == (7.5, 8, 9.0, (0, 1))
+    assert benchmark.env == {"OMP_NUM_THREADS": "2"}
+    assert (benchmark.variables["iter"], benchmark.variables["time_limit_s"], benchmark.variables["repeat"]) == (
+        "5",
+        "7.5",
+        "8",
+    )
 
 
 def test_every_input_takes_the_shape_with_the_same_number(expand: Expand) -> None:
     inputs = {"x": {"shapes": [[1], [2]], "type": "uint8_t"}, "y": {"shapes": [[3], [4]]}}
     first, second = expand({}, {"inputs": inputs})
     assert first.inputs == (Input(name="x", shape=(1,), dtype="uint8"), Input(name="y", shape=(3,), dtype="float"))
-    assert [one.shape for one in second.inputs] == [(2,), (4,)]
+    assert [model_input.shape for model_input in second.inputs] == [(2,), (4,)]
 
 
 def test_a_single_shape_needs_no_second_brackets(expand: Expand) -> None:
-    (one,) = expand({}, {"inputs": {"x": {"shape": [1, 3]}}})
-    assert one.inputs[0].shape == (1, 3)
+    (benchmark,) = expand({}, {"inputs": {"x": {"shape": [1, 3]}}})
+    assert benchmark.inputs[0].shape == (1, 3)
 
 
 def test_an_export_takes_the_inputs_of_the_test(expand: Expand) -> None:
@@ -78,8 +82,8 @@ def test_an_export_takes_the_inputs_of_the_test(expand: Expand) -> None:
         "files": {"model": {"filename": "m_{r}_{ID}.pte", "export": {"definition": "mv2", "recipe": "{r}"}}},
     }
     test = {"command": None, "matrix": {"r": ["p", "q"]}, "inputs": {"x": {"shapes": [[1], [2]]}}}
-    exports = [one.files[0].export for one in expand(model, test)]
-    assert [(one.recipe, one.inputs[0].shape) for one in exports if one] == [
+    exports = [benchmark.files[0].export for benchmark in expand(model, test)]
+    assert [(export.recipe, export.inputs[0].shape) for export in exports if export] == [
         ("p", (1,)), ("p", (2,)), ("q", (1,)), ("q", (2,)),
     ]  # fmt: skip
 
@@ -94,8 +98,8 @@ def test_an_export_with_inputs_keeps_them(expand: Expand) -> None:
         "seed": 3,
     }
     model = {"framework": "executorch", "files": {"model": {"filename": "m.pte", "export": export}}}
-    (one,) = expand(model, {"command": None, "matrix": {"r": ["p"]}, "inputs": {"x": {"shape": [1]}}})
-    made = one.files[0].export
+    (benchmark,) = expand(model, {"command": None, "matrix": {"r": ["p"]}, "inputs": {"x": {"shape": [1]}}})
+    made = benchmark.files[0].export
     assert made is not None
     assert made.inputs == (Input(name="z", shape=(7,), dtype="int64"),)
     assert (made.options, made.calibration, made.seed) == ({"width": 0.5, "name": "p"}, 2, 3)
@@ -106,14 +110,14 @@ def test_an_export_without_any_inputs_leaves_them_to_the_definition(expand: Expa
         "framework": "executorch",
         "files": {"model": {"filename": "m.pte", "export": {"definition": "add", "recipe": "portable"}}},
     }
-    (one,) = expand(model, {"command": None})
-    assert one.files[0].export is not None
-    assert one.files[0].export.inputs == ()
-    assert one.commands == ()
+    (benchmark,) = expand(model, {"command": None})
+    assert benchmark.files[0].export is not None
+    assert benchmark.files[0].export.inputs == ()
+    assert benchmark.commands == ()
 
 
 def test_repeat_of_a_test_overrides_that_of_the_model(expand: Expand) -> None:
-    assert [one.launches for one in expand({"repeat": 3}, {}, {"repeat": 5})] == [3, 5]
+    assert [benchmark.launches for benchmark in expand({"repeat": 3}, {}, {"repeat": 5})] == [3, 5]
     assert expand()[0].launches == 1
 
 
@@ -167,12 +171,15 @@ def test_the_number_of_benchmarks_is_remaining_combinations_times_shapes(
         file.write_text(json.dumps(document))
         benchmarks = load([file]).benchmarks
     assert len(benchmarks) == left * shapes
-    assert len({(tuple(one.axes.items()), one.inputs) for one in benchmarks}) == left * shapes
+    assert len({(tuple(benchmark.axes.items()), benchmark.inputs) for benchmark in benchmarks}) == left * shapes
 
 
 def test_a_single_shape_applies_to_every_shape_of_another_input(expand: Expand) -> None:
-    found = expand({}, {"inputs": {"x": {"shapes": [[1], [2]]}, "y": {"shape": [7]}, "z": {"shapes": [[3], [4]]}}})
-    assert [[one.shape for one in benchmark.inputs] for benchmark in found] == [[(1,), (7,), (3,)], [(2,), (7,), (4,)]]
+    benchmarks = expand({}, {"inputs": {"x": {"shapes": [[1], [2]]}, "y": {"shape": [7]}, "z": {"shapes": [[3], [4]]}}})
+    assert [[model_input.shape for model_input in benchmark.inputs] for benchmark in benchmarks] == [
+        [(1,), (7,), (3,)],
+        [(2,), (7,), (4,)],
+    ]
 
 
 def test_the_direction_of_a_metric_is_kept_and_does_not_change_the_digest(expand: Expand) -> None:

@@ -24,22 +24,22 @@ def benchmarks() -> tuple[Benchmark, ...]:
 
 
 def test_every_test_becomes_a_numbered_benchmark(benchmarks: tuple[Benchmark, ...]) -> None:
-    assert [one.id for one in benchmarks] == [0, 1, 2]
-    assert [one.identifier for one in benchmarks] == ["0", "delay-1", "2"]
+    assert [benchmark.id for benchmark in benchmarks] == [0, 1, 2]
+    assert [benchmark.identifier for benchmark in benchmarks] == ["0", "delay-1", "2"]
 
 
 def test_tests_with_commands_are_generic_unless_a_framework_is_requested(benchmarks: tuple[Benchmark, ...]) -> None:
-    assert {one.framework for one in benchmarks} == {"generic"}
-    asked = load([EXAMPLE], LoadOptions(OPTIONS.string_map, framework="caffe2", programs=OPTIONS.programs))
-    assert {one.framework for one in asked.benchmarks} == {"caffe2"}
+    assert {benchmark.framework for benchmark in benchmarks} == {"generic"}
+    specification = load([EXAMPLE], LoadOptions(OPTIONS.string_map, framework="caffe2", programs=OPTIONS.programs))
+    assert {benchmark.framework for benchmark in specification.benchmarks} == {"caffe2"}
 
 
 def test_model_keys_apply_to_every_benchmark(benchmarks: tuple[Benchmark, ...]) -> None:
-    for one in benchmarks:
-        assert (one.launches, one.cooldown_s, one.log_output) == (20, 30.0, True)
-        assert one.model.name == "classifier"
-        assert len(one.model_before.commands) == 2
-        assert len(one.model_after.commands) == 1
+    for benchmark in benchmarks:
+        assert (benchmark.launches, benchmark.cooldown_s, benchmark.log_output) == (20, 30.0, True)
+        assert benchmark.model.name == "classifier"
+        assert len(benchmark.model_before.commands) == 2
+        assert len(benchmark.model_after.commands) == 1
 
 
 def test_files_keep_their_md5_in_lower_case_and_an_empty_md5_is_none(benchmarks: tuple[Benchmark, ...]) -> None:

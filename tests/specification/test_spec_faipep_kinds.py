@@ -59,26 +59,26 @@ def test_a_caffe2_delay_test_starts_its_program() -> None:
 
 
 def test_an_app_of_android_is_started_in_place_of_a_program() -> None:
-    (one,) = loaded("android_app")
-    assert one.app == App(package="org.example.speed", activity=".MainActivity")
-    assert one.platform == "android"
-    assert words(one.commands[0], one) == ["--model", "/t/net.pt", "--iter", "5"]
+    (benchmark,) = loaded("android_app")
+    assert benchmark.app == App(package="org.example.speed", activity=".MainActivity")
+    assert benchmark.platform == "android"
+    assert words(benchmark.commands[0], benchmark) == ["--model", "/t/net.pt", "--iter", "5"]
 
 
 def test_a_pytorch_test_reads_its_model_from_the_root_and_is_pinned() -> None:
-    (one,) = loaded("pytorch")
-    assert one.files[0].location == "/zoo/models/pytorch/resnet.pt"
-    assert (one.cpus, one.sleep_before_run_s) == ((4, 5, 6, 7), 20.0)
-    assert words(one.commands[0], one)[1:3] == ["--model=/t/resnet.pt", "--input_dims=1,3,224,224"]
-    assert one.inputs[0].shape == (1, 3, 224, 224)
-    assert one.statistics == ("mean", "stdev", "p10", "p90")
+    (benchmark,) = loaded("pytorch")
+    assert benchmark.files[0].location == "/zoo/models/pytorch/resnet.pt"
+    assert (benchmark.cpus, benchmark.sleep_before_run_s) == ((4, 5, 6, 7), 20.0)
+    assert words(benchmark.commands[0], benchmark)[1:3] == ["--model=/t/resnet.pt", "--input_dims=1,3,224,224"]
+    assert benchmark.inputs[0].shape == (1, 3, 224, 224)
+    assert benchmark.statistics == ("mean", "stdev", "p10", "p90")
 
 
 def test_tflite_arguments_follow_the_program() -> None:
-    (one,) = loaded("tflite")
-    assert words(one.commands[0], one)[:2] == ["/t/program", "--graph=/t/mobile_1.0_224.tflite"]
-    assert words(one.commands[0], one)[-1] == "--num_threads=1"
-    assert one.launches == 3
+    (benchmark,) = loaded("tflite")
+    assert words(benchmark.commands[0], benchmark)[:2] == ["/t/program", "--graph=/t/mobile_1.0_224.tflite"]
+    assert words(benchmark.commands[0], benchmark)[-1] == "--num_threads=1"
+    assert benchmark.launches == 3
 
 
 def test_a_generic_test_may_omit_its_name_and_read_a_report_file() -> None:
@@ -91,27 +91,31 @@ def test_a_generic_test_may_omit_its_name_and_read_a_report_file() -> None:
 
 
 def test_accuracy_prepares_runs_and_compares() -> None:
-    (one,) = loaded("accuracy")
-    (convert,), (compare,) = one.before.commands, one.after.commands
-    assert words(convert, one, "/h/") == shlex.split(
+    (benchmark,) = loaded("accuracy")
+    (convert,), (compare,) = benchmark.before.commands, benchmark.after.commands
+    assert words(convert, benchmark, "/h/") == shlex.split(
         "/c --input_image_file /h/labels_3.txt --output_tensor /h/images_tensor.pb /h/info_tensor.pb --batch_size 50"
     )
-    assert words(compare, one, "/o/") == shlex.split(
+    assert words(compare, benchmark, "/o/") == shlex.split(
         "/o/compare.py --name classifier --benchmark-output /o/softmax.txt "
         "--labels /o/label_0.txt /o/label_1.txt --top 1"
     )
-    assert words(one.commands[0], one)[11:14] == ["--input_file", "/t/images_tensor.pb", "/t/info_tensor.pb"]
-    assert [file.key for file in one.output_files] == [
+    assert words(benchmark.commands[0], benchmark)[11:14] == [
+        "--input_file",
+        "/t/images_tensor.pb",
+        "/t/info_tensor.pb",
+    ]
+    assert [file.key for file in benchmark.output_files] == [
         "output_files.softmax.0", "output_files.labels.0", "output_files.labels.1",
     ]  # fmt: skip
-    assert all(file.is_generated for file in (*one.input_files, *one.after.files))
-    assert len(one.model_before.commands) == len(one.model_after.commands) == 1
+    assert all(file.is_generated for file in (*benchmark.input_files, *benchmark.after.files))
+    assert len(benchmark.model_before.commands) == len(benchmark.model_after.commands) == 1
 
 
 def test_meta_of_a_list_applies_to_every_model() -> None:
     benchmarks = loaded("list_with_meta")
-    assert [one.title for one in benchmarks] == ["squeezed/0", "squeezed/1", "mobile_1.0_224/mobile-0"]
-    assert {(one.model.group, one.timeout_s, one.arguments) for one in benchmarks} == {
+    assert [benchmark.title for benchmark in benchmarks] == ["squeezed/0", "squeezed/1", "mobile_1.0_224/mobile-0"]
+    assert {(benchmark.model.group, benchmark.timeout_s, benchmark.arguments) for benchmark in benchmarks} == {
         ("Vision", 1200.0, "--backend builtin")
     }
 

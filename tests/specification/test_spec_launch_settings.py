@@ -44,7 +44,7 @@ def test_the_cooldown_of_the_model_applies(
 
 def test_environments_are_layered(expand: Expand) -> None:
     names = ("A", "B", "C", "D", "E")
-    (one,) = expand(
+    (benchmark,) = expand(
         {"platform_args": {"env": dict.fromkeys(names[1:], "model")}},
         {
             "platform_args": {"env": dict.fromkeys(names[2:], "args")},
@@ -54,13 +54,13 @@ def test_environments_are_layered(expand: Expand) -> None:
         },
         options=LoadOptions(env=dict.fromkeys(names, "option")),
     )
-    assert one.env == {"A": "option", "B": "model", "C": "args", "D": "test", "E": "test", "OMP_NUM_THREADS": "4"}
+    assert benchmark.env == {"A": "option", "B": "model", "C": "args", "D": "test", "E": "test", "OMP_NUM_THREADS": "4"}
 
 
 def test_environment_values_are_text_with_known_placeholders_filled_in(expand: Expand) -> None:
     env = {"N": 5, "T": True, "F": 0.5, "P": "{threads}:{TGTDIR}:{{x}}", "Q": "{threads}"}
-    (one,) = expand({}, {"threads": 2, "env": env})
-    assert one.env == {"N": "5", "T": "true", "F": "0.5", "P": "2:{TGTDIR}:{{x}}", "Q": "2"}
+    (benchmark,) = expand({}, {"threads": 2, "env": env})
+    assert benchmark.env == {"N": "5", "T": "true", "F": "0.5", "P": "2:{TGTDIR}:{{x}}", "Q": "2"}
 
 
 def test_no_thread_count_is_forced_on_a_program(expand: Expand) -> None:
@@ -121,8 +121,8 @@ def test_log_output_of_a_test_overrides_that_of_the_model(expand: Expand) -> Non
 
 def test_arguments_of_the_caller_follow_those_of_the_model(expand: Expand) -> None:
     options = LoadOptions(command_args="--c {c}", string_map={"pep_extra_args": "--extra", "c": 1})
-    (one,) = expand({"command_args": "--a"}, {}, options=options)
-    assert one.arguments == "--a --c {c} --extra"
+    (benchmark,) = expand({"command_args": "--a"}, {}, options=options)
+    assert benchmark.arguments == "--a --c {c} --extra"
     (two,) = expand({}, {"command": None, "commands": ["x", "y"]}, options=options)
     assert two.arguments == "--c {c}"
 
@@ -147,8 +147,8 @@ def test_the_models_converter_and_those_of_output_files_are_kept(expand: Expand)
             "converter": {"name": "c", "args": {"a": 1}},
         }
     }
-    (one,) = expand({"converter": {"name": "json_converter"}}, {"output_files": outputs})
-    assert (one.converter, one.converter_args) == ("json_converter", {})
-    (output,) = one.output_files
+    (benchmark,) = expand({"converter": {"name": "json_converter"}}, {"output_files": outputs})
+    assert (benchmark.converter, benchmark.converter_args) == ("json_converter", {})
+    (output,) = benchmark.output_files
     assert (output.key, output.location) == ("output_files.log", "{TGTDIR}/t0.log")
     assert (output.converter, output.converter_args) == ("c", {"a": 1})

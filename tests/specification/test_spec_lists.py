@@ -27,7 +27,7 @@ def test_entries_are_relative_to_the_list_and_keep_their_order(write: Write) -> 
     write(specification("a"), "models/a.json")
     write(specification("b"), "models/deep/b.json")
     file = write({"meta": {}, "benchmarks": ["../models/deep/b.json", "../models/a.json"]}, "lists/all.json")
-    assert [one.title for one in load([file]).benchmarks] == ["b/i", "a/i"]
+    assert [benchmark.title for benchmark in load([file]).benchmarks] == ["b/i", "a/i"]
 
 
 def test_meta_fills_missing_keys_of_the_model(write: Write) -> None:
@@ -39,8 +39,8 @@ def test_meta_fills_missing_keys_of_the_model(write: Write) -> None:
         "timeout": 5,
         "platform_args": {"env": {"X": "all", "Y": "all"}},
     }
-    own, other = load([write({"meta": meta, "benchmarks": ["a.json", "b.json"]})]).benchmarks
-    assert (own.model.group, other.model.group) == ("own", "all")
+    own, inherited = load([write({"meta": meta, "benchmarks": ["a.json", "b.json"]})]).benchmarks
+    assert (own.model.group, inherited.model.group) == ("own", "all")
     assert (own.arguments, own.timeout_s) == ("--backend mkl", 5.0)
     assert own.env == {"X": "own", "Y": "all"}
 
@@ -52,22 +52,22 @@ def test_free_values_of_meta_are_reported_and_can_be_named(write: Write) -> None
     }
     write(spec, "a.json")
     file = write({"meta": {"campaign": "spring", "owner": {"team": "x"}, "group": "g"}, "benchmarks": ["a.json"]})
-    (one,) = load([file], LoadOptions(meta={"ticket": 7})).benchmarks
-    assert one.meta == {"campaign": "spring", "owner": {"team": "x"}, "ticket": 7}
-    assert one.identifier == "i-spring"
+    (benchmark,) = load([file], LoadOptions(meta={"ticket": 7})).benchmarks
+    assert benchmark.meta == {"campaign": "spring", "owner": {"team": "x"}, "ticket": 7}
+    assert benchmark.identifier == "i-spring"
 
 
 def test_meta_of_the_command_line_fills_single_specifications_too(write: Write) -> None:
-    (one,) = load([write(specification("a"))], LoadOptions(meta={"group": "g", "run": 1})).benchmarks
-    assert (one.model.group, one.meta) == ("g", {"run": 1})
+    (benchmark,) = load([write(specification("a"))], LoadOptions(meta={"group": "g", "run": 1})).benchmarks
+    assert (benchmark.model.group, benchmark.meta) == ("g", {"run": 1})
 
 
 def test_an_inner_list_overrides_an_outer_list(write: Write) -> None:
     write(specification("a"), "a.json")
     write({"meta": {"group": "inner"}, "benchmarks": ["a.json"]}, "inner.json")
     outer = write({"meta": {"group": "outer", "cooldown": 9}, "benchmarks": ["inner.json"]}, "outer.json")
-    (one,) = load([outer]).benchmarks
-    assert (one.model.group, one.cooldown_s) == ("inner", 9.0)
+    (benchmark,) = load([outer]).benchmarks
+    assert (benchmark.model.group, benchmark.cooldown_s) == ("inner", 9.0)
 
 
 def test_a_list_that_contains_itself_is_a_problem(write: Write) -> None:
@@ -97,7 +97,7 @@ def test_a_problem_of_meta_is_reported_once_with_its_location(write: Write) -> N
     file = write({"meta": {"timeout": "5", "timeot": 5}, "benchmarks": ["a.json", "b.json"]}, "list.json")
     with pytest.raises(SpecificationError) as caught:
         load([file])
-    assert [(one.file, one.pointer, one.hint) for one in caught.value.problems] == [
+    assert [(problem.file, problem.pointer, problem.hint) for problem in caught.value.problems] == [
         (file, "/meta/timeout", "write it without quotes: 5"),
         (file, "/meta/timeot", "did you mean `timeout`?"),
     ]
@@ -107,8 +107,8 @@ def test_all_entries_are_checked_when_an_entry_is_missing(write: Write) -> None:
     write({"model": {}, "tests": []}, "bad.json")
     with pytest.raises(SpecificationError) as caught:
         load([write({"benchmarks": ["none.json", "bad.json", 5]}, "list.json")])
-    assert {one.file.name for one in caught.value.problems} == {"list.json", "bad.json"}
-    assert "/benchmarks/2" in [one.pointer for one in caught.value.problems]
+    assert {problem.file.name for problem in caught.value.problems} == {"list.json", "bad.json"}
+    assert "/benchmarks/2" in [problem.pointer for problem in caught.value.problems]
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ Expand = Callable[..., Sequence[Benchmark]]
 def test_placeholders_resolve_from_string_map_axis_test_and_model_in_order(expand: Expand) -> None:
     keys = {"a": "model", "b": "model", "c": "model", "d": "model"}
     test = {"b": "test", "c": "test", "command": "{a} {b} {c} {d}", "matrix": {"e": ["axis"]}}
-    (one,) = expand(keys, test, options=LoadOptions(string_map={"c": "map", "n": 2}))
-    assert {name: one.variables[name] for name in "abcden"} == {
+    (benchmark,) = expand(keys, test, options=LoadOptions(string_map={"c": "map", "n": 2}))
+    assert {name: benchmark.variables[name] for name in "abcden"} == {
         "a": "model", "b": "test", "c": "map", "d": "model", "e": "axis", "n": "2",
     }  # fmt: skip
 
@@ -36,8 +36,8 @@ def test_variables_contain_every_placeholder_of_a_command(expand: Expand) -> Non
         "inputs": {"data": {"shape": [1, 3, 4]}},
         "command": "{name} {format} {metric} {identifier} {iter} {warmup} {repeat} {threads} {inputs.data.shape} {ID}",
     }
-    (one,) = expand({}, test)
-    assert substitute(one.commands[0], one.variables) == "m f delay x-0 5 -1 1 2 1,3,4 0"
+    (benchmark,) = expand({}, test)
+    assert substitute(benchmark.commands[0], benchmark.variables) == "m f delay x-0 5 -1 1 2 1,3,4 0"
 
 
 def test_both_spellings_of_the_number_are_replaced(expand: Expand) -> None:
@@ -46,9 +46,9 @@ def test_both_spellings_of_the_number_are_replaced(expand: Expand) -> None:
 
 
 def test_literal_braces_are_kept(expand: Expand) -> None:
-    (one,) = expand({}, {"identifier": "{{x}}", "command": 'echo {{x}} {"a": 1}'})
-    assert one.identifier == "{x}"
-    assert substitute(one.commands[0], one.variables) == 'echo {x} {"a": 1}'
+    (benchmark,) = expand({}, {"identifier": "{{x}}", "command": 'echo {{x}} {"a": 1}'})
+    assert benchmark.identifier == "{x}"
+    assert substitute(benchmark.commands[0], benchmark.variables) == 'echo {x} {"a": 1}'
 
 
 def test_every_kind_of_file_has_its_placeholder(expand: Expand) -> None:
@@ -59,7 +59,7 @@ def test_every_kind_of_file_has_its_placeholder(expand: Expand) -> None:
         "files.a", "files.b.0", "files.b.1", "files.t", "libraries.0", "input_files.i",
         "output_files.o", "preprocess.files.p", "postprocess.files.q",
     )  # fmt: skip
-    (one,) = expand(
+    (benchmark,) = expand(
         {"files": {"a": file("a"), "b": [file("b0"), file("b1")]}, "libraries": [file("l")]},
         {
             "files": {"t": file("t")},
@@ -70,7 +70,7 @@ def test_every_kind_of_file_has_its_placeholder(expand: Expand) -> None:
             "command": " ".join(f"{{{name}}}" for name in names),
         },
     )
-    assert {*names} - {"output_files.o"} == {file.key for file in one.required_files()}
+    assert {*names} - {"output_files.o"} == {file.key for file in benchmark.required_files()}
 
 
 def file(name: str) -> Mapping[str, str]:
@@ -85,18 +85,21 @@ def made(name: str, location: str) -> Mapping[str, str]:
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_the_name_of_a_list_expands_to_all_files(expand: Expand, section: str, count: int) -> None:
     entries = [made(f"x{number}", f"{{HOSTDIR}}/x{number}") for number in range(count)]
-    (one,) = expand({}, {section: {"x": entries}, "command": f"run {{{section}.x}} end"})
+    (benchmark,) = expand({}, {section: {"x": entries}, "command": f"run {{{section}.x}} end"})
     paths = {f"{section}.x.{number}": f"/t/{number}" for number in range(count)}
-    words = substitute(one.commands[0], {**one.variables, **paths}).split()
+    words = substitute(benchmark.commands[0], {**benchmark.variables, **paths}).split()
     assert words == ["run", *paths.values(), "end"]
-    found = [*(entry.key for entry in (*one.files, *one.input_files)), *(entry.key for entry in one.output_files)]
-    assert found == list(paths)
+    keys = [
+        *(entry.key for entry in (*benchmark.files, *benchmark.input_files)),
+        *(entry.key for entry in benchmark.output_files),
+    ]
+    assert keys == list(paths)
 
 
 def test_the_name_of_a_list_in_a_step_expands_to_all_files(expand: Expand) -> None:
     step = {"files": {"p": [file("a"), file("b")]}, "command": "{preprocess.files.p}"}
-    (one,) = expand({}, {"preprocess": step})
-    assert one.variables["preprocess.files.p"] == "{preprocess.files.p.0} {preprocess.files.p.1}"
+    (benchmark,) = expand({}, {"preprocess": step})
+    assert benchmark.variables["preprocess.files.p"] == "{preprocess.files.p.0} {preprocess.files.p.1}"
 
 
 @pytest.mark.parametrize(
@@ -109,16 +112,16 @@ def test_the_name_of_a_list_in_a_step_expands_to_all_files(expand: Expand) -> No
 def test_a_list_and_a_file_of_the_same_name_are_distinguished(
     expand: Expand, models: object, tests: object, meant: str
 ) -> None:
-    (one,) = expand({"files": {"x": models}}, {"files": {"x": tests}, "command": "{files.x}"})
-    paths = {entry.key: f"/{entry.filename}" for entry in one.files}
+    (benchmark,) = expand({"files": {"x": models}}, {"files": {"x": tests}, "command": "{files.x}"})
+    paths = {entry.key: f"/{entry.filename}" for entry in benchmark.files}
     # As it is at launch: what has been known since loading comes first.
-    assert substitute(substitute(one.commands[0], one.variables, later=paths), paths) == meant
+    assert substitute(substitute(benchmark.commands[0], benchmark.variables, later=paths), paths) == meant
 
 
 def test_a_file_of_the_test_overrides_that_of_the_model(expand: Expand) -> None:
     model = {"files": {"x": {"filename": "x", "location": "/model/x"}}}
-    (one,) = expand(model, {"files": {"x": {"filename": "x", "location": "/test/x"}}})
-    assert [file.location for file in one.files] == ["/test/x"]
+    (benchmark,) = expand(model, {"files": {"x": {"filename": "x", "location": "/test/x"}}})
+    assert [file.location for file in benchmark.files] == ["/test/x"]
 
 
 def test_the_same_file_may_be_listed_twice(expand: Expand) -> None:
@@ -145,15 +148,15 @@ def test_locations_become_absolute(expand: Expand, tmp_path: Path, location: str
     model = {"where": "/abs", "description": "{where}", "files": {"x": {"filename": "m.pte", "location": location}}}
     options = LoadOptions(root_model_dir=Path("/root/models"))
     folder = tmp_path.resolve()
-    (one,) = expand(model, options=options)
+    (benchmark,) = expand(model, options=options)
     want = expected.replace("{folder}", str(folder)).replace("{parent}", str(folder.parent))
-    assert one.files[0].location == want
+    assert benchmark.files[0].location == want
 
 
 def test_a_model_directory_from_the_string_map_is_filled_in(expand: Expand) -> None:
     model = {"files": {"x": {"filename": "m.pte", "location": "{MODEL_DIR}/m.pte", "md5": "directory"}}}
-    (one,) = expand(model, options=LoadOptions(string_map={"MODEL_DIR": "/d"}))
-    assert (one.files[0].location, one.files[0].md5) == ("/d/m.pte", "directory")
+    (benchmark,) = expand(model, options=LoadOptions(string_map={"MODEL_DIR": "/d"}))
+    assert (benchmark.files[0].location, benchmark.files[0].md5) == ("/d/m.pte", "directory")
 
 
 @given(st.text(max_size=12).filter(lambda name: filename_fault(name) is None))

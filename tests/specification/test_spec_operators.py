@@ -21,9 +21,9 @@ def benchmarks(folder: Path, options: LoadOptions | None = None, **fields: Any) 
 
 
 def test_operators_are_timed_only_on_request(tmp_path: Path) -> None:
-    assert [one.operators for one in benchmarks(tmp_path)] == [False]
-    assert [one.operators for one in benchmarks(tmp_path, operators=True)] == [True]
-    assert [one.operators for one in benchmarks(tmp_path, LoadOptions(operators=True))] == [True]
+    assert [benchmark.operators for benchmark in benchmarks(tmp_path)] == [False]
+    assert [benchmark.operators for benchmark in benchmarks(tmp_path, operators=True)] == [True]
+    assert [benchmark.operators for benchmark in benchmarks(tmp_path, LoadOptions(operators=True))] == [True]
 
 
 def test_a_string_is_not_a_boolean(tmp_path: Path) -> None:
@@ -32,10 +32,10 @@ def test_a_string_is_not_a_boolean(tmp_path: Path) -> None:
 
 
 def test_the_digest_depends_on_the_request_for_operators_and_not_on_its_origin(tmp_path: Path) -> None:
-    ((plain,), (asked,), (flagged,)) = (
+    ((plain,), (requested,), (flagged,)) = (
         benchmarks(tmp_path),
         benchmarks(tmp_path, operators=True),
         benchmarks(tmp_path, LoadOptions(operators=True)),
     )
-    assert asked.digest == flagged.digest != plain.digest, "tracing costs time: the figures are of another series"
+    assert requested.digest == flagged.digest != plain.digest, "tracing costs time: the figures are of another series"
     assert benchmarks(tmp_path, operators=False)[0].digest == plain.digest

@@ -289,7 +289,7 @@ def test_the_requested_framework_must_match_the_specification(complain: Complain
 def test_problem_of_a_whole_document(write: Callable[..., Path], content: str, pointer: str, message: str) -> None:
     with pytest.raises(SpecificationError) as caught:
         load([write(content)])
-    assert (pointer, message) in [(one.pointer, one.message) for one in caught.value.problems]
+    assert (pointer, message) in [(problem.pointer, problem.message) for problem in caught.value.problems]
 
 
 def test_an_unknown_key_beside_model_and_tests_is_a_problem(write: Callable[..., Path]) -> None:

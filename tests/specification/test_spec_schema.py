@@ -68,25 +68,33 @@ def test_shipped_specifications_load_and_fit_the_schema(file: Path) -> None:
 
 
 def test_the_shipped_list_names_every_executorch_model() -> None:
-    titles = {one.model.name for one in load([SPECIFICATIONS / "benchmarks" / "all.json"]).benchmarks}
+    titles = {benchmark.model.name for benchmark in load([SPECIFICATIONS / "benchmarks" / "all.json"]).benchmarks}
     assert titles == {"add", "mlp", "mv2", "mv3_small", "mv3_large", "resnet18", "resnet50"}
-    assert {one.model.group for one in load([SPECIFICATIONS / "benchmarks" / "all.json"]).benchmarks} == {"all"}
+    assert {benchmark.model.group for benchmark in load([SPECIFICATIONS / "benchmarks" / "all.json"]).benchmarks} == {
+        "all"
+    }
 
 
 def test_mobilenet_is_measured_as_documented() -> None:
     benchmarks = load([SPECIFICATIONS / "models" / "mv2.json"]).benchmarks
-    assert [one.identifier for one in benchmarks] == [
+    assert [benchmark.identifier for benchmark in benchmarks] == [
         "mv2-portable-t1",
         "mv2-xnnpack_fp32-t1",
         "mv2-xnnpack_fp32-t2",
         "mv2-xnnpack_q8-t1",
         "mv2-xnnpack_q8-t2",
     ]
-    one = benchmarks[-1]
-    assert (one.warmup, one.iterations, one.min_iterations, one.time_limit_s, one.launches) == (10, 50, 3, 20.0, 5)
-    assert one.files[0].filename == "mv2_xnnpack_q8.pte"
-    assert one.files[0].export is not None
-    assert (one.files[0].export.definition, one.files[0].export.recipe) == ("mv2", "xnnpack_q8")
+    benchmark = benchmarks[-1]
+    assert (
+        benchmark.warmup,
+        benchmark.iterations,
+        benchmark.min_iterations,
+        benchmark.time_limit_s,
+        benchmark.launches,
+    ) == (10, 50, 3, 20.0, 5)
+    assert benchmark.files[0].filename == "mv2_xnnpack_q8.pte"
+    assert benchmark.files[0].export is not None
+    assert (benchmark.files[0].export.definition, benchmark.files[0].export.recipe) == ("mv2", "xnnpack_q8")
 
 
 def test_a_written_result_fits_its_schema() -> None:

@@ -113,19 +113,19 @@ def test_a_json_mistake_is_shown_with_a_caret() -> None:
 
 def test_a_caret_marks_its_column_in_a_long_line() -> None:
     _, problems = json_of('{"a": "' + "x" * 500 + '" oops}')
-    said = problems.sort_problems()[0].message.splitlines()
-    assert said[1][said[2].index("^")] == "o"
-    assert len(said[1]) < 100
+    message = problems.sort_problems()[0].message.splitlines()
+    assert message[1][message[2].index("^")] == "o"
+    assert len(message[1]) < 100
 
 
 def test_a_duplicate_key_names_both_lines_and_hides_nothing_else(write: Write) -> None:
     text = '{\n "model": {\n  "name": "a",\n  "name": "b",\n  "format": "f"\n },\n "tests": [{"metric": "x"}]\n}'
     with pytest.raises(SpecificationError) as caught:
         load([write(text)])
-    duplicate, *others = caught.value.problems
+    duplicate, *remaining = caught.value.problems
     assert (duplicate.line, duplicate.pointer) == (4, "/model/name")
     assert duplicate.message == "key `name` is given twice (first on line 3)"
-    assert [problem.pointer for problem in others] == ["/tests/0", "/tests/0"]
+    assert [problem.pointer for problem in remaining] == ["/tests/0", "/tests/0"]
 
 
 def test_pointers_are_escaped() -> None:
@@ -218,5 +218,5 @@ def test_json_and_yaml_of_one_specification_expand_equally(write: Write, suffix:
     value = json.loads((Path(__file__).parents[2] / "specifications" / "models" / "mv2.json").read_text())
     first = load([write(value, "spec.json")]).benchmarks
     second = load([write(yaml.safe_dump(value, sort_keys=False), f"spec.{suffix}")]).benchmarks
-    assert [one.digest for one in first] == [one.digest for one in second]
-    assert [one.title for one in first] == [one.title for one in second]
+    assert [benchmark.digest for benchmark in first] == [one.digest for one in second]
+    assert [benchmark.title for benchmark in first] == [one.title for one in second]

@@ -35,21 +35,21 @@ def diagnose(cache_dir: Path, runner: Kind = "auto") -> Mapping[str, Finding]:
 def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tools that say their versions and do nothing else."""
     monkeypatch.setenv("CXX", "c++")
-    found = {name: script(tmp_path / name, f"echo {name} 12.2") for name in ("c++", "cmake", "make")}
-    monkeypatch.setattr(toolchain, "_which", found.get)
+    paths = {name: script(tmp_path / name, f"echo {name} 12.2") for name in ("c++", "cmake", "make")}
+    monkeypatch.setattr(toolchain, "_which", paths.get)
 
 
 @pytest.mark.usefixtures("tools")
 def test_a_complete_installation_has_no_problems(tmp_path: Path) -> None:
-    found = diagnose(tmp_path / "cache")
-    assert list(found) == [
+    findings = diagnose(tmp_path / "cache")
+    assert list(findings) == [
         *("executorch", "torch", "torchao"),
         *("C++ compiler", "CMake", "C++ SDK", "native runner"),
         *("torchvision", "model definitions", "export recipes"),
     ]
-    assert all(finding.ok for finding in found.values())
-    assert found["C++ compiler"].found == f"{tmp_path / 'c++'}: c++ 12.2"
-    assert found["native runner"].found.startswith("not compiled yet")
+    assert all(finding.ok for finding in findings.values())
+    assert findings["C++ compiler"].found == f"{tmp_path / 'c++'}: c++ 12.2"
+    assert findings["native runner"].found.startswith("not compiled yet")
 
 
 @pytest.mark.slow
@@ -63,12 +63,12 @@ def test_a_missing_compiler_is_a_problem_only_for_the_native_runner(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: Kind, ok: bool | None
 ) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
-    found = diagnose(tmp_path, runner)
-    assert found["C++ compiler"].ok is ok
-    assert "apt install g++" in found["C++ compiler"].remedy
-    assert ("Python runner" in found["C++ compiler"].remedy) == (ok is None)
-    assert found["native runner"].ok is ok
-    assert found["CMake"].ok
+    findings = diagnose(tmp_path, runner)
+    assert findings["C++ compiler"].ok is ok
+    assert "apt install g++" in findings["C++ compiler"].remedy
+    assert ("Python runner" in findings["C++ compiler"].remedy) == (ok is None)
+    assert findings["native runner"].ok is ok
+    assert findings["CMake"].ok
 
 
 @pytest.mark.usefixtures("tools")
@@ -93,9 +93,9 @@ def test_without_executorch_nothing_can_be_measured(tmp_path: Path, monkeypatch:
 @pytest.mark.usefixtures("tools")
 def test_an_unwritable_cache_is_reported_without_an_exception(tmp_path: Path) -> None:
     (tmp_path / "runners").write_text("a file where a folder should be")
-    found = diagnose(tmp_path)
-    assert found["C++ compiler"].ok is None
-    assert "--cache-dir" in found["C++ compiler"].remedy
+    findings = diagnose(tmp_path)
+    assert findings["C++ compiler"].ok is None
+    assert "--cache-dir" in findings["C++ compiler"].remedy
 
 
 @pytest.mark.parametrize(
@@ -123,10 +123,10 @@ def test_torchvision_must_match_the_installed_torch(
 
     monkeypatch.setattr(metadata, "version", version)
     monkeypatch.setattr(metadata, "requires", lambda name: ["numpy", requirement])
-    found = _torchvision_release.diagnose()
-    assert found.ok is ok
-    assert words in found.found
-    assert ("pip install --no-deps torchvision" in found.remedy) == (ok is None)
+    findings = _torchvision_release.diagnose()
+    assert findings.ok is ok
+    assert words in findings.found
+    assert ("pip install --no-deps torchvision" in findings.remedy) == (ok is None)
 
 
 def test_diagnosing_imports_no_torch(tmp_path: Path) -> None:

@@ -195,9 +195,11 @@ def test_a_flag_missing_from_the_runner_of_a_commit_is_reported_before_anything_
     framework: ExecuTorch, benchmark_of_add: Benchmark
 ) -> None:
     flags = {"runner": "executor_runner", "runner_flags": "model_path num_executions cpu_threads"}
-    asked = {"files": (file("files.model"),), "variables": {"method": "decode"}}
+    members = {"files": (file("files.model"),), "variables": {"method": "decode"}}
     with pytest.raises(BenchmarkUnsupported, match="has no --method_name"):
-        framework.command(benchmark_of_add.model_copy(update=asked), NATIVE.model_copy(update={"flags": flags}), FILES)
+        framework.command(
+            benchmark_of_add.model_copy(update=members), NATIVE.model_copy(update={"flags": flags}), FILES
+        )
 
 
 def test_an_upstream_runner_with_unknown_flags_is_not_mistaken_for_ours(
@@ -218,8 +220,8 @@ def test_a_given_program_is_recognised_by_its_flags(
     program = tmp_path / "runner"
     program.write_bytes(content)
     given = Build(source="prebuilt", commit="x", programs={"program": program})
-    asked = benchmark_of_add.model_copy(update={"files": (file("files.model"),)})
-    assert framework.command(asked, given, FILES).argv[1] == first
+    requested = benchmark_of_add.model_copy(update={"files": (file("files.model"),)})
+    assert framework.command(requested, given, FILES).argv[1] == first
 
 
 @pytest.mark.parametrize("platform", ["android", "ios"])

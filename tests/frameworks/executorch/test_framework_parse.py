@@ -43,13 +43,13 @@ def lines(*, latency: Sequence[int], cpu_time: Sequence[int], threads: int = 1) 
 
 
 def test_output_of_the_native_runner_is_parsed(benchmark_of_add: Benchmark) -> None:
-    found, notes = parse(benchmark_of_add.model_copy(update={"threads": 1}), recorded("native"))
+    observations, notes = parse(benchmark_of_add.model_copy(update={"threads": 1}), recorded("native"))
     assert not notes
-    assert found["NET latency"] == Observation(
+    assert observations["NET latency"] == Observation(
         type="NET", metric="latency", unit="ns", samples=(381, 311, 341, 321, 371)
     )
-    assert list(found["NET cpu_time"].samples) == [831, 751, 761, 741, 791]
-    assert {name: found[name].samples for name in found if name.startswith("RUN ")} == {
+    assert list(observations["NET cpu_time"].samples) == [831, 751, 761, 741, 791]
+    assert {name: observations[name].samples for name in observations if name.startswith("RUN ")} == {
         "RUN load_time": (514077,),
         "RUN first_iteration": (29154,),
         "RUN memory_before_load": (5570560,),
@@ -60,13 +60,13 @@ def test_output_of_the_native_runner_is_parsed(benchmark_of_add: Benchmark) -> N
         "RUN iterations_done": (5,),
         "RUN runtime": (),
     }
-    assert found["RUN runtime"].info == "executorch 1.5.1 native"
+    assert observations["RUN runtime"].info == "executorch 1.5.1 native"
 
 
 def test_the_log_of_the_upstream_runner_is_parsed(benchmark_of_add: Benchmark) -> None:
-    found, notes = parse(benchmark_of_add.model_copy(update={"warmup": 1}), stderr=recorded("executor_runner"))
+    observations, notes = parse(benchmark_of_add.model_copy(update={"warmup": 1}), stderr=recorded("executor_runner"))
     assert not notes
-    assert found == {
+    assert observations == {
         "NET latency": Observation(type="NET", metric="latency", unit="ms", samples=(1.732249, 1.734012)),
         "RUN load_time": Observation(type="RUN", metric="load_time", unit="ms", samples=(16.371022,)),
     }
@@ -74,8 +74,8 @@ def test_the_log_of_the_upstream_runner_is_parsed(benchmark_of_add: Benchmark) -
 
 def test_all_executions_of_custom_commands_are_samples(benchmark_of_add: Benchmark) -> None:
     own = benchmark_of_add.model_copy(update={"commands": ("{program} --num_executions=3",)})
-    found, _ = parse(own, stderr=recorded("executor_runner"))
-    assert found["NET latency"].samples == (5.91303, 1.732249, 1.734012)
+    observations, _ = parse(own, stderr=recorded("executor_runner"))
+    assert observations["NET latency"].samples == (5.91303, 1.732249, 1.734012)
 
 
 def test_a_total_alone_becomes_a_mean() -> None:
@@ -87,8 +87,8 @@ def test_a_total_alone_becomes_a_mean() -> None:
 
 def test_a_mean_that_includes_the_warm_up_has_a_note(benchmark_of_add: Benchmark) -> None:
     total = "I 00:00 executorch:x.cpp:1] Model executed successfully 4 time(s) in 10.0 ms."
-    found, (note,) = parse(benchmark_of_add.model_copy(update={"warmup": 1}), stderr=total)
-    assert found["NET latency"].summary == {"mean": 2.5}
+    observations, (note,) = parse(benchmark_of_add.model_copy(update={"warmup": 1}), stderr=total)
+    assert observations["NET latency"].summary == {"mean": 2.5}
     assert (note.code, note.trust) == ("warmup_counted", True)
     assert "includes the warm-up (1 executions)" in note.message
     assert parse(benchmark_of_add.model_copy(update={"warmup": 0}), stderr=total)[1] == ()
@@ -104,9 +104,9 @@ def test_zero_executions_have_no_mean() -> None:
 
 
 def test_observer_lines_override_a_log(benchmark_of_add: Benchmark) -> None:
-    found, _ = parse(benchmark_of_add, recorded("native"), recorded("executor_runner"))
-    assert found["NET latency"].unit == "ns"
-    assert found["RUN load_time"].samples == (514077,)
+    observations, _ = parse(benchmark_of_add, recorded("native"), recorded("executor_runner"))
+    assert observations["NET latency"].unit == "ns"
+    assert observations["RUN load_time"].samples == (514077,)
 
 
 def test_a_failed_launch_has_no_numbers_and_raises_nothing(benchmark_of_add: Benchmark) -> None:
@@ -115,7 +115,7 @@ def test_a_failed_launch_has_no_numbers_and_raises_nothing(benchmark_of_add: Ben
 
 @given(text=st.text() | st.text(alphabet="Iteration Model loaded in 0123456789. ms of:\n"))
 def test_arbitrary_output_raises_nothing(text: str) -> None:
-    assert all(isinstance(found, Observation) for found in executor_runner.parse_log(text))
+    assert all(isinstance(observation, Observation) for observation in executor_runner.parse_log(text))
 
 
 # --- what is noted -----------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def test_an_output_file_with_a_converter_is_read(benchmark_of_add: Benchmark, tm
     done = Completed(Command(("runner",)), exit_code=0, stdout=recorded("native"), files={output.key: made})
     benchmark = benchmark_of_add.model_copy(update={"output_files": (output,)})
     observations, _ = create(Settings()).parse([done], benchmark)
-    assert {one.name: one.samples for one in observations}["NET accuracy"] == (0.75,)
+    assert {observation.name: observation.samples for observation in observations}["NET accuracy"] == (0.75,)
     unknown = benchmark.model_copy(update={"output_files": (output.model_copy(update={"converter": "csv"}),)})
     _, notes = create(Settings()).parse([done], unknown)
     assert [(note.code, note.trust) for note in notes if note.code == "converter"] == [("converter", False)]

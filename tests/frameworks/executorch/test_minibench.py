@@ -39,7 +39,7 @@ def test_the_app_receives_the_model_folder_and_the_iteration_counts(benchmark_of
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("members", "words"),
     [
         ({"threads": 2}, "a number of threads"),
         ({"time_limit_s": 1.0}, "a time limit"),
@@ -49,23 +49,23 @@ def test_the_app_receives_the_model_folder_and_the_iteration_counts(benchmark_of
     ids=lambda given: given if isinstance(given, str) else "",
 )
 def test_settings_that_the_app_does_not_accept_are_unsupported(
-    benchmark_of_app: Benchmark, asked: dict[str, object], words: str
+    benchmark_of_app: Benchmark, members: dict[str, object], words: str
 ) -> None:
     with pytest.raises(BenchmarkUnsupported, match=words):
-        minibench.compose(benchmark_of_app.model_copy(update=asked), APP, {"files.model": "/d/add.pte"})
+        minibench.compose(benchmark_of_app.model_copy(update=members), APP, {"files.model": "/d/add.pte"})
 
 
 def test_environment_and_cpus_are_passed_to_the_platform(benchmark_of_app: Benchmark) -> None:
-    asked = benchmark_of_app.model_copy(update={"env": {"A": "1"}, "cpus": (4,)})
-    command = minibench.compose(asked, APP, {"files.model": "/d/add.pte"})
+    requested = benchmark_of_app.model_copy(update={"env": {"A": "1"}, "cpus": (4,)})
+    command = minibench.compose(requested, APP, {"files.model": "/d/add.pte"})
     assert (command.env, command.cpus) == ({"A": "1"}, (4,))
 
 
 def test_averages_of_the_app_become_metrics_with_units(benchmark_of_app: Benchmark) -> None:
-    said = [entry("avg_inference_latency(ms)", 1.5), entry("model_load_time(ms)", 20), entry("load_status", 0)]
-    completed = Completed(Command(("model_dir", "/d"), app=APP), 0, stdout=json.dumps(said))
-    found, notes = create(Settings()).parse([completed], benchmark_of_app)
-    assert {one.name: (one.unit, one.summary) for one in found} == {
+    entries = [entry("avg_inference_latency(ms)", 1.5), entry("model_load_time(ms)", 20), entry("load_status", 0)]
+    completed = Completed(Command(("model_dir", "/d"), app=APP), 0, stdout=json.dumps(entries))
+    observations, notes = create(Settings()).parse([completed], benchmark_of_app)
+    assert {observation.name: (observation.unit, observation.summary) for observation in observations} == {
         "NET latency": ("ms", {"mean": 1.5}),
         "RUN load_time": ("ms", {"mean": 20.0}),
         "NET load_status": ("", {"mean": 0.0}),
@@ -74,14 +74,14 @@ def test_averages_of_the_app_become_metrics_with_units(benchmark_of_app: Benchma
 
 
 def test_a_model_that_was_not_loaded_is_reported() -> None:
-    found, (note,) = minibench.parse(json.dumps([entry("load_status", 34)]))
-    assert not found
+    observations, (note,) = minibench.parse(json.dumps([entry("load_status", 34)]))
+    assert not observations
     assert "the model was not loaded: load_status 34" in note.message
 
 
 @pytest.mark.slow
 @given(st.text() | st.recursive(st.none() | st.floats() | st.text(), st.lists).map(json.dumps))
 def test_arbitrary_output_of_the_app_gives_metrics_or_a_note(text: str) -> None:
-    found, notes = minibench.parse(text)
-    assert not found
+    observations, notes = minibench.parse(text)
+    assert not observations
     assert notes or json.loads(text) == []

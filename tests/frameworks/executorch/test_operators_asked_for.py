@@ -21,8 +21,8 @@ OPERATOR = 'PyTorchObserver {"type": "add.out #1", "metric": "latency", "unit": 
 NONE = 'PyTorchObserver {"type": "RUN", "metric": "operators_unavailable", "info_string": "it has no tracer"}\n'
 
 
-def concluded(benchmark: Benchmark, said: str) -> Result:
-    observations, notes = create(Settings()).parse([Completed(Command(("runner",)), 0, stdout=said)], benchmark)
+def concluded(benchmark: Benchmark, stdout: str) -> Result:
+    observations, notes = create(Settings()).parse([Completed(Command(("runner",)), 0, stdout=stdout)], benchmark)
     measurement = Measurement(1.0, 2.0, Outcome.OK, observations=(tuple(observations),), notes=tuple(notes))
     return build_result(Job(benchmark, NATIVE), DEVICE, measurement, run_type="benchmark", meta={})
 
@@ -58,8 +58,8 @@ def test_a_runner_without_operators_gives_a_reason(benchmark_of_add: Benchmark) 
 
 
 def test_a_program_that_reports_no_operators_is_noted(benchmark_of_add: Benchmark) -> None:
-    asked = benchmark_of_add.model_copy(update={"operators": True})
-    (note,) = about_operators(concluded(asked, LATENCY))
+    requested = benchmark_of_add.model_copy(update={"operators": True})
+    (note,) = about_operators(concluded(requested, LATENCY))
     assert "no operator times" in note.message
 
 

@@ -191,8 +191,8 @@ def test_an_unknown_converter_makes_the_result_untrusted_and_lists_known_convert
 ) -> None:
     (tmp_path / "x").write_text(LINE % 1)
     completed = said(f"PyTorchObserver {LINE % 2}", x=tmp_path / "x")
-    for told in (benchmark(output("x", converter)), benchmark(converter=converter)):
-        observations, notes = framework().parse([completed], told)
+    for variant in (benchmark(output("x", converter)), benchmark(converter=converter)):
+        observations, notes = framework().parse([completed], variant)
         assert [observation.samples for observation in observations] == [(2.0,)]
         assert [(note.code, note.trust) for note in notes] == [("converter", False)]
         assert reason in notes[0].message

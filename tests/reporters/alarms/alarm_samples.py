@@ -99,7 +99,7 @@ def verified(difference: float, verdict: Verdict = Verdict.REGRESSION) -> Verifi
 def culprit(*commits: Commit, step: float = 0.031, probability: float = 0.97, confirmed: bool = True) -> Culprit:
     """A culprit with an interval of half a percent to each side."""
     return Culprit(
-        commits=tuple(one.id for one in commits),
+        commits=tuple(commit_.id for commit_ in commits),
         before="",
         effect=effect_of(step, step - 0.005, step + 0.005),
         evidence=1240.0,
@@ -179,7 +179,9 @@ def bisected_step() -> AlarmReport:
     begun = found_step()
     shares = (0.01, 0.012, 0.97, 0.008)
     commits = [commit(23), commit(24), commit(25, "Use a slower loop"), commit(26)]
-    candidates = tuple(Candidate(commit=one, probability=share) for one, share in zip(commits, shares, strict=True))
+    candidates = tuple(
+        Candidate(commit=commit_, probability=share) for commit_, share in zip(commits, shares, strict=True)
+    )
     search = searched(
         reason=f"{commits[2].short} made it slower",
         culprits=(culprit(commits[2]),),
@@ -249,8 +251,8 @@ def two_culprits() -> AlarmReport:
     first, second = commit(10, "Use a slower loop"), commit(20, "Copy twice")
     named = {10: first, 20: second}
     candidates = tuple(
-        Candidate(commit=named.get(number, one), probability=shares.get(number, 0.02 / 17))
-        for number, one in zip(range(8, 28), commits, strict=True)
+        Candidate(commit=named.get(number, commit_), probability=shares.get(number, 0.02 / 17))
+        for number, commit_ in zip(range(8, 28), commits, strict=True)
     )
     search = searched(
         reason="two commits made it slower, the second of them is not proven",
@@ -277,7 +279,7 @@ def unbuildable_range() -> AlarmReport:
     """The change is in one of several commits of which only the last builds."""
     commits = [commit(number) for number in range(23, 27)]
     candidates = tuple(
-        Candidate(commit=one, builds=number == 3, probability=0.245) for number, one in enumerate(commits)
+        Candidate(commit=commit_, builds=number == 3, probability=0.245) for number, commit_ in enumerate(commits)
     )
     search = searched(
         reason=f"{commits[3].short} made it slower, or one of the 3 before it, which do not build",
@@ -291,9 +293,13 @@ def unbuildable_range() -> AlarmReport:
 def nasty_subjects() -> AlarmReport:
     """What anybody may write into a commit, a file name or a device's name."""
     commits = [commit(23 + number, subject) for number, subject in enumerate(NASTY)]
-    commits = [one.model_copy(update={"author": text}) for one, text in zip(commits, reversed(NASTY), strict=True)]
+    commits = [
+        commit_.model_copy(update={"author": text}) for commit_, text in zip(commits, reversed(NASTY), strict=True)
+    ]
     shares = (0.3, 0.3, 0.4)
-    candidates = tuple(Candidate(commit=one, probability=share) for one, share in zip(commits, shares, strict=True))
+    candidates = tuple(
+        Candidate(commit=commit_, probability=share) for commit_, share in zip(commits, shares, strict=True)
+    )
     search = searched(reason=NASTY[1], culprits=(culprit(commits[0]),), rest=0.02, pairs=1)
     return changed(
         found_step(),

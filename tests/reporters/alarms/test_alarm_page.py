@@ -108,7 +108,7 @@ def test_the_interval_of_an_improvement_is_shown_as_positive_percentages() -> No
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "told"),
+    ("low", "high", "expected"),
     [
         (None, 0.04, " [-∞, 4.0] with"),
         (0.02, None, " [2.0, ∞] with"),
@@ -117,10 +117,10 @@ def test_the_interval_of_an_improvement_is_shown_as_positive_percentages() -> No
     ],
 )
 def test_an_unbounded_end_of_an_interval_is_shown_as_unbounded(
-    low: float | None, high: float | None, told: str
+    low: float | None, high: float | None, expected: str
 ) -> None:
     effect = effect_of(0.03, low, high)
-    assert told in headline(changed(found_step(), effect=effect, verification=None))
+    assert expected in headline(changed(found_step(), effect=effect, verification=None))
 
 
 def test_the_verification_is_reported_rather_than_the_series() -> None:
@@ -129,9 +129,13 @@ def test_the_verification_is_reported_rather_than_the_series() -> None:
 
 
 def test_each_of_two_culprits_has_a_share_and_the_unproven_culprit_is_probable() -> None:
-    told = headline(two_culprits())
-    assert "became 3.7 % slower [3.2, 4.2] with 2 changes: " in told
-    assert told.index("(+2.10 %)") < told.index(" and probably 5c5581d45c55") < told.index("(+1.20 %)")
+    headline_text = headline(two_culprits())
+    assert "became 3.7 % slower [3.2, 4.2] with 2 changes: " in headline_text
+    assert (
+        headline_text.index("(+2.10 %)")
+        < headline_text.index(" and probably 5c5581d45c55")
+        < headline_text.index("(+1.20 %)")
+    )
     assert "No culprit explains the remaining +0.40 %." in render(two_culprits())
 
 
@@ -159,22 +163,22 @@ def test_a_search_without_a_culprit_names_the_range_and_the_reason() -> None:
 
 
 def test_only_likely_commits_are_shown_and_the_remaining_commits_are_counted() -> None:
-    found = select_candidates(two_culprits())
-    assert [one.commit.id for one in found.shown] == [commit(number).id for number in (10, 11, 20)]
-    assert found.left_out == 17
-    assert found.probability == pytest.approx(0.02)
+    selection = select_candidates(two_culprits())
+    assert [candidate.commit.id for candidate in selection.shown] == [commit(number).id for number in (10, 11, 20)]
+    assert selection.left_out == 17
+    assert selection.probability == pytest.approx(0.02)
 
 
 def test_an_unlikely_culprit_is_still_shown() -> None:
     begun = two_culprits()
-    found = select_candidates(changed(begun, search=searched(reason="", culprits=(culprit(commit(15)),))))
-    assert commit(15).id in [one.commit.id for one in found.shown]
+    selection = select_candidates(changed(begun, search=searched(reason="", culprits=(culprit(commit(15)),))))
+    assert commit(15).id in [candidate.commit.id for candidate in selection.shown]
 
 
 def test_both_ends_of_a_long_range_are_shown() -> None:
-    found = select_candidates(confirmed_drift())
-    assert [found.shown[0].commit, found.shown[-1].commit] == [commit(6), commit(39)]
-    assert (len(found.shown), found.left_out, found.probability) == (12, 22, None)
+    selection = select_candidates(confirmed_drift())
+    assert [selection.shown[0].commit, selection.shown[-1].commit] == [commit(6), commit(39)]
+    assert (len(selection.shown), selection.left_out, selection.probability) == (12, 22, None)
 
 
 def test_commits_that_are_equally_likely_do_not_fill_the_page() -> None:
@@ -206,10 +210,10 @@ def test_links_to_a_folder_with_special_characters_are_escaped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("probability", "told"), [(0.0, "< 1 %"), (0.01, "1 %"), (0.5, "50 %"), (0.994, "> 99 %"), (1.0, "> 99 %")]
+    ("probability", "expected"), [(0.0, "< 1 %"), (0.01, "1 %"), (0.5, "50 %"), (0.994, "> 99 %"), (1.0, "> 99 %")]
 )
-def test_no_probability_is_shown_as_certain(probability: float, told: str) -> None:
-    assert format_probability(probability) == told
+def test_no_probability_is_shown_as_certain(probability: float, expected: str) -> None:
+    assert format_probability(probability) == expected
 
 
 def test_times_are_utc_and_times_outside_the_calendar_have_no_date() -> None:

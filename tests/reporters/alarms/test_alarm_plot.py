@@ -54,7 +54,7 @@ def test_marks_of_any_alarm_lie_within_the_plot(report: AlarmReport) -> None:
         down = [float(element.get(name, "0")) for name in ("y", "cy")]
         assert all(0 <= x <= WIDTH for x in across)
         assert all(0 <= y <= HEIGHT for y in down)
-        numbers = [float(one) for one in NUMBER.findall(element.get("d", ""))]
+        numbers = [float(number) for number in NUMBER.findall(element.get("d", ""))]
         assert all(0 <= number <= WIDTH for number in numbers)
 
 
@@ -81,8 +81,8 @@ def test_the_change_is_marked_and_the_culprit_named() -> None:
 
 
 def test_the_band_lies_between_the_last_commit_without_and_the_first_with_the_change() -> None:
-    seen = window(found_step())
-    assert (seen.before, seen.after) == (22, 26)
+    view = window(found_step())
+    assert (view.before, view.after) == (22, 26)
     unmeasured = changed(found_step(), before=commit(100))
     assert (window(unmeasured).before, window(unmeasured).after) == (22, 26)
 
@@ -101,8 +101,8 @@ def test_levels_are_shown_only_for_an_open_change() -> None:
 
 
 def test_a_changed_control_does_not_look_like_a_change() -> None:
-    seen = window(bisected_step())
-    newest = [dot.change for dot in seen.dots if dot.point.order > 30]
+    view = window(bisected_step())
+    newest = [dot.change for dot in view.dots if dot.point.order > 30]
     assert newest == pytest.approx([0.031] * len(newest), abs=0.005)
     assert _classes(_parsed(bisected_step()), "path").count("switch") == 1
     assert "dashed" in caption(bisected_step())
@@ -142,17 +142,17 @@ def test_a_long_series_is_shown_around_its_change_and_stays_small() -> None:
     begun = two_culprits()
     whole = points({10: 0.021, 20: 0.012}, 1000)
     worst = [point.model_copy(update={"verdict": Verdict.IMPROVEMENT}) for point in whole]
-    seen = window(changed(begun, series=tuple(worst)))
-    assert len(seen.dots) == MOST
-    assert (seen.before, seen.after) == (7, 27)
-    assert (seen.first, seen.last) == (1, MOST)
+    view = window(changed(begun, series=tuple(worst)))
+    assert len(view.dots) == MOST
+    assert (view.before, view.after) == (7, 27)
+    assert (view.first, view.last) == (1, MOST)
     assert len(picture(changed(begun, series=tuple(worst))).encode()) <= 40_000
 
 
 def test_the_newest_points_are_shown_where_the_change_is_among_them() -> None:
     late = {"before": commit(200), "candidates": (Candidate(commit=commit(201)),)}
-    seen = window(found_step().model_copy(update={"series": tuple(points({201: 0.031}, 230)), **late}))
-    assert (seen.first, seen.last) == (30, 229)
+    view = window(found_step().model_copy(update={"series": tuple(points({201: 0.031}, 230)), **late}))
+    assert (view.first, view.last) == (30, 229)
 
 
 def test_an_outlier_does_not_flatten_the_others() -> None:
@@ -167,7 +167,7 @@ def test_an_unbounded_end_of_an_interval_reaches_the_edge() -> None:
     series = (measured("a", 1, "b", effect_of(0.01)),)
     root = _parsed(changed(found_step(), series=series))
     (spans,) = [element.get("d", "") for element in root.iter(f"{SVG}path") if element.get("class") == "spans"]
-    _, bottom, top = (float(one) for one in NUMBER.findall(spans))
+    _, bottom, top = (float(number) for number in NUMBER.findall(spans))
     assert (top, bottom) == (50.0, HEIGHT - 46)
 
 

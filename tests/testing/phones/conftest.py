@@ -32,8 +32,8 @@ def shell_of(lab: PhoneLab, phone: StandInPhone) -> Shell:
     device = device_of(lab, phone)
 
     def run(command: str) -> Answer:
-        said = device.shell2(command, v2=True, timeout=60)
-        return Answer(said.returncode, said.stdout, said.stderr)
+        answer = device.shell2(command, v2=True, timeout=60)
+        return Answer(answer.returncode, answer.stdout, answer.stderr)
 
     return run
 

@@ -53,13 +53,13 @@ def test_all_processes_end_with_their_owner_even_when_it_is_killed(
 
 def _marked(mark: str) -> list[int]:
     """Processes that inherited a variable of the owner's, or were started for its folder."""
-    found = []
+    processes = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             words = {f"{name}={value}" for name, value in process.environ().items()} | set(process.cmdline())
             if any(mark.partition("=")[2] in word for word in words) and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process.pid)
-    return found
+                processes.append(process.pid)
+    return processes
 
 
 def test_phones_and_server_listen_outside_the_ephemeral_port_range(lab: PhoneLab) -> None:
@@ -69,10 +69,10 @@ def test_phones_and_server_listen_outside_the_ephemeral_port_range(lab: PhoneLab
 
 
 def test_labs_do_not_disturb_each_other(lab: PhoneLab, phone: StandInPhone) -> None:
-    with start_phones(1, rooted=True) as other:
-        assert phone.serial not in other.states()
-        assert other.phones[0].serial not in lab.states()
-        serials = {shell_of(each, each.phones[0])("getprop ro.serialno").out for each in (lab, other)}
+    with start_phones(1, rooted=True) as second_lab:
+        assert phone.serial not in second_lab.states()
+        assert second_lab.phones[0].serial not in lab.states()
+        serials = {shell_of(each, each.phones[0])("getprop ro.serialno").out for each in (lab, second_lab)}
         assert len(serials) == 2
     assert shell_of(lab, phone)("echo still").out == "still\n"
 
@@ -93,8 +93,8 @@ def _answers(lab: PhoneLab) -> bool:
 
 def test_twenty_phones_work_at_once(possible: None) -> None:
     with start_phones(20) as lab, ThreadPoolExecutor(20) as pool:
-        said = set(pool.map(lambda phone: shell_of(lab, phone)("getprop ro.serialno").out, lab.phones))
-    assert len(said) == 20
+        serials = set(pool.map(lambda phone: shell_of(lab, phone)("getprop ro.serialno").out, lab.phones))
+    assert len(serials) == 20
 
 
 def test_a_person_can_have_phones_from_the_command_line(possible: None) -> None:

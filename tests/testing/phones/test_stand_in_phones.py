@@ -22,22 +22,22 @@ def test_the_shell_is_androids_and_its_user_is_shell(sh: Shell) -> None:
 
 
 def test_exit_codes_and_streams_arrive_apart(sh: Shell) -> None:
-    said = sh("echo out; echo err >&2; exit 7")
-    assert (said.code, said.out, said.err) == (7, "out\n", "err\n")
+    answer = sh("echo out; echo err >&2; exit 7")
+    assert (answer.code, answer.out, answer.err) == (7, "out\n", "err\n")
 
 
 def test_a_missing_command_fails_as_on_android(sh: Shell) -> None:
-    said = sh("nonsense")
-    assert said.code == 127
-    assert "nonsense: inaccessible or not found" in said.err
+    answer = sh("nonsense")
+    assert answer.code == 127
+    assert "nonsense: inaccessible or not found" in answer.err
 
 
 def test_files_are_pushed_and_pulled_unchanged(device: AdbDevice, tmp_path: Path) -> None:
-    sent, came = tmp_path / "sent", tmp_path / "came"
+    sent, pulled = tmp_path / "sent", tmp_path / "came"
     sent.write_bytes(bytes(range(256)) * 4096)
     device.sync.push(sent, "/data/local/tmp/file")
-    device.sync.pull("/data/local/tmp/file", came)
-    assert came.read_bytes() == sent.read_bytes()
+    device.sync.pull("/data/local/tmp/file", pulled)
+    assert pulled.read_bytes() == sent.read_bytes()
 
 
 def test_files_of_a_phone_can_be_read_and_changed_from_outside(phone: StandInPhone, sh: Shell) -> None:
@@ -86,8 +86,8 @@ def test_phones_without_root_reject_root_with_a_message(
 
 
 def test_cores_have_policies_and_frequencies(sh: Shell) -> None:
-    said = sh("cd /sys/devices/system/cpu; cat possible; cat cpu[0-7]/cpufreq/cpuinfo_max_freq; ls cpufreq")
-    words = said.out.split()
+    answer = sh("cd /sys/devices/system/cpu; cat possible; cat cpu[0-7]/cpufreq/cpuinfo_max_freq; ls cpufreq")
+    words = answer.out.split()
     assert words[0] == "0-7"
     assert [int(word) for word in words[1:9]] == [1_803_000] * 4 + [2_253_000] * 2 + [2_802_000] * 2
     assert words[9:] == ["policy0", "policy4", "policy6"]
@@ -111,22 +111,22 @@ def test_a_host_program_runs_with_a_library_pushed_beside_it(device: AdbDevice, 
         assert completed.ok, completed.describe()
     for name in ("main", "libanswer.so"):
         device.sync.push(tmp_path / name, f"/data/local/tmp/{name}", 0o755)
-    said = sh("LD_LIBRARY_PATH=/data/local/tmp /data/local/tmp/main")
-    assert (said.code, said.out) == (0, "forty-two\n"), said.err
+    answer = sh("LD_LIBRARY_PATH=/data/local/tmp /data/local/tmp/main")
+    assert (answer.code, answer.out) == (0, "forty-two\n"), answer.err
     assert "libanswer.so" in sh("/data/local/tmp/main").err
 
 
 def test_arm64_programs_run_on_arm64_phones_only(lab: PhoneLab, phone: StandInPhone, tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_bytes(_arm64_program())
-    with start_phones(1, abi="arm64-v8a") as other:
+    with start_phones(1, abi="arm64-v8a") as second_lab:
         codes = []
-        for where, which in ((other, other.phones[0]), (lab, phone)):
+        for where, which in ((second_lab, second_lab.phones[0]), (lab, phone)):
             device_of(where, which).sync.push(program, "/data/local/tmp/program", 0o755)
-            said = shell_of(where, which)("/data/local/tmp/program")
-            codes.append((said.code, said.out))
+            answer = shell_of(where, which)("/data/local/tmp/program")
+            codes.append((answer.code, answer.out))
         assert codes == [(7, "arm\n"), (126, "")]
-        assert shell_of(other, other.phones[0])("getprop ro.product.cpu.abi").out == "arm64-v8a\n"
+        assert shell_of(second_lab, second_lab.phones[0])("getprop ro.product.cpu.abi").out == "arm64-v8a\n"
 
 
 def test_an_unsupported_abi_is_rejected(possible: None) -> None:

@@ -30,9 +30,9 @@ def test_unplugging_in_the_battery_service_changes_only_its_report(phone: StandI
 
 def test_tests_can_set_temperatures(phone: StandInPhone, sh: Shell) -> None:
     phone.set_thermal(status=2, skin_c=41.2)
-    said = sh("dumpsys thermalservice").out
-    assert "Thermal Status: 2\n" in said
-    assert "Temperature{mValue=41.2, mType=3, mName=VIRTUAL-SKIN, mStatus=2}" in said
+    answer = sh("dumpsys thermalservice").out
+    assert "Thermal Status: 2\n" in answer
+    assert "Temperature{mValue=41.2, mType=3, mName=VIRTUAL-SKIN, mStatus=2}" in answer
     assert sh("cat /sys/class/thermal/thermal_zone0/temp").out == "41200\n"
     assert "Thermal Status: 0" in sh("cmd thermalservice override-status 0; dumpsys thermalservice").out
     phone.set_thermal(status=0, skin_c=30.0)
@@ -47,8 +47,8 @@ def test_old_phones_have_no_thermal_service_and_no_fixed_performance(root_sh: Sh
 
 def test_fixed_performance_can_be_missing(phone: StandInPhone, sh: Shell) -> None:
     phone.write("/services/no-fixed-performance", "")
-    said = sh("cmd power set-fixed-performance-mode-enabled true")
-    assert (said.code, "Failed to set FIXED_PERFORMANCE mode" in said.err) == (255, True)
+    answer = sh("cmd power set-fixed-performance-mode-enabled true")
+    assert (answer.code, "Failed to set FIXED_PERFORMANCE mode" in answer.err) == (255, True)
     sh("rm /services/no-fixed-performance")
 
 
@@ -72,9 +72,9 @@ def test_fixed_performance_can_be_missing(phone: StandInPhone, sh: Shell) -> Non
     ],
 )
 def test_unknown_service_requests_fail_as_on_android(sh: Shell, command: str, code: int, words: str) -> None:
-    said = sh(command)
-    assert said.code == code
-    assert words in said.out + said.err
+    answer = sh(command)
+    assert answer.code == code
+    assert words in answer.out + answer.err
 
 
 def test_properties_are_read_and_set(sh: Shell) -> None:
@@ -131,8 +131,8 @@ def test_a_running_app_has_its_packages_name(phone: StandInPhone, sh: Shell) -> 
 
 
 def test_pinning_is_real_where_the_machine_has_the_cpu_and_always_recorded(sh: Shell) -> None:
-    said = sh("taskset 1 grep Cpus_allowed_list /proc/self/status; taskset f0 true && tail -n 1 /services/taskset")
-    assert said.out.split() == ["Cpus_allowed_list:", "0", "f0"]
+    answer = sh("taskset 1 grep Cpus_allowed_list /proc/self/status; taskset f0 true && tail -n 1 /services/taskset")
+    assert answer.out.split() == ["Cpus_allowed_list:", "0", "f0"]
 
 
 def test_perfetto_writes_the_trace_provided_by_a_test(phone: StandInPhone, sh: Shell) -> None:

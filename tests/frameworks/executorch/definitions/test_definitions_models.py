@@ -60,15 +60,15 @@ def test_a_definition_makes_its_model(name: str, parameters: int) -> None:
 @pytest.mark.parametrize("options", [{}, {"num_classes": 10}, {"width_mult": 0.35}, {"width_mult": 1.4}])
 def test_plain_mobilenet_has_the_weights_of_torchvisions(options: dict[str, float]) -> None:
     torch.manual_seed(7)
-    theirs = _torchvision.models().mobilenet_v2(**options).eval()
+    torchvision_model = _torchvision.models().mobilenet_v2(**options).eval()
     torch.manual_seed(7)
     ours = MobileNetV2(num_classes=int(options.get("num_classes", 1000)), width_mult=options.get("width_mult", 1.0))
     ours.eval()
 
     image = torch.randn(1, 3, 64, 64)
 
-    assert weights_md5(ours) == weights_md5(theirs)
-    assert torch.equal(ours(image), theirs(image))
+    assert weights_md5(ours) == weights_md5(torchvision_model)
+    assert torch.equal(ours(image), torchvision_model(image))
 
 
 @pytest.mark.filterwarnings("ignore")  # Upstream's; the export process keeps them for its log.
@@ -81,8 +81,8 @@ def test_plain_mobilenet_makes_the_program_of_torchvisions(tmp_path: Path) -> No
         export = Export(definition=definition, recipe="portable", inputs=inputs)
         write_program(export, program, lambda text: None, time.monotonic())
 
-    theirs, ours = (program.read_bytes() for program in programs.values())
-    assert theirs == ours
+    torchvision_program, ours = (program.read_bytes() for program in programs.values())
+    assert torchvision_program == ours
 
 
 def test_torchvision_is_used_where_it_is_installed() -> None:

@@ -24,11 +24,11 @@ def users(definition: str, **options: str) -> Export:
 
 
 def test_a_built_in_is_fingerprinted_by_versions_and_sources() -> None:
-    found = fingerprint(Export(definition="mlp", recipe="portable"))
+    entries = fingerprint(Export(definition="mlp", recipe="portable"))
 
-    assert {"torch", "executorch", "torchao", "torchvision", "definition", "recipe", "process"} == found.keys()
-    assert found["executorch"] == "1.5.1"
-    assert len(found["definition"]) == 64
+    assert {"torch", "executorch", "torchao", "torchvision", "definition", "recipe", "process"} == entries.keys()
+    assert entries["executorch"] == "1.5.1"
+    assert len(entries["definition"]) == 64
 
 
 def test_definitions_of_a_family_share_a_fingerprint_and_recipes_do_not() -> None:

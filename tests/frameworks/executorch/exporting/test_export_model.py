@@ -46,8 +46,8 @@ def nets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
 
 
-def request(function: str, **others: object) -> Export:
-    return Export.model_validate({"definition": f"preparing_nets:{function}", "recipe": "portable", **others})
+def request(function: str, **fields: object) -> Export:
+    return Export.model_validate({"definition": f"preparing_nets:{function}", "recipe": "portable", **fields})
 
 
 def test_equal_seeds_give_equal_models_and_different_seeds_different_models() -> None:

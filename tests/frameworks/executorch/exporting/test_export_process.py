@@ -48,7 +48,7 @@ def failing():
 """
 
 
-class Told:
+class RecordedUpdates:
     def __init__(self) -> None:
         self.updates: list[tuple[str | None, float | None, float | None]] = []
 
@@ -65,7 +65,7 @@ def nets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def export(wanted: Export, folder: Path) -> ExportReport:
-    return exporter.export(wanted, folder / "cache" / "program.pte", Told())
+    return exporter.export(wanted, folder / "cache" / "program.pte", RecordedUpdates())
 
 
 def md5(file: Path) -> str:
@@ -106,20 +106,20 @@ def test_an_unwritable_path_is_named(tmp_path: Path) -> None:
 
 
 def test_progress_lines_become_updates() -> None:
-    told = Told()
-    tell = exporter._progress_parser(told)
+    progress = RecordedUpdates()
+    tell = exporter._progress_parser(progress)
     for line in ("progress: making mlp", "noise", "progress: quantising 3/8"):
         tell(line)
 
-    assert told.updates == [("making mlp", None, None), ("quantising", 3.0, 8.0)]
+    assert progress.updates == [("making mlp", None, None), ("quantising", 3.0, 8.0)]
 
 
 @pytest.mark.slow
 def test_two_processes_export_the_same_program(tmp_path: Path) -> None:
     wanted = Export(definition="mlp", recipe="xnnpack_q8", calibration=2, seed=3)
-    program, told = tmp_path / "program.pte", Told()
+    program, progress = tmp_path / "program.pte", RecordedUpdates()
 
-    report = exporter.export(wanted, program, told)
+    report = exporter.export(wanted, program, progress)
     again = export(wanted, tmp_path)
 
     assert report.md5 == again.md5 == md5(program)
@@ -130,7 +130,7 @@ def test_two_processes_export_the_same_program(tmp_path: Path) -> None:
     assert {"import", "model", "lower", "emit"} == report.seconds.keys()
     assert {"torch", "executorch", "torchao", "torchvision", "python", "cpu_capability"} == report.versions.keys()
     assert 100 << 20 < (report.peak_memory_bytes or 0) < 2 << 30
-    assert ("quantising", 2.0, 2.0) in told.updates
+    assert ("quantising", 2.0, 2.0) in progress.updates
     assert ExportReport.model_validate_json(beside(program, REPORT).read_bytes()) == report
     assert beside(program, GRAPH).read_text().startswith("graph():")
     assert {file.name for file in (tmp_path / "cache").iterdir()} == {

@@ -34,8 +34,8 @@ def value(observation: Observation) -> float:
 
 
 def test_every_iteration_and_the_launch_are_reported(runner: Path, programs: Path) -> None:
-    found = measure(runner, "--model", programs / "add.pte", "--threads", "1", "--warmup", "3", "--iter", "20")
-    assert {name: (observation.unit, len(observation.samples)) for name, observation in found.items()} == {
+    observations = measure(runner, "--model", programs / "add.pte", "--threads", "1", "--warmup", "3", "--iter", "20")
+    assert {name: (observation.unit, len(observation.samples)) for name, observation in observations.items()} == {
         "NET latency": ("ns", 20),
         "NET cpu_time": ("ns", 20),
         "RUN load_time": ("ns", 1),
@@ -48,16 +48,16 @@ def test_every_iteration_and_the_launch_are_reported(runner: Path, programs: Pat
         "RUN iterations_done": ("", 1),
         "RUN runtime": ("", 0),
     }
-    assert value(found["RUN warmup_done"]) == 3
-    assert value(found["RUN iterations_done"]) == 20
-    assert value(found["RUN load_time"]) > 0
-    assert value(found["RUN first_iteration"]) > 0
-    assert min(found["NET latency"].samples) > 0
+    assert value(observations["RUN warmup_done"]) == 3
+    assert value(observations["RUN iterations_done"]) == 20
+    assert value(observations["RUN load_time"]) > 0
+    assert value(observations["RUN first_iteration"]) > 0
+    assert min(observations["NET latency"].samples) > 0
 
 
 def test_both_runners_name_the_runtime_and_themselves(build: Build, programs: Path) -> None:
-    found = measure(build.programs["program"], "--model", programs / "add.pte", "--iter", "1")
-    assert found["RUN runtime"].info == f"executorch {build.commit} {build.recipe}"
+    observations = measure(build.programs["program"], "--model", programs / "add.pte", "--iter", "1")
+    assert observations["RUN runtime"].info == f"executorch {build.commit} {build.recipe}"
 
 
 def test_native_and_python_print_the_same_metrics_in_the_same_order(
@@ -75,15 +75,15 @@ def _shape(stdout: str) -> list[tuple[str, str, str]]:
 
 
 def test_without_warm_up_the_first_iteration_is_a_timed_one(runner: Path, programs: Path) -> None:
-    found = measure(runner, "--model", programs / "linear.pte", "--warmup", "0", "--iter", "5")
-    assert value(found["RUN warmup_done"]) == 0
-    assert value(found["RUN first_iteration"]) == found["NET latency"].samples[0]
+    observations = measure(runner, "--model", programs / "linear.pte", "--warmup", "0", "--iter", "5")
+    assert value(observations["RUN warmup_done"]) == 0
+    assert value(observations["RUN first_iteration"]) == observations["NET latency"].samples[0]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_the_thread_pool_has_the_requested_size(runner: Path, programs: Path, threads: int) -> None:
-    found = measure(runner, "--model", programs / "linear.pte", "--threads", str(threads), "--iter", "2")
-    assert value(found["RUN threads"]) == threads
+    observations = measure(runner, "--model", programs / "linear.pte", "--threads", str(threads), "--iter", "2")
+    assert value(observations["RUN threads"]) == threads
 
 
 def test_without_threads_the_runtime_decides(runner: Path, programs: Path) -> None:
@@ -92,43 +92,43 @@ def test_without_threads_the_runtime_decides(runner: Path, programs: Path) -> No
 
 def test_the_time_limit_ends_warm_up_and_iterations_with_a_note(runner: Path, programs: Path) -> None:
     many = ("--warmup", "1000000000", "--iter", "1000000000")
-    found = measure(runner, "--model", programs / "chain.pte", *many, "--time-limit", "0.3")
-    assert found["RUN stopped_early"].info == "time_limit"
-    assert 1 <= value(found["RUN warmup_done"]) < 1e9
-    assert 1 <= value(found["RUN iterations_done"]) == len(found["NET latency"].samples)
+    observations = measure(runner, "--model", programs / "chain.pte", *many, "--time-limit", "0.3")
+    assert observations["RUN stopped_early"].info == "time_limit"
+    assert 1 <= value(observations["RUN warmup_done"]) < 1e9
+    assert 1 <= value(observations["RUN iterations_done"]) == len(observations["NET latency"].samples)
 
 
 def test_a_limit_that_is_not_reached_is_not_mentioned(runner: Path, programs: Path) -> None:
-    found = measure(runner, "--model", programs / "add.pte", "--iter", "5", "--time-limit", "1000")
-    assert "RUN stopped_early" not in found
-    assert value(found["RUN iterations_done"]) == 5
+    observations = measure(runner, "--model", programs / "add.pte", "--iter", "5", "--time-limit", "1000")
+    assert "RUN stopped_early" not in observations
+    assert value(observations["RUN iterations_done"]) == 5
 
 
 def test_the_minimum_iterations_run_regardless_of_the_limit(runner: Path, programs: Path) -> None:
     limits = ("--iter", "1000", "--min-iter", "300", "--time-limit", "0.000001")
-    found = measure(runner, "--model", programs / "add.pte", "--warmup", "9", *limits)
-    assert value(found["RUN warmup_done"]) == 1
-    assert value(found["RUN iterations_done"]) == 300
-    assert found["RUN stopped_early"].info == "time_limit"
+    observations = measure(runner, "--model", programs / "add.pte", "--warmup", "9", *limits)
+    assert value(observations["RUN warmup_done"]) == 1
+    assert value(observations["RUN iterations_done"]) == 300
+    assert observations["RUN stopped_early"].info == "time_limit"
 
 
 def test_the_minimum_does_not_exceed_the_requested_iterations(runner: Path, programs: Path) -> None:
     limits = ("--iter", "4", "--min-iter", "300", "--time-limit", "0.000001")
-    found = measure(runner, "--model", programs / "add.pte", *limits)
-    assert value(found["RUN iterations_done"]) == 4
-    assert "RUN stopped_early" not in found
+    observations = measure(runner, "--model", programs / "add.pte", *limits)
+    assert value(observations["RUN iterations_done"]) == 4
+    assert "RUN stopped_early" not in observations
 
 
 def test_resident_memory_grows_by_the_planned_buffers(runner: Path, programs: Path) -> None:
-    found = measure(runner, "--model", programs / "wide.pte", "--iter", "1", "--warmup", "0")
-    before, after = value(found["RUN memory_before_load"]), value(found["RUN memory_after_load"])
+    observations = measure(runner, "--model", programs / "wide.pte", "--iter", "1", "--warmup", "0")
+    before, after = value(observations["RUN memory_before_load"]), value(observations["RUN memory_after_load"])
     assert after - before > 60 * MEBIBYTE
-    assert value(found["RUN peak_memory"]) > before + 120 * MEBIBYTE
+    assert value(observations["RUN peak_memory"]) > before + 120 * MEBIBYTE
 
 
 def test_the_native_runner_is_small(native: Build, programs: Path) -> None:
-    found = measure(native.programs["program"], "--model", programs / "add.pte")
-    assert value(found["RUN peak_memory"]) < 32 * MEBIBYTE
+    observations = measure(native.programs["program"], "--model", programs / "add.pte")
+    assert value(observations["RUN peak_memory"]) < 32 * MEBIBYTE
 
 
 @pytest.mark.parametrize("name", ["add", "linear", "chain"])

@@ -28,11 +28,11 @@ def measured(runner: Path, *words: str | Path) -> Mapping[str, Observation]:
     assert completed.ok, completed.describe()
     observations, notes = parse_lines(completed.stdout)
     assert notes == ()
-    return {one.name: one for one in observations}
+    return {observation.name: observation for observation in observations}
 
 
-def operators(found: Mapping[str, Observation]) -> dict[str, Observation]:
-    return {one.type: one for one in found.values() if one.is_of_operator}
+def operators(observations: Mapping[str, Observation]) -> dict[str, Observation]:
+    return {observation.type: observation for observation in observations.values() if observation.is_of_operator}
 
 
 @pytest.fixture(scope="module")
@@ -49,28 +49,34 @@ def native_runner(native: Build) -> Path:
 
 
 def test_kernels_are_named_and_numbered_in_order_of_execution(native_runner: Path, programs: Path) -> None:
-    found = operators(measured(native_runner, "--model", programs / "chain.pte", "--threads", "1", "--iter", "20"))
-    kernels = [name for name in found if not name.startswith("_to_dim_order_copy")]  # of the numbers in the program
+    observations = operators(
+        measured(native_runner, "--model", programs / "chain.pte", "--threads", "1", "--iter", "20")
+    )
+    kernels = [
+        name for name in observations if not name.startswith("_to_dim_order_copy")
+    ]  # of the numbers in the program
     assert kernels == ["mul.out #1", "add.out #1", "mul.out #2", "sub.out #1", "sum.IntList_out #1"]
-    assert {len(one.samples) for one in found.values()} == {20}
-    assert all(one.unit == "us" and min(one.samples) > 0 for one in found.values())
+    assert {len(observation.samples) for observation in observations.values()} == {20}
+    assert all(observation.unit == "us" and min(observation.samples) > 0 for observation in observations.values())
 
 
 def test_operators_inside_a_delegate_and_the_rest_of_its_call_are_reported(native_runner: Path, programs: Path) -> None:
-    found = operators(measured(native_runner, "--model", programs / "linear.pte", "--iter", "3"))
-    assert list(found)[-1] == "delegate call (rest) #1"
-    inside = [name for name in found if not name.startswith("delegate")]
+    observations = operators(measured(native_runner, "--model", programs / "linear.pte", "--iter", "3"))
+    assert list(observations)[-1] == "delegate call (rest) #1"
+    inside = [name for name in observations if not name.startswith("delegate")]
     assert inside
-    assert all(name.count("#") == 1 for name in found), "a name has one number"
+    assert all(name.count("#") == 1 for name in observations), "a name has one number"
 
 
 def test_the_operators_of_a_network_add_up_to_its_latency(native_runner: Path, mv2: Path) -> None:
-    found = measured(native_runner, "--model", mv2, "--threads", "1", "--warmup", "5", "--iter", "30")
-    inside = operators(found)
+    observations = measured(native_runner, "--model", mv2, "--threads", "1", "--warmup", "5", "--iter", "30")
+    inside = operators(observations)
     assert len(inside) > 50
-    sums_us = [sum(times) for times in zip(*(one.samples for one in inside.values()), strict=True)]
+    sums_us = [sum(times) for times in zip(*(observation.samples for observation in inside.values()), strict=True)]
     # Iteration by iteration: a program that has the CPU meanwhile is in both.
-    shares = [1000 * told / latency for told, latency in zip(sums_us, found["NET latency"].samples, strict=True)]
+    shares = [
+        1000 * sum_us / latency for sum_us, latency in zip(sums_us, observations["NET latency"].samples, strict=True)
+    ]
     assert 0.80 <= statistics.median(shares) <= 1.05
 
 
@@ -81,9 +87,9 @@ def test_operators_are_timed_when_interleaved(native_runner: Path, programs: Pat
         for count in (4, 3):
             process.write_line(f"run {count}")
             assert process.wait_for_line(f"done {count}")
-        said = process.finish().stdout
-    found = operators({one.name: one for one in parse_lines(said)[0]})
-    assert {len(one.samples) for one in found.values()} == {7}
+        answer = process.finish().stdout
+    observations = operators({observation.name: observation for observation in parse_lines(answer)[0]})
+    assert {len(observation.samples) for observation in observations.values()} == {7}
 
 
 def test_without_the_flag_no_operators_are_reported(native_runner: Path, programs: Path) -> None:
@@ -93,10 +99,10 @@ def test_without_the_flag_no_operators_are_reported(native_runner: Path, program
 
 
 def test_the_python_runner_reports_operators_as_unavailable(python: Build, programs: Path) -> None:
-    found = measured(python.programs["program"], "--model", programs / "chain.pte", "--iter", "2")
-    assert operators(found) == {}
-    assert found["RUN operators_unavailable"].info
-    assert len(found["NET latency"].samples) == 2
+    observations = measured(python.programs["program"], "--model", programs / "chain.pte", "--iter", "2")
+    assert operators(observations) == {}
+    assert observations["RUN operators_unavailable"].info
+    assert len(observations["NET latency"].samples) == 2
 
 
 def test_a_switch_takes_no_argument(native_runner: Path) -> None:

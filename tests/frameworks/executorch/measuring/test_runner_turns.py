@@ -52,12 +52,12 @@ def observed(stdout: str) -> list[dict[str, str]]:
 
 
 def metrics(stdout: str) -> list[tuple[str, str, str]]:
-    return [(one["type"], one["metric"], one["unit"]) for one in observed(stdout)]
+    return [(line["type"], line["metric"], line["unit"]) for line in observed(stdout)]
 
 
 def value(stdout: str, metric: str) -> int:
-    (found,) = [int(one["value"]) for one in observed(stdout) if one["metric"] == metric]
-    return found
+    (value_found,) = [int(line["value"]) for line in observed(stdout) if line["metric"] == metric]
+    return value_found
 
 
 @pytest.mark.slow
@@ -102,7 +102,7 @@ def test_a_run_without_batches_has_no_samples_and_does_not_fail(runner: Path, pr
     completed = converse(command(runner, programs / "add.pte"), [])
     assert completed.ok, completed.describe()
     assert value(completed.stdout, "iterations_done") == 0
-    assert "latency" not in {one["metric"] for one in observed(completed.stdout)}
+    assert "latency" not in {launch["metric"] for launch in observed(completed.stdout)}
 
 
 @pytest.mark.slow
@@ -117,20 +117,20 @@ def test_native_runner_rejects_unknown_requests_and_reports_no_numbers(
 
 @pytest.mark.parametrize(("line", "sentence"), BAD.items(), ids=BAD)
 def test_python_runner_rejects_the_same_requests(line: str, sentence: str) -> None:
-    said = io.StringIO()
+    output = io.StringIO()
     with pytest.raises(RunnerFailure) as caught:
-        list(read_turns(io.StringIO(f"run 1\n{line}\n"), said))
+        list(read_turns(io.StringIO(f"run 1\n{line}\n"), output))
     assert (caught.value.status, str(caught.value)) == (2, sentence)
-    assert said.getvalue() == "ready\ndone 1\n"
+    assert output.getvalue() == "ready\ndone 1\n"
 
 
 def test_batches_are_run_lazily() -> None:
-    said = io.StringIO()
-    asked = read_turns(io.StringIO("run 5\nend\nrun 6\n"), said)
-    assert next(asked) == 5
-    assert said.getvalue() == "ready\n"
-    assert list(asked) == []
-    assert said.getvalue() == "ready\ndone 5\n"
+    output = io.StringIO()
+    batches = read_turns(io.StringIO("run 5\nend\nrun 6\n"), output)
+    assert next(batches) == 5
+    assert output.getvalue() == "ready\n"
+    assert list(batches) == []
+    assert output.getvalue() == "ready\ndone 5\n"
 
 
 @pytest.mark.slow
@@ -138,7 +138,7 @@ def test_the_time_limit_ends_warm_up_and_not_a_batch(runner: Path, programs: Pat
     limited = ("--warmup", "1000000000", "--time-limit", "0.1")
     completed = converse(command(runner, programs / "chain.pte", *limited), ["run 300", "end"])
     assert value(completed.stdout, "iterations_done") == 300
-    assert "stopped_early" not in {one["metric"] for one in observed(completed.stdout)}
+    assert "stopped_early" not in {launch["metric"] for launch in observed(completed.stdout)}
 
 
 @pytest.mark.slow

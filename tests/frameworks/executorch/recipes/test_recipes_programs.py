@@ -60,14 +60,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Made
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.syspath_prepend(str(folder))
-        found = {}
+        errors = {}
         for recipe in RECIPES.names():
             export = Export(definition="recipe_nets:clamped", recipe=recipe, calibration=4)
             program = folder / f"{recipe}.pte"
             write_program(export, program, lambda text: None, time.monotonic())
             report = ExportReport.model_validate_json(beside(program, REPORT).read_bytes())
-            found[recipe] = Made(report, beside(program, GRAPH).read_text(), error_against_eager(export, program))
-        yield found
+            errors[recipe] = Made(report, beside(program, GRAPH).read_text(), error_against_eager(export, program))
+        yield errors
 
 
 def error_against_eager(export: Export, program: Path) -> float:
@@ -103,7 +103,7 @@ def test_lower_precision_increases_the_error(made: Mapping[str, Made], recipe: s
 
 
 def test_all_recipes_start_from_equal_weights(made: Mapping[str, Made]) -> None:
-    assert len({one.report.weights_md5 for one in made.values()}) == 1
+    assert len({program.report.weights_md5 for program in made.values()}) == 1
 
 
 def test_the_portable_recipe_delegates_nothing(made: Mapping[str, Made]) -> None:

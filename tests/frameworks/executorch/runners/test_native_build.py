@@ -89,10 +89,10 @@ print(native_build(Path(sys.argv[1]), Told()).programs["program"].stat().st_ino)
 def test_two_concurrent_processes_build_one_runner(tmp_path: Path) -> None:
     argv = [sys.executable, "-c", TWO, str(tmp_path)]
     both = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    said = [process.communicate(timeout=300)[0].split() for process in both]
+    outputs = [process.communicate(timeout=300)[0].split() for process in both]
     assert [process.returncode for process in both] == [0, 0]
-    assert sorted(len(words) for words in said) == [1, 2], "one compiles, the other waits for it"
-    assert said[0][-1] == said[1][-1], "both have the same file"
+    assert sorted(len(words) for words in outputs) == [1, 2], "one compiles, the other waits for it"
+    assert outputs[0][-1] == outputs[1][-1], "both have the same file"
 
 
 @pytest.mark.slow
