@@ -139,8 +139,10 @@ def reject_flags_with_from(run_flags: RunFlags, compare_flags: CompareFlags) -> 
     for flags in (run_flags, compare_flags):
         for field in dataclasses.fields(flags):
             if field.name not in _WITH_FROM and getattr(flags, field.name) is not None:
+                option = installed_options().find(field.name)
+                flag = _flag(field.name) if option is None else option.flag
                 raise UsageError(
-                    f"{_flag(field.name)} beside --from, which judges what is stored and measures nothing",
+                    f"{flag} beside --from, which judges what is stored and measures nothing",
                     hint="leave one of them out",
                 )
 

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -134,8 +134,8 @@ def _parse(source: str, layer: Layer, table: OptionTable) -> dict[str, object]:
         if option is None:
             name = key.lstrip("-").replace("-", "_")
             raise UsageError(f"{source}: no setting `{key}`", hint=suggest(name, table.keys))
-        if value is not None:
-            values[option.name] = option.parse(value)
+        if value is not None and (parsed := option.parse(value)) is not None:
+            values[option.name] = parsed
     return values
 
 
@@ -162,4 +162,6 @@ def _wrong_value(error: ValidationError, table: OptionTable) -> UsageError:
         return UsageError(problem, hint="`harness run --help` lists every option")
     value = first["input"]
     given = f" {value:g}" if isinstance(value, float) else f" {value}" if isinstance(value, str | int) else ""
+    if get_origin(option.bare_type) is dict and len(first["loc"]) > 1:
+        given = f" `{first['loc'][1]}`{given}"
     return UsageError(f"{option.flag}{given}: {problem}", hint=f"`harness run --help` says what {option.flag} takes")

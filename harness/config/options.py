@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final, Protocol, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, ClassVar, Final, Protocol, Union, get_args, get_origin, get_type_hints
 
 from harness.config import parsing
 from harness.core.errors import EnvironmentProblem
@@ -107,10 +107,10 @@ class DeclaredOption:
 
     @property
     def bare_type(self) -> object:
-        """Type of the value where there is one: without None."""
+        """Type of the value where there is one: without None and without bounds, which the class checks."""
         if get_origin(self.type) not in {Union, types.UnionType}:
-            return self.type
-        rest = tuple(part for part in get_args(self.type) if part is not types.NoneType)
+            return _without_bounds(self.type)
+        rest = tuple(_without_bounds(part) for part in get_args(self.type) if part is not types.NoneType)
         return rest[0] if len(rest) == 1 else Union[rest]  # noqa: UP007 - the parts are known at run time only
 
     @property
@@ -197,6 +197,10 @@ def _default(field: dataclasses.Field[object], owner: type) -> object:
     if field.default_factory is dataclasses.MISSING:
         raise EnvironmentProblem(f"the option `{field.name}` of {_full_name(owner)} has no default")
     return None
+
+
+def _without_bounds(value_type: object) -> object:
+    return get_args(value_type)[0] if get_origin(value_type) is Annotated else value_type
 
 
 def _full_name(owner: type) -> str:

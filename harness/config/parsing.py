@@ -26,6 +26,11 @@ def parse_files(value: object) -> object:
     return tuple(Path(item).expanduser() for item in value) if isinstance(value, (tuple, list)) else value
 
 
+def parse_optional_text(value: object) -> object:
+    """Return None for an empty text, which counts as not given."""
+    return None if value == "" else value
+
+
 def split_shell_words(value: object) -> object:
     """Split a text as a shell would.
 

@@ -176,7 +176,12 @@ class Settings:
         bool, Option("Time each operator too, and show which of them changed. Costs up to 3 % of the latency.", HOW)
     ] = False
     backend: Annotated[
-        str | None, Option("FAI-PEP's: append `--backend NAME` to each command that starts the program.", HOW)
+        str | None,
+        Option(
+            "FAI-PEP's: append `--backend NAME` to each command that starts the program.",
+            HOW,
+            parse=parsing.parse_optional_text,
+        ),
     ] = None
 
     local_reporter: Annotated[

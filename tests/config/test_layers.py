@@ -155,3 +155,25 @@ def test_programs_and_reporters_of_one_name_do_not_replace_one_another(tmp_path:
     with pytest.raises(UsageError, match="`html` is asked for twice"):
         resolved({"reporter": ("html=a", "html=b")})
     assert resolved({"reporter": ("html=a", "html=a")}).reporters == {"html": "a"}
+
+
+def test_an_empty_backend_counts_as_not_given() -> None:
+    assert resolved({"backend": ""}).command_args == ""
+    assert resolved({"backend": ""}, environment={"HARNESS_BACKEND": "p"}).command_args == "--backend p"
+    assert resolved(config={"backend": "q"}, default_args={"backend": ""}).command_args == "--backend q"
+
+
+@pytest.mark.parametrize(
+    ("flags", "place"),
+    [({"string_map": '{"good": 1, "size": null}'}, "--string-map `size`: "), ({"env": {"A": 3}}, "--env `A` 3: ")],
+)
+def test_a_wrong_value_of_a_mapping_is_named_by_its_key(flags: dict[str, object], place: str) -> None:
+    with pytest.raises(UsageError, match=f"^{place}"):
+        resolved(flags)
+
+
+@pytest.mark.parametrize("name", ["timeout", "cooldown", "lock_timeout"])
+def test_bounds_are_left_to_the_class_that_declares_them(name: str) -> None:
+    option = TABLE.find(name)
+    assert option is not None
+    assert option.bare_type is float

@@ -223,6 +223,16 @@ def test_wrong_values_of_a_third_party_s_option_are_refused_in_words(project: Pr
     assert "did you mean --bench-niceness?" in done.stderr
 
 
+@pytest.mark.parametrize(("flag", "value"), [("--timeout", "-1"), ("--timeout", "nan"), ("--cooldown", "-1")])
+def test_a_number_out_of_bounds_on_the_command_line_is_refused_in_our_words(
+    project: Project, flag: str, value: str
+) -> None:
+    done = project.harness("-b", "spec.json", f"{flag}={value}")
+    assert done.code == 2
+    assert f"{flag} {value}: input should be " in done.stderr
+    assert "pydantic" not in done.stderr
+
+
 def test_options_that_cannot_be_loaded_are_told_and_stop_nothing(project: Project, third_party: Path) -> None:
     (third_party / "bench_options.py").write_text("import nothing_of_this_name")
     done = project.harness("--help", PYTHONPATH=str(third_party))
