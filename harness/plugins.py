@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -36,18 +36,19 @@ def installed_names(kind: str) -> tuple[str, ...]:
     return tuple(sorted({entry.name for entry in entry_points(group=_GROUPS[kind])}))
 
 
-def load_options(report: Callable[[str], None]) -> OptionTable:
+def load_options(report: Callable[[str], None], reserved: Collection[str] = ()) -> OptionTable:
     """Return the options of the harness and of every installed plug-in.
 
     Imports the modules that declare them, and no plug-in.
 
     Args:
         report: Is given a sentence about each plug-in whose options cannot be used; the others can.
+        reserved: Flags that are no options (`harness.config.flags.reserved_flags`).
     """
-    table = OptionTable(Settings)
+    table = OptionTable(Settings, reserved=reserved)
     for entry in sorted(set(entry_points(group=_OPTIONS)), key=lambda entry: (entry.name, entry.value)):
         try:
-            table = OptionTable(*table.owners, cast("type", _load("options of", entry)))
+            table = OptionTable(*table.owners, cast("type", _load("options of", entry)), reserved=reserved)
         except EnvironmentProblem as error:
             report(f"{error.message}: its flags, keys and variables are unknown")
         except Exception as error:  # noqa: BLE001 - code of somebody else's: it must not stop commands that need none

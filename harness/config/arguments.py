@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness import plugins
-from harness.config.flags import UNSUPPORTED_FLAGS, CompareFlags, InspectFlags, RunFlags, WatchFlags
+from harness.config.flags import UNSUPPORTED_FLAGS, CompareFlags, InspectFlags, RunFlags, WatchFlags, reserved_flags
 from harness.config.options import OptionTable
 from harness.core.errors import UsageError
 
@@ -70,7 +70,7 @@ _CONTINUOUS = frozenset({"--interval", "--commit-file", "--status-file", "--step
 @functools.cache
 def installed_options() -> OptionTable:
     """Return every option that can be set, those of installed plug-ins among them."""
-    return plugins.load_options(warn)
+    return plugins.load_options(warn, reserved_flags())
 
 
 def insert_default_command(tokens: Sequence[str]) -> list[str]:

@@ -239,3 +239,20 @@ UNSUPPORTED_FLAGS = {
     "remote-access-token": "a token in arguments is seen by every user of the machine: set HARNESS_REMOTE_TOKEN",
 }
 """Flags of FAI-PEP without a meaning here (yet), and why: a flag is never accepted and then ignored."""
+
+_COMMAND_FLAGS: Final = frozenset(
+    {
+        *("--action", "--bad", "--benchmark", "--calibration", "--exec-dir", "--files", "--flush", "--from", "--good"),
+        *("--json", "--keep-mib", "--model", "--output", "-o", "--path", "--prune", "--recipe", "--seed", "--state"),
+        *("--unused-days", "--help", "-h", "--version"),
+    }
+)
+"""Flags of single commands."""
+
+
+def reserved_flags() -> frozenset[str]:
+    """Return the flags that are no options, with dashes, and the names that the classes of flags need themselves."""
+    names = {"given", "base_commit", "commit", *UNSUPPORTED_FLAGS}
+    for flags in (InspectFlags, RunFlags, CompareFlags, WatchFlags):
+        names |= {field.name for field in dataclasses.fields(flags)}
+    return _COMMAND_FLAGS | {f"--{name.replace('_', '-')}" for name in names}

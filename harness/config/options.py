@@ -136,21 +136,23 @@ class OptionTable:
 
     Args:
         owners: Classes that declare options.
+        reserved: Flags that are no options, with dashes: no option takes their names.
 
     Raises:
-        EnvironmentProblem: Two of them declare the same option.
+        EnvironmentProblem: Two of them declare the same option or flag, or one declares a reserved flag.
     """
 
-    def __init__(self, *owners: type) -> None:
+    def __init__(self, *owners: type, reserved: Collection[str] = ()) -> None:
         self.owners = owners
         self.options = tuple(option for owner in owners for option in declared_options(owner))
         self._by_key: dict[str, DeclaredOption] = {}
+        by_flag: dict[str, DeclaredOption] = {}
         for option in self.options:
+            _reject_reserved(option, reserved)
             for key in option.keys:
-                other = self._by_key.setdefault(key, option)
-                if other is not option:
-                    both = f"{_full_name(option.owner)} and {_full_name(other.owner)}"
-                    raise EnvironmentProblem(f"{both} declare the same option `{key}`", hint="rename one of them")
+                _add_option(self._by_key, key, option)
+            for flag in option.flags:
+                _add_option(by_flag, flag.replace("_", "-"), option)
 
     def find(self, key: str) -> DeclaredOption | None:
         """Return the option of a key as it stands in files, with dashes or underscores; None where there is none."""
@@ -189,6 +191,22 @@ def declared_options(owner: type) -> tuple[DeclaredOption, ...]:
         for option in getattr(hints[field.name], "__metadata__", ())
         if isinstance(option, Option)
     )
+
+
+def _reject_reserved(option: DeclaredOption, reserved: Collection[str]) -> None:
+    """Reject an option whose flag or field would replace what commands have besides options."""
+    names = (f"--{option.name}", *option.flags) if option.flags else ()
+    for name in names:
+        if name.replace("_", "-") in reserved:
+            both = f"{_full_name(option.owner)} and the commands of the harness"
+            raise EnvironmentProblem(f"{both} declare the same flag `{name}`", hint="rename the option")
+
+
+def _add_option(options: dict[str, DeclaredOption], name: str, option: DeclaredOption) -> None:
+    other = options.setdefault(name, option)
+    if other is not option:
+        both = f"{_full_name(option.owner)} and {_full_name(other.owner)}"
+        raise EnvironmentProblem(f"{both} declare the same option `{name}`", hint="rename one of them")
 
 
 def _default(field: dataclasses.Field[object], owner: type) -> object:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 import pytest
 
+from harness.cli import app
 from harness.config import layers
-from harness.config.flags import run_flags
+from harness.config.arguments import installed_options
+from harness.config.flags import reserved_flags, run_flags
 from harness.config.options import Option, OptionTable
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, UsageError
@@ -98,6 +100,34 @@ def test_two_plug_ins_cannot_declare_the_same_option() -> None:
 
     with pytest.raises(EnvironmentProblem, match=r"OtherOptions and .*BoardOptions declare the same option `pace`"):
         OptionTable(Settings, BoardOptions, OtherOptions)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["margin", "base_commit", "interval", "info", "config_dir", "given", "reset_options", "output", "version", "lab"],
+)
+def test_a_plug_in_cannot_take_the_name_of_a_flag_that_is_no_option(name: str) -> None:
+    other = make_dataclass("Other", [(name, Annotated[str, Option("Something.")], "")], frozen=True)
+    with pytest.raises(EnvironmentProblem, match=rf"Other and the commands of the harness .* same flag `--{name}`"):
+        OptionTable(Settings, other, reserved=reserved_flags())
+
+
+@pytest.mark.parametrize("flag", ["-b", "--spread"])
+def test_a_plug_in_cannot_take_a_flag_of_ours(flag: str) -> None:
+    other = make_dataclass("Other", [("pace", Annotated[str, Option("Pace.", flags=("--pace", flag))], "")])
+    with pytest.raises(EnvironmentProblem, match=r"Other and .*Settings declare the same option "):
+        OptionTable(Settings, other)
+
+
+def test_every_flag_of_a_command_is_an_option_or_reserved() -> None:
+    commands = [app[name] for name in app if not name.startswith("-")]
+    collections = [command.assemble_argument_collection() for command in commands]
+    names = {name for collection in collections for argument in collection for name in argument.names}
+    options = {flag for option in installed_options().options for flag in option.flags}
+    assert "--margin" in names
+    assert {
+        name for name in names if name.startswith("-") and not name.startswith("--no-")
+    } <= options | reserved_flags()
 
 
 def test_an_option_of_a_plug_in_can_be_protected_from_specifications() -> None:
