@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Final, Protocol, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, ClassVar, Final, Literal, Protocol, Union, get_args, get_origin, get_type_hints
 
 from harness.config import parsing
 from harness.core.errors import EnvironmentProblem
@@ -180,17 +180,36 @@ def declared_options(owner: type) -> tuple[DeclaredOption, ...]:
     """Return the options that a dataclass declares, in their order.
 
     Raises:
-        EnvironmentProblem: It is no dataclass, or an option of it has no default.
+        EnvironmentProblem: It is no dataclass, or an option of it has no default or a type that cannot be parsed.
     """
     if not dataclasses.is_dataclass(owner):
         raise EnvironmentProblem(f"{_full_name(owner)} declares no options: it is no dataclass")
     hints = get_type_hints(owner, include_extras=True)
-    return tuple(
+    options = tuple(
         DeclaredOption(field.name, owner, get_args(hints[field.name])[0], _default(field, owner), option)
         for field in dataclasses.fields(owner)
         for option in getattr(hints[field.name], "__metadata__", ())
         if isinstance(option, Option)
     )
+    for option in options:
+        if option.option.parse is None and not _is_supported(option.bare_type):
+            raise EnvironmentProblem(
+                f"the option `{option.name}` of {_full_name(owner)} has a type that options cannot have",
+                hint="use str, int, float, bool, Path, Literal, tuples of these or dict, or give the option a `parse`",
+            )
+    return options
+
+
+def _is_supported(value_type: object) -> bool:
+    """Return whether texts and words of the command line fit a type without a parser of its own."""
+    origin, parts = get_origin(value_type), get_args(value_type)
+    if origin in {Union, types.UnionType, tuple}:
+        return all(part is Ellipsis or _is_single_value(_without_bounds(part)) for part in parts)
+    return origin is dict or value_type is dict or _is_single_value(value_type)
+
+
+def _is_single_value(value_type: object) -> bool:
+    return get_origin(value_type) is Literal or any(value_type is single for single in (str, int, float, bool, Path))
 
 
 def _reject_reserved(option: DeclaredOption, reserved: Collection[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, make_dataclass
+from datetime import date
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -14,7 +15,7 @@ from harness.config import layers
 from harness.config.arguments import installed_options
 from harness.config.flags import reserved_flags, run_flags
 from harness.config.options import Option, OptionTable
-from harness.config.settings import Settings
+from harness.config.settings import Limit, Settings
 from harness.core.errors import EnvironmentProblem, UsageError
 from tests.cli.project import Outcome, Project, generic, observe, one_test
 
@@ -148,6 +149,39 @@ def test_an_option_without_a_default_is_a_mistake_of_its_author() -> None:
 
     with pytest.raises(EnvironmentProblem, match=r"`pace` of .*Incomplete has no default"):
         OptionTable(Settings, Incomplete)
+
+
+@pytest.mark.parametrize(
+    "value_type", [list[str], set[str], tuple[list[str], ...], bytes, date, int | list[str], object]
+)
+def test_a_type_that_options_cannot_have_is_refused_in_words(value_type: object) -> None:
+    other = make_dataclass("Other", [("pace", Annotated[value_type, Option("Pace.")], None)])
+    with pytest.raises(EnvironmentProblem, match=r"`pace` of .*Other has a type that options cannot have") as raised:
+        OptionTable(other)
+    assert "or give the option a `parse`" in (raised.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "value_type",
+    [
+        int,
+        Path | None,
+        Literal["a", 1],
+        tuple[Path, ...],
+        tuple[int, ...] | None,
+        dict[str, int],
+        int | str,
+        Limit | None,
+    ],
+)
+def test_types_that_options_can_have(value_type: object) -> None:
+    other = make_dataclass("Other", [("pace", Annotated[value_type, Option("Pace.")], None)])
+    assert OptionTable(other).keys == {"pace"}
+
+
+def test_an_option_that_is_parsed_by_its_plug_in_has_any_type() -> None:
+    other = make_dataclass("Other", [("pace", Annotated[date, Option("Pace.", parse=str)], None)])
+    assert OptionTable(other).keys == {"pace"}
 
 
 _OPTIONS = """
