@@ -1,4 +1,4 @@
-"""What benchmarks print: a claim, the figure, and whether it holds."""
+"""Output of benchmarks: a claim, the figure, and the result of the check."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def claim(text: str, figure: float, limit: float, unit: str = "") -> None:
 
 
 def spread(values: Sequence[float]) -> str:
-    """Median and range, for the record."""
+    """Format median and range."""
     return f"{statistics.median(values):.4g} [{min(values):.4g} .. {max(values):.4g}], n = {len(values)}"
 
 
 def children_cpu_s() -> float:
-    """CPU seconds of all children that were waited for."""
+    """Return the CPU seconds of all finished children."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

@@ -1,4 +1,4 @@
-"""What the harness itself costs: starting, one further benchmark, one further launch, many observer lines."""
+"""Cost of the harness itself: starting, one further benchmark, one further launch, many observer lines."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def cpu_of(action: Callable[[], object]) -> float:
 
 def test_help_starts_fast(project: Project) -> None:
     bare = [cpu_of(lambda: subprocess.run((sys.executable, "-c", "pass"), check=True)) for _ in range(ROUNDS)]
-    ours = [cpu_of(lambda: project.harness("--help")) for _ in range(ROUNDS)]
-    print(f"\nCPU s of --help {spread(ours)}; of bare Python {spread(bare)}")
-    claim("CPU of `harness --help`", statistics.median(ours), 0.15, " s")
+    harness_cpu_s = [cpu_of(lambda: project.harness("--help")) for _ in range(ROUNDS)]
+    print(f"\nCPU s of --help {spread(harness_cpu_s)}; of bare Python {spread(bare)}")
+    claim("CPU of `harness --help`", statistics.median(harness_cpu_s), 0.15, " s")
 
 
 def test_a_further_benchmark_is_cheap(project: Project) -> None:

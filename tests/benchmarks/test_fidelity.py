@@ -47,10 +47,10 @@ def project(tmp_path: Path) -> Project:
 def in_random_order(first: Callable[[], float], second: Callable[[], float]) -> tuple[float, float]:
     """Both figures, back to back; a coin decides which comes first, so that drift favours neither."""
     if random.random() < 0.5:
-        one = first()
-        return one, second()
-    other = second()
-    return first(), other
+        first_figure = first()
+        return first_figure, second()
+    second_figure = second()
+    return first(), second_figure
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -64,7 +64,7 @@ def test_the_reported_median_is_that_of_a_bare_loop(project: Project, bare_loop:
     assert first.code == 0, first.stderr
     program = next(path for path in (project.cache / "models").rglob(f"{name}.pte"))
 
-    def ours() -> float:
+    def harness_median() -> float:
         done = project.harness("-b", spec)
         assert done.code == 0, done.stderr
         latency = next(metric for metric in done.read()[-1]["metrics"] if metric["name"] == "NET latency")
@@ -76,9 +76,9 @@ def test_the_reported_median_is_that_of_a_bare_loop(project: Project, bare_loop:
         line = ("taskset", "-c", str(CPU), str(bare_loop), str(program), str(warmup), str(iterations))
         return float(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
 
-    pairs = [in_random_order(ours, bare) for _ in range(ROUNDS)]
-    ratios = [one / other for one, other in pairs]
-    differences = [one - other for one, other in pairs]
+    pairs = [in_random_order(harness_median, bare) for _ in range(ROUNDS)]
+    ratios = [harness_ns / bare_ns for harness_ns, bare_ns in pairs]
+    differences = [harness_ns - bare_ns for harness_ns, bare_ns in pairs]
     print(f"\n{name}: harness / bare {spread(ratios)}; harness - bare in ns {spread(differences)}")
     if name.startswith("add"):
         claim("harness against a bare loop, add", abs(statistics.median(differences)), 1000, " ns")

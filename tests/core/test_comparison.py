@@ -11,7 +11,7 @@ BUILD = BuildInfo(source="none", commit="a", digest="a")
 
 
 def comparison(**fields: object) -> Comparison:
-    """A comparison without pairs, but for these fields."""
+    """Return a comparison without pairs."""
     given = {
         "control": BUILD,
         "metric": "NET latency",
@@ -21,7 +21,7 @@ def comparison(**fields: object) -> Comparison:
     return Comparison.model_validate({**given, **fields})
 
 
-def test_the_effect_of_a_comparison_is_its_difference_as_log_ratios() -> None:
+def test_effect_has_the_difference_and_interval_as_log_ratios() -> None:
     effect = comparison(difference=0.02, low=0.01).effect
     assert effect is not None
     assert (effect.log_ratio, effect.low_log_ratio) == pytest.approx((math.log(1.02), math.log(1.01)))
@@ -30,7 +30,7 @@ def test_the_effect_of_a_comparison_is_its_difference_as_log_ratios() -> None:
     assert OperatorComparison(name="conv").effect is None
 
 
-def test_a_regression_that_does_not_survive_counts_as_undecided() -> None:
+def test_a_regression_that_is_not_a_discovery_counts_as_undecided() -> None:
     regression = comparison(verdict=Verdict.REGRESSION)
     assert regression.effective_verdict is Verdict.REGRESSION
     assert regression.model_copy(update={"discovered": False}).effective_verdict is Verdict.UNDECIDED

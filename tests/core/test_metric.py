@@ -29,11 +29,11 @@ from harness.core.metric import Direction, Metric, convert, direction_of, main_m
         ("stopwatch", "", Direction.LOWER),
     ],
 )
-def test_the_name_tells_which_way_is_better(metric: str, unit: str, direction: Direction) -> None:
+def test_direction_is_derived_from_the_name(metric: str, unit: str, direction: Direction) -> None:
     assert direction_of(metric, unit) is direction
 
 
-def test_what_is_stated_wins_by_whole_name_and_without_the_type() -> None:
+def test_stated_directions_take_precedence_by_whole_name() -> None:
     higher = {"NET quality": Direction.HIGHER}
     assert direction_of("NET quality", "", higher) is Direction.HIGHER
     assert direction_of("NET quality", "ms", {"quality": Direction.HIGHER}) is Direction.HIGHER
@@ -51,7 +51,7 @@ def _metric(name: str, unit: str, **summary: float) -> Metric:
     return Metric(name=name, type=type_, metric=metric, unit=unit, summary={**summary})
 
 
-def test_the_main_metric_is_the_latency_of_the_whole_model_else_the_first_time_or_rate_else_the_first_median() -> None:
+def test_main_metric_is_the_model_latency_or_else_the_first_time_or_rate_or_else_the_first_median() -> None:
     count, size = _metric("NET count", "", n=1.0), _metric("RUN size", "bytes", p50=1.0)
     load, rate = _metric("RUN load_time", "ms", p50=1.0), _metric("LLM rate", "tokens/s", p50=1.0)
     latency = _metric("NET latency", "us", p50=1.0)
@@ -62,7 +62,7 @@ def test_the_main_metric_is_the_latency_of_the_whole_model_else_the_first_time_o
     assert main_metric([count]) is None
 
 
-def test_a_metric_without_numbers_is_never_the_main_one() -> None:
+def test_a_metric_without_numbers_is_never_the_main_metric() -> None:
     text = Metric(name="NET latency", type="NET", metric="latency", unit="ms", info="not measured")
     assert main_metric([text]) is None
     assert main_metric([text, _metric("RUN load_time", "ms", p50=1.0)]) != text

@@ -12,11 +12,11 @@ TEXTS = st.lists(st.one_of(NAMES.map(lambda name: f"{{{name}}}"), st.text(alphab
 )
 
 
-def test_values_are_replaced_until_nothing_changes() -> None:
+def test_values_are_replaced_recursively() -> None:
     assert substitute("{a} {files.x}", {"a": "<{b}>", "b": "1", "files.x": "/m"}) == "<1> /m"
 
 
-def test_the_old_spelling_of_id_is_known() -> None:
+def test_the_former_spelling_of_id_is_accepted() -> None:
     assert substitute("test-<ID>-{ID}", {"ID": "4"}) == "test-4-4"
 
 
@@ -30,7 +30,7 @@ def test_doubled_braces_are_literal_and_survive_the_first_pass() -> None:
     assert substitute(once, {}) == "{a} 1"
 
 
-def test_names_that_come_later_are_left() -> None:
+def test_names_known_later_are_left() -> None:
     assert substitute("{TGTDIR}/{a}", {"a": "1"}, later={"TGTDIR"}) == "{TGTDIR}/1"
 
 
@@ -40,13 +40,13 @@ def test_an_unknown_name_is_an_error_with_a_suggestion() -> None:
     assert caught.value.hint == "did you mean `iter`?"
 
 
-def test_an_unknown_name_that_is_like_nothing_lists_what_there_is() -> None:
+def test_an_unknown_name_without_similar_names_lists_all_names() -> None:
     with pytest.raises(PlaceholderProblem) as caught:
         substitute("{zzz}", {"iter": "1"}, later={"program"})
     assert caught.value.hint == "known here: {iter}, {program}"
 
 
-def test_a_value_that_refers_to_itself_is_an_error_that_shows_the_circle() -> None:
+def test_a_circular_value_is_an_error_that_shows_the_circle() -> None:
     with pytest.raises(PlaceholderProblem, match=r"\{a\} -> \{b\} -> \{a\}"):
         substitute("{a}", {"a": "x{b}", "b": "{a}"})
 
@@ -54,11 +54,11 @@ def test_a_value_that_refers_to_itself_is_an_error_that_shows_the_circle() -> No
 @given(TEXTS, st.dictionaries(NAMES, TEXTS, max_size=4))
 def test_substitution_ends_and_leaves_no_known_name(template: str, values: dict[str, str]) -> None:
     try:
-        done = substitute(template, values, later={"later"})
+        substituted = substitute(template, values, later={"later"})
     except PlaceholderProblem:
         return
-    assert not set(find_placeholders(done)) & set(values)
+    assert not set(find_placeholders(substituted)) & set(values)
 
 
-def test_far_words_are_not_suggested() -> None:
+def test_dissimilar_names_are_not_suggested() -> None:
     assert suggest("zzz", ["iter"]) is None

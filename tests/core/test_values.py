@@ -33,7 +33,7 @@ _JSON = st.recursive(
 
 @pytest.mark.slow
 @given(st.text(st.characters()), st.lists(st.text(st.characters())), st.dictionaries(st.text(st.characters()), _JSON))
-def test_every_text_survives_json_and_utf_8(text: str, words: list[str], free: dict[str, JsonValue]) -> None:
+def test_sanitised_text_survives_json_and_utf_8(text: str, words: list[str], free: dict[str, JsonValue]) -> None:
     clean = replace_surrogates(_Tree(leaf=_Leaf(text=text), words=tuple(words), free=free))
     assert _Tree.model_validate_json(clean.model_dump_json().encode()) == clean
     assert (len(clean.leaf.text), len(clean.words), len(clean.free)) == (len(text), len(words), len(free))
@@ -49,12 +49,12 @@ def test_a_value_without_surrogates_is_left_alone() -> None:
     assert make_writable(result) is result
 
 
-def test_keys_that_become_equal_stay_apart() -> None:
+def test_keys_that_become_equal_stay_distinct() -> None:
     free: dict[str, JsonValue] = dict(zip(map(chr, (0xD800, 0xDFFF, 0xFFFD)), (1, 2, 3), strict=True))
     assert sorted(replace_surrogates(_Tree(leaf=_Leaf(text=""), free=free)).free.values(), key=str) == [1, 2, 3]
 
 
-def test_a_result_with_replaced_text_says_so_and_still_counts() -> None:
+def test_a_result_with_replaced_text_is_noted_and_still_counts() -> None:
     launch = ok_result().launches[0].model_copy(update={"commands": (("runner", os.fsdecode(b"a\xff")),)})
     clean = make_writable(ok_result(identifier="a\ud800b").model_copy(update={"launches": (launch,)}))
     assert clean.benchmark.identifier == "a\ufffdb"
@@ -64,7 +64,7 @@ def test_a_result_with_replaced_text_says_so_and_still_counts() -> None:
     assert Result.model_validate_json(clean.model_dump_json()) == clean
 
 
-def test_values_of_variables_called_like_a_secret_are_masked_and_no_others() -> None:
+def test_values_of_secret_variables_are_masked() -> None:
     secret = dict.fromkeys(("API_TOKEN", "HF_TOKEN", "aws_secret_access_key", "DB_PASSWORD", "API_KEY", "APIKEY"), "x")
     plain = dict.fromkeys(("OMP_NUM_THREADS", "KEYBOARD", "MAX_TOKENS", "MONKEY", "TOKENIZERS_PARALLELISM"), "x")
     assert mask_secrets({**secret, **plain}) == {**dict.fromkeys(secret, "***"), **plain}

@@ -1,4 +1,4 @@
-"""Devices on which a launch takes no time: sessions that answer at once, with what a build would have printed."""
+"""Simulated devices on which a launch takes no time, with the output of a real runner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Watch = Callable[[str], None]
 
 
 class Instant:
-    """Several devices."""
+    """Platform with several simulated devices."""
 
     name = "instant"
 
@@ -38,9 +38,9 @@ class Instant:
 
 
 class InstantSession:
-    """Answers with twelve samples near a thousand.
+    """Session whose launches give twelve samples near a thousand.
 
-    The treatment takes 5 % longer where the name of the benchmark says so: `worse-on-A-B` on the devices A and B.
+    The treatment takes 5 % longer on the devices in the name of the benchmark: `worse-on-A-B` on the devices A and B.
     """
 
     def __init__(self, device: Device, watch: Watch) -> None:
@@ -58,8 +58,8 @@ class InstantSession:
         factor = 1.05 if slow else 1.0
         values = [factor * (1000 + self._chance.gauss(0, 1)) for _ in range(12)]
         latency = {"type": "NET", "metric": "latency", "unit": "us"}
-        said = "\n".join(f"PyTorchObserver {json.dumps({**latency, 'value': str(value)})}" for value in values)
-        return Completed(command, 0, stdout=said, wall_s=0.1)
+        output = "\n".join(f"PyTorchObserver {json.dumps({**latency, 'value': str(value)})}" for value in values)
+        return Completed(command, 0, stdout=output, wall_s=0.1)
 
     def pull(self, remote: str, local: Path) -> None:
         raise FileNotFoundError(remote)
@@ -69,7 +69,7 @@ class InstantSession:
 
 
 def benchmark(name: str) -> Benchmark:
-    """A benchmark of that name."""
+    """Return a benchmark with a name."""
     return Benchmark(
         id=0,
         model=Model(name="m", format="none"),
@@ -83,12 +83,12 @@ def benchmark(name: str) -> Benchmark:
 
 
 def plan(platform: Instant, names: Sequence[str]) -> Plan:
-    """Each benchmark on each device."""
+    """Return a plan of each benchmark on each device."""
     assignments = assign([benchmark(name) for name in names], platform.devices())
     return Plan(platform, assignments, {"generic": Generic({})})
 
 
-def builds(made: Plan, side: str) -> Builds:
-    """The runner of a side, for every device."""
+def builds(plan_: Plan, side: str) -> Builds:
+    """Return the runner of a side for every device."""
     build = Build(source="prebuilt", commit=side, digest=side, programs={"program": Path(f"/{side}")})
-    return {("generic", one.device.identity): build for one in made.assignments}
+    return {("generic", assignment.device.identity): build for assignment in plan_.assignments}

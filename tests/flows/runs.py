@@ -1,4 +1,4 @@
-"""Comparisons on devices that answer at once, kept in a folder, perhaps interrupted, perhaps gone on with."""
+"""Comparisons on simulated devices, stored in a folder, optionally interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ FEWEST = Parameters(seed=3, max_pairs=8)
 SAME = [f"same-{number}" for number in range(4)]
 
 
-class Kept:
-    """A reporter that remembers results in the order in which they were told."""
+class RecordingReporter:
+    """Reporter that records results in the order in which they were reported."""
 
-    name = "kept"
+    name = "recording"
 
     def __init__(self) -> None:
         self.results: list[Result] = []
@@ -36,11 +36,15 @@ class Kept:
     def close(self) -> None:
         pass
 
-    def told(self) -> list[tuple[str, str, Verdict]]:
+    def verdicts(self) -> list[tuple[str, str, Verdict]]:
         return [
-            (one.benchmark.identifier, one.device.name if one.device else "", one.comparison.effective_verdict)
-            for one in self.results
-            if one.comparison
+            (
+                result.benchmark.identifier,
+                result.device.name if result.device else "",
+                result.comparison.effective_verdict,
+            )
+            for result in self.results
+            if result.comparison
         ]
 
 
@@ -51,11 +55,11 @@ class Run:
         self.settings = Settings(cache_dir=folder)
         self.journals = folder / "comparisons"
         self.results = folder / "results"
-        self.kept = Kept()
-        self.heard = Kept()
+        self.recorder = RecordingReporter()
+        self.listener = RecordingReporter()
         self.launched: list[str] = []
         self.display = RecordedProgress()
-        self.reporting = Reporting((self.kept, LocalReporter(self.results)), self.display, (self.heard,))
+        self.reporting = Reporting((self.recorder, LocalReporter(self.results)), self.display, (self.listener,))
 
     def compare(
         self,
@@ -80,14 +84,14 @@ class Run:
         request = ComparisonTask(installed_runner, installed_runner, parameters, resume=resume, check=check)
         flow = ComparisonStages(request, self.settings, made, files={}, reporting=self.reporting, display=self.display)
         flow.run(builds(made, "control"), builds(made, "treatment"))
-        return self.kept.told()
+        return self.recorder.verdicts()
 
     def waiting(self) -> int:
         return len(list(self.journals.glob("*.jsonl")))
 
     def launches_of(self, device: str, name: str = "") -> int:
-        """How often something was launched there."""
-        return sum(one.startswith(f"{device} {name}") for one in self.launched)
+        """Count the launches of a benchmark on a device."""
+        return sum(launch.startswith(f"{device} {name}") for launch in self.launched)
 
     def _watching(self, watch: Watch) -> Watch:
         def watching(launch: str) -> None:

@@ -1,4 +1,4 @@
-"""A cache in a temporary folder, and a person who remembers what was said."""
+"""Fixtures: a cache in a temporary folder, and a progress that records messages."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ class _Task:
 
 
 class _Listener:
-    def __init__(self, said: list[str]) -> None:
-        self._said = said
+    def __init__(self, messages: list[str]) -> None:
+        self._messages = messages
 
     @contextlib.contextmanager
     def task(self, text: str, total: float | None = None) -> Iterator[Task]:
         yield _Task()
 
     def say(self, text: str) -> None:
-        self._said.append(text)
+        self._messages.append(text)
 
 
 @pytest.fixture
-def said() -> list[str]:
+def messages() -> list[str]:
     return []
 
 
 @pytest.fixture
-def progress(said: list[str]) -> Progress:
-    return _Listener(said)
+def progress(messages: list[str]) -> Progress:
+    return _Listener(messages)
 
 
 @pytest.fixture

@@ -53,43 +53,43 @@ def test_names_that_leave_the_cache_are_refused_with_the_place_in_the_specificat
 
 
 @pytest.mark.parametrize("name", ["model.pte", "a/b.bin", "with space.bin", "..hidden", "ünïcode.pte"])
-def test_plain_names_are_kept_as_they_are(name: str) -> None:
+def test_plain_names_are_unchanged(name: str) -> None:
     assert path_inside(Path("/cache"), named(name)) == Path("/cache") / name
 
 
 @given(st.text())
-def test_a_segment_is_one_harmless_path_component(name: str) -> None:
+def test_a_segment_is_one_safe_path_component(name: str) -> None:
     plain = path_segment(name)
     assert Path(plain).parts == (plain,)
     assert plain not in {".", ".."}
     assert len(plain.encode()) <= 80
 
 
-def test_a_person_finds_a_file_by_format_model_and_name() -> None:
+def test_files_are_laid_out_by_format_model_and_name() -> None:
     place = choose_place(
         Path("/cache"), named("model.pte", A), MV2, Download("https://x/model.pte", "https://x/model.pte")
     )
     assert place.path == Path("/cache/pte/mv2/aaaaaaaaaaaa/model.pte")
 
 
-def test_two_promises_for_one_name_have_a_place_each() -> None:
+def test_two_md5s_for_one_name_have_separate_places() -> None:
     source = parse_location(named("model.pte"))
     first, second = (choose_place(Path("/cache"), named("model.pte", md5), MV2, source) for md5 in (A, B))
     assert first.path != second.path
 
 
-def test_equal_promises_share_a_place_whatever_the_location() -> None:
+def test_equal_md5s_share_a_place_regardless_of_location() -> None:
     sources = (Download("https://x/1", "https://x/1"), LocalPath(Path("/nowhere/model.pte")))
     assert len({choose_place(Path("/cache"), named("model.pte", A), MV2, source).path for source in sources}) == 1
 
 
-def test_without_a_promise_each_location_has_its_place() -> None:
+def test_without_md5_each_location_has_its_own_place() -> None:
     urls = ("https://x/1", "https://x/2")
     places = {choose_place(Path("/cache"), named("model.pte"), MV2, Download(url, url)).path for url in urls}
     assert len(places) == 2
 
 
-def test_everything_that_determines_an_export_determines_its_place() -> None:
+def test_everything_that_affects_an_export_affects_its_place() -> None:
     export = Export(definition="mv2", recipe="xnnpack_q8")
     variants = [
         (named("model.pte"), export, {"torch": "2.13"}),
@@ -103,15 +103,15 @@ def test_everything_that_determines_an_export_determines_its_place() -> None:
     assert len(folders) == len(variants)
 
 
-def test_the_order_of_options_and_versions_does_not_matter() -> None:
-    one, other = (
+def test_the_order_of_options_and_versions_is_ignored() -> None:
+    options, reordered_options = (
         Export(definition="m", recipe="r", options=options) for options in ({"a": 1, "b": 2}, {"b": 2, "a": 1})
     )
-    first = choose_export_place(Path("/cache"), named("m.pte"), one, {"x": "1", "y": "2"})
-    assert first == choose_export_place(Path("/cache"), named("m.pte"), other, {"y": "2", "x": "1"})
+    first = choose_export_place(Path("/cache"), named("m.pte"), options, {"x": "1", "y": "2"})
+    assert first == choose_export_place(Path("/cache"), named("m.pte"), reordered_options, {"y": "2", "x": "1"})
 
 
-def test_a_program_cannot_take_the_name_of_its_report() -> None:
+def test_a_program_cannot_have_the_name_of_its_report() -> None:
     with pytest.raises(FileUnavailable, match="report"):
         choose_export_place(Path("/cache"), named("Export.json"), Export(definition="m", recipe="r"), {})
 
@@ -124,7 +124,7 @@ def test_a_program_cannot_take_the_name_of_its_report() -> None:
         ("HTTP://host:8080/m", "http://host:8080/m"),
     ],
 )
-def test_credentials_are_not_shown(location: str, shown: str) -> None:
+def test_credentials_are_hidden(location: str, shown: str) -> None:
     assert parse_location(at(location)).shown == shown
 
 
@@ -138,6 +138,6 @@ def test_file_urls_and_paths_name_local_files(location: str) -> None:
 @pytest.mark.parametrize(
     "location", ["ftp://host/m", "s3://bucket/m", "model.pte", "file://host/m", "/a\0b", "/\ud800", "", "http://[x/m"]
 )
-def test_locations_that_cannot_be_followed_are_refused(location: str) -> None:
+def test_unsupported_locations_are_refused(location: str) -> None:
     with pytest.raises(FileUnavailable, match=r"specs/mv2\.json:12"):
         parse_location(at(location))

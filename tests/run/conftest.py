@@ -14,8 +14,8 @@ from platforms.host.session import HostSession
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[HostSession]:
-    """A held session, with a lock of its own."""
+    """Return an open session with its own lock."""
     host = Host(tmp_path / "work", lock_path=tmp_path / "lock")
-    with host.open(host.devices()[0], RecordedProgress()) as held:
-        assert isinstance(held, HostSession)
-        yield held
+    with host.open(host.devices()[0], RecordedProgress()) as host_session:
+        assert isinstance(host_session, HostSession)
+        yield host_session

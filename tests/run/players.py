@@ -72,7 +72,7 @@ class Players:
     def parse(
         self, completed: Sequence[Completed], benchmark: Benchmark
     ) -> tuple[Sequence[Observation], Sequence[Note]]:
-        return parse_lines("\n".join(one.stdout for one in completed))
+        return parse_lines("\n".join(output.stdout for output in completed))
 
 
 class InterleavablePlayers(Players):
@@ -82,9 +82,9 @@ class InterleavablePlayers(Players):
         return command.replace_argv((*command.argv, "--turns"))
 
 
-def player(how: str) -> Build:
+def player(behaviour: str) -> Build:
     """A build that behaves so."""
-    return Build(source="none", commit=how, digest=how)
+    return Build(source="none", commit=behaviour, digest=behaviour)
 
 
 def benchmark(**fields: object) -> Benchmark:
@@ -103,7 +103,7 @@ def benchmark(**fields: object) -> Benchmark:
     return Benchmark.model_validate({**given, **fields})
 
 
-def told(journal: Path) -> list[tuple[str, int, str]]:
+def read_journal(journal: Path) -> list[tuple[str, int, str]]:
     """Who did what, in order: behaviour, process, words."""
     lines = [line.split(maxsplit=2) for line in journal.read_text().splitlines()]
     return [(how, int(process), words) for how, process, words in lines]

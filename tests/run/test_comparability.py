@@ -1,4 +1,4 @@
-"""Sides whose figures cannot be compared: the reason names the difference."""
+"""Comparability of the figures of both sides."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.run.players import Players, benchmark, player
 
 
 class Reporting(Players):
-    """Reports one value with its unit in each launch; the last one repeatedly."""
+    """Framework that reports one given value per launch; the last one repeatedly."""
 
     def __init__(self, journal: Path, *reports: tuple[float, str]) -> None:
         super().__init__(journal)
@@ -63,7 +63,7 @@ def _pairs(session: Session, control: Reporting, treatment: Reporting, scratch: 
         ("", "us", "it reports NET latency in us, and the control in no unit"),
     ],
 )
-def test_units_that_do_not_convert_are_both_named_before_the_first_pair(
+def test_inconvertible_units_are_named_before_the_first_pair(
     session: Session, tmp_path: Path, journal: Path, *, control: str, treatment: str, reason: str
 ) -> None:
     pairs = _pairs(session, Reporting(journal, (5.0, control)), Reporting(journal, (5.0, treatment)), tmp_path)
@@ -71,7 +71,7 @@ def test_units_that_do_not_convert_are_both_named_before_the_first_pair(
         pairs.begin()
 
 
-def test_a_side_that_reports_zeros_is_named_with_its_zero(session: Session, tmp_path: Path, journal: Path) -> None:
+def test_a_side_that_reports_zeros_is_named(session: Session, tmp_path: Path, journal: Path) -> None:
     pairs = _pairs(session, Reporting(journal, (5.0, "us")), Reporting(journal, (5.0, "us"), (0.0, "us")), tmp_path)
     pairs.begin()
     assert [pairs.measure_pair().pair, pairs.measure_pair().pair] == [None, None]
@@ -81,7 +81,7 @@ def test_a_side_that_reports_zeros_is_named_with_its_zero(session: Session, tmp_
         pairs.measure_pair()
 
 
-def test_a_program_that_wrote_too_much_failed_and_did_not_crash() -> None:
+def test_a_program_with_too_much_output_fails_without_a_crash() -> None:
     state = DeviceState(time=0.0)
     ended = Completed(Command(("loud",)), exit_code=None, signal=9, flooded=True, stderr="it wrote more than 64 MiB")
     record = record_launch(0, [ended], started=0.0, before=state, after=state).launch

@@ -34,7 +34,7 @@ def test_without_discarded_pairs_there_is_no_note() -> None:
     assert discarded().doubt(20) is None
 
 
-def test_one_failure_in_many_is_noted_and_attributed_to_chance() -> None:
+def test_one_failure_in_many_pairs_is_noted_and_attributed_to_chance() -> None:
     (note,) = discarded(treatment=1).notes(21)
     assert note.message == "the treatment crashed in 1 of 21 pairs"
     assert note.trust
@@ -45,7 +45,7 @@ def test_one_failure_in_few_pairs_makes_a_side_flaky() -> None:
     assert discarded(treatment=1).doubt(9) is not None
 
 
-def test_a_flaky_side_is_named_with_count_and_cause_and_speaks_against_no_change() -> None:
+def test_a_flaky_side_is_named_with_count_and_cause_and_prevents_no_change() -> None:
     pairs = discarded(treatment=3, outcome=Outcome.TIMEOUT)
     (note,) = pairs.notes(25)
     assert note.code == "treatment_lost_launches"
@@ -59,7 +59,7 @@ def test_two_failures_in_a_hundred_are_not_flaky() -> None:
 
 
 @pytest.mark.parametrize(("treatment", "doubt_expected"), [(7, False), (8, True)])
-def test_heat_of_one_side_alone_is_not_chance(treatment: int, *, doubt_expected: bool) -> None:
+def test_throttling_of_one_side_alone_is_not_attributed_to_chance(treatment: int, *, doubt_expected: bool) -> None:
     pairs = discarded(treatment=treatment, outcome=Outcome.OK, hot=True)
     doubt = pairs.doubt(60)
     assert (doubt is not None) is doubt_expected
@@ -67,14 +67,16 @@ def test_heat_of_one_side_alone_is_not_chance(treatment: int, *, doubt_expected:
         assert "the treatment was slowed by heat in 8 of 60 pairs" in doubt.message
 
 
-def test_heat_that_meets_both_sides_is_the_device() -> None:
+def test_throttling_of_both_sides_is_attributed_to_the_device() -> None:
     assert discarded(control=9, treatment=11, outcome=Outcome.OK, hot=True).doubt(60) is None
 
 
 @given(st.integers(0, 60))
 def test_the_sign_test_is_exact(of: int) -> None:
     level = 0.01
-    ways = [math.comb(of, ours) for ours in range(of + 1)]
-    refused = sum(way for ours, way in enumerate(ways) if min(sign_test(ours, of), sign_test(of - ours, of)) <= level)
-    assert refused / 2**of <= level
-    assert all(0 <= sign_test(ours, of) <= 1 for ours in range(of + 1))
+    ways = [math.comb(of, count) for count in range(of + 1)]
+    rejected = sum(
+        way for count, way in enumerate(ways) if min(sign_test(count, of), sign_test(of - count, of)) <= level
+    )
+    assert rejected / 2**of <= level
+    assert all(0 <= sign_test(count, of) <= 1 for count in range(of + 1))

@@ -11,7 +11,7 @@ from harness.core.protocols import Interactive
 from harness.core.result import Outcome
 from harness.run.interleaved import SMALLEST_BATCH, BatchPlan, InterleavedRun, run_interleaved, split_into_batches
 from tests.processes import is_running
-from tests.run.players import InterleavablePlayers, benchmark, player, told
+from tests.run.players import InterleavablePlayers, benchmark, player, read_journal
 
 pytestmark = pytest.mark.slow  # waits for programs that do not answer
 
@@ -21,7 +21,7 @@ def journal(tmp_path: Path) -> Path:
     return tmp_path / "journal"
 
 
-def took(
+def run_players(
     session: Interactive, journal: Path, *players: str, plan: BatchPlan | None = None, timeout_s: float = 60.0
 ) -> InterleavedRun:
     framework, test = InterleavablePlayers(journal), benchmark(timeout_s=timeout_s)
@@ -35,16 +35,18 @@ def took(
 
 @given(st.integers(min_value=1, max_value=100_000))
 def test_all_iterations_are_split_into_batches_that_are_long_enough(iterations: int) -> None:
-    turns = split_into_batches(iterations)
-    assert sum(turns) == iterations
-    assert iterations < SMALLEST_BATCH or min(turns) >= SMALLEST_BATCH
-    assert max(turns) < 2 * SMALLEST_BATCH
+    batches = split_into_batches(iterations)
+    assert sum(batches) == iterations
+    assert iterations < SMALLEST_BATCH or min(batches) >= SMALLEST_BATCH
+    assert max(batches) < 2 * SMALLEST_BATCH
 
 
-def test_both_run_at_once_with_batches_in_the_order_of_their_starts(session: Interactive, journal: Path) -> None:
-    found = took(session, journal, "good", "good", plan=BatchPlan((5, 6)))
-    (_, first, _), (_, second, _) = told(journal)[:2]
-    assert [(process, words) for _, process, words in told(journal)] == [
+def test_both_programs_run_at_once_with_batches_in_the_order_of_their_starts(
+    session: Interactive, journal: Path
+) -> None:
+    interleaved_run = run_players(session, journal, "good", "good", plan=BatchPlan((5, 6)))
+    (_, first, _), (_, second, _) = read_journal(journal)[:2]
+    assert [(process, words) for _, process, words in read_journal(journal)] == [
         (first, "starts"),
         (second, "starts"),
         (first, "run 5"),
@@ -54,12 +56,12 @@ def test_both_run_at_once_with_batches_in_the_order_of_their_starts(session: Int
         (first, "ends"),
         (second, "ends"),
     ]
-    assert (found.ready, found.iterations) == (True, 11)
+    assert (interleaved_run.ready, interleaved_run.iterations) == (True, 11)
 
 
-def test_each_is_a_launch_with_everything_that_a_launch_has(session: Interactive, journal: Path) -> None:
-    found = took(session, journal, "good", "good")
-    first, second = (one.launch for one in found.records)
+def test_each_program_is_recorded_as_a_complete_launch(session: Interactive, journal: Path) -> None:
+    interleaved_run = run_players(session, journal, "good", "good")
+    first, second = (record.launch for record in interleaved_run.records)
     assert (first.index, second.index) == (3, 4)
     assert first.outcome is second.outcome is Outcome.OK
     assert first.commands[0][-1] == "--turns"
@@ -71,8 +73,11 @@ def test_each_is_a_launch_with_everything_that_a_launch_has(session: Interactive
     assert first.before.time <= first.started <= second.started <= first.after.time
     assert first.cpu_s is not None
     assert (first.beside_cpu_s, second.beside_cpu_s) == (second.cpu_s, first.cpu_s)
-    assert max(first.wall_s, second.wall_s) <= found.seconds < first.wall_s + second.wall_s
-    assert [log.name for one in found.records for log in one.logs] == ["launch-3.stdout", "launch-4.stdout"]
+    assert max(first.wall_s, second.wall_s) <= interleaved_run.seconds < first.wall_s + second.wall_s
+    assert [log.name for record in interleaved_run.records for log in record.logs] == [
+        "launch-3.stdout",
+        "launch-4.stdout",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -84,33 +89,35 @@ def test_each_is_a_launch_with_everything_that_a_launch_has(session: Interactive
     ],
 )
 @pytest.mark.parametrize("first", [True, False], ids=["first", "second"])
-def test_a_program_that_fails_between_batches_ends_them_and_alone_has_failed(
+def test_a_program_failing_between_batches_ends_the_run_and_is_the_only_failure(
     session: Interactive, journal: Path, *, how: str, timeout_s: float, outcome: Outcome, words: str, first: bool
 ) -> None:
     players = (how, "good") if first else ("good", how)
-    found = took(session, journal, *players, timeout_s=timeout_s)
-    launches = dict(zip(players, (one.launch for one in found.records), strict=True))
+    interleaved_run = run_players(session, journal, *players, timeout_s=timeout_s)
+    launches = dict(zip(players, (record.launch for record in interleaved_run.records), strict=True))
     assert launches[how].outcome is outcome
     assert words in (launches[how].reason or "")
     assert launches["good"].outcome is Outcome.OK
-    assert found.iterations == 10
-    assert not any(is_running(process) for _, process, _ in told(journal))
+    assert interleaved_run.iterations == 10
+    assert not any(is_running(process) for _, process, _ in read_journal(journal))
 
 
 @pytest.mark.parametrize(("how", "outcome"), [("old", "failed"), ("deaf", "failed"), ("crashes", "crashed")])
-def test_after_a_program_that_never_gets_ready_nothing_else_is_started(
+def test_if_the_first_program_never_gets_ready_the_second_is_not_started(
     session: Interactive, journal: Path, how: str, outcome: str
 ) -> None:
-    found = took(session, journal, how, "good")
-    assert not found.ready
-    assert [one.launch.outcome for one in found.records] == [outcome]
-    assert {who for who, _, _ in told(journal)} == {how}
+    interleaved_run = run_players(session, journal, how, "good")
+    assert not interleaved_run.ready
+    assert [record.launch.outcome for record in interleaved_run.records] == [outcome]
+    assert {player_name for player_name, _, _ in read_journal(journal)} == {how}
 
 
-def test_batches_end_with_the_time_limit_but_not_before_the_least_iterations(
+def test_batches_end_at_the_time_limit_but_not_before_the_minimum_of_iterations(
     session: Interactive, journal: Path
 ) -> None:
-    found = took(session, journal, "good", "good", plan=BatchPlan((5,) * 1000, least=12, limit_s=0.000001))
-    assert found.iterations == 15
-    assert [words for _, _, words in told(journal)].count("run 5") == 6
-    assert [one.launch.outcome for one in found.records] == [Outcome.OK] * 2
+    interleaved_run = run_players(
+        session, journal, "good", "good", plan=BatchPlan((5,) * 1000, least=12, limit_s=0.000001)
+    )
+    assert interleaved_run.iterations == 15
+    assert [words for _, _, words in read_journal(journal)].count("run 5") == 6
+    assert [record.launch.outcome for record in interleaved_run.records] == [Outcome.OK] * 2

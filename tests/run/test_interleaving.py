@@ -19,7 +19,7 @@ from harness.run.interleaving import InterleavedProcesses, Interleaving, Sequent
 from harness.run.launcher import Launcher
 from harness.run.pairs import PairedLaunches, TooManyFailures, control_goes_first
 from platforms.host.session import HostSession
-from tests.run.players import InterleavablePlayers, Players, benchmark, player, told
+from tests.run.players import InterleavablePlayers, Players, benchmark, player, read_journal
 
 pytestmark = pytest.mark.slow  # waits for programs that do not answer
 
@@ -65,14 +65,14 @@ class Launchers:
     def samples(self) -> list[list[int]]:
         return [
             [
-                sum(len(one.samples) for one in said)
-                for said in launcher.measurement(Outcome.OK, None, None).observations
+                sum(len(observation.samples) for observation in observations)
+                for observations in launcher.measurement(Outcome.OK, None, None).observations
             ]
             for launcher in (self.control, self.treatment)
         ]
 
 
-def test_the_coin_decides_which_side_is_started_first_and_has_the_first_batch(
+def test_random_assignment_decides_which_side_starts_first_and_has_the_first_batch(
     session: Session, journal: Path, tmp_path: Path
 ) -> None:
     launchers = Launchers(tmp_path, session, InterleavablePlayers(journal), "good", "good ")
@@ -87,7 +87,7 @@ def test_the_coin_decides_which_side_is_started_first_and_has_the_first_batch(
     assert [pair.control_launch if pair else None for pair in pairs] == [1, 2, 3, 4, 5]
 
 
-def test_the_samples_of_all_batches_give_the_statistics_of_a_pair(
+def test_statistics_of_a_pair_include_the_samples_of_all_batches(
     session: Session, journal: Path, tmp_path: Path
 ) -> None:
     launchers = Launchers(tmp_path, session, InterleavablePlayers(journal), "good", "good")
@@ -135,7 +135,7 @@ def test_a_side_that_keeps_crashing_ends_the_comparison(session: Session, journa
     ("how", "timeout_s", "words"),
     [("crashes", 60.0, "SIGSEGV"), ("hangs", 4.0, "within 4 s"), ("mute", 60.0, "no samples")],
 )
-def test_a_side_that_fails_while_it_warms_up_cannot_be_measured(
+def test_a_side_that_fails_during_warm_up_cannot_be_measured(
     session: Session, journal: Path, *, tmp_path: Path, how: str, timeout_s: float, words: str
 ) -> None:
     launchers = Launchers(
@@ -146,7 +146,7 @@ def test_a_side_that_fails_while_it_warms_up_cannot_be_measured(
 
 
 @pytest.mark.parametrize(("sides", "words"), [(("good", "old"), "unknown argument"), (("deaf", "good"), "before its")])
-def test_a_runner_that_cannot_be_interleaved_is_noted_and_launched_instead(
+def test_a_runner_without_interleaving_is_launched_sequentially_with_a_note(
     session: Session, journal: Path, *, tmp_path: Path, sides: tuple[str, str], words: str
 ) -> None:
     interleaving = InterleavedProcesses()
@@ -161,37 +161,44 @@ def test_a_runner_that_cannot_be_interleaved_is_noted_and_launched_instead(
         launcher.measurement(Outcome.OK, None, None).launches[-1].commands
         for launcher in (launchers.control, launchers.treatment)
     ]
-    assert not any("--turns" in words for one in commands for words in one)
+    assert not any("--turns" in words for program_words in commands for words in program_words)
 
 
-class OneAtATime:
-    """A session like those of devices that hold no live processes."""
+class SequentialSession:
+    """Session without support for live processes."""
 
-    def __init__(self, held: HostSession) -> None:
-        self.device: Device = held.device
-        self.stage, self.run, self.pull, self.state = held.stage, held.run, held.pull, held.state
+    def __init__(self, host_session: HostSession) -> None:
+        self.device: Device = host_session.device
+        self.stage, self.run, self.pull, self.state = (
+            host_session.stage,
+            host_session.run,
+            host_session.pull,
+            host_session.state,
+        )
 
 
-def test_without_the_capabilities_it_is_launched_with_a_note(session: Session, journal: Path, tmp_path: Path) -> None:
+def test_without_the_capabilities_pairs_are_launched_sequentially_with_a_note(
+    session: Session, journal: Path, tmp_path: Path
+) -> None:
     assert isinstance(session, HostSession)
     able, unable = InterleavablePlayers(journal), Players(journal)
     outputs = (OutputFile(key="output_files.a", filename="a", location="{TGTDIR}a"),)
     cases: dict[str, tuple[Session, Framework, Benchmark]] = {
-        "run one program at a time": (OneAtATime(session), able, benchmark()),
+        "run one program at a time": (SequentialSession(session), able, benchmark()),
         "runners of players cannot be interleaved": (session, unable, benchmark()),
         "`commands` of its own": (session, able, benchmark(commands=("true",))),
         "outputs are fetched": (session, able, benchmark(output_files=outputs)),
     }
-    for words, (held, framework, test) in cases.items():
+    for words, (tested_session, framework, test) in cases.items():
         interleaving = InterleavedProcesses()
-        launchers = Launchers(tmp_path, held, framework, "good", "good", test=test, interleaving=interleaving)
+        launchers = Launchers(tmp_path, tested_session, framework, "good", "good", test=test, interleaving=interleaving)
         with contextlib.suppress(BenchmarkFailed):  # `true` reports nothing, and no output is written
             launchers.pairs.begin()
         assert [words in note.message for note in interleaving.notes] == [True], words
         assert interleaving.interleave is Interleave.LAUNCH
 
 
-def test_batches_that_the_time_limit_ended_are_noted(session: Session, journal: Path, tmp_path: Path) -> None:
+def test_batches_ended_by_the_time_limit_are_noted(session: Session, journal: Path, tmp_path: Path) -> None:
     limited = benchmark(iterations=1000, time_limit_s=0.000001)
     launchers = Launchers(tmp_path, session, InterleavablePlayers(journal), "good", "good", test=limited)
     launchers.pairs.begin()
@@ -200,13 +207,11 @@ def test_batches_that_the_time_limit_ended_are_noted(session: Session, journal: 
     assert "after 5 of 1000" in notes[0].message
 
 
-def test_launches_follow_each_other_and_none_follows_a_failed_one(
-    session: Session, journal: Path, tmp_path: Path
-) -> None:
+def test_launches_are_sequential_and_stop_after_a_failure(session: Session, journal: Path, tmp_path: Path) -> None:
     launchers = Launchers(
         tmp_path, session, InterleavablePlayers(journal), "good", "good", interleaving=SequentialLaunches()
     )
     launchers.pairs.begin()
     assert launchers.pairs.measure_pair().pair is not None
-    words = [words for _, _, words in told(journal)]
+    words = [words for _, _, words in read_journal(journal)]
     assert words == ["starts", "ends"] * 4

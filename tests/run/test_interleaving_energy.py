@@ -16,7 +16,7 @@ from platforms.host.platform import Host
 from tests.run.players import InterleavablePlayers, benchmark, player
 
 
-def test_where_energy_is_wanted_pairs_are_measured_launch_by_launch(tmp_path: Path) -> None:
+def test_pairs_with_energy_are_measured_in_sequential_launches(tmp_path: Path) -> None:
     host, framework = Host(tmp_path / "work", lock_path=tmp_path / "lock"), InterleavablePlayers(tmp_path / "journal")
     job = Job(benchmark(energy=True), player("good"))
     with host.open(host.devices()[0], RecordedProgress()) as session:

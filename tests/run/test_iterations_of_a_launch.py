@@ -1,4 +1,4 @@
-"""How many iterations a launch of a comparison has: by what one costs, whatever is compared."""
+"""Number of iterations of a launch of a comparison, by the cost of one iteration."""
 
 from __future__ import annotations
 
@@ -26,40 +26,45 @@ MEMORY = Observation(type="RUN", metric="peak_memory", unit="bytes", samples=(5.
 RATE = Observation(type="NET", metric="throughput", unit="img/s", samples=(0.05,) * 5)
 
 
-class Telling(Players):
-    """Runners that tell what a test wants, and are asked for iterations."""
+class FixedObservations(Players):
+    """Framework that reports fixed observations and records the requested iterations."""
 
-    def __init__(self, journal: Path, *said: Observation) -> None:
+    def __init__(self, journal: Path, *observations: Observation) -> None:
         super().__init__(journal)
-        self._said = said
-        self.asked: list[int] = []
+        self._observations = observations
+        self.requested_iterations: list[int] = []
 
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
-        self.asked.append(benchmark.iterations)
+        self.requested_iterations.append(benchmark.iterations)
         return Command(("true",))
 
     def parse(
         self, completed: Sequence[Completed], benchmark: Benchmark
     ) -> tuple[Sequence[Observation], Sequence[Note]]:
-        return self._said, ()
+        return self._observations, ()
 
 
 @pytest.mark.parametrize(
-    ("said", "metric", "asked"),
+    ("observations", "metric", "requested_iterations"),
     [
         pytest.param((MEMORY, LATENCY), None, 3, id="latency"),
         pytest.param((MEMORY, LATENCY), "RUN peak_memory", 3, id="beside a latency"),
-        pytest.param((MEMORY, RATE), "NET throughput", 20, id="no cost is told"),
+        pytest.param((MEMORY, RATE), "NET throughput", 20, id="unknown cost"),
     ],
 )
-def test_iterations_are_those_that_their_cost_is_worth(
-    session: Session, tmp_path: Path, *, said: tuple[Observation, ...], metric: str | None, asked: int
+def test_the_number_of_iterations_depends_on_the_cost_of_one(
+    session: Session,
+    tmp_path: Path,
+    *,
+    observations: tuple[Observation, ...],
+    metric: str | None,
+    requested_iterations: int,
 ) -> None:
-    framework = Telling(tmp_path / "journal", *said)
+    framework = FixedObservations(tmp_path / "journal", *observations)
     launchers = [Launcher(Job(benchmark(), player("good")), session, framework, tmp_path, time.time) for _ in range(2)]
     pairs = PairedLaunches(
         *launchers, seed=1, key="k", statistics=launch_statistics, interleaving=SequentialLaunches(), metric=metric
     )
     pairs.begin()
     assert pairs.measure_pair().pair is not None
-    assert framework.asked == [20, 20, asked, asked]
+    assert framework.requested_iterations == [20, 20, requested_iterations, requested_iterations]

@@ -65,7 +65,7 @@ def scratch(tmp_path: Path) -> Path:
     return folder
 
 
-def measured(
+def measure_job(
     job: Benchmark, session: Session, scratch: Path, files: dict[str, CachedFile] | None = None, **programs: Path
 ) -> Measurement:
     return measure(
@@ -80,14 +80,14 @@ def measured(
 
 def test_every_launch_gives_its_own_samples(session: Session, scratch: Path) -> None:
     code = "import sys; n = int(sys.argv[1]); print('PyTorchObserver ' + sys.argv[2].replace('7', str(n)))"
-    result = measured(benchmark(command(code, "{INDEX}", line(7)), launches=3), session, scratch)
+    result = measure_job(benchmark(command(code, "{INDEX}", line(7)), launches=3), session, scratch)
     assert result.outcome is Outcome.OK
     assert [launch[0].samples for launch in result.observations] == [(0.0,), (1.0,), (2.0,)]
     assert [launch.index for launch in result.launches] == [0, 1, 2]
 
 
 def test_each_launch_has_the_state_of_the_device_before_and_after(session: Session, scratch: Path) -> None:
-    (launch,) = measured(benchmark(command(OBSERVE, line(1))), session, scratch).launches
+    (launch,) = measure_job(benchmark(command(OBSERVE, line(1))), session, scratch).launches
     assert launch.before is not None
     assert launch.after is not None
     assert launch.before.time <= launch.started <= launch.after.time
@@ -107,21 +107,21 @@ def test_a_failing_program_has_an_outcome_and_is_started_once(
     session: Session, scratch: Path, *, tmp_path: Path, code: str, timeout_s: float, outcome: Outcome, words: str
 ) -> None:
     count = f"open({str(tmp_path / 'count')!r}, 'a').write('x'); print({'PyTorchObserver ' + line(5)!r}, flush=True); "
-    result = measured(benchmark(command(count + code), timeout_s=timeout_s, launches=3), session, scratch)
+    result = measure_job(benchmark(command(count + code), timeout_s=timeout_s, launches=3), session, scratch)
     assert result.outcome is outcome
     assert words in (result.reason or "")
     assert (tmp_path / "count").read_text() == "x"
-    assert result.observations[0][0].samples == (5.0,), "what it said before it failed is lost"
+    assert result.observations[0][0].samples == (5.0,), "output before the failure is lost"
 
 
-def test_a_missing_program_is_a_failure_that_names_it(session: Session, scratch: Path) -> None:
-    result = measured(benchmark("/nowhere/program"), session, scratch)
+def test_a_missing_program_is_named_in_the_failure(session: Session, scratch: Path) -> None:
+    result = measure_job(benchmark("/nowhere/program"), session, scratch)
     assert result.outcome is Outcome.FAILED
     assert "/nowhere/program" in (result.reason or "")
 
 
 def test_a_placeholder_without_program_says_how_to_give_one(session: Session, scratch: Path) -> None:
-    result = measured(benchmark("{program} --x"), session, scratch)
+    result = measure_job(benchmark("{program} --x"), session, scratch)
     assert result.outcome is Outcome.FAILED
     assert "--program" in (result.hint or "")
 
@@ -134,7 +134,7 @@ def test_files_and_programs_are_placeholders(session: Session, scratch: Path, tm
     program.chmod(0o755)
     entry, cached = file_entry("files.model", model)
     job = benchmark("{program} {files.model}", files=(entry,), arguments="--more")
-    result = measured(job, session, scratch, {"files.model": cached}, program=program)
+    result = measure_job(job, session, scratch, {"files.model": cached}, program=program)
     assert result.outcome is Outcome.OK
     assert any(log.text == "weights" for log in result.logs)
     assert result.launches[0].commands[0][-1] == "--more"
@@ -145,59 +145,59 @@ def test_two_files_of_one_name_are_refused(session: Session, scratch: Path, tmp_
     (tmp_path / "b").mkdir()
     for folder in "ab":
         (tmp_path / folder / "x.bin").write_text(folder)
-    first, one = file_entry("files.a", tmp_path / "a" / "x.bin")
-    second, two = file_entry("files.b", tmp_path / "b" / "x.bin")
+    first, first_file = file_entry("files.a", tmp_path / "a" / "x.bin")
+    second, second_file = file_entry("files.b", tmp_path / "b" / "x.bin")
     job = benchmark("true", files=(first, second))
-    result = measured(job, session, scratch, {"files.a": one, "files.b": two})
+    result = measure_job(job, session, scratch, {"files.a": first_file, "files.b": second_file})
     assert result.outcome is Outcome.FAILED
     assert "x.bin" in (result.reason or "")
 
 
-def test_an_output_file_is_fetched_and_a_stale_one_never_counts(session: Session, scratch: Path) -> None:
+def test_an_output_file_is_fetched_and_a_stale_one_is_ignored(session: Session, scratch: Path) -> None:
     output = OutputFile(
         key="output_files.log", filename="log.txt", location="{TGTDIR}/log.txt", converter="json_converter"
     )
     write_once = "import sys; sys.argv[2] == '0' and open(sys.argv[1], 'w').write(sys.argv[3])"
     text = command(write_once, "{TGTDIR}log.txt", "{INDEX}", line(9))
-    result = measured(benchmark(text, output_files=(output,), launches=2), session, scratch)
+    result = measure_job(benchmark(text, output_files=(output,), launches=2), session, scratch)
     assert result.observations[0][0].samples == (9.0,)
     assert result.outcome is Outcome.FAILED
     assert "did not write" in (result.reason or "")
 
 
-def test_steps_on_the_host_run_before_and_after_and_may_report(session: Session, scratch: Path) -> None:
+def test_host_steps_run_before_and_after_and_may_report(session: Session, scratch: Path) -> None:
     before = HostStep(commands=(command("open('made', 'w').write('x')"),))
     after = HostStep(commands=(command(OBSERVE, line(0.9, "accuracy")),))
     job = benchmark(command(OBSERVE, line(1)), before=before, after=after, model_before=before, model_after=before)
-    result = measured(job, session, scratch)
+    result = measure_job(job, session, scratch)
     assert result.outcome is Outcome.OK
     assert (scratch / "made").exists()
     assert [observation.metric for observation in result.observations[0]] == ["latency", "accuracy"]
 
 
-def test_a_file_that_a_step_makes_is_staged_for_each_launch(session: Session, scratch: Path) -> None:
+def test_a_file_made_by_a_step_is_staged_for_each_launch(session: Session, scratch: Path) -> None:
     make = command("import sys; open('made.txt', 'w').write(sys.argv[1])", "{INDEX}")
     entry = ModelFile(key="input_files.made", filename="made.txt", location="{HOSTDIR}/made.txt", origin=ORIGIN)
     read = command("import sys; print('PyTorchObserver ' + sys.argv[2].replace('7', open(sys.argv[1]).read()))")
     job = benchmark(
         f"{read} {{input_files.made}} '{line(7)}'", before=HostStep(commands=(make,)), input_files=(entry,), launches=2
     )
-    result = measured(job, session, scratch)
+    result = measure_job(job, session, scratch)
     assert result.outcome is Outcome.OK, result.reason
     assert [launch[0].samples for launch in result.observations] == [(0.0,), (1.0,)]
     assert result.made["input_files.made"].size_bytes == 1
 
 
-def test_a_file_that_no_step_made_is_named(session: Session, scratch: Path) -> None:
+def test_a_file_that_no_step_made_is_reported(session: Session, scratch: Path) -> None:
     entry = ModelFile(key="input_files.made", filename="x", location="{HOSTDIR}/x", origin=ORIGIN)
-    result = measured(benchmark("true", input_files=(entry,)), session, scratch)
+    result = measure_job(benchmark("true", input_files=(entry,)), session, scratch)
     assert result.outcome is Outcome.FAILED
     assert "input_files.made" in (result.reason or "")
 
 
 def test_variables_may_name_folders(session: Session, scratch: Path) -> None:
     show = command("import os; print(os.environ['OUT'])")
-    result = measured(
+    result = measure_job(
         benchmark(show, env={"OUT": "{TGTDIR}x {{literal}}"}, before=HostStep(commands=("true",))), session, scratch
     )
     assert result.logs[0].text.endswith("/x {literal}\n")
@@ -205,24 +205,24 @@ def test_variables_may_name_folders(session: Session, scratch: Path) -> None:
 
 def test_a_failing_step_ends_the_benchmark(session: Session, scratch: Path) -> None:
     job = benchmark(command(OBSERVE, line(1)), before=HostStep(commands=("false",)))
-    result = measured(job, session, scratch)
+    result = measure_job(job, session, scratch)
     assert result.outcome is Outcome.FAILED
     assert "preprocess" in (result.reason or "")
     assert not result.launches
 
 
-def test_the_environment_of_a_benchmark_reaches_its_program_only(session: Session, scratch: Path) -> None:
+def test_the_environment_of_a_benchmark_is_passed_only_to_its_program(session: Session, scratch: Path) -> None:
     show = "import os; print(os.environ.get('EDGE_LEAK', 'none'))"
-    first = measured(benchmark(command(show), env={"EDGE_LEAK": "1"}), session, scratch)
-    second = measured(benchmark(command(show)), session, scratch)
+    first = measure_job(benchmark(command(show), env={"EDGE_LEAK": "1"}), session, scratch)
+    second = measure_job(benchmark(command(show)), session, scratch)
     assert first.logs[0].text == "1\n"
     assert second.logs[0].text == "none\n"
 
 
 @pytest.mark.slow
-def test_a_time_limit_ends_the_launches_early_with_a_note(session: Session, scratch: Path) -> None:
+def test_a_time_limit_ends_the_launches_with_a_note(session: Session, scratch: Path) -> None:
     slow = command("import time; time.sleep(0.4); " + f"print({'PyTorchObserver ' + line(1)!r})")
-    result = measured(benchmark(slow, launches=50, time_limit_s=0.6), session, scratch)
+    result = measure_job(benchmark(slow, launches=50, time_limit_s=0.6), session, scratch)
     assert result.outcome is Outcome.OK
     assert 1 <= len(result.launches) < 50
     assert [note.code for note in result.notes] == ["stopped_early"]
@@ -232,7 +232,7 @@ def made_file(name: str, location: str) -> ModelFile:
     return ModelFile(key=f"input_files.{name}", filename=f"{name}.txt", location=location, origin=ORIGIN)
 
 
-def test_a_step_may_name_the_file_it_makes_by_its_placeholder(session: Session, tmp_path: Path) -> None:
+def test_a_step_may_name_its_output_file_by_placeholder(session: Session, tmp_path: Path) -> None:
     write = command("import sys; open(sys.argv[1], 'w').write(sys.argv[2])", "{input_files.made}", "{INDEX}")
     read = command("import sys; print('PyTorchObserver ' + sys.argv[2].replace('7', open(sys.argv[1]).read()))")
     judge = command(
@@ -249,31 +249,34 @@ def test_a_step_may_name_the_file_it_makes_by_its_placeholder(session: Session, 
         input_files=(made_file("made", "{HOSTDIR}/made-{INDEX}.txt"),),
         launches=2,
     )
-    result = measured(job, session, scratch)
+    result = measure_job(job, session, scratch)
     assert result.outcome is Outcome.OK, result.reason
-    assert [[seen.samples for seen in launch] for launch in result.observations] == [[(0.0,)] * 2, [(1.0,)] * 2]
+    assert [[observation.samples for observation in launch] for launch in result.observations] == [
+        [(0.0,)] * 2,
+        [(1.0,)] * 2,
+    ]
 
 
-def test_a_made_file_may_be_named_by_the_place_of_another(session: Session, scratch: Path) -> None:
+def test_a_made_file_may_be_named_after_the_location_of_another(session: Session, scratch: Path) -> None:
     write = command("import sys; [open(name, 'w').write('x') for name in sys.argv[1:]]")
     job = benchmark(
         command(OBSERVE, line(1)),
         before=HostStep(commands=(f"{write} {{input_files.a}} {{input_files.b}}",)),
         input_files=(made_file("a", "{input_files.b}.index"), made_file("b", "{HOSTDIR}/b")),
     )
-    result = measured(job, session, scratch)
+    result = measure_job(job, session, scratch)
     assert result.outcome is Outcome.OK, result.reason
     assert result.made["input_files.a"].path == scratch / "b.index"
 
 
-def test_made_files_that_are_named_in_a_circle_are_a_failure_that_shows_it(session: Session, scratch: Path) -> None:
+def test_circular_file_names_are_a_failure_that_shows_the_circle(session: Session, scratch: Path) -> None:
     files = (made_file("a", "{input_files.b}"), made_file("b", "{input_files.a}"))
-    result = measured(benchmark("true", input_files=files), session, scratch)
+    result = measure_job(benchmark("true", input_files=files), session, scratch)
     assert result.outcome is Outcome.FAILED
     assert "refers to itself" in (result.reason or "")
 
 
-def test_a_list_of_files_is_as_many_words(session: Session, scratch: Path, tmp_path: Path) -> None:
+def test_a_list_of_files_is_expanded_to_several_arguments(session: Session, scratch: Path, tmp_path: Path) -> None:
     """As the loader makes it: its name stands for the names of its entries. Paths with spaces stay whole."""
     pairs = []
     for number, name in enumerate(("first one.bin", "second.bin")):
@@ -285,12 +288,12 @@ def test_a_list_of_files_is_as_many_words(session: Session, scratch: Path, tmp_p
         input_files=tuple(entry for entry, _ in pairs),
         variables={"input_files.data": "{input_files.data.0} {input_files.data.1}"},
     )
-    result = measured(job, session, scratch, {entry.key: cached for entry, cached in pairs})
+    result = measure_job(job, session, scratch, {entry.key: cached for entry, cached in pairs})
     assert result.logs[0].text == "['first one.bin', 'second.bin', 'second.bin']\n"
 
 
 @pytest.mark.parametrize("first", ["made", "there"])
-def test_a_program_of_a_step_may_be_made_or_lie_in_a_folder_known_late(
+def test_the_program_of_a_step_may_be_made_or_in_a_folder_known_late(
     session: Session, scratch: Path, first: str
 ) -> None:
     """FAI-PEP's scripts are named as `{FAIPEPROOT}/libraries/...`."""
@@ -304,15 +307,15 @@ def test_a_program_of_a_step_may_be_made_or_lie_in_a_folder_known_late(
         model_before=HostStep(commands=(make,) if first == "made" else ()),
         before=HostStep(files=(tool,), commands=("{preprocess.files.program}",)),
     )
-    result = measured(job, session, scratch)
+    result = measure_job(job, session, scratch)
     assert result.outcome is Outcome.OK, result.reason
     assert (scratch / "ran").exists()
 
 
-def test_a_program_of_a_step_that_is_nowhere_is_a_failure_that_names_it(session: Session, scratch: Path) -> None:
+def test_a_missing_program_of_a_step_is_named_in_the_failure(session: Session, scratch: Path) -> None:
     tool = ModelFile(key="preprocess.files.program", filename="tool", location="{FAIPEPROOT}/no/tool", origin=ORIGIN)
     job = benchmark("true", before=HostStep(files=(tool,), commands=("{preprocess.files.program}",)))
-    result = measured(job, session, scratch)
+    result = measure_job(job, session, scratch)
     assert result.outcome is Outcome.FAILED
     assert "preprocess.files.program" in (result.reason or "")
 
@@ -324,17 +327,17 @@ def test_a_script_that_may_be_started_finds_its_neighbours(session: Session, scr
     tool.chmod(0o755)
     entry = ModelFile(key="preprocess.files.program", filename="t", location="{HOSTDIR}/tool.sh", origin=ORIGIN)
     step = HostStep(files=(entry,), commands=("{preprocess.files.program}",))
-    result = measured(benchmark(command(OBSERVE, line(1)), before=step), session, scratch)
+    result = measure_job(benchmark(command(OBSERVE, line(1)), before=step), session, scratch)
     assert result.outcome is Outcome.OK, result.reason
     assert (scratch / "ran").exists()
 
 
-def test_operators_that_are_reported_by_the_call_are_summed_by_the_iteration(session: Session, scratch: Path) -> None:
+def test_operators_reported_per_call_are_summed_per_iteration(session: Session, scratch: Path) -> None:
     calls = [
         line(150),
-        *(json.dumps({"type": "conv", "metric": "latency", "unit": "us", "value": v}) for v in (99, 51)),
+        *(json.dumps({"type": "conv", "metric": "latency", "unit": "us", "value": value}) for value in (99, 51)),
     ]
-    asked = measured(benchmark(command(OBSERVE, *calls), operators=True), session, scratch)
-    assert [one.samples for one in asked.observations[0]] == [(150,), (150,)]
-    unasked = measured(benchmark(command(OBSERVE, *calls)), session, scratch)
-    assert [one.samples for one in unasked.observations[0]] == [(150,), (99, 51)]
+    with_operators = measure_job(benchmark(command(OBSERVE, *calls), operators=True), session, scratch)
+    assert [operator.samples for operator in with_operators.observations[0]] == [(150,), (150,)]
+    without_operators = measure_job(benchmark(command(OBSERVE, *calls)), session, scratch)
+    assert [operator.samples for operator in without_operators.observations[0]] == [(150,), (99, 51)]

@@ -1,4 +1,4 @@
-"""Launches that heat spoilt, or a device cut short that came back. The device is this machine with a loose cable."""
+"""Retries of launches after throttling or loss of the device, with an unreliable session on this machine."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ SAID = json.dumps({"type": "NET", "metric": "latency", "unit": "us", "value": "5
 CODE = f"print('PyTorchObserver ' + {SAID!r})"
 
 
-class Fickle:
-    """A session that goes away at some program starts, is hot at others, and may come back.
+class UnreliableSession:
+    """Session that is lost at some program starts, throttled at others, and may be reconnected.
 
     Args:
-        inner: What really runs.
+        inner: Session that runs the programs.
         gone_at: Numbers of the starts at which it goes away.
         hot_at: Numbers of the starts during which it is hot.
         returns: Whether it comes back.
@@ -87,72 +87,80 @@ def job(launches: int) -> Job:
     return Job(benchmark, Build(source="none", commit="none"))
 
 
-def measured(session: Session, scratch: Path, launches: int = 3) -> Measurement:
+def measure_with_retries(session: Session, scratch: Path, launches: int = 3) -> Measurement:
     return measure(job(launches), session, Generic({}), scratch=scratch, clock=time.time, progress=RecordedProgress())
 
 
-def test_the_session_of_these_tests_is_what_the_protocols_ask_for(session: Session) -> None:
-    fickle = Fickle(session)
-    assert isinstance(fickle, Gated)
-    assert isinstance(fickle, Reconnectable)
+def test_the_stub_session_satisfies_the_protocols(session: Session) -> None:
+    unreliable = UnreliableSession(session)
+    assert isinstance(unreliable, Gated)
+    assert isinstance(unreliable, Reconnectable)
 
 
-def test_a_launch_that_a_device_cut_short_is_repeated_when_it_returns(session: Session, tmp_path: Path) -> None:
-    fickle = Fickle(session, gone_at=(2,))
-    result = measured(fickle, tmp_path)
+def test_a_launch_interrupted_by_a_lost_device_is_repeated_after_reconnecting(session: Session, tmp_path: Path) -> None:
+    unreliable = UnreliableSession(session, gone_at=(2,))
+    result = measure_with_retries(unreliable, tmp_path)
     assert result.outcome is Outcome.OK
-    assert sum(len(said) for said in result.observations) == 3
-    assert (fickle.regained, fickle.stagings) == (1, 2)
+    assert sum(len(observations) for observations in result.observations) == 3
+    assert (unreliable.regained, unreliable.stagings) == (1, 2)
     assert [note.code for note in result.notes] == ["returned"]
 
 
-def test_a_device_that_stays_away_ends_the_benchmark(session: Session, tmp_path: Path) -> None:
-    result = measured(Fickle(session, gone_at=(2,), returns=False), tmp_path)
+def test_a_device_that_is_not_reconnected_ends_the_benchmark(session: Session, tmp_path: Path) -> None:
+    result = measure_with_retries(UnreliableSession(session, gone_at=(2,), returns=False), tmp_path)
     assert (result.outcome, result.reason) == (Outcome.DEVICE_LOST, "the phone did not come back")
 
 
-def test_a_device_that_goes_away_again_and_again_is_given_up(session: Session, tmp_path: Path) -> None:
-    fickle = Fickle(session, gone_at=tuple(range(2, 50)))
-    assert measured(fickle, tmp_path).outcome is Outcome.DEVICE_LOST
-    assert fickle.regained < 10
+def test_a_device_lost_too_often_is_given_up(session: Session, tmp_path: Path) -> None:
+    unreliable = UnreliableSession(session, gone_at=tuple(range(2, 50)))
+    assert measure_with_retries(unreliable, tmp_path).outcome is Outcome.DEVICE_LOST
+    assert unreliable.regained < 10
 
 
-def test_a_launch_that_heat_disturbed_does_not_count_and_is_repeated(session: Session, tmp_path: Path) -> None:
-    result = measured(Fickle(session, hot_at=(2,)), tmp_path, launches=2)
+def test_a_throttled_launch_is_discarded_and_repeated(session: Session, tmp_path: Path) -> None:
+    result = measure_with_retries(UnreliableSession(session, hot_at=(2,)), tmp_path, launches=2)
     assert result.outcome is Outcome.OK
-    assert [len(said) for said in result.observations].count(1) == 2
+    assert [len(observations) for observations in result.observations].count(1) == 2
     assert sum(launch.discarded is not None for launch in result.launches) == len(result.launches) - 2 > 0
 
 
-def test_a_device_that_stays_hot_keeps_its_numbers_with_the_doubt(session: Session, tmp_path: Path) -> None:
-    result = measured(Fickle(session, hot_at=tuple(range(50))), tmp_path, launches=1)
+def test_persistent_throttling_keeps_the_samples_with_a_warning(session: Session, tmp_path: Path) -> None:
+    result = measure_with_retries(UnreliableSession(session, hot_at=tuple(range(50))), tmp_path, launches=1)
     assert result.outcome is Outcome.OK
     assert result.launches[-1].discarded is None
     assert result.launches[-1].throttled
 
 
-def test_each_launch_waits_until_the_device_is_fit(session: Session, tmp_path: Path) -> None:
-    fickle = Fickle(session)
-    measured(fickle, tmp_path, launches=3)
-    assert fickle.settled == 3
+def test_each_launch_waits_until_the_device_is_ready(session: Session, tmp_path: Path) -> None:
+    unreliable = UnreliableSession(session)
+    measure_with_retries(unreliable, tmp_path, launches=3)
+    assert unreliable.settled == 3
 
 
-def test_a_device_that_never_becomes_fit_fails_the_benchmark_with_its_words(session: Session, tmp_path: Path) -> None:
-    class Hot(Fickle):
+def test_a_device_that_never_becomes_ready_fails_the_benchmark_with_its_message(
+    session: Session, tmp_path: Path
+) -> None:
+    class Hot(UnreliableSession):
         def wait_until_ready(self) -> None:
             raise EnvironmentProblem("the battery is at 12 %", hint="charge it")
 
-    result = measured(Hot(session), tmp_path)
+    result = measure_with_retries(Hot(session), tmp_path)
     assert (result.outcome, result.reason, result.hint) == (Outcome.FAILED, "the battery is at 12 %", "charge it")
 
 
-def test_a_pair_that_a_device_cut_short_is_discarded_and_the_next_one_counts(session: Session, tmp_path: Path) -> None:
-    fickle = Fickle(session, gone_at=(4,))  # two starts warm up; the pair's second launch is cut short
-    launchers = [Launcher(job(1), fickle, Generic({}), tmp_path / side, time.time) for side in ("control", "treatment")]
+def test_an_interrupted_pair_is_discarded_and_the_next_one_counts(session: Session, tmp_path: Path) -> None:
+    unreliable = UnreliableSession(session, gone_at=(4,))  # two starts warm up; the pair's second launch is cut short
+    launchers = [
+        Launcher(job(1), unreliable, Generic({}), tmp_path / side, time.time) for side in ("control", "treatment")
+    ]
     pairs = PairedLaunches(*launchers, seed=1, key="k", statistics=launch_statistics, interleaving=SequentialLaunches())
     pairs.begin()
     assert pairs.measure_pair().pair is None
     assert pairs.measure_pair().pair is not None
     assert pairs.discarded == 1
-    kept = [len(said) for launcher in launchers for said in launcher.measurement(Outcome.OK, None, None).observations]
-    assert sum(kept) == 2  # what the lone launch of the voided pair said does not count
+    counts = [
+        len(observations)
+        for launcher in launchers
+        for observations in launcher.measurement(Outcome.OK, None, None).observations
+    ]
+    assert sum(counts) == 2  # the single launch of the discarded pair does not count

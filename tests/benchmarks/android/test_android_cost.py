@@ -48,8 +48,8 @@ FAI_PEP = "FAI-PEP's"
 class Cost(NamedTuple):
     """Round trips and seconds of something."""
 
-    trips: float
-    spent_s: float
+    round_trips: float
+    elapsed_s: float
 
 
 def _started(count: int) -> Iterator[PhoneLab]:
@@ -81,9 +81,9 @@ def witness(tmp_path: Path) -> Path:
 def adb(lab: PhoneLab, phone: StandInPhone, *words: str) -> str:
     program = adb_program()
     assert program is not None
-    done = shell.run(Command((str(program), "-P", str(lab.port), "-s", phone.serial, *words), timeout_s=120))
-    assert done.ok, done.describe()
-    return done.stdout
+    completed = shell.run(Command((str(program), "-P", str(lab.port), "-s", phone.serial, *words), timeout_s=120))
+    assert completed.ok, completed.describe()
+    return completed.stdout
 
 
 def like_fai_pep(lab: PhoneLab, phone: StandInPhone, program: Path) -> None:
@@ -100,67 +100,72 @@ def like_fai_pep(lab: PhoneLab, phone: StandInPhone, program: Path) -> None:
 
 
 def taken(action: Callable[[], object]) -> float:
-    began = time.monotonic()
+    start = time.monotonic()
     action()
-    return time.monotonic() - began
+    return time.monotonic() - start
 
 
 def test_a_benchmark_needs_few_round_trips(two_phones: PhoneLab, witness: Path, tmp_path: Path) -> None:
-    ours, theirs = two_phones.phones
+    harness_phone, plain_phone = two_phones.phones
     desk = Desk(two_phones, Project(tmp_path, tmp_path / "cache"))
-    one = desk.project.write("one.json", generic(one_test("t0", "{program}")))
-    many = desk.project.write("many.json", generic(*(one_test(f"t{n}", "{program}") for n in range(1 + FURTHER))))
+    single_spec = desk.project.write("one.json", generic(one_test("t0", "{program}")))
+    many_spec = desk.project.write("many.json", generic(*(one_test(f"t{n}", "{program}") for n in range(1 + FURTHER))))
 
     def harness(spec: Path) -> Cost:
-        ours.round_trips = 0
-        done: list[Outcome] = []
-        spent_s = taken(lambda: done.append(desk.harness("-b", spec, "--program", witness, on=ours.serial)))
-        assert done[0].code == 0, done[0].stderr
-        return Cost(ours.round_trips, spent_s)
+        harness_phone.round_trips = 0
+        outcomes: list[Outcome] = []
+        elapsed_s = taken(
+            lambda: outcomes.append(desk.harness("-b", spec, "--program", witness, on=harness_phone.serial))
+        )
+        assert outcomes[0].code == 0, outcomes[0].stderr
+        return Cost(harness_phone.round_trips, elapsed_s)
 
     def fai_pep() -> Cost:
-        theirs.round_trips = 0
-        spent_s = taken(lambda: like_fai_pep(two_phones, theirs, witness))
-        return Cost(theirs.round_trips, spent_s)
+        plain_phone.round_trips = 0
+        elapsed_s = taken(lambda: like_fai_pep(two_phones, plain_phone, witness))
+        return Cost(plain_phone.round_trips, elapsed_s)
 
-    harness(one)
+    harness(single_spec)
     medians: dict[tuple[str, float], float] = {}
     for delay_s in (0.0, DELAY_S):
         for phone in two_phones.phones:
             phone.set_latency(delay_s)
         costs: dict[str, list[Cost]] = {"ours": [], FAI_PEP: []}
         for _ in range(ROUNDS):
-            single, several = harness(one), harness(many)
-            more = Cost(several.trips - single.trips, several.spent_s - single.spent_s)
-            costs["ours"].append(Cost(more.trips / FURTHER, more.spent_s / FURTHER))
+            single, several = harness(single_spec), harness(many_spec)
+            more = Cost(several.round_trips - single.round_trips, several.elapsed_s - single.elapsed_s)
+            costs["ours"].append(Cost(more.round_trips / FURTHER, more.elapsed_s / FURTHER))
             costs[FAI_PEP].append(fai_pep())
         print(f"\na further benchmark with {delay_s * 1000:g} ms of added latency:")
-        for name, its in costs.items():
-            trips, times = spread([cost.trips for cost in its]), spread([cost.spent_s for cost in its])
+        for name, phone_costs in costs.items():
+            trips, times = (
+                spread([cost.round_trips for cost in phone_costs]),
+                spread([cost.elapsed_s for cost in phone_costs]),
+            )
             print(f"  {name}: {trips} round trips, {times} s")
-            medians[name, delay_s] = statistics.median(cost.spent_s for cost in its)
-        assert {cost.trips for cost in costs[FAI_PEP]} == {8}
-        claim("round trips of a benchmark whose files are there", max(cost.trips for cost in costs["ours"]), 3)
+            medians[name, delay_s] = statistics.median(cost.elapsed_s for cost in phone_costs)
+        assert {cost.round_trips for cost in costs[FAI_PEP]} == {8}
+        claim("round trips of a benchmark whose files are there", max(cost.round_trips for cost in costs["ours"]), 3)
     ratio = medians["ours", DELAY_S] / medians[FAI_PEP, DELAY_S]
     added = {name: medians[name, DELAY_S] - medians[name, 0.0] for name in ("ours", FAI_PEP)}
     print(f"time against FAI-PEP's calls: {ratio:.2f}; what the latency adds: {added['ours'] / added[FAI_PEP]:.2f}")
 
 
 def test_files_are_pushed_as_fast_as_by_adb(two_phones: PhoneLab, tmp_path: Path) -> None:
-    ours, theirs = two_phones.phones
+    harness_phone, plain_phone = two_phones.phones
     server = AdbServer(two_phones.server)
     phone, platform = (
-        Phone(server, ours.serial),
+        Phone(server, harness_phone.serial),
         Android(Settings(cache_dir=tmp_path / "cache"), server, locks=tmp_path),
     )
     rates: dict[str, list[float]] = {"adb push": [], "sent": [], "staged and read back": []}
     file = tmp_path / "model.bin"
-    device = next(found for found in platform.devices() if found.name == ours.serial)
+    device = next(device for device in platform.devices() if device.name == harness_phone.serial)
     with platform.open(device, RecordedProgress()) as session:
         for _ in range(ROUNDS):
             file.write_bytes(os.urandom(SIZE_BYTES))
             actions: dict[str, Callable[[], object]] = {
-                "adb push": lambda: adb(two_phones, theirs, "push", str(file), "/data/local/tmp/model.bin"),
+                "adb push": lambda: adb(two_phones, plain_phone, "push", str(file), "/data/local/tmp/model.bin"),
                 "sent": lambda: phone.send([(file, "/data/local/tmp/model.bin", 0o644)]),
                 "staged and read back": lambda: session.stage({"model.bin": file}, {}),
             }
@@ -169,9 +174,9 @@ def test_files_are_pushed_as_fast_as_by_adb(two_phones: PhoneLab, tmp_path: Path
         reading = taken(lambda: phone.sh('sha256sum < "$1"', "/data/local/tmp/model.bin"))
         again = taken(lambda: session.stage({"model.bin": file}, {}))
     print()
-    for name, found in rates.items():
-        ratio = statistics.median(found) / statistics.median(rates["adb push"])
-        print(f"{name}: {spread(found)} MiB/s, {ratio:.2f} of adb push")
+    for name, samples in rates.items():
+        ratio = statistics.median(samples) / statistics.median(rates["adb push"])
+        print(f"{name}: {spread(samples)} MiB/s, {ratio:.2f} of adb push")
     print(f"the phone alone reads it back with {SIZE_BYTES / reading / (1 << 20):.0f} MiB/s")
     print(f"staging it again: {again * 1000:.0f} ms")
     with file.open("rb") as content:

@@ -18,7 +18,7 @@ _MOST = 100
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a search cost and found."""
+    """Result and cost of a search."""
 
     culprits: tuple[int, ...]
     pairs: int
@@ -26,11 +26,11 @@ class Outcome:
 
 
 Step = Callable[[NoisyHistory, int, float], tuple[bool, int]]
-"""Whether a commit is bad, and how many pairs that took; from the size of the whole step."""
+"""Callable that decides from the size of the whole step if a commit is bad, and counts the pairs that it took."""
 
 
 def bisect(history: NoisyHistory, whole: list[float], is_bad: Step) -> Outcome:
-    """Halve what is between good and bad until they are neighbours."""
+    """Halve the range between good and bad until they are neighbours."""
     good, bad, pairs, builds = 0, len(history.levels) - 1, len(whole), 0
     while bad - good > 1:
         middle = (good + bad) // 2
@@ -41,17 +41,17 @@ def bisect(history: NoisyHistory, whole: list[float], is_bad: Step) -> Outcome:
 
 
 def above(threshold: float, pairs: int) -> Step:
-    """Bad when the ratio of means is above a threshold."""
+    """Call a commit bad when the ratio of means is above a threshold."""
 
     def is_bad(history: NoisyHistory, commit: int, _: float) -> tuple[bool, int]:
-        said = history.pairs("c0", f"c{commit}", pairs)
-        return float(np.mean(said)) > math.log1p(threshold), pairs
+        ratios = history.pairs("c0", f"c{commit}", pairs)
+        return float(np.mean(ratios)) > math.log1p(threshold), pairs
 
     return is_bad
 
 
 def above_half(pairs: int) -> Step:
-    """Bad when the median is above half of the whole step."""
+    """Call a commit bad when the median is above half of the whole step."""
 
     def is_bad(history: NoisyHistory, commit: int, whole: float) -> tuple[bool, int]:
         return float(np.median(history.pairs("c0", f"c{commit}", pairs))) > 0.5 * whole, pairs
@@ -60,17 +60,17 @@ def above_half(pairs: int) -> Step:
 
 
 def proven(alpha: float) -> Step:
-    """Bad when an e-process refutes "no change", good when one refutes "the whole step"; else what is more likely."""
+    """Call a commit bad when an e-process refutes "no change", good when one refutes "the whole step"."""
 
     def is_bad(history: NoisyHistory, commit: int, whole: float) -> tuple[bool, int]:
         more, less = EProcess(Refutes.AT_MOST, 0.0, [0]), EProcess(Refutes.AT_LEAST, whole, [0])
-        scale, said = PredictableScale(), 0
-        while max(more.log_value, less.log_value) < -math.log(alpha) and said < _MOST:
-            ratio, known = history.pairs("c0", f"c{commit}", 1)[0], scale.next()
-            more.add([ratio], [known])
-            less.add([ratio], [known])
+        scale, pairs = PredictableScale(), 0
+        while max(more.log_value, less.log_value) < -math.log(alpha) and pairs < _MOST:
+            ratio, estimate = history.pairs("c0", f"c{commit}", 1)[0], scale.next()
+            more.add([ratio], [estimate])
+            less.add([ratio], [estimate])
             scale.add(ratio)
-            said += 1
-        return more.log_value >= less.log_value, said
+            pairs += 1
+        return more.log_value >= less.log_value, pairs
 
     return is_bad

@@ -21,7 +21,7 @@ Rule = Callable[[Sequence[Array], float, int], list[int]]
 on are slower by so much."""
 
 
-def ours(windows: Sequence[Array], effect: float, since: int) -> list[int]:
+def harness_rule(windows: Sequence[Array], effect: float, since: int) -> list[int]:
     """This harness: a ratio to the pinned control from pairs in tossed order, then its changes for the worse."""
     chance = np.random.default_rng(since)
     points = []
@@ -69,12 +69,12 @@ def _mean_ratio(window: Array, effect: float) -> float:
 
 
 def _risings(alarms: Sequence[bool]) -> list[int]:
-    """Where an alarm begins."""
+    """Return the commits at which an alarm begins."""
     return [number for number, (before, now) in enumerate(pairwise([False, *alarms])) if now and not before]
 
 
 RULES: dict[str, Rule] = {
-    "harness": ours,
+    "harness": harness_rule,
     "FAI-PEP's delay detector": fai_pep,
     "5 % threshold, blocked": threshold,
 }

@@ -1,4 +1,4 @@
-"""How often the commit is found, and what it costs: this harness beside plain bisection."""
+"""Success rate and cost of searches: this harness beside plain bisection."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ TRIALS = 40
 COMMITS = (64, 256)
 EFFECTS = (0.01, 0.02, 0.05)
 ENDPOINTS = 20
-"""Pairs of the bad commit that were measured before anybody searched; they count in the table."""
+"""Pairs of the bad commit that were measured before the search; they count in the table."""
 
 pytestmark = pytest.mark.benchmark
 
 Method = Callable[[NoisyHistory, list[float]], Outcome]
 
 
-def ours(config: SearchConfig) -> Method:
+def harness_method(config: SearchConfig) -> Method:
     def run(history: NoisyHistory, whole: list[float]) -> Outcome:
-        found, search = history.run(Search.begin(history.commits, whole, config=config))
+        result, search = history.run(Search.begin(history.commits, whole, config=config))
         built = {commit for answer in search.answers for commit in (answer.control, answer.treatment)}
-        culprits = tuple(history.commits.index(culprit.commits[-1]) for culprit in found.culprits)
+        culprits = tuple(history.commits.index(culprit.commits[-1]) for culprit in result.culprits)
         return Outcome(culprits, search.pairs, len(built) - 2)
 
     return run
 
 
-def plain(is_bad: Callable[[NoisyHistory, int, float], tuple[bool, int]]) -> Method:
+def plain_method(is_bad: Callable[[NoisyHistory, int, float], tuple[bool, int]]) -> Method:
     return lambda history, whole: bisect(history, whole, is_bad)
 
 
 OURS = "harness"
 METHODS: dict[str, Method] = {
-    OURS: ours(SearchConfig()),
-    "harness, without confirmation": ours(SearchConfig(confirm_pairs=0)),
-    "plain, 5 % threshold, 10 pairs": plain(above(0.05, 10)),
-    "plain, half the step, 20 pairs": plain(above_half(20)),
-    "plain, e-process at 1 % a step": plain(proven(0.01)),
+    OURS: harness_method(SearchConfig()),
+    "harness, without confirmation": harness_method(SearchConfig(confirm_pairs=0)),
+    "plain, 5 % threshold, 10 pairs": plain_method(above(0.05, 10)),
+    "plain, half the step, 20 pairs": plain_method(above_half(20)),
+    "plain, e-process at 1 % a step": plain_method(proven(0.01)),
 }
 
 
@@ -63,15 +63,15 @@ def noise(name: str) -> Array:
 
 
 def outcomes(method: Method, name: str, commits: int, effect: float) -> tuple[float, float, float]:
-    """Share of searches that found the commit and nothing else, mean pairs, mean builds."""
+    """Return the share of searches that found only the culprit, mean pairs and mean builds."""
     hits, pairs, builds = 0, [], []
     for seed in range(TRIALS):
         culprit = int(np.random.default_rng(seed).integers(1, commits + 1))
         history = NoisyHistory(stepped(commits, (culprit, math.log1p(effect))), noise(name), seed)
-        told = method(history, history.pairs("c0", f"c{commits}", ENDPOINTS))
-        hits += told.culprits == (culprit,)
-        pairs.append(told.pairs)
-        builds.append(told.builds)
+        outcome = method(history, history.pairs("c0", f"c{commits}", ENDPOINTS))
+        hits += outcome.culprits == (culprit,)
+        pairs.append(outcome.pairs)
+        builds.append(outcome.builds)
     return hits / TRIALS, float(np.mean(pairs)), float(np.mean(builds))
 
 
@@ -82,26 +82,26 @@ def test_searches(name: str) -> None:
         print(f"\n{commits} commits, {name} noise, {TRIALS} searches: found % / pairs / builds")
         print("| method | +1 % | +2 % | +5 % |\n| --- | --- | --- | --- |")
         for label, method in METHODS.items():
-            told = [outcomes(method, name, commits, effect) for effect in EFFECTS]
-            cells = " | ".join(f"{100 * hit:.0f} / {pairs:.0f} / {builds:.1f}" for hit, pairs, builds in told)
+            rates = [outcomes(method, name, commits, effect) for effect in EFFECTS]
+            cells = " | ".join(f"{100 * hit:.0f} / {pairs:.0f} / {builds:.1f}" for hit, pairs, builds in rates)
             print(f"| {label} | {cells} |")
             if label == OURS:
-                wrong = max(wrong, *(1 - hit for hit, _, _ in told[1:]))
+                wrong = max(wrong, *(1 - hit for hit, _, _ in rates[1:]))
     claim("searches for 2 and 5 % that did not end at the commit", wrong, 0.05 + 3.1 * math.sqrt(0.05 * 0.95 / TRIALS))
 
 
 def test_several_culprits() -> None:
     steps = ((60, 0.03), (120, -0.03), (200, 0.02))
     print("\n256 commits, +3 % at 60, -3 % at 120, +2 % at 200; and +2 % at 60, +2 % at 200; recorded noise")
-    print("| history | all told | each told is one % | pairs |\n| --- | --- | --- | --- |")
-    for label, those in (("+3 -3 +2", steps), ("+2 +2", ((60, 0.02), (200, 0.02)))):
-        whole, true, pairs = 0, 0, []
-        places = {commit for commit, _ in those}
+    print("| history | complete % | no false culprit % | pairs |\n| --- | --- | --- | --- |")
+    for label, culprit_steps in (("+3 -3 +2", steps), ("+2 +2", ((60, 0.02), (200, 0.02)))):
+        complete, correct, pairs = 0, 0, []
+        expected_culprits = {commit for commit, _ in culprit_steps}
         for seed in range(TRIALS):
-            history = NoisyHistory(stepped(256, *those), noise("recorded"), seed)
-            told = ours(SearchConfig())(history, history.pairs("c0", "c256", ENDPOINTS))
-            whole += set(told.culprits) == places
-            true += bool(told.culprits) and set(told.culprits) <= places
-            pairs.append(told.pairs)
-        print(f"| {label} | {100 * whole / TRIALS:.0f} | {100 * true / TRIALS:.0f} | {np.mean(pairs):.0f} |")
-        claim("searches that named a commit that changed nothing", 1 - true / TRIALS, 0.1)
+            history = NoisyHistory(stepped(256, *culprit_steps), noise("recorded"), seed)
+            outcome = harness_method(SearchConfig())(history, history.pairs("c0", "c256", ENDPOINTS))
+            complete += set(outcome.culprits) == expected_culprits
+            correct += bool(outcome.culprits) and set(outcome.culprits) <= expected_culprits
+            pairs.append(outcome.pairs)
+        print(f"| {label} | {100 * complete / TRIALS:.0f} | {100 * correct / TRIALS:.0f} | {np.mean(pairs):.0f} |")
+        claim("searches that named a commit that changed nothing", 1 - correct / TRIALS, 0.1)

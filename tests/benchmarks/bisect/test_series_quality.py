@@ -29,22 +29,22 @@ def launches(name: str) -> Array:
 
 
 def windows(name: str, commits: int, seed: int) -> list[Array]:
-    """Launches of each commit: neighbours in time, from anywhere in the stream."""
+    """Return the launches of each commit: neighbours in time, from random positions of the stream."""
     stream = launches(name)
     starts = np.random.default_rng(seed).integers(0, (len(stream) - LAUNCHES) // 2, commits)
     return [stream[2 * start : 2 * start + LAUNCHES] for start in starts]
 
 
 def false_alarms(rule: Rule, name: str) -> float:
-    """For each 100 commits that change nothing."""
+    """Return the false alarms per 100 commits without a change."""
     alarms = sum(
         len(rule(windows(name, QUIET_COMMITS, seed), 0.0, QUIET_COMMITS)) for seed in range(1000, 1000 + SERIES)
     )
     return 100 * alarms / (SERIES * QUIET_COMMITS)
 
 
-def found(rule: Rule, name: str, effect: float) -> tuple[float, float]:
-    """Share of steps that raise an alarm within 20 commits, and the median delay of those, in commits."""
+def detection_rate(rule: Rule, name: str, effect: float) -> tuple[float, float]:
+    """Return the share of steps that raise an alarm within 20 commits, and their median delay in commits."""
     delays = []
     for seed in range(SERIES):
         alarms = rule(windows(name, COMMITS, seed), effect, SINCE)
@@ -62,8 +62,8 @@ def test_rules_on_series(name: str) -> None:
     alarms = {}
     for label, rule in RULES.items():
         alarms[label] = false_alarms(rule, name)
-        told = [found(rule, name, effect) for effect in EFFECTS]
-        shares = " / ".join(f"{100 * share:.0f}" for share, _ in told)
-        delays = " / ".join(f"{delay:.0f}" for _, delay in told)
+        rates = [detection_rate(rule, name, effect) for effect in EFFECTS]
+        shares = " / ".join(f"{100 * share:.0f}" for share, _ in rates)
+        delays = " / ".join(f"{delay:.0f}" for _, delay in rates)
         print(f"| {label} | {alarms[label]:.2f} | {shares} | {delays} |")
     claim("false alarms per 100 commits", alarms["harness"], 0.03)

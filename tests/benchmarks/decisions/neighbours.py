@@ -24,7 +24,7 @@ while os.getppid() == parent:
 
 @contextlib.contextmanager
 def bursts(cpus: Iterable[int | None]) -> Iterator[None]:
-    """One such program for each; None lets it run anywhere."""
+    """Run one such program for each CPU; None allows any CPU."""
     with contextlib.ExitStack() as stack:
         for cpu in cpus:
             where = () if cpu is None else (str(cpu),)

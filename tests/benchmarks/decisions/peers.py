@@ -1,4 +1,4 @@
-"""How others decide, on the same launches: each rule as its source has it, for one budget of launches.
+"""Decision rules of other tools on the same launches: each rule as its source has it, for one budget of launches.
 
 What a rule gets are figures of launches in the order of time. Tools that pool iterations get launches here, which is
 kinder to them: iterations of a launch are not independent.
@@ -25,7 +25,7 @@ _FAI_PEP_RUNS, _FAI_PEP_LATEST = 10, 2
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One way to decide.
+    """Decision rule.
 
     Attributes:
         name: Whose it is.
@@ -58,14 +58,20 @@ def threshold(figures: Array, treatment: Bools) -> tuple[Verdict, int]:
 
 def mann_whitney(figures: Array, treatment: Bools) -> tuple[Verdict, int]:
     """Google Benchmark's compare.py -U: Mann-Whitney on the repetitions, 5 %."""
-    one, other = figures[treatment, _MEAN], figures[~treatment, _MEAN]
-    return _directed(float(stats.mannwhitneyu(one, other).pvalue) < 0.05, one.mean() / other.mean()), len(figures)
+    treatment_figures, control_figures = figures[treatment, _MEAN], figures[~treatment, _MEAN]
+    return _directed(
+        float(stats.mannwhitneyu(treatment_figures, control_figures).pvalue) < 0.05,
+        treatment_figures.mean() / control_figures.mean(),
+    ), len(figures)
 
 
 def pyperf(figures: Array, treatment: Bools) -> tuple[Verdict, int]:
     """Pyperf's compare_to: Student's t test with equal variances, 95 %."""
-    one, other = figures[treatment, _MEAN], figures[~treatment, _MEAN]
-    return _directed(float(stats.ttest_ind(one, other).pvalue) < 0.05, one.mean() / other.mean()), len(figures)
+    treatment_figures, control_figures = figures[treatment, _MEAN], figures[~treatment, _MEAN]
+    return _directed(
+        float(stats.ttest_ind(treatment_figures, control_figures).pvalue) < 0.05,
+        treatment_figures.mean() / control_figures.mean(),
+    ), len(figures)
 
 
 def pinpoint(figures: Array, treatment: Bools) -> tuple[Verdict, int]:
@@ -73,23 +79,23 @@ def pinpoint(figures: Array, treatment: Bools) -> tuple[Verdict, int]:
 
     Its table of p values above which it stops early with "same" is left out: that saves attempts and finds no more.
     """
-    one, other = figures[treatment, _MEAN], figures[~treatment, _MEAN]
+    treatment_figures, control_figures = figures[treatment, _MEAN], figures[~treatment, _MEAN]
     attempts = 10
     while True:
-        some, others = one[:attempts], other[:attempts]
+        treatment_attempts, control_attempts = treatment_figures[:attempts], control_figures[:attempts]
         p = min(
-            float(stats.ks_2samp(some, others, method="asymp").pvalue),
-            float(stats.mannwhitneyu(some, others).pvalue),
+            float(stats.ks_2samp(treatment_attempts, control_attempts, method="asymp").pvalue),
+            float(stats.mannwhitneyu(treatment_attempts, control_attempts).pvalue),
         )
-        if p <= 0.01 or 2 * attempts > min(160, len(one)):
-            return _directed(p <= 0.01, some.mean() / others.mean()), 2 * attempts
+        if p <= 0.01 or 2 * attempts > min(160, len(treatment_figures)):
+            return _directed(p <= 0.01, treatment_attempts.mean() / control_attempts.mean()), 2 * attempts
         attempts *= 2
 
 
 def wilcoxon(figures: Array, treatment: Bools) -> tuple[Verdict, int]:
     """The best of the simple rules: Wilcoxon's signed-rank test of pairs that a coin ordered, once, 1 % each way."""
-    one, other = figures[treatment, _QUARTILE], figures[~treatment, _QUARTILE]
-    ratios = np.log(one / other)
+    treatment_figures, control_figures = figures[treatment, _QUARTILE], figures[~treatment, _QUARTILE]
+    ratios = np.log(treatment_figures / control_figures)
     return _directed(float(stats.wilcoxon(ratios).pvalue) < 0.02, float(np.exp(np.median(ratios)))), len(figures)
 
 
@@ -116,7 +122,7 @@ def fai_pep(figures: Array, _: Bools) -> tuple[Verdict, int]:
     return (Verdict.REGRESSION if regressed else Verdict.NO_CHANGE), len(figures) * _FAI_PEP_LATEST // _FAI_PEP_RUNS
 
 
-def ours(alpha: float) -> Callable[[Array, Bools], tuple[Verdict, int]]:
+def harness_rule(alpha: float) -> Callable[[Array, Bools], tuple[Verdict, int]]:
     """This harness, at a level for each direction."""
 
     def test(figures: Array, treatment: Bools) -> tuple[Verdict, int]:
@@ -140,10 +146,10 @@ def _directed(different: bool, ratio: float) -> Verdict:
     return Verdict.REGRESSION if ratio > 1 else Verdict.IMPROVEMENT
 
 
-OURS = Rule("harness, alpha 1 %", coin, ours(0.01))
+OURS = Rule("harness, alpha 1 %", coin, harness_rule(0.01))
 RULES = (
     OURS,
-    Rule("harness, alpha 5 %", coin, ours(0.05)),
+    Rule("harness, alpha 5 %", coin, harness_rule(0.05)),
     Rule("Wilcoxon, all pairs", coin, wilcoxon),
     Rule("fixed 5 % threshold", blocked, threshold),
     Rule("Mann-Whitney, blocked", blocked, mann_whitney),

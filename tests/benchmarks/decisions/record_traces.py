@@ -30,9 +30,9 @@ WARMUP, ITERATIONS = 10, 20
 
 
 def launch(runner: Path, model: Path, cpu: int, slower_percent: float, *, treatment: bool) -> RecordedLaunch:
-    """One start of the runner, pinned."""
+    """Start the pinned runner once."""
     begin = time.monotonic()
-    done = subprocess.run(
+    completed = subprocess.run(
         (
             *("taskset", "-c", str(cpu), str(runner), "--model", str(model), "--threads", "1"),
             *("--warmup", str(WARMUP), "--iter", str(ITERATIONS)),
@@ -43,15 +43,15 @@ def launch(runner: Path, model: Path, cpu: int, slower_percent: float, *, treatm
         text=True,
     )
     seconds = time.monotonic() - begin
-    observations, _ = parse_lines(done.stdout)
-    latency = next(one for one in observations if one.name == LATENCY)
+    observations, _ = parse_lines(completed.stdout)
+    latency = next(observation for observation in observations if observation.name == LATENCY)
     assert latency.unit == "ns"
     figures = tuple(round(figure) for figure in launch_statistics(latency.samples))
     return RecordedLaunch(treatment=treatment, statistics_ns=figures, seconds=round(seconds, 4))
 
 
 def record(runner: Path, model: Path, *, seconds: float, slower_percent: float, seed: int, beside: str) -> Trace:
-    """Pairs until the time is over."""
+    """Record pairs until the time is over."""
     chance, cpu = random.Random(seed), max(os.sched_getaffinity(0))
     launches: list[RecordedLaunch] = []
     for treatment in (False, True):  # one launch of each that does not count

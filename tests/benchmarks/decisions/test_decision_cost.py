@@ -1,4 +1,4 @@
-"""What deciding costs the harness: one pair of each of a thousand comparisons."""
+"""CPU cost of decisions: one pair of each of a thousand comparisons."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_pair_of_a_thousand_comparisons_is_cheap() -> None:
 
 
 def test_an_interval_is_cheap() -> None:
-    """Each test is asked once: it remembers its answer until the next pair."""
+    """Measure one call per test, because the interval is cached until the next pair."""
     pairs = simulated_pairs(BURSTY, Change(), seed=1, pairs=100)
     spent = []
     for _ in range(20):

@@ -28,11 +28,11 @@ pytestmark = pytest.mark.benchmark
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """How often a rule said what, by effect, in shares of the trials.
+    """Rates of the verdicts of a rule by effect, in shares of the trials.
 
     Attributes:
-        slower: Equal builds that were told apart, the treatment as the slower one.
-        faster: The same, as the faster one.
+        slower: Equal builds that were called different, with a slower treatment.
+        faster: The same, with a faster treatment.
         found: Regressions, by effect.
         pairs: Pairs that were needed on average, by effect.
     """
@@ -48,7 +48,7 @@ class Quality:
         return f"| {name} | {100 * self.slower:.1f} + {100 * self.faster:.1f} | {power} | {pairs} |"
 
     def missed(self, effect: float) -> float:
-        """Share of the regressions by `effect` that were not found."""
+        """Return the share of the regressions by `effect` that were not found."""
         return 1 - self.found[EFFECTS.index(effect)]
 
 
@@ -77,10 +77,10 @@ def table(title: str, streams: list[Array]) -> dict[str, Quality]:
     print(f"\n{title}: {len(streams)} comparisons of {BUDGET // 2} pairs")
     print("| rule | false slower + faster % | found % of +0.5 / 1 / 2 / 5 % | mean pairs at 0 / 0.5 / 1 / 2 / 5 % |")
     print("| --- | --- | --- | --- |")
-    told = {rule.name: quality(rule, streams) for rule in RULES}
-    for name, one in told.items():
-        print(one.row(name))
-    return told
+    qualities = {rule.name: quality(rule, streams) for rule in RULES}
+    for name, rule_quality in qualities.items():
+        print(rule_quality.row(name))
+    return qualities
 
 
 def simulated(machine: Machine) -> Iterator[Array]:
@@ -98,15 +98,15 @@ def windows(stream: Array) -> list[Array]:
     return [stream.take(range(start, start + MOST), axis=0, mode="wrap") for start in starts]
 
 
-def claim_few_false_alarms(told: Quality) -> None:
+def claim_few_false_alarms(rule_quality: Quality) -> None:
     limit = chance_limit(PARAMETERS.alpha, TRIALS)
-    claim("equal builds called slower", told.slower, limit)
-    claim("equal builds called faster", told.faster, limit)
+    claim("equal builds called slower", rule_quality.slower, limit)
+    claim("equal builds called faster", rule_quality.faster, limit)
 
 
-def claim_power(told: Quality) -> None:
-    claim("regressions of 1 % that were missed", told.missed(0.01), 0.05)
-    claim("regressions of 2 % that were missed", told.missed(0.02), 0.01)
+def claim_power(rule_quality: Quality) -> None:
+    claim("regressions of 1 % that were missed", rule_quality.missed(0.01), 0.05)
+    claim("regressions of 2 % that were missed", rule_quality.missed(0.02), 0.01)
 
 
 def chance_limit(alpha: float, trials: int) -> float:
@@ -116,23 +116,23 @@ def chance_limit(alpha: float, trials: int) -> float:
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 def test_rules_on_a_simulated_machine(machine: Machine) -> None:
-    told = table(f"simulated, {machine.name}", list(simulated(machine)))[OURS.name]
-    claim_few_false_alarms(told)
+    harness_quality = table(f"simulated, {machine.name}", list(simulated(machine)))[OURS.name]
+    claim_few_false_alarms(harness_quality)
     if machine in (QUIET, WARMING):  # on the others the noise of a hundred pairs hides 1 %: the table says how often
-        claim_power(told)
+        claim_power(harness_quality)
 
 
 @pytest.mark.parametrize("noise", ["", "busy", "bursty"])
 def test_rules_on_recorded_launches_of_equal_builds(noise: str) -> None:
     streams = windows(recorded(0, noise).figures())
-    told = table(f"recorded A/A, {noise or 'shared'}, effects imposed", streams)[OURS.name]
-    claim_few_false_alarms(told)
-    claim_power(told)
+    harness_quality = table(f"recorded A/A, {noise or 'shared'}, effects imposed", streams)[OURS.name]
+    claim_few_false_alarms(harness_quality)
+    claim_power(harness_quality)
 
 
 @pytest.mark.parametrize(("noise", "percent"), [*itertools.product(("", "busy"), (1, 2, 5)), ("bursty", 1)])
 def test_builds_that_are_really_slower(noise: str, percent: int) -> None:
-    """Here the coin was tossed at the machine, and cannot be tossed again."""
+    """The order was randomised when the launches were recorded, and cannot be randomised again."""
     trace = recorded(percent, noise)
     launches, treatment = trace.figures(), trace.treatment()
     starts = range(0, len(launches) - BUDGET + 1, 2)

@@ -60,8 +60,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
     host = Host(tmp_path / "work")
-    with host.open(host.devices()[0], RecordedProgress()) as held:
-        yield held
+    with host.open(host.devices()[0], RecordedProgress()) as host_session:
+        yield host_session
 
 
 def side(folder: Path, runner: Path, percent: float) -> Build:
@@ -72,7 +72,7 @@ def side(folder: Path, runner: Path, percent: float) -> Build:
 
 
 def decide(subject: ComparisonSubject, session: Session, folder: Path, interleave: Interleave, seed: int) -> Comparison:
-    """One comparison, from its first launch to its verdict."""
+    """Run one comparison, from its first launch to its verdict."""
     parameters = Parameters(seed=seed, interleave=interleave, max_pairs=MOST_PAIRS)
     framework = ExecuTorch(Settings())
     run = ComparisonRun(
@@ -92,7 +92,7 @@ def decide(subject: ComparisonSubject, session: Session, folder: Path, interleav
 
 @pytest.fixture(params=LIMITS)
 def machine(request: pytest.FixtureRequest) -> Iterator[str]:
-    """What else the machine does."""
+    """Load of the machine beside the benchmark."""
     with bursts([None] * (os.cpu_count() or 1) if request.param == "bursty" else []):
         yield request.param
 
@@ -117,18 +117,24 @@ def test_turns_need_less_device_time_than_launches(
     )
     jobs = [Job(benchmark, side(tmp_path, runner, percent), {file.key: file}) for percent in (0.0, PERCENT)]
     subject = ComparisonSubject(jobs[0], jobs[1], session.device)
-    found: dict[Interleave, list[Comparison]] = {way: [] for way in Interleave}
+    comparisons_by_interleave: dict[Interleave, list[Comparison]] = {interleave: [] for interleave in Interleave}
     for seed in range(DECISIONS):
-        for way in Interleave:
-            one = decide(subject, session, tmp_path, way, seed)
-            assert one.parameters.interleave is way, one.notes
-            assert one.verdict is not Verdict.IMPROVEMENT
-            found[way].append(one)
-            print(f"\n{way}: {one.verdict}, {len(one.pairs)} pairs, {one.seconds:.2f} s, difference {one.difference}")
-    for way, comparisons in found.items():
-        print(f"\n{way}: device s of a decision {spread([one.seconds for one in comparisons])}")
-        print(f"{way}: device s to a standard error of {ERROR:.2%} {seconds_to_error(comparisons):.3g}")
-    in_turns, in_launches = (seconds_to_error(found[way]) for way in (Interleave.PROCESS, Interleave.LAUNCH))
+        for interleave in Interleave:
+            comparison = decide(subject, session, tmp_path, interleave, seed)
+            assert comparison.parameters.interleave is interleave, comparison.notes
+            assert comparison.verdict is not Verdict.IMPROVEMENT
+            comparisons_by_interleave[interleave].append(comparison)
+            print(
+                f"\n{interleave}: {comparison.verdict}, {len(comparison.pairs)} pairs, {comparison.seconds:.2f} s, "
+                f"difference {comparison.difference}"
+            )
+    for interleave, comparisons in comparisons_by_interleave.items():
+        print(f"\n{interleave}: device s of a decision {spread([comparison.seconds for comparison in comparisons])}")
+        print(f"{interleave}: device s to a standard error of {ERROR:.2%} {seconds_to_error(comparisons):.3g}")
+    in_turns, in_launches = (
+        seconds_to_error(comparisons_by_interleave[interleave])
+        for interleave in (Interleave.PROCESS, Interleave.LAUNCH)
+    )
     claim(
         f"{machine}: device time of turns to the same standard error, as a share of that of launches",
         in_turns / in_launches,
@@ -138,7 +144,7 @@ def test_turns_need_less_device_time_than_launches(
 
 def seconds_to_error(comparisons: Sequence[Comparison]) -> float:
     """Device seconds until the mean of the pairs' log-ratios (p25) is known to `ERROR`, from their robust spread."""
-    pairs = [pair for one in comparisons for pair in one.pairs]
+    pairs = [pair for comparison in comparisons for pair in comparison.pairs]
     ratios = [math.log(pair.treatment[P25] / pair.control[P25]) for pair in pairs]
     middle = statistics.median(ratios)
     deviation = 1.4826 * statistics.median(abs(ratio - middle) for ratio in ratios)

@@ -35,7 +35,7 @@ def save_answers(file: SearchFile) -> Search:
     return search
 
 
-def test_a_search_is_resumed_with_its_answers_and_the_budget_of_now(tmp_path: Path) -> None:
+def test_a_search_is_resumed_with_its_answers_and_the_current_budget(tmp_path: Path) -> None:
     file = search_file(tmp_path, "latency")
     saved = save_answers(file)
     assert resumed(file)[0] == saved
@@ -46,7 +46,7 @@ def test_a_search_is_resumed_with_its_answers_and_the_budget_of_now(tmp_path: Pa
     assert resumed(file, resume=False)[0].answers == ()
 
 
-def test_answers_about_another_metric_are_no_evidence_and_the_new_start_is_shown(tmp_path: Path) -> None:
+def test_answers_about_another_metric_are_ignored_with_a_message(tmp_path: Path) -> None:
     save_answers(search_file(tmp_path, "digest", "latency"))
     search, lines = resumed(search_file(tmp_path, "digest", "peak memory"))
     assert search.answers == ()
@@ -64,15 +64,15 @@ def test_measurements_differ_by_metric_definition_and_device(tmp_path: Path) -> 
 
     plain = key(10, CompareRequest())
     assert plain == key(10, CompareRequest())
-    others = [
+    other_keys = [
         key(20, CompareRequest()),
         key(10, CompareRequest(metric="NET peak_memory")),
         key(10, CompareRequest(), "phone"),
     ]
-    assert len({plain, *others}) == 4
+    assert len({plain, *other_keys}) == 4
 
 
-def test_a_search_that_cannot_be_saved_is_an_error_and_leaves_no_draft(tmp_path: Path) -> None:
+def test_an_unwritable_search_is_an_error_and_leaves_no_temporary_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(EnvironmentProblem, match="cannot be saved") as caught:
         save_answers(search_file(tmp_path / "file" / "bisect"))

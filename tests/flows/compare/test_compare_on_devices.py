@@ -1,4 +1,4 @@
-"""Comparisons on several devices: when each result is told, and what becomes of regressions among many."""
+"""Comparisons on several devices: time of each report, and regressions among many benchmarks."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def run(tmp_path: Path) -> Run:
 
 
 def test_regressions_on_two_devices_support_each_other(run: Run) -> None:
-    told = run.compare(["A", "B"], ["worse-on-A-B", *SAME])
-    assert len(told) == 10
-    assert {one for one in told if one[2] is Verdict.REGRESSION} == {
+    verdicts = run.compare(["A", "B"], ["worse-on-A-B", *SAME])
+    assert len(verdicts) == 10
+    assert {verdict for verdict in verdicts if verdict[2] is Verdict.REGRESSION} == {
         ("worse-on-A-B", "A", Verdict.REGRESSION),
         ("worse-on-A-B", "B", Verdict.REGRESSION),
     }
@@ -29,35 +29,37 @@ def test_regressions_on_two_devices_support_each_other(run: Run) -> None:
 
 
 def test_a_regression_without_support_is_reported_last_and_as_undecided(run: Run) -> None:
-    told = run.compare(["A", "B"], ["worse-on-A", *SAME])
-    assert told[-1] == ("worse-on-A", "A", Verdict.UNDECIDED)
-    comparison = run.kept.results[-1].comparison
+    verdicts = run.compare(["A", "B"], ["worse-on-A", *SAME])
+    assert verdicts[-1] == ("worse-on-A", "A", Verdict.UNDECIDED)
+    comparison = run.recorder.results[-1].comparison
     assert comparison is not None
     assert (comparison.verdict, comparison.discovered) == (Verdict.REGRESSION, False)
     assert 100 < comparison.evidence.regression < 200
     assert run.waiting() == 0
 
 
-def test_a_regression_that_suffices_is_reported_while_others_are_measured(run: Run) -> None:
+def test_a_sufficient_regression_is_reported_before_the_other_results(run: Run) -> None:
     slow_to_say_no_change = Parameters(seed=3, beta=1e-9, max_pairs=80)
-    told = run.compare(["A"], ["worse-on-A", *SAME], parameters=slow_to_say_no_change)
-    assert [verdict for _, _, verdict in told[1:]] == [Verdict.NO_CHANGE] * 4
-    assert told[0] == ("worse-on-A", "A", Verdict.REGRESSION)
+    verdicts = run.compare(["A"], ["worse-on-A", *SAME], parameters=slow_to_say_no_change)
+    assert [verdict for _, _, verdict in verdicts[1:]] == [Verdict.NO_CHANGE] * 4
+    assert verdicts[0] == ("worse-on-A", "A", Verdict.REGRESSION)
 
 
-def test_with_budget_left_a_regression_is_measured_until_it_suffices(run: Run) -> None:
+def test_with_budget_left_a_regression_is_measured_until_it_is_a_discovery(run: Run) -> None:
     run.compare(["A", "B"], ["worse-on-A", *SAME], parameters=Parameters(seed=3, max_pairs=40))
-    found = {(one.benchmark.identifier, one.device.name): one.comparison for one in run.kept.results if one.device}[
-        "worse-on-A", "A"
-    ]
-    assert found is not None
-    assert found.effective_verdict is Verdict.REGRESSION
-    assert found.evidence.regression >= 200
-    assert len(found.pairs) > 8
+    comparison = {
+        (result.benchmark.identifier, result.device.name): result.comparison
+        for result in run.recorder.results
+        if result.device
+    }["worse-on-A", "A"]
+    assert comparison is not None
+    assert comparison.effective_verdict is Verdict.REGRESSION
+    assert comparison.evidence.regression >= 200
+    assert len(comparison.pairs) > 8
 
 
-def test_a_report_that_waits_is_not_lost_by_an_interruption(run: Run, tmp_path: Path) -> None:
-    """Device A ends with a regression that waits for one on B, where the run is interrupted."""
+def test_a_waiting_report_is_not_lost_by_an_interruption(run: Run, tmp_path: Path) -> None:
+    """Interrupt the run on B while a regression on A waits for support."""
     launches = 0
 
     def interrupt(launch: str) -> None:
@@ -68,15 +70,15 @@ def test_a_report_that_waits_is_not_lost_by_an_interruption(run: Run, tmp_path: 
 
     with pytest.raises(Interrupted):
         run.compare(["A", "B"], ["worse-on-A-B", *SAME], watch=interrupt)
-    assert "worse-on-A-B" not in {name for name, _, _ in run.kept.told()}
+    assert "worse-on-A-B" not in {name for name, _, _ in run.recorder.verdicts()}
     again = Run(tmp_path)
-    told = again.compare(["A", "B"], ["worse-on-A-B", *SAME], resume=True)
-    regressions = {one for one in told if one[2] is Verdict.REGRESSION}
+    verdicts = again.compare(["A", "B"], ["worse-on-A-B", *SAME], resume=True)
+    regressions = {verdict for verdict in verdicts if verdict[2] is Verdict.REGRESSION}
     assert regressions == {("worse-on-A-B", name, Verdict.REGRESSION) for name in ("A", "B")}
     assert again.waiting() == 0
 
 
-def test_the_board_shows_a_regression_only_when_it_is_one(run: Run) -> None:
+def test_progress_rows_show_only_discoveries_as_regressions(run: Run) -> None:
     run.compare(["A", "B"], ["worse-on-A", *SAME])
     rows = {(board.title, row.cells[0]): row.cells[-1] for board in run.display.boards for row in board.rows}
     assert rows["comparing on A", "m/worse-on-A"] == "worse?"

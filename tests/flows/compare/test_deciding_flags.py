@@ -1,4 +1,4 @@
-"""Values of the flags that decide, refused in the words of the command line."""
+"""Validation of the flags that control decisions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.flows.compare.requests import validate_parameters
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "message"),
     [
         ({"max_pairs": 0}, "--pairs 0: must be at least 1"),
         ({"max_seconds": 0.0}, "--seconds 0.0: must be above 0"),
@@ -17,7 +17,7 @@ from harness.flows.compare.requests import validate_parameters
         ({"max_pairs": "many"}, "--pairs many: input should be a valid integer"),
     ],
 )
-def test_a_value_that_cannot_be_names_its_flag_and_the_limit(values: dict[str, object], told: str) -> None:
+def test_an_invalid_value_is_refused_with_its_flag_and_limit(values: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         validate_parameters({"seed": 1, **values})
-    assert caught.value.message.startswith(told)
+    assert caught.value.message.startswith(message)

@@ -1,4 +1,4 @@
-"""The journal of an interrupted comparison keeps what launches said about operators."""
+"""Operators in the journal of an interrupted comparison."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def journal(folder: Path) -> Journal:
     return Journal(folder, "subject", CONTROL, TREATMENT)
 
 
-def test_operators_come_back_with_the_pairs_that_had_them(tmp_path: Path) -> None:
+def test_operators_are_read_back_with_their_pairs(tmp_path: Path) -> None:
     first, second = made_pairs(0.0, 2)
     writing = journal(tmp_path)
     writing.start(HEADER)
-    writing.append_pair(first, None, LostLaunches())  # measured before anybody asked for operators
+    writing.append_pair(first, None, LostLaunches())  # measured without operators
     writing.append_pair(second, MEDIANS, LostLaunches())
-    found = journal(tmp_path).read()
-    assert found is not None
-    assert [pair.index for pair in found.pairs] == [0, 1]
-    assert found.operators == (MEDIANS,)
+    contents = journal(tmp_path).read()
+    assert contents is not None
+    assert [pair.index for pair in contents.pairs] == [0, 1]
+    assert contents.operators == (MEDIANS,)
 
 
-def test_a_line_that_was_cut_takes_its_operators_along(tmp_path: Path) -> None:
+def test_a_truncated_line_loses_its_operators_only(tmp_path: Path) -> None:
     first, second = made_pairs(0.0, 2)
     writing = journal(tmp_path)
     writing.start(HEADER)
@@ -38,6 +38,10 @@ def test_a_line_that_was_cut_takes_its_operators_along(tmp_path: Path) -> None:
     writing.append_pair(second, MEDIANS, LostLaunches())
     (file,) = tmp_path.glob("*.jsonl")
     file.write_text(file.read_text()[:-20])
-    found = journal(tmp_path).read()
-    assert found is not None
-    assert [one.pair for one in found.operators] == [pair.index for pair in found.pairs] == [0]
+    contents = journal(tmp_path).read()
+    assert contents is not None
+    assert (
+        [operators_of_pair.pair for operators_of_pair in contents.operators]
+        == [pair.index for pair in contents.pairs]
+        == [0]
+    )

@@ -1,4 +1,4 @@
-"""What journals remember, and what becomes of them when they are cut, damaged, or not to be written."""
+"""Journals: their contents, and truncated, damaged or unwritable files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def journal(folder: Path) -> Journal:
 
 
 def written(folder: Path) -> Path:
-    """The file of a journal with four pairs, a voided one and a telling."""
+    """Write a journal with four pairs, a discarded one and a report."""
     writing = journal(folder)
     writing.start(HEADER)
     for pair in PAIRS:
@@ -41,17 +41,25 @@ def written(folder: Path) -> Path:
 
 
 def unlaunched(pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
-    return tuple(one.model_copy(update={"control_launch": None, "treatment_launch": None}) for one in pairs)
+    return tuple(
+        pair_without_launches.model_copy(update={"control_launch": None, "treatment_launch": None})
+        for pair_without_launches in pairs
+    )
 
 
-def test_everything_comes_back(tmp_path: Path) -> None:
+def test_a_journal_is_read_back_completely(tmp_path: Path) -> None:
     written(tmp_path)
-    found = journal(tmp_path).read()
-    assert found is not None
-    assert found.header == HEADER
-    assert found.pairs == unlaunched(PAIRS)
-    assert (found.discarded, found.next_index, found.failed, found.report_place) == (1, 5, False, "/results/1")
-    assert found.lost == LOST
+    contents = journal(tmp_path).read()
+    assert contents is not None
+    assert contents.header == HEADER
+    assert contents.pairs == unlaunched(PAIRS)
+    assert (contents.discarded, contents.next_index, contents.failed, contents.report_place) == (
+        1,
+        5,
+        False,
+        "/results/1",
+    )
+    assert contents.lost == LOST
     assert journal(tmp_path).report_place() == "/results/1"
 
 
@@ -60,14 +68,14 @@ def test_a_missing_journal_has_no_contents(tmp_path: Path) -> None:
     assert journal(tmp_path).report_place() is None
 
 
-def test_a_failure_is_remembered(tmp_path: Path) -> None:
+def test_a_failure_is_stored(tmp_path: Path) -> None:
     written(tmp_path)
     again = journal(tmp_path)
     again.read()
     again.record_failure()
-    found = journal(tmp_path).read()
-    assert found is not None
-    assert found.failed
+    contents = journal(tmp_path).read()
+    assert contents is not None
+    assert contents.failed
 
 
 def test_a_comparison_that_never_began_leaves_no_journal(tmp_path: Path) -> None:
@@ -76,7 +84,7 @@ def test_a_comparison_that_never_began_leaves_no_journal(tmp_path: Path) -> None
 
 
 @given(st.integers(min_value=0))
-def test_a_journal_that_was_cut_has_the_pairs_before(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+def test_a_truncated_journal_has_the_pairs_before_the_cut(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
     folder = tmp_path_factory.mktemp("cut")
     file = written(folder)
     whole = file.read_bytes()
@@ -84,9 +92,9 @@ def test_a_journal_that_was_cut_has_the_pairs_before(tmp_path_factory: pytest.Te
     file.write_bytes(kept)
     lines = kept.count(b"\n")
     cutting = journal(folder)
-    found = cutting.read()
+    contents = cutting.read()
     assert cutting.notes == ()
-    assert (found.pairs if found else ()) == unlaunched(PAIRS[: max(0, lines - 1)])
+    assert (contents.pairs if contents else ()) == unlaunched(PAIRS[: max(0, lines - 1)])
     assert file.read_bytes() == kept[: kept.rfind(b"\n") + 1]
     cutting.append_pair(PAIRS[0], None, LostLaunches())
     again = journal(folder).read()
@@ -105,7 +113,7 @@ def test_a_journal_that_was_cut_has_the_pairs_before(tmp_path_factory: pytest.Te
     ],
     ids=["bytes behind it", "bytes within it", "no header", "two of them", "a figure too many", "zeros"],
 )
-def test_a_damaged_journal_is_set_aside_and_noted(tmp_path: Path, damage: object) -> None:
+def test_a_damaged_journal_is_set_aside_with_a_note(tmp_path: Path, damage: object) -> None:
     file = written(tmp_path)
     assert callable(damage)
     broken = damage(file.read_bytes())
@@ -120,12 +128,12 @@ def test_a_damaged_journal_is_set_aside_and_noted(tmp_path: Path, damage: object
     assert aside.read_bytes() == broken
     reading.start(HEADER)
     reading.append_pair(PAIRS[0], None, LostLaunches())
-    found = journal(tmp_path).read()
-    assert found is not None
-    assert found.pairs == unlaunched(PAIRS[:1])
+    contents = journal(tmp_path).read()
+    assert contents is not None
+    assert contents.pairs == unlaunched(PAIRS[:1])
 
 
-def test_a_journal_in_whose_place_is_something_else_costs_a_note(tmp_path: Path) -> None:
+def test_an_unwritable_journal_causes_a_note(tmp_path: Path) -> None:
     file = written(tmp_path)
     file.unlink()
     file.mkdir()
@@ -143,10 +151,10 @@ def _subject(md5: str) -> ComparisonSubject:
     return ComparisonSubject(control, treatment, Device(platform="host", identity="here", name="here"))
 
 
-def test_pairs_of_another_model_file_do_not_count(tmp_path: Path) -> None:
-    one = _subject("1").journal(tmp_path, Interleave.LAUNCH)
-    one.start(HEADER)
-    one.append_pair(PAIRS[0], None, LostLaunches())
+def test_pairs_of_another_model_file_are_ignored(tmp_path: Path) -> None:
+    pair_without_launches = _subject("1").journal(tmp_path, Interleave.LAUNCH)
+    pair_without_launches.start(HEADER)
+    pair_without_launches.append_pair(PAIRS[0], None, LostLaunches())
     assert _subject("2").journal(tmp_path, Interleave.LAUNCH).read() is None
     assert _subject("1").journal(tmp_path, Interleave.PROCESS).read() is None
     assert _subject("1").journal(tmp_path, Interleave.LAUNCH).read() is not None

@@ -41,13 +41,13 @@ class Heating(Instant):
         yield HeatingSession(device)
 
 
-def test_a_treatment_that_heats_is_undecided_with_side_count_and_cause(tmp_path: Path) -> None:
+def test_a_throttling_treatment_is_undecided_with_side_count_and_cause(tmp_path: Path) -> None:
     run = Run(tmp_path)
     made = plan(Heating(["A"]), ["same"])
     request = ComparisonTask(installed_runner, installed_runner, Parameters(seed=3, max_pairs=40))
     flow = ComparisonStages(request, run.settings, made, files={}, reporting=run.reporting, display=run.display)
     flow.run(builds(made, "control"), builds(made, "treatment"))
-    (result,) = run.kept.results
+    (result,) = run.recorder.results
     assert result.comparison is not None
     assert result.comparison.verdict is Verdict.UNDECIDED
     assert "the treatment was slowed by heat in" in result.comparison.reason
@@ -58,7 +58,7 @@ def test_a_treatment_that_heats_is_undecided_with_side_count_and_cause(tmp_path:
 
 
 class GoneSession(InstantSession):
-    """It goes away at the first launch and does not come back."""
+    """Session that is lost at the first launch and does not come back."""
 
     def __init__(self, device: Device) -> None:
         super().__init__(device, lambda _: None)
@@ -69,7 +69,7 @@ class GoneSession(InstantSession):
         raise DeviceLost("it was unplugged")
 
 
-class Gone(Instant):
+class LostPlatform(Instant):
     def __init__(self) -> None:
         super().__init__(["A"])
         self.sessions: list[GoneSession] = []
@@ -80,10 +80,10 @@ class Gone(Instant):
         yield self.sessions[-1]
 
 
-def test_a_device_that_is_lost_at_the_first_launch_is_not_asked_again_by_every_benchmark(tmp_path: Path) -> None:
-    run, gone = Run(tmp_path), Gone()
-    run.follow(plan(gone, ["one", "two", "three"]))
-    assert [session.tried for session in gone.sessions] == [1]
-    assert sorted(one.benchmark.identifier for one in run.kept.results) == ["one", "three", "two"]
-    assert {one.outcome for one in run.kept.results} == {Outcome.DEVICE_LOST}
+def test_a_device_lost_at_the_first_launch_is_not_used_for_further_benchmarks(tmp_path: Path) -> None:
+    run, lost_platform = Run(tmp_path), LostPlatform()
+    run.follow(plan(lost_platform, ["one", "two", "three"]))
+    assert [session.tried for session in lost_platform.sessions] == [1]
+    assert sorted(result.benchmark.identifier for result in run.recorder.results) == ["one", "three", "two"]
+    assert {result.outcome for result in run.recorder.results} == {Outcome.DEVICE_LOST}
     assert run.reporting.exit_code() is ExitCode.ENVIRONMENT

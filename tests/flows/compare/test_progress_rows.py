@@ -1,4 +1,4 @@
-"""The rows of the board: how far a comparison is, and what its evidence leans to."""
+"""Progress rows: state of a comparison, and its likely verdict."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Subject:
 
 @dataclass(frozen=True)
 class _Run:
-    """As much of a run as a row is made of."""
+    """Stub of a run with the attributes that a row uses."""
 
     test: SequentialTest
     failure: Failure | None = None
@@ -56,7 +56,7 @@ def _row(
     return [cell.strip() for cell in row.cells]
 
 
-def test_before_the_first_pair_nothing_is_claimed() -> None:
+def test_before_the_first_pair_no_verdict_is_shown() -> None:
     assert _row(0.0, 0) == ["m/a", "0/100", "", "", "░░░░░░░░", ""]
 
 
@@ -73,7 +73,7 @@ def test_a_regression_that_may_not_survive_among_many_is_a_suspicion() -> None:
 @pytest.mark.parametrize(
     ("change", "mark", "verdict"), [(0.03, "▼", "regression"), (-0.03, "▲", "improvement"), (0.0, "=", "no change")]
 )
-def test_the_bar_fills_behind_the_mark_of_what_comes(change: float, mark: str, verdict: str) -> None:
+def test_the_bar_fills_towards_the_likely_verdict(change: float, mark: str, verdict: str) -> None:
     bars = [_row(change, count)[4] for count in range(1, 21)]
     filled = [bar.count("█") for bar in bars]
     assert filled == sorted(filled)
@@ -84,7 +84,7 @@ def test_the_bar_fills_behind_the_mark_of_what_comes(change: float, mark: str, v
     assert _row(change, 20)[5] == verdict
 
 
-def test_a_gate_never_leans_to_an_improvement() -> None:
+def test_a_gate_never_shows_an_improvement() -> None:
     gate = PARAMETERS.model_copy(update={"gate": True})
     assert all("▲" not in _row(-0.03, count, parameters=gate)[4] for count in range(20))
 
@@ -93,5 +93,5 @@ def test_a_failure_is_shown_by_its_outcome() -> None:
     assert _row(0.03, 2, outcome=Outcome.DEVICE_LOST) == ["m/a", "2", "", "", "", "device lost"]
 
 
-def test_the_bar_is_a_drawing_that_a_log_can_leave_out() -> None:
+def test_the_bar_can_be_left_out_of_logs() -> None:
     assert not any(map(str.isalnum, _row(0.03, 20)[4]))

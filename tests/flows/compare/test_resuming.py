@@ -1,4 +1,4 @@
-"""What `--resume` goes on with: nothing is lost, nothing is measured or told twice, no failure becomes a success."""
+"""Resuming: nothing is lost, measured or reported twice, and no failure becomes a success."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMES = ["worse-on-A-B", *SAME]
 
 
 def interrupting(device: str, after: int) -> Watch:
-    """Ctrl-C during so many-th launch on a device."""
+    """Press Ctrl-C during the n-th launch on a device."""
     launches = 0
 
     def watch(launch: str) -> None:
@@ -41,51 +41,53 @@ def interrupting(device: str, after: int) -> Watch:
 
 @pytest.fixture
 def interrupted(tmp_path: Path) -> Run:
-    """A is done, and a regression there waits for one on B, where the run was interrupted in its second round."""
+    """Return a run interrupted in its second round on B, while a regression on A waits for support."""
     run = Run(tmp_path)
     with pytest.raises(Interrupted):
         run.compare(["A", "B"], NAMES, watch=interrupting("B", 30))
     return run
 
 
-def test_pairs_that_decide_are_reported_without_a_launch(interrupted: Run, tmp_path: Path) -> None:
-    assert "worse-on-A-B" not in {name for name, _, _ in interrupted.kept.told()}
+def test_decided_pairs_are_reported_without_a_launch(interrupted: Run, tmp_path: Path) -> None:
+    assert "worse-on-A-B" not in {name for name, _, _ in interrupted.recorder.verdicts()}
     again = Run(tmp_path)
-    told = again.compare(["A", "B"], NAMES, resume=True)
-    regressions = {one for one in told if one[2] is Verdict.REGRESSION}
+    verdicts = again.compare(["A", "B"], NAMES, resume=True)
+    regressions = {verdict for verdict in verdicts if verdict[2] is Verdict.REGRESSION}
     assert regressions == {("worse-on-A-B", name, Verdict.REGRESSION) for name in ("A", "B")}
     assert again.launches_of("A") == 0
     assert again.launches_of("B") > 0
-    assert {result.outcome for result in again.kept.results} == {Outcome.OK}
+    assert {result.outcome for result in again.recorder.results} == {Outcome.OK}
     assert again.waiting() == 0
 
 
-def test_a_result_without_a_launch_explains_itself(interrupted: Run, tmp_path: Path) -> None:
+def test_a_result_without_a_launch_has_a_note(interrupted: Run, tmp_path: Path) -> None:
     again = Run(tmp_path)
     again.compare(["A", "B"], NAMES, resume=True)
-    (found,) = [one for one in again.kept.results if one.device and one.device.name == "A" and one.comparison]
-    assert found.comparison is not None
-    assert found.launches == ()
-    assert (found.comparison.metric, found.comparison.unit) == ("NET latency", "us")
-    (note,) = [note for note in found.comparison.notes if note.code == "resumed"]
+    (resumed_result,) = [
+        result for result in again.recorder.results if result.device and result.device.name == "A" and result.comparison
+    ]
+    assert resumed_result.comparison is not None
+    assert resumed_result.launches == ()
+    assert (resumed_result.comparison.metric, resumed_result.comparison.unit) == ("NET latency", "us")
+    (note,) = [note for note in resumed_result.comparison.notes if note.code == "resumed"]
     assert note.message.startswith("8 of 8 pairs")
 
 
 def test_reported_results_are_neither_measured_nor_reported_again(interrupted: Run, tmp_path: Path) -> None:
-    before = {(name, device) for name, device, _ in interrupted.kept.told()}
+    before = {(name, device) for name, device, _ in interrupted.recorder.verdicts()}
     assert len(before) >= 4
     again = Run(tmp_path)
-    told = {(name, device) for name, device, _ in again.compare(["A", "B"], NAMES, resume=True)}
-    assert told.isdisjoint(before)
-    assert len(told | before) == 10
+    verdicts = {(name, device) for name, device, _ in again.compare(["A", "B"], NAMES, resume=True)}
+    assert verdicts.isdisjoint(before)
+    assert len(verdicts | before) == 10
     assert not any(again.launches_of(device, name) for name, device in before)
     assert f"{len(before)} comparisons were reported before the interruption: not measured again" in again.display.lines
 
 
-def test_reported_results_count_and_reach_the_listeners_again(interrupted: Run, tmp_path: Path) -> None:
+def test_reported_results_count_and_are_sent_to_listeners_again(interrupted: Run, tmp_path: Path) -> None:
     again = Run(tmp_path)
     again.compare(["A", "B"], NAMES, resume=True)
-    assert sorted(again.heard.told()) == sorted([*again.kept.told(), *interrupted.kept.told()])
+    assert sorted(again.listener.verdicts()) == sorted([*again.recorder.verdicts(), *interrupted.recorder.verdicts()])
     assert again.reporting.verdicts.total() == 10
 
 
@@ -93,25 +95,27 @@ def test_a_reported_regression_keeps_the_exit_code_and_supports_others(tmp_path:
     run, names = Run(tmp_path), ["worse-on-A-B", "worse-2-on-A", *SAME]
     with pytest.raises(Interrupted):
         run.compare(["A", "B"], names, watch=interrupting("B", 30))
-    assert {one for one in run.kept.told() if one[2] is Verdict.REGRESSION} == {
+    assert {verdict for verdict in run.recorder.verdicts() if verdict[2] is Verdict.REGRESSION} == {
         ("worse-on-A-B", "A", Verdict.REGRESSION),
         ("worse-2-on-A", "A", Verdict.REGRESSION),
     }
     again = Run(tmp_path)
-    told = again.compare(["A", "B"], names, resume=True)
-    assert {one for one in told if one[2] is Verdict.REGRESSION} == {("worse-on-A-B", "B", Verdict.REGRESSION)}
-    assert all(device == "B" for _, device, _ in told)
+    verdicts = again.compare(["A", "B"], names, resume=True)
+    assert {verdict for verdict in verdicts if verdict[2] is Verdict.REGRESSION} == {
+        ("worse-on-A-B", "B", Verdict.REGRESSION)
+    }
+    assert all(device == "B" for _, device, _ in verdicts)
     assert again.reporting.verdicts[Verdict.REGRESSION] == 3
     assert again.waiting() == 0
 
 
-def test_with_other_parameters_a_reported_comparison_continues(interrupted: Run, tmp_path: Path) -> None:
+def test_a_reported_comparison_continues_with_other_parameters(interrupted: Run, tmp_path: Path) -> None:
     again = Run(tmp_path)
-    told = again.compare(["A", "B"], NAMES, parameters=FEWEST.model_copy(update={"margin": 0.02}), resume=True)
-    assert len(told) == 10
+    verdicts = again.compare(["A", "B"], NAMES, parameters=FEWEST.model_copy(update={"margin": 0.02}), resume=True)
+    assert len(verdicts) == 10
 
 
-def test_a_result_that_is_no_longer_stored_is_reported_again_from_its_pairs(interrupted: Run, tmp_path: Path) -> None:
+def test_a_result_that_was_deleted_is_reported_again_from_its_pairs(interrupted: Run, tmp_path: Path) -> None:
     for file in interrupted.results.rglob("result.json"):
         file.unlink()
     again = Run(tmp_path)
@@ -119,14 +123,14 @@ def test_a_result_that_is_no_longer_stored_is_reported_again_from_its_pairs(inte
     assert again.launches_of("A") == 0
 
 
-def test_after_a_run_that_ended_in_order_there_is_nothing_to_resume(tmp_path: Path) -> None:
+def test_after_a_complete_run_there_is_nothing_to_resume(tmp_path: Path) -> None:
     Run(tmp_path).compare(["A"], SAME)
     again = Run(tmp_path)
     assert len(again.compare(["A"], SAME, resume=True)) == 4
     assert all(again.launches_of("A", name) > 8 for name in SAME)
 
 
-def test_a_result_that_could_not_be_stored_is_reported_by_the_next_run_without_a_launch(tmp_path: Path) -> None:
+def test_an_unstored_result_is_reported_by_the_next_run_without_a_launch(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.results.write_text("a file, where a folder should be")
     run.compare(["A"], ["worse-on-A"])
@@ -140,41 +144,41 @@ def test_a_result_that_could_not_be_stored_is_reported_by_the_next_run_without_a
     assert again.waiting() == 0
 
 
-def test_a_failure_after_the_last_pair_does_not_become_a_success(tmp_path: Path) -> None:
+def test_a_failure_after_the_last_pair_stays_a_failure(tmp_path: Path) -> None:
     for resume in (False, True):
         run = Run(tmp_path)
         made = plan(Instant(["A"], run.launched.append), ["worse-on-A"])
         failing = made.assignments[0].benchmark.model_copy(update={"model_after": HostStep(commands=("false",))})
         run.follow(_with(made, failing), resume=resume)
-        assert [one.outcome for one in run.kept.results] == [Outcome.FAILED]
+        assert [result.outcome for result in run.recorder.results] == [Outcome.FAILED]
         assert run.waiting() == 1
 
 
 def test_a_rejected_regression_is_reported_again_when_a_lost_device_supports_it(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.follow(plan(_Unreachable(["A", "B"], lost="B"), NAMES))
-    assert ("worse-on-A-B", "A", Verdict.UNDECIDED) in run.kept.told()
+    assert ("worse-on-A-B", "A", Verdict.UNDECIDED) in run.recorder.verdicts()
     again = Run(tmp_path)
-    told = again.compare(["A", "B"], NAMES, resume=True)
-    assert {one for one in told if one[2] is Verdict.REGRESSION} == {
+    verdicts = again.compare(["A", "B"], NAMES, resume=True)
+    assert {verdict for verdict in verdicts if verdict[2] is Verdict.REGRESSION} == {
         ("worse-on-A-B", "A", Verdict.REGRESSION),
         ("worse-on-A-B", "B", Verdict.REGRESSION),
     }
     assert again.launches_of("A") == 0
 
 
-def test_pairs_beyond_a_smaller_budget_are_left_out(tmp_path: Path) -> None:
+def test_pairs_beyond_a_smaller_budget_are_ignored(tmp_path: Path) -> None:
     run = Run(tmp_path)
     with pytest.raises(Interrupted):
         run.compare(["A"], ["worse-on-A"], parameters=Parameters(seed=3, precision=1e-9), watch=interrupting("A", 42))
     again = Run(tmp_path)
     again.compare(["A"], ["worse-on-A"], resume=True)
-    assert again.kept.results[0].comparison is not None
-    assert [pair.index for pair in again.kept.results[0].comparison.pairs] == list(range(8))
+    assert again.recorder.results[0].comparison is not None
+    assert [pair.index for pair in again.recorder.results[0].comparison.pairs] == list(range(8))
     assert again.launched == []
 
 
-def test_launches_that_were_lost_before_an_interruption_speak_against_no_change(tmp_path: Path) -> None:
+def test_launches_lost_before_an_interruption_prevent_no_change(tmp_path: Path) -> None:
     run, launched = Run(tmp_path), Counter[str]()
     endless = Parameters(seed=3, beta=1e-9, precision=1e-9)
 
@@ -187,7 +191,7 @@ def test_launches_that_were_lost_before_an_interruption_speak_against_no_change(
         run.follow(plan(_Flaky(["A"], watch), ["same"]), parameters=endless)
     again = Run(tmp_path)
     again.compare(["A"], ["same"], parameters=Parameters(seed=3), resume=True)
-    (result,) = again.kept.results
+    (result,) = again.recorder.results
     assert result.comparison is not None
     assert result.comparison.verdict is Verdict.UNDECIDED
     assert "without that" in result.comparison.reason
@@ -195,16 +199,16 @@ def test_launches_that_were_lost_before_an_interruption_speak_against_no_change(
     assert result.comparison.seconds > sum(pair.seconds for pair in result.comparison.pairs)
 
 
-def test_an_error_on_one_device_loses_no_regression_that_waits_on_another(tmp_path: Path) -> None:
+def test_an_error_on_one_device_does_not_lose_a_waiting_regression_of_another(tmp_path: Path) -> None:
     run = Run(tmp_path)
     with pytest.raises(EnvironmentProblem, match="could not be restored"):
         run.follow(plan(_Unrestorable(["A", "B"]), ["worse-on-A", *SAME]))
-    assert len(run.kept.told()) == 10
-    assert ("worse-on-A", "A", Verdict.UNDECIDED) in run.kept.told()
+    assert len(run.recorder.verdicts()) == 10
+    assert ("worse-on-A", "A", Verdict.UNDECIDED) in run.recorder.verdicts()
     assert run.waiting() == 10
 
 
-def test_what_a_person_stops_leaves_regressions_waiting(tmp_path: Path) -> None:
+def test_stopping_a_run_leaves_regressions_waiting(tmp_path: Path) -> None:
     run, on_b = Run(tmp_path), Counter[int]()
 
     def watch(launch: str) -> None:
@@ -217,13 +221,13 @@ def test_what_a_person_stops_leaves_regressions_waiting(tmp_path: Path) -> None:
 
     with pytest.raises(EnvironmentProblem, match="a person"):
         run.follow(plan(Instant(["A", "B"], watch), NAMES), check=stop)
-    told = {(name, device) for name, device, _ in run.kept.told()}
-    assert {(name, "A") for name in SAME} <= told
-    assert ("worse-on-A-B", "A") not in told
+    verdicts = {(name, device) for name, device, _ in run.recorder.verdicts()}
+    assert {(name, "A") for name in SAME} <= verdicts
+    assert ("worse-on-A-B", "A") not in verdicts
 
 
 class _Unreachable(Instant):
-    """One of the devices is not there."""
+    """Platform of which one device is missing."""
 
     def __init__(self, names: list[str], lost: str) -> None:
         super().__init__(names)
@@ -238,7 +242,7 @@ class _Unreachable(Instant):
 
 
 class _Flaky(Instant):
-    """The treatment crashes in each sixth of its launches."""
+    """Platform on which every sixth launch of the treatment crashes."""
 
     @contextlib.contextmanager
     def open(self, device: Device, progress: Progress) -> Iterator[InstantSession]:
@@ -256,7 +260,7 @@ class _FlakySession(InstantSession):
 
 
 class _Unrestorable(Instant):
-    """One of the devices cannot be left as it was found."""
+    """Platform of which one device cannot be restored."""
 
     @contextlib.contextmanager
     def open(self, device: Device, progress: Progress) -> Iterator[InstantSession]:
@@ -267,4 +271,4 @@ class _Unrestorable(Instant):
 
 
 def _with(made: Plan, benchmark: Benchmark) -> Plan:
-    return replace(made, assignments=tuple(replace(one, benchmark=benchmark) for one in made.assignments))
+    return replace(made, assignments=tuple(replace(assignment, benchmark=benchmark) for assignment in made.assignments))

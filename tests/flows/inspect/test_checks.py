@@ -1,4 +1,4 @@
-"""What `validate` and `--dry-run` find, and how they show it."""
+"""Output of `validate` and `--dry-run`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def exported(definition: str, recipe: str = "portable") -> Members:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Settings of a run of a specification with this model and these tests."""
+    """Return a function that writes a specification and returns the settings of its run."""
 
     def settings_of(model: Members, *tests: Members, **more: Any) -> Settings:  # noqa: ANN401 - any setting
         file = tmp_path / "spec.json"
@@ -57,13 +57,13 @@ def validated(settings: Settings, to: Console | None = None) -> str:
 def planned(settings: Settings, to: Console | None = None) -> str:
     to = to or console()
     benchmarks = load_benchmarks(settings)
-    frameworks = {one.framework: plugins.framework(one.framework, settings) for one in benchmarks}
+    frameworks = {benchmark.framework: plugins.framework(benchmark.framework, settings) for benchmark in benchmarks}
     checks.show_plan(Plan(Host(Path(os.devnull)), assign(benchmarks, [DEVICE]), frameworks), settings, to)
     assert isinstance(to.file, io.StringIO)
     return to.file.getvalue()
 
 
-def test_a_framework_that_is_not_installed_is_told_once_at_the_first_test(write: Write) -> None:
+def test_a_missing_framework_is_reported_once_at_the_first_test(write: Write) -> None:
     settings = write({"framework": "caffe2"}, COMMAND, COMMAND)
     (problem,) = checks.find_problems(load_benchmarks(settings), settings)
     assert (problem.file.name, problem.pointer, problem.message) == ("spec.json", "/tests/0", "no framework `caffe2`")
@@ -71,7 +71,7 @@ def test_a_framework_that_is_not_installed_is_told_once_at_the_first_test(write:
     assert problem.line is not None
 
 
-def test_definitions_and_recipes_that_do_not_exist_are_told_at_their_files(write: Write) -> None:
+def test_missing_definitions_and_recipes_are_reported_at_their_files(write: Write) -> None:
     files = {"a": exported("mlpp"), "b": {**exported("mlp", "xnnpack_q9"), "filename": "b"}, "c": exported("mlp")}
     files["c"]["filename"] = "c"
     settings = write({"framework": "executorch", "files": files}, COMMAND, COMMAND)
@@ -85,14 +85,14 @@ def test_definitions_and_recipes_that_do_not_exist_are_told_at_their_files(write
         validated(settings)
 
 
-def test_an_export_needs_a_framework_that_exports(write: Write) -> None:
+def test_an_export_needs_a_framework_with_an_exporter(write: Write) -> None:
     settings = write({"framework": "generic", "files": {"a": exported("mlp")}})
     (problem,) = checks.find_problems(load_benchmarks(settings), settings)
     assert problem.message == "framework `generic` exports no models"
     assert problem.pointer == "/model/files/a"
 
 
-def test_what_is_there_is_nothing_to_complain_about(write: Write) -> None:
+def test_a_valid_specification_has_no_problems(write: Write) -> None:
     settings = write({"framework": "executorch", "files": {"model": exported("mlp")}})
     assert checks.find_problems(load_benchmarks(settings), settings) == ()
 
@@ -110,7 +110,7 @@ def test_benchmarks_are_counted_in_words(write: Write, tests: int, words: str) -
         {**COMMAND, "preprocess": {"command": "{program}"}},
     ],
 )
-def test_a_program_that_nobody_gave_is_a_remark_and_no_mistake(write: Write, test: Members) -> None:
+def test_a_program_not_given_is_a_remark(write: Write, test: Members) -> None:
     shown = validated(write({}, test))
     assert "remark: " in shown
     assert "{program} is not given" in shown
@@ -119,7 +119,7 @@ def test_a_program_that_nobody_gave_is_a_remark_and_no_mistake(write: Write, tes
 
 
 @pytest.mark.parametrize("more", [{"program": {"program": Path("/x")}}, {"string_map": {"program": "/x"}}])
-def test_a_program_that_was_given_is_no_remark(write: Write, more: Members) -> None:
+def test_a_given_program_causes_no_remark(write: Write, more: Members) -> None:
     assert "remark" not in validated(write({}, {**COMMAND, "command": "{program}"}, **more))
 
 
@@ -136,7 +136,7 @@ def test_a_plan_shows_files_and_remarks(write: Write) -> None:
     assert "remark: " in shown
 
 
-def test_a_plan_tells_once_what_is_the_same_for_all(write: Write) -> None:
+def test_a_plan_shows_common_properties_once(write: Write) -> None:
     same = planned(write({}, {**COMMAND, "threads": 1}, {**COMMAND, "threads": 1}))
     assert f"Plan: framework generic, device {DEVICE.name}, threads 1, launches × iterations 1\n" in same
     heading = same.splitlines()[1]
@@ -147,7 +147,7 @@ def test_a_plan_tells_once_what_is_the_same_for_all(write: Write) -> None:
     assert "threads" in other.splitlines()[1]
 
 
-def test_a_plan_is_whole_on_eighty_columns(write: Write) -> None:
+def test_a_plan_fits_eighty_columns(write: Write) -> None:
     name = "mobilenet_v2_xnnpack_q8.pte"
     files = {"model": {"filename": name, "location": f"https://models.example/{name}"}}
     tests = [{**COMMAND, "identifier": f"xnnpack_q8-t{threads}", "threads": threads} for threads in (1, 2)]
@@ -159,18 +159,18 @@ def test_a_plan_is_whole_on_eighty_columns(write: Write) -> None:
         assert f"{name} (to fetch)" in row
 
 
-def test_names_are_shown_as_they_are_and_colour_nothing(write: Write) -> None:
+def test_names_are_not_interpreted_as_markup(write: Write) -> None:
     settings = write({"name": "[red]m[/red]"}, {**COMMAND, "identifier": "\x1b[31mx[/]"})
     for shown in (validated(settings), planned(settings)):
         assert "[red]m[/red]/\N{REPLACEMENT CHARACTER}[31mx[/]" in shown
 
 
-def test_a_pipe_gets_whole_lines(write: Write) -> None:
+def test_piped_output_is_not_wrapped(write: Write) -> None:
     name = "x" * 300
     assert name in validated(write({}, {**COMMAND, "identifier": name}))
 
 
-def test_a_reader_that_has_gone_changes_nothing(write: Write) -> None:
+def test_a_closed_pipe_is_ignored(write: Write) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     settings = write({"framework": "executorch", "files": {"model": exported("mlpp")}})
@@ -181,7 +181,7 @@ def test_a_reader_that_has_gone_changes_nothing(write: Write) -> None:
 
 
 @pytest.mark.parametrize("operator", ["|", "&&", ";", ">", "$(nproc)"])
-def test_words_for_a_shell_are_remarked_on_once(write: Write, operator: str) -> None:
+def test_shell_operators_are_remarked_on_once(write: Write, operator: str) -> None:
     odd = {**COMMAND, "command": f"echo a {operator} b", "matrix": {"x": [1, 2]}}
     (remark,) = checks.find_remarks(load_benchmarks(settings := write({}, odd)), settings)
     assert (remark.pointer, remark.message) == ("/tests/0", f"`{operator}` in `echo a {operator} b` means nothing")
@@ -189,12 +189,12 @@ def test_words_for_a_shell_are_remarked_on_once(write: Write, operator: str) -> 
     assert "remark: " in validated(settings)
 
 
-def test_words_in_quotes_are_no_shell_words(write: Write) -> None:
+def test_quoted_shell_operators_are_ignored(write: Write) -> None:
     settings = write({}, {**COMMAND, "command": "sh -c 'echo a | wc > b'"})
     assert checks.find_remarks(load_benchmarks(settings), settings) == ()
 
 
-def test_a_list_of_devices_whose_reader_has_gone_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_pipe_is_ignored_when_listing_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plugins, "installed_names", lambda kind: ("host",))
     reader, writer = os.pipe()
     os.close(reader)

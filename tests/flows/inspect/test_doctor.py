@@ -1,4 +1,4 @@
-"""How `harness doctor` shows what it found."""
+"""Output of `harness doctor`."""
 
 from __future__ import annotations
 

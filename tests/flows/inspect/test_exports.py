@@ -1,4 +1,4 @@
-"""Every file of a specification, brought into a folder."""
+"""Exporting every file of a specification into a folder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(benchmark_file=tuple(specifications), model_cache=tmp_path / "models")
 
 
-def test_a_file_never_takes_the_place_of_another_of_its_name(settings: Settings, tmp_path: Path) -> None:
+def test_files_of_equal_name_do_not_overwrite_each_other(settings: Settings, tmp_path: Path) -> None:
     progress = RecordedProgress()
     assert export_files(settings, progress, tmp_path / "out") is ExitCode.BENCHMARK_FAILED
     assert (tmp_path / "out" / "model.bin").read_text() == "one"
@@ -41,7 +41,7 @@ def test_a_file_never_takes_the_place_of_another_of_its_name(settings: Settings,
     assert Path(refused.partition(" stays at ")[2]).read_text() == "two"
 
 
-def test_without_a_folder_each_file_stays_in_the_cache(settings: Settings) -> None:
+def test_without_a_folder_files_stay_in_the_cache(settings: Settings) -> None:
     progress = RecordedProgress()
     assert export_files(settings, progress, None) is ExitCode.OK
     assert sum("  md5 " in line for line in progress.lines) == 4

@@ -17,7 +17,7 @@ from harness.flows.inspect import first_run
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What a person types, line by line, at a terminal; and in the end every question that was put."""
+    """Return the answers that are typed line by line; all of them must be used."""
     typed: list[str] = []
 
     def lines() -> Iterator[str]:
@@ -31,9 +31,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return typed
 
 
-def test_what_is_no_url_is_refused_and_asked_again(
-    answers: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_invalid_url_is_asked_again(answers: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers += ["", "", "https://", "https://results.example/post|nightly", "y", ""]
     shown = Console(file=io.StringIO(), width=200)
     assert first_run.ask(tmp_path / "config.json", shown) is ExitCode.OK
@@ -43,6 +41,6 @@ def test_what_is_no_url_is_refused_and_asked_again(
         "remote_reporter": "https://results.example/post|nightly",
         "screen_reporter": True,
     }
-    asked = capsys.readouterr().out
-    assert asked.count("URL to post results to") == 2
-    assert asked.count("(empty: ") >= 4
+    output = capsys.readouterr().out
+    assert output.count("URL to post results to") == 2
+    assert output.count("(empty: ") >= 4

@@ -1,4 +1,4 @@
-"""`harness report`: kept results, listed and shown again."""
+"""`harness report`: stored results, listed and shown."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _show(path: Path, folder: Path) -> tuple[ExitCode, str]:
     return code, stream.getvalue()
 
 
-def test_the_list_names_what_can_be_shown(tmp_path: Path) -> None:
+def test_the_list_names_each_result(tmp_path: Path) -> None:
     places = _keep(tmp_path)
     text = _latest(tmp_path)
     assert all(place.relative_to(tmp_path).as_posix() in text for place in places)
@@ -48,14 +48,14 @@ def test_the_list_names_what_can_be_shown(tmp_path: Path) -> None:
     assert sorted(marks) == ["", "!", "✗"]
 
 
-def test_the_list_tells_what_comparisons_say(tmp_path: Path) -> None:
+def test_the_list_shows_verdicts_of_comparisons(tmp_path: Path) -> None:
     for result in (compared("slow", made_pairs(0.05, 9)), identical("alike")):
         LocalReporter(tmp_path).report(report_of(result))
-    told = {line.split()[3]: line for line in _latest(tmp_path).splitlines() if "2025-10-09" in line}
-    assert told["mv2/slow"].startswith("▼ ")
-    assert " regression " in told["mv2/slow"]
-    assert told["mv2/alike"].startswith("= ")
-    assert " no change " in told["mv2/alike"]
+    lines_by_title = {line.split()[3]: line for line in _latest(tmp_path).splitlines() if "2025-10-09" in line}
+    assert lines_by_title["mv2/slow"].startswith("▼ ")
+    assert " regression " in lines_by_title["mv2/slow"]
+    assert lines_by_title["mv2/alike"].startswith("= ")
+    assert " no change " in lines_by_title["mv2/alike"]
 
 
 def test_the_list_fits_a_terminal(tmp_path: Path) -> None:
@@ -65,11 +65,11 @@ def test_the_list_fits_a_terminal(tmp_path: Path) -> None:
     assert all(len(row) <= 80 and "mv2/" in row for row in rows)
 
 
-def test_an_empty_tree_is_said_to_be_empty(tmp_path: Path) -> None:
+def test_an_empty_folder_is_reported(tmp_path: Path) -> None:
     assert _latest(tmp_path) == f"no results in {tmp_path}\n"
 
 
-def test_a_result_is_shown_by_folder_file_or_place_in_the_tree(tmp_path: Path) -> None:
+def test_a_result_is_shown_by_folder_file_or_relative_path(tmp_path: Path) -> None:
     place = _keep(tmp_path)[0]
     shown = [_show(path, tmp_path) for path in (place, place / "result.json", place.relative_to(tmp_path))]
     assert {code for code, _ in shown} == {ExitCode.OK}
@@ -78,7 +78,7 @@ def test_a_result_is_shown_by_folder_file_or_place_in_the_tree(tmp_path: Path) -
     assert "814 µs" in shown[0][1]
 
 
-def test_a_line_of_the_simple_reporter_is_a_result_too(tmp_path: Path) -> None:
+def test_a_line_of_the_simple_reporter_is_shown(tmp_path: Path) -> None:
     file = Path(SimpleLocalReporter(tmp_path).report(report_of(ok_result())))
     assert "814 µs" in _show(file, tmp_path)[1]
 
@@ -91,7 +91,7 @@ def test_a_folder_shows_every_result_below_it(tmp_path: Path) -> None:
     assert text.count("814 µs") == 1
 
 
-def test_a_damaged_result_among_others_is_named_and_is_no_success(tmp_path: Path) -> None:
+def test_a_damaged_result_is_named_and_fails_the_command(tmp_path: Path) -> None:
     damaged = _keep(tmp_path)[0] / "result.json"
     damaged.write_text("{")
     code, text = _show(tmp_path, tmp_path)
@@ -111,7 +111,7 @@ def test_a_damaged_result_is_named_when_the_index_is_rebuilt(
     assert f"{damaged} is damaged" in capsys.readouterr().err.replace("\n", "")
 
 
-def test_a_path_without_a_result_is_the_users_mistake(tmp_path: Path) -> None:
+def test_a_path_without_a_result_is_a_usage_error(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none", Path("vm/none")):
         with pytest.raises(UsageError, match="no result in"):
             _show(path, tmp_path)
@@ -132,13 +132,13 @@ class _Spooling:
         return FlushOutcome(sent=1, waiting=2, reasons=("the server is down",))
 
 
-def test_flush_asks_every_reporter_that_spools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_flush_flushes_every_spooling_reporter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("harness.plugins.reporters", lambda _settings: (LocalReporter(tmp_path), _Spooling()))
     progress = RecordedProgress()
     assert reports.flush(Settings(), progress) is ExitCode.ENVIRONMENT
     assert progress.lines == ["1 sent, 2 waiting, 0 refused", "  the server is down"]
 
 
-def test_flush_without_a_server_is_the_users_mistake(tmp_path: Path) -> None:
+def test_flush_without_a_server_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no server"):
         reports.flush(Settings(local_reporter=tmp_path), RecordedProgress())

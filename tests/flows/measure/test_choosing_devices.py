@@ -1,4 +1,4 @@
-"""Which benchmarks the patterns of --only and --skip leave."""
+"""Selection of benchmarks by the patterns of --only and --skip."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ ALL = (
 def test_benchmarks_are_chosen_by_name_tag_model_and_axis(
     only: tuple[str, ...], skip: tuple[str, ...], left: list[str]
 ) -> None:
-    assert [one.title for one in select(ALL, only, skip)] == left
+    assert [selected.title for selected in select(ALL, only, skip)] == left
 
 
 @pytest.mark.parametrize("pattern", ["tag:weekly", "colour:red", "backend:vulkan", "nothing"])
-def test_a_pattern_that_matches_nothing_is_a_mistake(pattern: str) -> None:
+def test_a_pattern_without_match_is_a_usage_error(pattern: str) -> None:
     with pytest.raises(UsageError, match="no benchmark matches"):
         select(ALL, (pattern,), ())
 

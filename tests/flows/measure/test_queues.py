@@ -40,17 +40,20 @@ def names(jobs: object) -> list[str]:
 def work(
     queue: WorkQueue, lost_after: int | None = None, together: Callable[[], object] = lambda: None
 ) -> tuple[list[str], list[str]]:
-    """Return what a device measured, and what it reported as lost. With its first job it waits for the others."""
-    done: list[str] = []
+    """Return the jobs that a device measured and those that it reported as lost.
+
+    At its first job it waits for the other devices.
+    """
+    measured: list[str] = []
     while (next_job := queue.get()) is not None:
-        if len(done) == lost_after:
-            return done, names(list(queue.drain()))
-        if not done:
+        if len(measured) == lost_after:
+            return measured, names(list(queue.drain()))
+        if not measured:
             together()
         time.sleep(0.001)
-        done.append(next_job.benchmark.identifier)
+        measured.append(next_job.benchmark.identifier)
         queue.acknowledge()
-    return done, []
+    return measured, []
 
 
 def test_a_dedicated_queue_drains_its_current_job_first() -> None:
@@ -64,9 +67,9 @@ def test_a_dedicated_queue_drains_its_current_job_first() -> None:
 
 def test_a_shared_queue_hands_out_each_job_once() -> None:
     queue = SharedQueue({device: {number: job(str(number)) for number in range(40)} for device in "ABC"})
-    everybody = threading.Barrier(3, timeout=60)
+    all_devices = threading.Barrier(3, timeout=60)
     with ThreadPoolExecutor(3) as threads:
-        running = [threads.submit(work, queue.for_device(device), together=everybody.wait) for device in "ABC"]
+        running = [threads.submit(work, queue.for_device(device), together=all_devices.wait) for device in "ABC"]
         results = [device.result() for device in running]
     done = [name for measured, _ in results for name in measured]
     assert sorted(done, key=int) == [str(number) for number in range(40)]
@@ -83,11 +86,11 @@ def test_no_job_is_lost_or_done_twice_whichever_devices_are_lost(losses: list[in
             threads.submit(work, queue.for_device(device), loss) for device, loss in zip(devices, losses, strict=True)
         ]
         results = [device.result() for device in running]
-    reported = Counter(name for done, lost in results for name in (*done, *lost))
+    reported = Counter(name for measured, lost in results for name in (*measured, *lost))
     assert reported == Counter(str(number) for number in range(count))
 
 
-def test_a_job_that_two_devices_were_lost_with_is_not_tried_on_a_third() -> None:
+def test_a_job_that_lost_two_devices_is_not_tried_on_a_third() -> None:
     queue = SharedQueue({device: {0: job("killer")} for device in "ABC"})
     for device in "AB":
         assert queue.get(device) is not None
@@ -96,24 +99,24 @@ def test_a_job_that_two_devices_were_lost_with_is_not_tried_on_a_third() -> None
     assert queue.get("C") is None
 
 
-def test_a_device_does_only_what_it_can() -> None:
+def test_a_device_gets_only_jobs_that_it_supports() -> None:
     queue = SharedQueue({"A": {0: job("small")}, "B": {0: job("small"), 1: job("large")}})
     assert work(queue.for_device("A"))[0] == ["small"]
     assert work(queue.for_device("B"))[0] == ["large"]
 
 
-def test_an_idle_device_waits_for_jobs_that_may_come_back() -> None:
+def test_an_idle_device_waits_for_jobs_that_may_be_returned() -> None:
     queue = SharedQueue({device: {0: job("one")} for device in "AB"})
     assert queue.get("A") is not None
-    got: list[Job | None] = []
-    waiting = threading.Thread(target=lambda: got.append(queue.get("B")))
+    received: list[Job | None] = []
+    waiting = threading.Thread(target=lambda: received.append(queue.get("B")))
     waiting.start()
     queue.drain("A")
     waiting.join(60)
-    assert got[0] is not None
+    assert received[0] is not None
 
 
-def test_a_drained_queue_has_nothing_left() -> None:
+def test_a_drained_queue_is_empty() -> None:
     queue = SharedQueue({device: {0: job("one")} for device in "AB"})
     device = queue.for_device("A")
     assert device.get() is not None

@@ -1,4 +1,4 @@
-"""Whether a result is stored, and what counts."""
+"""Reporting: storing results, and counting them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from harness.core.result import Outcome, Report
 from harness.flows.measure.reporting import Reporting
 from harness.testing.progress import RecordedProgress
 from reporters.local import LocalReporter
-from tests.flows.runs import Kept
+from tests.flows.runs import RecordingReporter
 from tests.presentation.comparison_samples import compared, made_pairs
 
 RESULT = compared("a", made_pairs(0.05, 8))
 
 
-def test_the_reporter_that_stores_says_where(tmp_path: Path) -> None:
-    reporting = Reporting((Kept(), LocalReporter(tmp_path)), RecordedProgress())
+def test_storing_a_result_returns_its_place(tmp_path: Path) -> None:
+    reporting = Reporting((RecordingReporter(), LocalReporter(tmp_path)), RecordedProgress())
     place = reporting.report(Report(result=RESULT))
     assert place is not None
     assert Path(place, "result.json").is_file()
@@ -25,31 +25,31 @@ def test_the_reporter_that_stores_says_where(tmp_path: Path) -> None:
     assert reporting.complete
 
 
-def test_those_that_are_told_later_know_where_it_is_kept(tmp_path: Path) -> None:
-    seen: list[str | None] = []
+def test_later_reporters_get_the_place_of_the_stored_result(tmp_path: Path) -> None:
+    places: list[str | None] = []
 
-    class Later(Kept):
+    class Later(RecordingReporter):
         def report(self, report: Report) -> None:
-            seen.append(report.place)
+            places.append(report.place)
 
     place = Reporting((Later(), LocalReporter(tmp_path)), RecordedProgress()).report(Report(result=RESULT))
-    assert seen == [place]
+    assert places == [place]
 
 
-def test_what_is_not_stored_has_no_place_and_is_told_to_the_others(tmp_path: Path) -> None:
+def test_an_unstored_result_is_still_sent_to_other_reporters(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("in the way")
-    kept = Kept()
-    reporting = Reporting((kept, LocalReporter(tmp_path / "results")), RecordedProgress())
+    recorder = RecordingReporter()
+    reporting = Reporting((recorder, LocalReporter(tmp_path / "results")), RecordedProgress())
     assert reporting.report(Report(result=RESULT)) is None
     assert not reporting.complete
-    assert kept.results == [RESULT]
+    assert recorder.results == [RESULT]
 
 
-def test_what_is_recalled_counts_and_is_told_to_listeners_alone(tmp_path: Path) -> None:
-    kept, listener = Kept(), Kept()
-    reporting = Reporting((kept, LocalReporter(tmp_path)), RecordedProgress(), (listener,))
+def test_a_recalled_result_counts_and_is_sent_to_listeners_only(tmp_path: Path) -> None:
+    recorder, listener = RecordingReporter(), RecordingReporter()
+    reporting = Reporting((recorder, LocalReporter(tmp_path)), RecordedProgress(), (listener,))
     reporting.recall(RESULT)
-    assert (kept.results, listener.results) == ([], [RESULT])
+    assert (recorder.results, listener.results) == ([], [RESULT])
     assert list(tmp_path.iterdir()) == []
     assert reporting.verdicts == {Verdict.REGRESSION: 1}
     assert reporting.exit_code() is ExitCode.REGRESSION
@@ -58,7 +58,7 @@ def test_what_is_recalled_counts_and_is_told_to_listeners_alone(tmp_path: Path) 
     assert reporting.summary() == "2 regressions"
 
 
-def test_a_lost_device_leaves_something_to_go_on_with(tmp_path: Path) -> None:
+def test_a_run_with_a_lost_device_is_incomplete(tmp_path: Path) -> None:
     reporting = Reporting((LocalReporter(tmp_path),), RecordedProgress())
     reporting.report(Report(result=RESULT.model_copy(update={"outcome": Outcome.DEVICE_LOST, "reason": "gone"})))
     assert reporting.stored

@@ -1,4 +1,4 @@
-"""What one device's worker tells, and leaves to the others, when the device cannot be used."""
+"""Workers of devices that cannot be used: their results, and jobs left to other devices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from harness.flows.measure.reporting import Reporting
 from harness.flows.measure.run import measure_all
 from harness.testing.progress import RecordedProgress
 from tests.flows.instant import Instant, InstantSession, builds, plan
-from tests.flows.runs import Kept
+from tests.flows.runs import RecordingReporter
 
 
 class Refusing(Instant):
@@ -38,10 +38,10 @@ class Refusing(Instant):
             yield session
 
 
-def measured(made: Plan, kept: Kept) -> tuple[ExitCode, ExitCode]:
-    """What the devices say, and what the run then amounts to."""
+def measure_plan(made: Plan, recorder: RecordingReporter) -> tuple[ExitCode, ExitCode]:
+    """Return the exit code of the devices and that of the run."""
     display = RecordedProgress()
-    reporting = Reporting((kept,), display)
+    reporting = Reporting((recorder,), display)
     devices = measure_all(
         made, files={}, builds=builds(made, "x"), settings=Settings(), reporting=reporting, progress=display
     )
@@ -55,17 +55,17 @@ def measured(made: Plan, kept: Kept) -> tuple[ExitCode, ExitCode]:
         pytest.param(DeviceLost("it is gone", hint="plug it in"), Outcome.DEVICE_LOST, id="lost"),
     ],
 )
-def test_a_device_that_cannot_be_used_is_not_called_lost(error: EnvironmentProblem, outcome: Outcome) -> None:
-    kept = Kept()
-    codes = measured(plan(Refusing(error), ["one", "two"]), kept)
+def test_an_unusable_device_is_not_reported_as_lost(error: EnvironmentProblem, outcome: Outcome) -> None:
+    recorder = RecordingReporter()
+    codes = measure_plan(plan(Refusing(error), ["one", "two"]), recorder)
     assert codes == (ExitCode.ENVIRONMENT, ExitCode.ENVIRONMENT)
-    told = {(one.device.name, one.outcome, one.reason) for one in kept.results if one.device}
-    assert told == {("A", outcome, error.message), ("B", Outcome.OK, None)}
-    assert {one.hint for one in kept.results} == {error.hint, None}
+    outcomes = {(result.device.name, result.outcome, result.reason) for result in recorder.results if result.device}
+    assert outcomes == {("A", outcome, error.message), ("B", Outcome.OK, None)}
+    assert {result.hint for result in recorder.results} == {error.hint, None}
 
 
 class Unrestorable(Instant):
-    """A device that cannot be left as it was found."""
+    """Platform whose device cannot be restored."""
 
     @contextlib.contextmanager
     def open(self, device: Device, progress: Progress) -> Iterator[InstantSession]:
@@ -74,24 +74,26 @@ class Unrestorable(Instant):
         raise EnvironmentProblem("its screen stays on")
 
 
-def test_a_device_that_could_not_be_left_as_it_was_is_no_success() -> None:
-    kept = Kept()
-    codes = measured(plan(Unrestorable("A"), ["one", "two"]), kept)
+def test_a_device_that_cannot_be_restored_fails_the_run() -> None:
+    recorder = RecordingReporter()
+    codes = measure_plan(plan(Unrestorable("A"), ["one", "two"]), recorder)
     assert codes == (ExitCode.ENVIRONMENT, ExitCode.ENVIRONMENT)
-    assert [one.outcome for one in kept.results] == [Outcome.OK, Outcome.OK]
+    assert [result.outcome for result in recorder.results] == [Outcome.OK, Outcome.OK]
 
 
-def shared(platform: Instant, names: list[str]) -> Plan:
+def shared_plan(platform: Instant, names: list[str]) -> Plan:
     made = plan(platform, names)
     return Plan(made.platform, made.assignments, made.frameworks, spread=True)
 
 
-def test_what_another_device_does_instead_is_no_failure() -> None:
-    kept = Kept()
-    codes = measured(shared(Refusing(EnvironmentProblem("it is not rooted")), ["one", "two", "three"]), kept)
+def test_a_job_taken_over_by_another_device_is_no_failure() -> None:
+    recorder = RecordingReporter()
+    codes = measure_plan(
+        shared_plan(Refusing(EnvironmentProblem("it is not rooted")), ["one", "two", "three"]), recorder
+    )
     assert codes == (ExitCode.OK, ExitCode.OK)
-    assert sorted(one.benchmark.identifier for one in kept.results) == ["one", "three", "two"]
-    assert all(one.ok for one in kept.results)
+    assert sorted(result.benchmark.identifier for result in recorder.results) == ["one", "three", "two"]
+    assert all(result.ok for result in recorder.results)
 
 
 class Breaking(Instant):
@@ -117,22 +119,22 @@ class BrokenSession(InstantSession):
 
 
 class Broken(BaseException):
-    """Passes the isolation of one benchmark."""
+    """Exception that the isolation of benchmarks does not catch."""
 
 
-def test_a_worker_that_breaks_does_not_let_the_others_wait() -> None:
-    kept = Kept()
+def test_a_crashed_worker_does_not_block_the_others() -> None:
+    recorder = RecordingReporter()
     names = ["one", "two", "three"]
     with ThreadPoolExecutor(1) as thread:
-        running = thread.submit(measured, shared(Breaking(Broken()), names), kept)
+        running = thread.submit(measure_plan, shared_plan(Breaking(Broken()), names), recorder)
         with contextlib.suppress(Broken):
             running.result(timeout=60)
-    assert sorted(one.benchmark.identifier for one in kept.results) == sorted(names)
+    assert sorted(result.benchmark.identifier for result in recorder.results) == sorted(names)
 
 
-def test_a_job_that_is_lost_after_the_others_have_left_is_told_once() -> None:
-    kept = Kept()
-    devices, amounts_to = measured(shared(Breaking(DeviceLost("it is gone")), ["one"]), kept)
-    (result,) = kept.results
+def test_a_job_lost_after_the_others_finished_is_reported_once() -> None:
+    recorder = RecordingReporter()
+    devices, exit_code = measure_plan(shared_plan(Breaking(DeviceLost("it is gone")), ["one"]), recorder)
+    (result,) = recorder.results
     assert result.outcome in {Outcome.OK, Outcome.DEVICE_LOST}
-    assert devices is amounts_to is (ExitCode.OK if result.ok else ExitCode.ENVIRONMENT)
+    assert devices is exit_code is (ExitCode.OK if result.ok else ExitCode.ENVIRONMENT)
