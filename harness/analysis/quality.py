@@ -68,10 +68,10 @@ def assess_quality(metrics: Sequence[Metric], launches: Sequence[Launch], cores:
     with np.errstate(over="ignore", invalid="ignore"):  # `_relative` handles what leaves the range of doubles
         sample_notes = (*_impossible(main), *_few_samples(main), *_noisy(main), *_trending(main))
     counting = [launch for launch in launches if launch.discarded is None]
-    return (*sample_notes, *_heated(counting), *_busy(counting, cores), *_discarded_for_heat(launches))
+    return (*sample_notes, *_note_heat(counting), *_note_load(counting, cores), *_discarded_for_heat(launches))
 
 
-def by_launch(metric: Metric) -> tuple[Samples, ...]:
+def split_by_launch(metric: Metric) -> tuple[Samples, ...]:
     """Return the samples of each launch that has any, in order."""
     samples, launches = np.asarray(metric.samples, dtype=np.float64), np.asarray(metric.launches)
     return tuple(samples[launches == launch] for launch in dict.fromkeys(metric.launches))
@@ -88,7 +88,7 @@ def spread(samples: Samples) -> float:
 
 def within_launches(metric: Metric) -> float:
     """Return the spread of the iterations, in the median of the launches; 0 where no launch has three samples."""
-    spreads = [spread(samples) for samples in by_launch(metric) if samples.size >= _SMALLEST_THIRD]
+    spreads = [spread(samples) for samples in split_by_launch(metric) if samples.size >= _SMALLEST_THIRD]
     if spreads:
         return float(np.median(spreads))
     deviation, median = metric.summary.get("MAD"), metric.summary.get("p50")
@@ -102,7 +102,7 @@ def between_launches(metric: Metric) -> float:
 
     The range grows with the number of launches by chance alone, so of ten and more the outer tenths are left out.
     """
-    medians = sorted(float(np.median(samples)) for samples in by_launch(metric))
+    medians = sorted(float(np.median(samples)) for samples in split_by_launch(metric))
     if len(medians) < 2:
         return 0.0
     outer = len(medians) // 10
@@ -114,7 +114,7 @@ def trend(metric: Metric) -> float:
 
     Three quarters of the launches must agree, each by more than the spread of its last third.
     """
-    changes = [_change(samples) for samples in by_launch(metric) if samples.size >= 3 * _SMALLEST_THIRD]
+    changes = [_change(samples) for samples in split_by_launch(metric) if samples.size >= 3 * _SMALLEST_THIRD]
     if not changes:
         return 0.0
     low, high = np.percentile(changes, [25, 75])
@@ -190,7 +190,7 @@ def _discarded_for_heat(launches: Sequence[Launch]) -> Iterator[Note]:
         )
 
 
-def _heated(launches: Sequence[Launch]) -> Iterator[Note]:
+def _note_heat(launches: Sequence[Launch]) -> Iterator[Note]:
     throttled = [launch.index for launch in launches if launch.throttled]
     if throttled:
         yield Note(
@@ -215,7 +215,7 @@ def _heated(launches: Sequence[Launch]) -> Iterator[Note]:
         )
 
 
-def _busy(launches: Sequence[Launch], cores: int) -> Iterator[Note]:
+def _note_load(launches: Sequence[Launch], cores: int) -> Iterator[Note]:
     shares = [share for launch in launches if (share := _used_by_others(launch, cores)) is not None]
     each = [others for seconds, others in shares if seconds >= _SHORTEST_S]
     total = sum(seconds for seconds, _ in shares)

@@ -62,7 +62,7 @@ def build_result(
         if not is_resumed and (missing := _missing_energy(metrics, notes, job.benchmark)) is not None:
             outcome, reason, hint = Outcome.FAILED, missing.message, missing.hint
             notes = _without(notes, missing.code)
-        elif not is_resumed and not _reported(metrics, job.benchmark):
+        elif not is_resumed and not _has_reported(metrics, job.benchmark):
             outcome, reason, hint = Outcome.FAILED, _explain_silence(notes), _NO_NUMBER_HINT
             notes = _without(notes, _BAD_LINES, _LOST_METRIC)
         elif not is_resumed and (silent := _silent_launches(measurement, job.benchmark)):
@@ -71,7 +71,7 @@ def build_result(
                 _explain_silent_launches(silent, measurement.launches),
                 _NO_NUMBER_HINT,
             )
-        elif (lost := _lost(metrics, notes, known)) is not None:
+        elif (lost := _find_loss_note(metrics, notes, known)) is not None:
             outcome, reason, hint = Outcome.FAILED, lost.message, lost.hint
             notes = _without(notes, lost.code)
         else:
@@ -142,7 +142,7 @@ def _without(notes: Sequence[Note], *codes: str) -> Sequence[Note]:
     return [note for note in notes if note.code not in codes]
 
 
-def _reported(metrics: Sequence[Metric], benchmark: Benchmark) -> bool:
+def _has_reported(metrics: Sequence[Metric], benchmark: Benchmark) -> bool:
     """Return whether there is a number that it was run for: energy is measured by the harness, not by the program."""
     about_energy = benchmark.metric == POWER
     return any(metric.summary and (about_energy or metric.metric != ENERGY) for metric in metrics)
@@ -175,7 +175,7 @@ def _missing_energy(metrics: Sequence[Metric], notes: Sequence[Note], benchmark:
     return next((note for note in notes if note.code == _NO_ENERGY), default)
 
 
-def _lost(metrics: Sequence[Metric], notes: Sequence[Note], known: Set[str]) -> Note | None:
+def _find_loss_note(metrics: Sequence[Metric], notes: Sequence[Note], known: Set[str]) -> Note | None:
     """Return the note that the number a program was run for may be missing."""
     latency = LATENCY in known or any(metric.name == LATENCY and metric.summary for metric in metrics)
     codes = {_LOST_METRIC} if latency else {_LOST_METRIC, _BAD_LINES}

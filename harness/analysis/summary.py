@@ -136,7 +136,7 @@ class _MetricBuilder:
     infos: dict[str, int] = field(default_factory=dict)
 
     def add(self, launch: int, observation: Observation) -> None:
-        samples = _converted(observation, self.first.unit) or ()
+        samples = _convert_samples(observation, self.first.unit) or ()
         self.samples.extend(samples)
         self.launches.extend([launch] * len(samples))
         if observation.summary is not None:
@@ -192,12 +192,12 @@ def _builder_of(observation: Observation, collected: dict[str, _MetricBuilder]) 
     """Return the builder of an observation: that of its name, or another one where its unit does not convert."""
     name = observation.name
     first = collected.setdefault(name, _MetricBuilder(observation)).first
-    if observation.info is None and _converted(observation, first.unit) is None:
+    if observation.info is None and _convert_samples(observation, first.unit) is None:
         name = f"{name} ({observation.unit})"
     return collected.setdefault(name, _MetricBuilder(observation))
 
 
-def _converted(observation: Observation, unit: str) -> Sequence[float] | None:
+def _convert_samples(observation: Observation, unit: str) -> Sequence[float] | None:
     """Return the samples in another unit; None where they do not convert, or leave the range of a double."""
     if observation.unit == unit:
         return observation.samples

@@ -1,1 +1,1 @@
-"""From a plan to results: hold a device, launch, observe."""
+"""One job on a held device: launches, pairs, retries."""

@@ -32,7 +32,7 @@ class ComparedMetric:
         sampled = [each for each in observations if values_of(each) and self.name in {None, each.name}]
         return next((each for each in sampled if each.name == LATENCY), sampled[0] if sampled else None)
 
-    def chosen(self, observation: Observation) -> ComparedMetric:
+    def choose_metric(self, observation: Observation) -> ComparedMetric:
         """Return the metric as it is known after the first launch of the control."""
         return replace(self, name=observation.name, unit=self.unit or observation.unit)
 

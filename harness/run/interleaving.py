@@ -138,7 +138,7 @@ def _side(launcher: Launcher) -> _Side | Note:
             "the benchmark has `commands` of its own", "leave them out: the framework knows its runner"
         )
     if benchmark.energy:
-        return _launches_instead("the energy of programs that run at the same time cannot be told apart")
+        return _launches_instead("the energy of programs that run at the same time cannot be separated")
     if benchmark.output_files:
         return _launches_instead("the outputs are fetched after each launch", "compare without `output_files`")
     return _Side(launcher, session, framework)

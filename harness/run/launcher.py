@@ -18,7 +18,7 @@ from harness.core.result import Launch, Outcome, RawLog
 from harness.run.derived_metrics import derive_energy, sum_operators
 from harness.run.launch import LaunchRecord, compose_commands, fetch_outputs, launch
 from harness.run.placeholder_values import PlaceholderValues, on_device, on_host
-from harness.run.staging import made_files, run_step, stage
+from harness.run.staging import find_made_files, run_step, stage
 from harness.shell import pause
 
 
@@ -170,7 +170,7 @@ class Launcher:
 
     def _stage(self, index: int) -> Staged:
         """Stage once for all launches, unless a step makes new files for each of them."""
-        made = made_files(self.job.benchmark, on_host(self.job, self.session.device, self._scratch, index))
+        made = find_made_files(self.job.benchmark, on_host(self.job, self.session.device, self._scratch, index))
         if self._staged is None or made:
             self._made = made
             self._staged = stage(self.job, made, self.session)

@@ -172,7 +172,7 @@ class PairedLaunches:
                 raise BenchmarkFailed(f"the {side} reports {wanted}", hint="--metric names what to compare")
             launcher.discard("it warmed up")
             if side == "control":
-                self._metric = self._metric.chosen(observation)
+                self._metric = self._metric.choose_metric(observation)
             if (mismatch := self._metric.explain_unit(observation)) is not None:
                 raise BenchmarkFailed(f"the {side} cannot be compared: {mismatch}", hint="let both report one unit")
             tuned = tune(launch, observations, observation, launcher.job.benchmark)

@@ -61,14 +61,14 @@ def run_step(
     return tuple(done)
 
 
-def made_files(benchmark: Benchmark, names: PlaceholderValues) -> dict[str, CachedFile]:
+def find_made_files(benchmark: Benchmark, names: PlaceholderValues) -> dict[str, CachedFile]:
     """Find the files that steps before this launch had to make, by key.
 
     Raises:
         BenchmarkFailed: One of them is not there, or is not what the specification promises.
     """
     wanted = (file for file in (*benchmark.files, *benchmark.input_files) if file.is_generated)
-    return {file.key: made_file(file, names) for file in wanted}
+    return {file.key: find_made_file(file, names) for file in wanted}
 
 
 def stage(job: Job, made: Mapping[str, CachedFile], session: Session) -> Staged:
@@ -94,7 +94,7 @@ def stage(job: Job, made: Mapping[str, CachedFile], session: Session) -> Staged:
     return replace(staged, files={file.key: staged.files[file.filename] for file in wanted})
 
 
-def made_file(file: ModelFile, names: PlaceholderValues) -> CachedFile:
+def find_made_file(file: ModelFile, names: PlaceholderValues) -> CachedFile:
     """Find a file that is known only now: a step made it, or it lies in a folder that has its place only now.
 
     Raises:
@@ -122,7 +122,7 @@ def _place_file(file: ModelFile, names: PlaceholderValues, cached: Mapping[str, 
     A file that a step made and that is executable stays in its place: a script may need its neighbours. So do folders.
     """
     copy = folder / file.filename
-    path = made_file(file, names).path if file.is_generated else cached[file.key].path
+    path = find_made_file(file, names).path if file.is_generated else cached[file.key].path
     if path.is_dir() or (file.is_generated and os.access(path, os.X_OK)):
         return path
     if file.is_generated or not copy.exists():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.analysis.quality import assess_quality, between_launches, by_launch, spread, trend, within_launches
+from harness.analysis.quality import assess_quality, between_launches, split_by_launch, spread, trend, within_launches
 from harness.analysis.summary import collect
 from harness.core.device import DeviceState
 from harness.core.metric import Metric, Observation
@@ -133,7 +133,7 @@ def test_a_few_outliers_do_not_make_a_measurement_noisy() -> None:
 
 
 def test_samples_are_separated_by_launch() -> None:
-    assert [samples.tolist() for samples in by_launch(metric_of([[1.0, 2.0], [], [3.0]]))] == [[1.0, 2.0], [3.0]]
+    assert [samples.tolist() for samples in split_by_launch(metric_of([[1.0, 2.0], [], [3.0]]))] == [[1.0, 2.0], [3.0]]
 
 
 @pytest.mark.parametrize("seed", range(10))

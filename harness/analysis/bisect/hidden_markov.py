@@ -96,12 +96,12 @@ class HiddenMarkovModel:
         return level_after - level_before
 
     @cached_property
-    def none(self) -> float:
+    def no_change_probability(self) -> float:
         """Probability that no commit changed the level."""
         return float(self.unchanged_since(0)[-1])
 
     @cached_property
-    def several(self) -> float:
+    def several_changes_probability(self) -> float:
         """Probability that more than one did."""
         after = np.ones_like(self.levels)
         before = [self._forward[0][0]]
@@ -111,7 +111,7 @@ class HiddenMarkovModel:
         for step in range(len(self.positions) - 1, 0, -1):
             exactly_one += float(before[step - 1] @ (self._moving[step] @ after))
             after = self._staying[step] * after
-        return min(1.0, max(0.0, 1.0 - self.none - exactly_one))
+        return min(1.0, max(0.0, 1.0 - self.no_change_probability - exactly_one))
 
     @cached_property
     def _jumps(self) -> Array:

@@ -75,8 +75,8 @@ def posterior_behind(inference: Inference, start: int) -> Posterior:
         after=inference.commits[start],
         suspects=tuple(suspects),
         unchanged=float(unchanged[-1]),
-        none=inference.model.none,
-        several=inference.model.several,
+        none=inference.model.no_change_probability,
+        several=inference.model.several_changes_probability,
     )
 
 
@@ -99,7 +99,10 @@ def conclude(inference: Inference, state: SearchState, pairs: int) -> SearchResu
     smallest = 0.0 if same else inference.model.smallest_log_ratio
     explained = math.fsum(culprit.effect.log_ratio for culprit in state.culprits)
     if state.purpose is not None:
-        ending, reason = SearchEnding.UNDECIDED, f"{pairs} pairs, the budget, are spent: {_undecided(inference, state)}"
+        ending, reason = (
+            SearchEnding.UNDECIDED,
+            f"{pairs} pairs, the budget, are spent: {_explain_undecided(inference, state)}",
+        )
     elif state.culprits:
         ending, reason = SearchEnding.FOUND, _describe_all(state.culprits)
     elif same:
@@ -144,7 +147,7 @@ def _describe(culprit: Culprit) -> str:
     return f"{commit} changed it by {culprit.effect.relative_change:+.2%}{doubt}"
 
 
-def _undecided(inference: Inference, state: SearchState) -> str:
+def _explain_undecided(inference: Inference, state: SearchState) -> str:
     posterior = posterior_behind(inference, state.start)
     likeliest = posterior.likeliest()
     found = f"{_describe_all(state.culprits)}; after it, " if state.culprits else ""

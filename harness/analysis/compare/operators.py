@@ -43,8 +43,12 @@ def decide_operators(operators: Sequence[OperatorComparison], parameters: Parame
     """Decide each operator by its medians, and which changes survive among all of them."""
     decided = [_decide(operator, parameters) for operator in operators]
     shared = sum(operator.is_shared for operator in decided)
-    slower = _discovered(decided, Verdict.REGRESSION, lambda evidence: evidence.regression, shared, parameters.fdr)
-    faster = _discovered(decided, Verdict.IMPROVEMENT, lambda evidence: evidence.improvement, shared, parameters.fdr)
+    slower = _select_discovered(
+        decided, Verdict.REGRESSION, lambda evidence: evidence.regression, shared, parameters.fdr
+    )
+    faster = _select_discovered(
+        decided, Verdict.IMPROVEMENT, lambda evidence: evidence.improvement, shared, parameters.fdr
+    )
     return tuple(
         operator.model_copy(update={"discovered": number in slower or number in faster})
         for number, operator in enumerate(decided)
@@ -131,11 +135,11 @@ def _gather(name: str, pairs: Sequence[OperatorMedians]) -> OperatorComparison:
 
 
 def _cut(operator: OperatorComparison, places: Sequence[int]) -> OperatorComparison:
-    def kept(column: Sequence[float]) -> tuple[float, ...]:
+    def select(column: Sequence[float]) -> tuple[float, ...]:
         return tuple(column[place] for place in places) if column else ()
 
     pairs = tuple(operator.pairs[place] for place in places)
-    update = {"pairs": pairs, "control": kept(operator.control), "treatment": kept(operator.treatment)}
+    update = {"pairs": pairs, "control": select(operator.control), "treatment": select(operator.treatment)}
     return operator.model_copy(update=update)
 
 
@@ -190,7 +194,7 @@ def _verdict(evidence: _OperatorEvidence, parameters: Parameters) -> Verdict:
     return Verdict.UNDECIDED
 
 
-def _discovered(
+def _select_discovered(
     operators: Sequence[OperatorComparison],
     verdict: Verdict,
     evidence: Callable[[Evidence], float],

@@ -36,7 +36,7 @@ def explain_verdict(verdict: Verdict, pairs: int, parameters: Parameters) -> str
 
 def explain_missing_verdict(pairs: int) -> str:
     """Explain why pairs that ended early give no verdict."""
-    return f"{_counted(pairs)} did not suffice for a verdict, and the budget is not spent"
+    return f"{_count_pairs(pairs)} did not suffice for a verdict, and the budget is not spent"
 
 
 def explain_contradiction(estimated: str) -> str:
@@ -85,19 +85,19 @@ def unsteady_note(is_unsteady: bool) -> tuple[Note, ...]:
 
 
 def _rejection(pairs: int, hypothesis: str, level: float) -> str:
-    return f"{_counted(pairs)} reject {hypothesis} at the {_percent(level)} level"
+    return f"{_count_pairs(pairs)} reject {hypothesis} at the {_percent(level)} level"
 
 
 def _budget(pairs: int, parameters: Parameters) -> str:
     if pairs < parameters.max_pairs and parameters.max_seconds is not None:
-        return f"the budget of {parameters.max_seconds:g} s ({_counted(pairs)})"
-    return f"the budget of {_counted(parameters.max_pairs)}"
+        return f"the budget of {parameters.max_seconds:g} s ({_count_pairs(pairs)})"
+    return f"the budget of {_count_pairs(parameters.max_pairs)}"
 
 
 def _in_vain(pairs: int, parameters: Parameters) -> str:
     fewest = fewest_pairs(level_on_the_way(parameters.alpha))
     if pairs < fewest:
-        return f"; {_counted(fewest)} are the fewest that can show a change at {_percent(parameters.alpha)}"
+        return f"; {_count_pairs(fewest)} are the fewest that can show a change at {_percent(parameters.alpha)}"
     return f", and neither shows a change nor rules out one of {_percent(parameters.margin)} or more"
 
 
@@ -105,5 +105,5 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _counted(pairs: int) -> str:
+def _count_pairs(pairs: int) -> str:
     return f"{pairs} pair{'s' if pairs != 1 else ''}"

@@ -44,8 +44,10 @@ def enumerated(model: HiddenMarkovModel) -> dict[tuple[int, ...], float]:
 def test_probabilities_are_those_of_all_histories(second: Array, third: Array, last: Array, between: Array) -> None:
     model = HiddenMarkovModel(LEVELS, WORTH, POSITIONS, {2: second, 3: third, 7: last}, {3: between})
     probabilities = enumerated(model)
-    assert model.none == pytest.approx(probabilities[()])
-    assert model.several == pytest.approx(sum(p for steps, p in probabilities.items() if len(steps) > 1), abs=1e-9)
+    assert model.no_change_probability == pytest.approx(probabilities[()])
+    assert model.several_changes_probability == pytest.approx(
+        sum(p for steps, p in probabilities.items() if len(steps) > 1), abs=1e-9
+    )
     for first, start in enumerate(POSITIONS):
         unchanged = model.unchanged_since(start)
         for step in range(first, len(POSITIONS)):
@@ -64,7 +66,7 @@ def test_a_change_between_measured_commits_is_equally_likely_at_each_of_them() -
 
 def test_changes_below_the_smallest_effect_are_ignored() -> None:
     extreme = HiddenMarkovModel(LEVELS, 2.5, (0, 1), {1: np.array([-9.0, -9.0, 0.0, -9.0])}, {})
-    assert extreme.none == pytest.approx(1.0, abs=1e-9)
+    assert extreme.no_change_probability == pytest.approx(1.0, abs=1e-9)
 
 
 def test_the_expected_change_is_computed_from_the_levels() -> None:
@@ -78,5 +80,5 @@ def test_the_expected_change_is_computed_from_the_levels() -> None:
 def test_extreme_likelihoods_stay_finite() -> None:
     at = {position: 1e5 * np.roll(np.array([0.0, -1.0, -2.0, -3.0]), position) for position in (2, 3, 7)}
     model = HiddenMarkovModel(LEVELS, WORTH, POSITIONS, at, {})
-    assert 0 <= model.none <= 1
+    assert 0 <= model.no_change_probability <= 1
     assert np.isfinite(model.unchanged_since(0)).all()
