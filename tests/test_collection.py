@@ -14,6 +14,7 @@ RESERVED = frozenset({"build", "dist", "env", "node_modules", "spec", "target", 
 """Names of folders that pytest, setuptools, git-ignore templates or packagers pass over."""
 
 
+@pytest.mark.slow
 def test_every_test_module_is_collected() -> None:
     command = (sys.executable, "-m", "pytest", "--collect-only", "-q", "-q", "-p", "no:cacheprovider", "tests")
     listing = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
