@@ -87,9 +87,11 @@ def reporters(settings: Settings) -> tuple[Reporter, ...]:
 
     Raises:
         UsageError: `--reporter` names one that is not installed.
-        EnvironmentProblem: One is wanted and cannot be made.
+        EnvironmentProblem: None is installed, or one is wanted and cannot be made.
     """
     known = installed_names("reporter")
+    if not known:
+        raise EnvironmentProblem("no reporter is installed, and results would be lost", hint=REINSTALL)
     for wanted in settings.reporters:
         if wanted not in known:
             raise _unknown("reporter", wanted)

@@ -19,3 +19,10 @@ def test_alarms_that_would_reach_nobody_are_an_error(monkeypatch: pytest.MonkeyP
     with pytest.raises(EnvironmentProblem, match="no reporter of alarms is installed") as raised:
         plugins.alarm_reporters(Settings())
     assert raised.value.hint == plugins.REINSTALL
+
+
+def test_results_that_would_be_lost_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "installed_names", lambda kind: ())
+    with pytest.raises(EnvironmentProblem, match="no reporter is installed") as raised:
+        plugins.reporters(Settings())
+    assert raised.value.hint == plugins.REINSTALL

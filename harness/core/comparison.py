@@ -37,7 +37,7 @@ class Verdict(StrEnum):
 
     @property
     def is_change(self) -> bool:
-        """Whether the treatment is worse or better."""
+        """True if the treatment is worse or better."""
         return self in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 
 

@@ -185,5 +185,5 @@ def _most_informative(inference: Inference, state: SearchState, config: SearchCo
 
 
 def _variance(probability: float) -> float:
-    """What a few noisy pairs can tell about a yes-or-no question is proportional to its variance, not its entropy."""
+    """Return the information of a few noisy pairs about a yes-or-no question: like variance, not like entropy."""
     return probability * (1.0 - probability)
