@@ -12,7 +12,16 @@ from harness.display.live import LiveBoard, LiveDisplay, LiveTask
 from harness.display.plain import PlainBoard, PlainDisplay, PlainTask
 from harness.shell.streams import never_failing
 
-__all__ = ["LiveBoard", "LiveDisplay", "LiveTask", "PlainBoard", "PlainDisplay", "PlainTask", "open_display"]
+__all__ = [
+    "LiveBoard",
+    "LiveDisplay",
+    "LiveTask",
+    "PlainBoard",
+    "PlainDisplay",
+    "PlainTask",
+    "open_console",
+    "open_display",
+]
 
 
 def open_display(stream: TextIO | None = None) -> LiveDisplay | PlainDisplay:
@@ -20,3 +29,9 @@ def open_display(stream: TextIO | None = None) -> LiveDisplay | PlainDisplay:
     stream = never_failing(stream or sys.stderr or io.StringIO())  # a closed standard error is None
     console = Console(file=stream)
     return LiveDisplay(console) if console.is_terminal and not console.is_dumb_terminal else PlainDisplay(stream)
+
+
+def open_console() -> Console:
+    """Return standard output for tables, which is wide where it is no terminal."""
+    console = Console()
+    return console if console.is_terminal else Console(width=150)

@@ -1,0 +1,160 @@
+"""Requests to flows, made from the flags of a command."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.config import arguments, fai_pep_info
+from harness.config.flags import CompareFlags, RunFlags, WatchFlags
+from harness.config.parsing import find_programs
+from harness.config.settings import Settings
+from harness.core.comparison import Interleave
+from harness.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from harness.flows.compare.requests import CompareRequest
+    from harness.flows.measure.runners import Programs
+    from harness.flows.watch.watch import WatchRequest
+
+_DECIDE = {
+    "alpha": "alpha",
+    "beta": "beta",
+    "margin": "margin",
+    "tail_margin": "tail_margin",
+    "fdr": "fdr",
+    "pairs": "max_pairs",
+    "seconds": "max_seconds",
+    "precision": "precision",
+    "gate": "gate",
+    "seed": "seed",
+}
+"""Flags about deciding, and the fields of `harness.core.comparison.Parameters` that they set."""
+
+_WITH_FROM = frozenset({*_DECIDE, "config_dir", "reset_options", "debug"})
+"""Flags that mean something beside `--from`: those about judging stored pairs."""
+
+_SIDES = (
+    *("control", "treatment", "control_program", "treatment_program"),
+    *("source", "repo_dir", "repo", "remote_repository", "branch"),
+)
+"""Flags about what to compare."""
+
+_COMMIT_FLAGS = frozenset({"treatment", "source", "repo_dir", "branch"})
+_BUILD_FLAGS = frozenset({"repo", "remote_repository", "frameworks_dir", "exec_dir"})
+"""Flags that name one commit, and how to get and build it."""
+
+
+def reject_flags_with_from(run_flags: RunFlags, compare_flags: CompareFlags) -> None:
+    """Reject flags about measuring where stored pairs are judged again.
+
+    Raises:
+        UsageError: There is one.
+    """
+    for flags in (run_flags, compare_flags):
+        for field in dataclasses.fields(flags):
+            if field.name not in _WITH_FROM and getattr(flags, field.name) is not None:
+                option = arguments.installed_options().find(field.name)
+                flag = arguments.flag_of(field.name) if option is None else option.flag
+                raise UsageError(
+                    f"{flag} beside --from, which judges what is stored and measures nothing",
+                    hint="leave one of them out",
+                )
+
+
+def is_single_commit_run(compare_flags: CompareFlags) -> bool:
+    """Return whether the flags name a commit, or its source, and nothing to compare it with: FAI-PEP's plain run."""
+    given = {
+        field.name for field in dataclasses.fields(compare_flags) if getattr(compare_flags, field.name) is not None
+    }
+    return bool(given & _COMMIT_FLAGS) and given <= {*_COMMIT_FLAGS, *_BUILD_FLAGS}
+
+
+def wants_comparison(flags: RunFlags, compare_flags: CompareFlags) -> bool:
+    """Return whether the flags or FAI-PEP's info JSON name something to compare with."""
+    if compare_flags != CompareFlags() and not is_single_commit_run(compare_flags):
+        return True
+    return flags.info is not None and fai_pep_info.read(flags.info).control is not None
+
+
+def compare_request(flags: RunFlags, compare_flags: CompareFlags) -> CompareRequest:
+    """Return what the flags, or an info JSON, ask to compare.
+
+    Raises:
+        UsageError: The info JSON cannot be read, or a self-check has sides.
+    """
+    from harness.flows.compare.requests import CompareRequest
+    from harness.flows.measure.runners import Programs
+
+    _reject_sides_of_self_check(compare_flags)
+    _reject_empty_names(compare_flags)
+    control = _programs_or_name(compare_flags.control_program, compare_flags.control)
+    treatment = _programs_or_name(compare_flags.treatment_program, compare_flags.treatment)
+    if flags.info is not None and (info := fai_pep_info.read(flags.info)).control is not None:
+        control, treatment = (
+            Programs(side.paths(), side.commit, side.commit_time, side.texts())
+            for side in (info.control, info.treatment)
+        )
+    repository = f"{compare_flags.repo or 'git'}:{compare_flags.repo_dir}" if compare_flags.repo_dir else None
+    values = dataclasses.asdict(compare_flags)
+    return CompareRequest(
+        control=control,
+        treatment=treatment,
+        source=compare_flags.source or repository,
+        remote=compare_flags.remote_repository,
+        branch=compare_flags.branch,
+        recipes=compare_flags.frameworks_dir or (),
+        builds=compare_flags.exec_dir,
+        self_check=bool(compare_flags.self_check),
+        parameters={field: values[flag] for flag, field in _DECIDE.items() if values[flag] is not None},
+        metric=compare_flags.metric,
+        interleave=Interleave(compare_flags.interleave or "launch"),
+        resume=bool(compare_flags.resume),
+    )
+
+
+def watch_request(flags: WatchFlags, settings: Settings) -> WatchRequest:
+    """Return how a repository is to be watched."""
+    from harness.flows.watch.watch import WatchRequest
+
+    values = dataclasses.asdict(flags)
+    names = {
+        "interval": "interval_s",
+        "since": "since",
+        "regression": "alarms",
+        **{name: name for name in ("step", "merges", "platforms", "commit_file", "status_file", "on_alarm", "hook")},
+    }
+    given = {names[name]: value for name, value in values.items() if name in names and value is not None}
+    return WatchRequest(state=state_file(flags.state, settings), **given)
+
+
+def state_file(path: Path | None, settings: Settings) -> Path:
+    """Return the state file of a watcher: the given one, or that beside the results."""
+    return path or settings.local_reporter / "watch.db"
+
+
+def _reject_sides_of_self_check(compare_flags: CompareFlags) -> None:
+    named = [flag for flag in _SIDES if getattr(compare_flags, flag) is not None]
+    if compare_flags.self_check and named:
+        raise UsageError(
+            f"{arguments.flag_of(named[0])} beside --self-check, which compares the installed runner with itself",
+            hint="leave one of them out",
+        )
+
+
+def _reject_empty_names(compare_flags: CompareFlags) -> None:
+    """Reject empty names: an empty variable of a script does not ask for the default."""
+    for flag in _SIDES:
+        if getattr(compare_flags, flag) == "":
+            raise UsageError(
+                f"{arguments.flag_of(flag)} is empty", hint="name something, or leave the flag out for its default"
+            )
+
+
+def _programs_or_name(programs: tuple[str, ...] | None, name: str | None) -> str | Programs | None:
+    if not programs:
+        return name
+    from harness.flows.measure.runners import Programs
+
+    return Programs(find_programs(programs))

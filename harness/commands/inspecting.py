@@ -1,0 +1,182 @@
+"""Commands that measure nothing: status, validate, devices, export, doctor, report, builds, init."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from harness import display, shell
+from harness.commands import from_flags
+from harness.config import arguments, flags
+from harness.core.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from harness.config.flags import InspectFlags
+else:  # cyclopts reads it from the signatures below: with a field for each option that is declared
+    InspectFlags = flags.inspect_flags(arguments.installed_options())
+
+_NO_INSPECT_FLAGS = InspectFlags()
+
+
+def status(
+    *,
+    state: Path | None = None,
+    json: Annotated[bool, Parameter(negative="")] = False,
+    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
+) -> int:
+    """`harness status`.
+
+    Args:
+        state: State file of the watcher (default: `watch.db` beside the results).
+        json: Show the complete status as JSON.
+        inspect_flags: Where things are.
+    """
+    from harness.flows.inspect import status as flow
+
+    return flow.show_status(
+        from_flags.state_file(state, arguments.resolve_settings(inspect_flags)), display.open_console(), as_json=json
+    )
+
+
+def validate(*files: Path, inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> int:
+    """`harness validate`.
+
+    Args:
+        files: Specifications, or lists of them (JSON or YAML).
+        inspect_flags: Where things are.
+    """
+    if not files:
+        raise UsageError("no specification to check", hint="harness validate FILE...")
+    settings = dataclasses.replace(arguments.resolve_settings(inspect_flags), benchmark_file=files)
+    from harness.flows.inspect import checks
+    from harness.flows.measure.workload import load_benchmarks
+
+    checks.validate(load_benchmarks(settings), settings, display.open_console())
+    return ExitCode.OK
+
+
+def devices(inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> int:
+    """`harness devices`."""
+    from harness.flows.inspect import devices as flow
+
+    return flow.list_devices(arguments.resolve_settings(inspect_flags), display.open_console())
+
+
+def export(
+    model: str,
+    *,
+    recipe: str = "xnnpack_fp32",
+    output: Annotated[Path | None, Parameter(name=["-o", "--output"])] = None,
+    seed: int = 0,
+    calibration: int = 8,
+    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
+) -> int:
+    """`harness export`.
+
+    Args:
+        model: A specification file, an installed definition such as `mv2`, or `package.module:function`.
+        recipe: Recipe to lower a definition with: an installed one, or `package.module:function`.
+        output: File to write (default: `MODEL_RECIPE.pte` here); for a specification, a folder for all of its files.
+        seed: Seed of weights and calibration data.
+        calibration: Number of calibration batches, for recipes that quantise statically.
+        inspect_flags: Where things are.
+    """
+    from harness.flows.inspect import exports
+
+    settings = arguments.resolve_settings(inspect_flags)
+    _reject_missing_file(model)
+    with shell.handle_signals(), display.open_display() as shown:
+        if model.endswith((".json", ".yaml", ".yml")):
+            return exports.export_files(dataclasses.replace(settings, benchmark_file=(Path(model),)), shown, output)
+        request = exports.ExportRequest(
+            model, recipe, seed, calibration, output or Path(f"{_stem(model)}_{_stem(recipe)}.pte")
+        )
+        return exports.export_model(request, settings, shown)
+
+
+def doctor(inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> int:
+    """`harness doctor`."""
+    from harness.flows.inspect import doctor as flow
+
+    return flow.examine(arguments.resolve_settings(inspect_flags), display.open_console())
+
+
+def report(
+    path: Path | None = None,
+    /,
+    *,
+    flush: Annotated[bool, Parameter(negative="")] = False,
+    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
+) -> int:
+    """`harness report`.
+
+    Args:
+        path: A result, or a folder of results, to show again.
+        flush: Send every result that is waiting.
+        inspect_flags: Where things are.
+    """
+    from harness.flows.inspect import reports
+
+    if path is not None and flush:
+        raise UsageError(f"--flush sends everything that waits, and not {path}", hint="leave one of them out")
+    settings = arguments.resolve_settings(inspect_flags)
+    if path is not None:
+        return reports.show(path, settings, display.open_console())
+    if not flush:
+        return reports.latest(settings, display.open_console())
+    with display.open_display() as shown:
+        return reports.flush(settings, shown)
+
+
+def builds(
+    action: Literal["list", "prune"] = "list",
+    /,
+    *,
+    prune: Annotated[bool, Parameter(negative="")] = False,
+    keep_mib: float | None = None,
+    unused_days: float | None = None,
+    exec_dir: Path | None = None,
+    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
+) -> int:
+    """`harness builds`.
+
+    Args:
+        action: List the builds, or remove those that are not in use.
+        prune: The same as the action `prune`.
+        keep_mib: Keep the most recently used builds up to this size (default: keep none).
+        unused_days: Remove only builds that have not been used for this many days.
+        exec_dir: Folder of the builds.
+        inspect_flags: Where things are.
+    """
+    from harness.builders.cache import BuildCache
+    from harness.flows.inspect import builds as flow
+
+    pruning = prune or action == "prune"
+    arguments.reject_invalid_limits(pruning, keep_mib=keep_mib, unused_days=unused_days)
+    cache = BuildCache(exec_dir or arguments.resolve_settings(inspect_flags).cache_dir / "builds")
+    if pruning:
+        return flow.prune(cache, display.open_console(), keep_mib=keep_mib, unused_days=unused_days)
+    return flow.show(cache, display.open_console())
+
+
+def init(*, config_dir: Path | None = None) -> int:
+    """`harness init`."""
+    from harness.config import layers
+    from harness.flows.inspect import first_run
+
+    return first_run.ask(layers.config_file(config_dir), display.open_console())
+
+
+def _reject_missing_file(model: str) -> None:
+    """Reject a path of no file, where a path was meant."""
+    path = model.endswith((".json", ".yaml", ".yml")) or (os.sep in model and ":" not in model)
+    if path and not Path(model).is_file():
+        raise UsageError(f"there is no file {model}", hint="name a specification, `mv2` or package.module:function")
+
+
+def _stem(model: str) -> str:
+    return model.rpartition(":")[2].rpartition(".")[2]

@@ -1,0 +1,130 @@
+"""Commands that measure: run, compare, watch, bisect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from harness import display, shell
+from harness.commands import from_flags
+from harness.config import arguments, flags
+from harness.config.flags import CompareFlags, WatchFlags
+from harness.core.errors import ExitCode, most_severe
+
+if TYPE_CHECKING:
+    from harness.config.flags import RunFlags
+    from harness.config.settings import Settings
+else:  # cyclopts reads it from the signatures below: with a field for each option that is declared
+    RunFlags = flags.run_flags(arguments.installed_options())
+
+_NO_RUN_FLAGS = RunFlags()
+_NO_COMPARE_FLAGS = CompareFlags()
+_NO_WATCH_FLAGS = WatchFlags()
+
+
+def run(run_flags: RunFlags = _NO_RUN_FLAGS, compare_flags: CompareFlags = _NO_COMPARE_FLAGS) -> int:
+    """`harness run`."""
+    if from_flags.wants_comparison(run_flags, compare_flags):
+        return compare(run_flags=run_flags, compare_flags=compare_flags)
+    settings = arguments.require_specification(arguments.resolve_settings(run_flags))
+    from harness.flows.compare import requests, source_fetcher
+    from harness.flows.measure import run as flow
+    from harness.flows.measure.workload import load_workload
+
+    if settings.dry_run:
+        return _show_plan(settings)
+    with shell.handle_signals(), display.open_display() as shown:
+        plan = load_workload(settings).plan()
+        if not from_flags.is_single_commit_run(compare_flags):
+            return flow.run(plan, settings, shown)
+        treatments = requests.split_treatments(from_flags.compare_request(run_flags, compare_flags), settings)
+        fetcher = source_fetcher.SourceFetcher(shown)
+        runners = (requests.resolve_side(request, settings, fetcher, shown) for request in treatments)
+        return most_severe([flow.run(plan, settings, shown, runner) for runner in runners])
+
+
+def compare(
+    *,
+    from_: Annotated[Path | None, Parameter(name="--from")] = None,
+    run_flags: RunFlags = _NO_RUN_FLAGS,
+    compare_flags: CompareFlags = _NO_COMPARE_FLAGS,
+) -> int:
+    """`harness compare`.
+
+    Args:
+        from_: Evaluate stored results again, perhaps with another margin; measures nothing.
+        run_flags: What to measure, where and how.
+        compare_flags: What to compare with what, and how to decide.
+    """
+    if from_ is not None:
+        from_flags.reject_flags_with_from(run_flags, compare_flags)
+    settings = arguments.resolve_settings(run_flags)
+    request = from_flags.compare_request(run_flags, compare_flags)
+    from harness.flows.compare import batch, reevaluate, requests
+    from harness.flows.measure.workload import load_workload
+
+    if from_ is not None:
+        return reevaluate.reevaluate(from_, request.parameters, display.open_console())
+    arguments.require_specification(settings)
+    if settings.dry_run:
+        return _show_plan(settings, requests.describe_sides(request))
+    with shell.handle_signals(), display.open_display() as shown:
+        return batch.compare_batch(
+            load_workload(settings), requests.split_treatments(request, settings), settings, shown
+        )
+
+
+def watch(
+    run_flags: RunFlags = _NO_RUN_FLAGS,
+    compare_flags: CompareFlags = _NO_COMPARE_FLAGS,
+    watch_flags: WatchFlags = _NO_WATCH_FLAGS,
+) -> int:
+    """`harness watch`."""
+    settings = arguments.require_specification(arguments.resolve_settings(run_flags))
+    request = from_flags.compare_request(run_flags, compare_flags)
+    from harness.flows.watch import watch as flow
+
+    with shell.handle_signals(), display.open_display() as shown:
+        return flow.watch(request, settings, from_flags.watch_request(watch_flags, settings), shown)
+
+
+def bisect(
+    *,
+    good: str,
+    bad: str,
+    benchmark: str | None = None,
+    run_flags: RunFlags = _NO_RUN_FLAGS,
+    compare_flags: CompareFlags = _NO_COMPARE_FLAGS,
+) -> int:
+    """`harness bisect`.
+
+    Args:
+        good: Commit without the change.
+        bad: Commit with the change.
+        benchmark: Name of the benchmark that shows the change, or a pattern.
+        run_flags: What to measure, where and how.
+        compare_flags: Where commits come from, and how to decide.
+    """
+    settings = arguments.require_specification(arguments.resolve_settings(run_flags))
+    request = from_flags.compare_request(run_flags, compare_flags)
+    from harness.flows.bisect import bisect as flow
+
+    bisect_request = flow.BisectRequest(good, bad, benchmark, compare_flags.pairs, resume=bool(compare_flags.resume))
+    with shell.handle_signals(), display.open_display() as shown:
+        return flow.bisect(request, settings, bisect_request, shown, display.open_console())
+
+
+def _show_plan(settings: Settings, sides: tuple[str, str] | None = None) -> ExitCode:
+    """Show what would be measured, and measure nothing."""
+    from harness.flows.inspect import checks
+    from harness.flows.measure.workload import load_benchmarks, load_workload
+
+    console = display.open_console()
+    benchmarks = load_benchmarks(settings)
+    checks.raise_for_problems(benchmarks, settings)
+    for name, side in zip(("control", "treatment"), sides or (), strict=False):
+        console.print(f"{name}: {side}", markup=False, highlight=False, soft_wrap=True)
+    checks.show_plan(load_workload(settings, benchmarks).plan(), settings, console)
+    return ExitCode.OK
