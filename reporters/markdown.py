@@ -59,7 +59,7 @@ def _comparisons(section: ComparisonSection, run: ReportedRun) -> Iterator[str]:
     facts = [*section.sides, ("where", section.title.text)]
     yield "\n".join(f"- **{name}** {escape(text)}" for name, text in facts)
     yield _table(section.columns)
-    yield _list([*filter(None, [section.error_rate]), *(line.text for line in section.lines)])
+    yield _list([*filter(None, [section.legend, section.error_rate]), *(line.text for line in section.lines)])
     yield from _titled_table(section.operators)
     for details in describe_details(section.results):
         yield _details(details, run)

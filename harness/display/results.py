@@ -45,7 +45,10 @@ def _show_comparisons(section: ComparisonSection, console: Console) -> None:
     print_line(section.title, console)
     for name, text in section.sides:
         print_line(Line.of(Span(f"{name:<10}", Tone.STRONG), make_printable(text)), console)
-    console.print(fit_table(section.columns, console))
+    table = fit_table(section.columns, console)
+    console.print(table)
+    if {"control", "treatment"} <= {str(column.header) for column in table.columns}:
+        _show_muted(section.legend, console)
     _show_muted(section.error_rate, console)
     for line in section.lines:
         print_line(line, console)

@@ -23,13 +23,16 @@ from harness.presentation.text import Line, Span, Tone, make_printable
 from harness.presentation.trajectory import LaunchStatistic, compute_launch_statistics
 from harness.presentation.verdicts import VerdictCategory, categorise
 
-LAUNCH_HEADINGS: Final = ("launches", "control", "treatment", "difference")
+LAUNCH_HEADINGS: Final = ("statistic", "control, all launches", "treatment, all launches", "difference in pairs")
 """Headings of the columns of `tabulate_launches`."""
 _LAUNCHES_KEY: Final = (
-    "Control and treatment are medians over launches; the difference is the median over pairs and may deviate from "
-    "theirs."
+    "Control and treatment are raw medians over all launches, as they were measured; the difference is the median over "
+    "pairs and may deviate from theirs."
 )
 _CONTRARY: Final = "A * marks figures that differ in the other direction: trust the pairs."
+_LEGEND: Final = (
+    "control: median of its launches · treatment: that median changed by the difference, which is measured in pairs"
+)
 
 _EXPLAINED: Final = frozenset({VerdictCategory.UNDECIDED, VerdictCategory.FAILED, VerdictCategory.SKIPPED})
 """Categories whose reason a reader asks for."""
@@ -49,7 +52,8 @@ class ComparisonRow:
         treatment_build: Name of the treatment's runner.
         metric: Metric that was compared.
         control: Median of the medians of the control's launches.
-        treatment: Median of the medians of the treatment's launches.
+        treatment: That median, changed by the difference, so that both agree with what the pairs show. The raw medians
+            of both sides differ by whatever the machine did between the pairs; `tabulate_launches` has them.
         difference: Relative change, signed, in percent.
         interval: 95 % interval of the relative change.
         pairs: Number of pairs.
@@ -96,7 +100,7 @@ def build_row(result: Result) -> ComparisonRow:
         row,
         metric=comparison.metric,
         control=format_quantity(medians.control, comparison.unit) if medians else "",
-        treatment=format_quantity(medians.treatment, comparison.unit) if medians else "",
+        treatment=format_quantity(_treatment_of(medians, comparison), comparison.unit) if medians else "",
         difference=format_change(comparison.difference),
         interval=format_interval(comparison.low, comparison.high),
         pairs=str(len(comparison.pairs)),
@@ -151,6 +155,12 @@ def describe_sides(results: Sequence[Result]) -> list[tuple[str, str]]:
     return [(name, text) for name, text in sides if text]
 
 
+def format_legend(columns: Iterable[Column]) -> str:
+    """Explain the figures of both sides; empty where the table has none."""
+    shown = {column.name for column in columns if column.is_informative}
+    return _LEGEND if {"control", "treatment"} <= shown else ""
+
+
 def list_lines(results: Sequence[Result]) -> Iterator[Line]:
     """Yield the lines below a table: reasons, other metrics that changed, notes and hints."""
     labels = label_results(results)
@@ -196,6 +206,11 @@ def _describe_metric(result: Result) -> str:
     if comparison is None or not comparison.metric:
         return ""
     return f"{comparison.metric}, {'higher' if comparison.higher_is_better else 'lower'} is better"
+
+
+def _treatment_of(medians: LaunchStatistic, comparison: Comparison) -> float:
+    """Return the control's median as the difference changes it."""
+    return medians.treatment if comparison.difference is None else medians.control * (1 + comparison.difference)
 
 
 def _common_text(texts: Iterable[str]) -> str:

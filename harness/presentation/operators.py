@@ -59,7 +59,7 @@ class OperatorRow:
         change: `slower`, `faster`, `new` or `gone`.
         name: Name of the operator.
         control: Median of its medians in the control's launches.
-        treatment: Median of its medians in the treatment's launches.
+        treatment: The control's figure changed by the difference; of a new operator the median of its medians.
         difference: Relative change, signed, in percent.
         interval: 95 % interval of the relative change.
         contribution: Time that it adds, as a share of the time of all operators of the control: 0.02 is 2 %.
@@ -149,8 +149,10 @@ def _mean_us(metric: Metric) -> float | None:
 
 def _operator_row(operator: OperatorComparison, total: float) -> OperatorRow:
     control, treatment = _typical(operator.control), _typical(operator.treatment)
+    if operator.is_shared and operator.difference is not None:
+        treatment = control * (1 + operator.difference)
     category = _CATEGORIES.get(operator.verdict) if operator.is_shared else None
-    added = (operator.difference or 0.0) * control if operator.is_shared else treatment - control
+    added = treatment - control if operator.difference is not None or not operator.is_shared else 0.0
     if category is None:
         change = "gone" if operator.control else "new"
     else:

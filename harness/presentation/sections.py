@@ -13,6 +13,7 @@ from harness.presentation.comparison_table import (
     build_row,
     describe_sides,
     explain_launches,
+    format_legend,
     list_lines,
     tabulate_launches,
 )
@@ -53,6 +54,7 @@ class ComparisonSection:
         title: Attributes that all results have in common.
         sides: Control, treatment and metric, where all results have the same.
         columns: Table with one row per result.
+        legend: Explanation of the columns; empty where they need none.
         error_rate: Sentence on how many of the regressions may be false; empty where nothing was measured.
         lines: Reasons, other metrics that changed, notes and hints.
         operators: Operators that changed.
@@ -63,6 +65,7 @@ class ComparisonSection:
     title: Line
     sides: Sequence[tuple[str, str]]
     columns: Sequence[Column]
+    legend: str
     error_rate: str
     lines: Sequence[Line]
     operators: TitledTable
@@ -126,11 +129,13 @@ def describe_comparisons(results: Sequence[Result], *, operators_at_most: int | 
         results: Of comparisons, ordered for a reader.
         operators_at_most: Changed operators to list for each result; None lists all.
     """
+    columns = build_columns(results)
     return ComparisonSection(
         results=results,
         title=format_title(results, with_runner=False),
         sides=describe_sides(results),
-        columns=build_columns(results),
+        columns=columns,
+        legend=format_legend(columns),
         error_rate=describe_false_discoveries(results),
         lines=list(list_lines(results)),
         operators=TitledTable("Changed operators", build_changes_table(results, operators_at_most)),

@@ -94,7 +94,7 @@ def _comparisons(section: ComparisonSection, run: ReportedRun) -> Iterator[str]:
 
 
 def _comparison_table(section: ComparisonSection) -> str:
-    """Render the table of comparisons with their intervals drawn, and how many regressions may be false."""
+    """Render the table of comparisons with their intervals drawn, its legend, and how many regressions may be false."""
     columns = select_informative(section.columns)
     reach = interval_reach(select_measured_comparisons(section.results))
     headings = [_heading(column) for column in columns]
@@ -106,7 +106,7 @@ def _comparison_table(section: ComparisonSection) -> str:
         cells = [_cell(column, number, linked=bool(interval)) for column in columns]
         cells.insert(place, f'<td class="right">{interval}</td>')
         rows.append(f'<tr class="{categorise(result).slug}">{"".join(cells)}</tr>')
-    return _wide_table(headings, rows) + (_soft(section.error_rate) if section.error_rate else "")
+    return _wide_table(headings, rows) + "".join(map(_soft, filter(None, (section.legend, section.error_rate))))
 
 
 def _article(details: ComparisonDetails, run: ReportedRun) -> str:

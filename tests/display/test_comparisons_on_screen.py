@@ -42,6 +42,13 @@ def test_a_row_has_both_medians_the_difference_its_interval_pairs_time_and_verdi
     assert _headings(text)[:4] == ["benchmark", "control", "treatment", "difference"]
 
 
+def test_the_figures_of_both_sides_are_explained_where_they_are_shown() -> None:
+    legend = "treatment: that median changed by the difference, which is measured in pairs"
+    assert legend in piped(compared("slower", made_pairs(0.02, 20)))
+    assert legend not in piped(identical("x"))
+    assert legend not in on_terminal(compared("slower", made_pairs(0.02, 20)), width=40)
+
+
 def test_rows_are_sorted_by_severity_and_marked() -> None:
     rows = _rows(piped(*every_kind()))
     assert [(cells[0], name) for name, cells in rows.items()] == [

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.config.arguments import normalise_flags
 from harness.core.build import BuildInfo
-from harness.core.comparison import Evidence, Parameters
+from harness.core.comparison import Evidence, Pair, Parameters
 from harness.core.result import Outcome
 from harness.presentation.commands import format_reevaluate_command, format_rerun_command
 from harness.presentation.comparison_table import build_row, explain_launches, tabulate_launches
@@ -34,6 +34,7 @@ from harness.presentation.verdicts import (
     sort_by_severity,
 )
 from harness.testing.results import BUILD, DEVICE, failed_result, noisy_result, ok_result
+from tests.analysis.compare.recorded_launches import recorded
 from tests.presentation.comparison_samples import (
     PARAMETERS,
     compared,
@@ -157,12 +158,35 @@ def test_figures_are_medians_over_the_launches() -> None:
     assert figures["median"].relative_change == pytest.approx(0.02, abs=0.002)
 
 
-def test_figures_that_contradict_the_pairs_are_marked() -> None:
+def _contrary_pairs() -> list[Pair]:
+    """Two of three treatments are faster than their controls, and their median is greater all the same."""
     sides = ((10.0, 25.0), (20.0, 19.0), (30.0, 29.0))
-    pairs = [
+    return [
         pair.model_copy(update={"control": (control,) * 5, "treatment": (treatment,) * 5})
         for pair, (control, treatment) in zip(made_pairs(0.0, 3), sides, strict=True)
     ]
+
+
+def test_both_sides_of_a_row_agree_with_the_difference() -> None:
+    row = build_row(compared("a", _contrary_pairs()))
+    assert (row.control, row.treatment, row.difference) == ("20.0 ms", "19.3 ms", "-3.33 %")
+
+
+@pytest.mark.parametrize("slower_percent", [0, 1, 2])
+@pytest.mark.parametrize("first", range(0, 60, 12))
+def test_no_row_of_recorded_launches_points_the_other_way(slower_percent: float, first: int) -> None:
+    pairs = recorded(slower_percent, "busy").pairs()[first : first + 12]
+    comparison = compared("a", pairs).comparison
+    assert comparison is not None
+    assert comparison.difference is not None
+    row = build_row(compared("a", pairs))
+    control, treatment = (float(text.split()[0].replace(",", "")) for text in (row.control, row.treatment))
+    assert treatment / control - 1 == pytest.approx(comparison.difference, abs=0.011)
+    assert (treatment - control) * comparison.difference >= 0
+
+
+def test_figures_that_contradict_the_pairs_are_marked() -> None:
+    pairs = _contrary_pairs()
     contrary, alike = (compared("a", each).comparison for each in (pairs, made_pairs(0.03, 3)))
     assert contrary is not None
     assert alike is not None

@@ -104,6 +104,17 @@ def test_an_operator_without_a_significant_change_is_not_listed() -> None:
     assert "the operator that made the difference is not proven" in piped(result)
 
 
+def test_both_sides_of_an_operator_agree_with_its_difference() -> None:
+    (operator,) = made_operators({"Conv #1": 0.2}, 12)
+    control, treatment = (10.0, 20.0, 30.0) * 4, (25.0, 19.0, 29.0) * 4  # two of three are faster
+    contrary = operator.model_copy(update={"control": control, "treatment": treatment})
+    comparison = comparison_result(contrary).comparison
+    assert comparison is not None
+    operators = [operator.model_copy(update={"discovered": True}) for operator in comparison.operators]
+    (row,) = find_changed_operators(comparison.model_copy(update={"operators": tuple(operators)}))
+    assert (row.control, row.treatment, row.difference) == ("20.0 µs", "19.3 µs", "-3.33 %")
+
+
 def test_a_removed_operator_contributes_its_whole_time() -> None:
     (gone,) = made_operators({"Copy #1": 0.0}, 12)
     comparison = comparison_result(
