@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from statistics import median
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -175,6 +176,23 @@ class OperatorComparison(Value):
         """Return the difference with its interval as log ratios; None without both sides."""
         return None if self.difference is None else effect_of(self.difference, self.low, self.high)
 
+    @property
+    def typical_control(self) -> float:
+        """Return the median of the control's medians; 0 where the control lacks the operator."""
+        return median(self.control) if self.control else 0.0
+
+    @property
+    def typical_treatment(self) -> float:
+        """Return the median of the treatment's medians; 0 where the treatment lacks the operator."""
+        return median(self.treatment) if self.treatment else 0.0
+
+    @property
+    def added(self) -> float:
+        """Return what the treatment adds to the control's time, in the operator's unit."""
+        if self.is_shared:
+            return (self.difference or 0.0) * self.typical_control
+        return self.typical_treatment - self.typical_control
+
 
 class ExactDifference(Value):
     """Exact comparison of a deterministic metric.
@@ -247,6 +265,17 @@ class Comparison(Value):
         """Return the verdict that counts: undecided for a regression that does not survive among many benchmarks."""
         rejected = self.verdict is Verdict.REGRESSION and not self.discovered
         return Verdict.UNDECIDED if rejected else self.verdict
+
+    def contributions(self) -> tuple[tuple[OperatorComparison, float], ...]:
+        """Return the operators that changed, each with its contribution, the largest first.
+
+        They are the discovered ones and those that only one side has. The contribution of an operator is the time that
+        it adds, as a share of the time of all operators of the control: 0.02 is 2 %.
+        """
+        total = sum(operator.typical_control for operator in self.operators)
+        changed = [operator for operator in self.operators if operator.discovered or not operator.is_shared]
+        shares = [(operator, operator.added / total) for operator in changed if operator.pairs and total]
+        return tuple(sorted(shares, key=lambda share: -abs(share[1])))
 
     @property
     def effect(self) -> Effect | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from rich.box import SIMPLE_HEAD
@@ -49,6 +49,39 @@ def fit_table(columns: Sequence[Column], console: Console) -> Table:
         if lightest.weight >= KEEP:
             break
         shown.remove(lightest)
+    return table
+
+
+def draw_rows(
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    title: str | None = None,
+    caption: str | None = None,
+    right: Collection[str] = (),
+) -> Table:
+    """Draw rows of texts with all of their columns, whatever characters they hold.
+
+    Args:
+        header: Headings; empty for rows of a name and its value.
+        rows: Texts of each row.
+        title: Text above the table.
+        caption: Text below the table.
+        right: Headings of the columns that are aligned to the right.
+    """
+    table = Table(
+        title=None if title is None else plain_text(title),
+        title_justify="left",
+        caption=None if caption is None else plain_text(caption),
+        caption_justify="left",
+        show_header=bool(header),
+        header_style="bold",
+        pad_edge=False,
+    )
+    for name in header:
+        table.add_column(name, justify="right" if name in right else "left")
+    for row in rows:
+        table.add_row(*map(plain_text, row))
     return table
 
 

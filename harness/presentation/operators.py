@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Final
 
 from harness.core.comparison import Comparison, OperatorComparison, Verdict
@@ -90,14 +89,8 @@ def compute_profile(result: Result) -> Profile | None:
 
 
 def find_changed_operators(comparison: Comparison) -> list[OperatorRow]:
-    """Return the discovered operators, and those that only one side has; the largest contribution first."""
-    total = sum(_typical(operator.control) for operator in comparison.operators)
-    changes = [
-        _operator_row(operator, total)
-        for operator in comparison.operators
-        if (operator.discovered or not operator.is_shared) and operator.pairs and total
-    ]
-    return sorted(changes, key=lambda change: -abs(change.contribution))
+    """Return a row for each operator that changed; the largest contribution first."""
+    return [_operator_row(operator, contribution) for operator, contribution in comparison.contributions()]
 
 
 def build_profile_table(results: Sequence[Result], at_most: int | None = None) -> list[Column]:
@@ -147,12 +140,11 @@ def _mean_us(metric: Metric) -> float | None:
     return None if mean is None else convert(mean, metric.unit, "us")
 
 
-def _operator_row(operator: OperatorComparison, total: float) -> OperatorRow:
-    control, treatment = _typical(operator.control), _typical(operator.treatment)
+def _operator_row(operator: OperatorComparison, contribution: float) -> OperatorRow:
+    treatment = operator.typical_treatment
     if operator.is_shared and operator.difference is not None:
-        treatment = control * (1 + operator.difference)
+        treatment = operator.typical_control + operator.added
     category = _CATEGORIES.get(operator.verdict) if operator.is_shared else None
-    added = treatment - control if operator.difference is not None or not operator.is_shared else 0.0
     if category is None:
         change = "gone" if operator.control else "new"
     else:
@@ -161,16 +153,12 @@ def _operator_row(operator: OperatorComparison, total: float) -> OperatorRow:
         category=category,
         change=change,
         name=operator.name,
-        control=format_quantity(control, operator.unit) if operator.control else "",
+        control=format_quantity(operator.typical_control, operator.unit) if operator.control else "",
         treatment=format_quantity(treatment, operator.unit) if operator.treatment else "",
         difference=format_change(operator.difference),
         interval=format_interval(operator.low, operator.high),
-        contribution=added / total,
+        contribution=contribution,
     )
-
-
-def _typical(medians: Sequence[float]) -> float:
-    return median(medians) if medians else 0.0
 
 
 def _profile_rows(result: Result, at_most: int | None) -> Iterator[_Row]:

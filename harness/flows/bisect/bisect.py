@@ -9,16 +9,15 @@ from pathlib import Path
 
 from pydantic import ValidationError
 from rich.console import Console
-from rich.table import Table
 
 from harness.analysis.bisect.queries import SearchConfig
 from harness.analysis.bisect.search import Search
 from harness.config.settings import Settings
 from harness.core.commit import Commit, Source
-from harness.core.culprit import SearchEnding, SearchResult
+from harness.core.culprit import Culprit, SearchEnding, SearchResult
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import Display
-from harness.display.tables import plain_text, print_output
+from harness.display.tables import draw_rows, plain_text, print_output
 from harness.files.atomic import write_atomically
 from harness.flows.bisect.search import run_search
 from harness.flows.compare.commits import CommitComparer
@@ -186,27 +185,24 @@ def _show(result: SearchResult, search: Search, commits: tuple[Commit, ...], con
     """Show the culprits, or the likely commits where there are none yet."""
     by_id = {commit.id: commit for commit in commits}
     if result.culprits:
-        table = Table("commit", "changed by", "95 % interval", "evidence", "by", "subject", pad_edge=False)
-        for culprit in result.culprits:
-            effect = culprit.effect
-            ends = [end for end in (effect.low_relative_change, effect.high_relative_change) if end is not None]
-            interval = f"[{', '.join(f'{end:+.2%}' for end in ends)}]" if len(ends) == 2 else "open"
-            evidence = f"{culprit.evidence:.3g}" if culprit.confirmed else f"{culprit.evidence:.3g}, not proven"
-            for commit in map(by_id.__getitem__, culprit.commits):
-                row = (
-                    commit.short,
-                    f"{effect.relative_change:+.2%}",
-                    interval,
-                    evidence,
-                    commit.author,
-                    commit.subject,
-                )
-                table.add_row(*map(plain_text, row))
-        print_output(table, console)
+        header = ("commit", "changed by", "95 % interval", "evidence", "by", "subject")
+        rows = (
+            (commit.short, *_describe(culprit), commit.author, commit.subject)
+            for culprit in result.culprits
+            for commit in map(by_id.__getitem__, culprit.commits)
+        )
+        print_output(draw_rows(header, rows), console)
     elif result.ending is SearchEnding.UNDECIDED:
-        table = Table("commit", "probability", "by", "subject", pad_edge=False)
-        for suspect in search.posterior().likeliest()[:10]:
-            commit = by_id[suspect.commit]
-            table.add_row(*map(plain_text, (commit.short, f"{suspect.probability:.1%}", commit.author, commit.subject)))
-        print_output(table, console)
+        likeliest = ((by_id[suspect.commit], suspect.probability) for suspect in search.posterior().likeliest()[:10])
+        rows = ((commit.short, f"{share:.1%}", commit.author, commit.subject) for commit, share in likeliest)
+        print_output(draw_rows(("commit", "probability", "by", "subject"), rows), console)
     print_output(plain_text(result.reason), console)
+
+
+def _describe(culprit: Culprit) -> tuple[str, str, str]:
+    """Return its size, the interval of it and the evidence."""
+    effect = culprit.effect
+    ends = [end for end in (effect.low_relative_change, effect.high_relative_change) if end is not None]
+    interval = f"[{', '.join(f'{end:+.2%}' for end in ends)}]" if len(ends) == 2 else "open"
+    evidence = f"{culprit.evidence:.3g}" if culprit.confirmed else f"{culprit.evidence:.3g}, not proven"
+    return f"{effect.relative_change:+.2%}", interval, evidence

@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from harness.builders.cache import BuildCache
 from harness.core.errors import ExitCode
+from harness.display.tables import draw_rows
 from harness.presentation.numbers import format_quantity
 
 _DAY_S = 86_400
@@ -18,17 +17,14 @@ _DAY_S = 86_400
 def show(cache: BuildCache, console: Console) -> ExitCode:
     """List every build of the cache, the longest unused first."""
     entries = cache.entries()
-    table = Table(title=str(cache.folder), title_justify="left", header_style="bold", pad_edge=False)
-    for name in ("source", "commit", "recipe"):
-        table.add_column(name)
-    table.add_column("size", justify="right")
-    table.add_column("last used (UTC)")
+    rows = []
     for entry in sorted(entries, key=lambda entry: entry.last_used):
         build = entry.record.build
         used = datetime.fromtimestamp(entry.last_used, UTC).strftime("%Y-%m-%d %H:%M")
-        words = (build.source, build.commit, build.recipe, format_quantity(entry.record.size_bytes, "bytes"), used)
-        table.add_row(*(Text(word) for word in words))
-    console.print(table)
+        size = format_quantity(entry.record.size_bytes, "bytes")
+        rows.append((build.source, build.commit, build.recipe, size, used))
+    header = ("source", "commit", "recipe", "size", "last used (UTC)")
+    console.print(draw_rows(header, rows, title=str(cache.folder), right={"size"}))
     console.print(f"{len(entries)} kept, {format_quantity(sum(entry.record.size_bytes for entry in entries), 'bytes')}")
     return ExitCode.OK
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from harness import plugins
@@ -24,7 +23,7 @@ from harness.core.errors import (
 )
 from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Exporter, Framework
-from harness.display.tables import fit_table, plain_text, print_output, widen
+from harness.display.tables import draw_rows, fit_table, print_output, widen
 from harness.flows.measure.plan import Assignment, Plan
 from harness.models.cache import ModelCache
 from harness.presentation.tables import KEEP, Column, make_cells
@@ -131,7 +130,7 @@ def show_benchmarks(benchmarks: Sequence[Benchmark], console: Console) -> None:
         axes = ", ".join(f"{name}={value}" for name, value in benchmark.axes.items())
         inputs = ", ".join(f"{tensor.name} {'x'.join(map(str, tensor.shape))}" for tensor in benchmark.inputs)
         rows.append((str(benchmark.id), benchmark.title, benchmark.metric, benchmark.framework, axes, inputs))
-    print_output(_table(("id", "benchmark", "metric", "framework", "matrix", "inputs"), rows), console)
+    print_output(draw_rows(("id", "benchmark", "metric", "framework", "matrix", "inputs"), rows), console)
 
 
 def _load_framework(name: str, settings: Settings) -> Framework | HarnessError:
@@ -179,15 +178,6 @@ def _problem(place: Origin, message: str, hint: str | None) -> Problem:
 def _show_remarks(benchmarks: Sequence[Benchmark], settings: Settings, console: Console) -> None:
     for remark in find_remarks(benchmarks, settings):
         print_output(Text(f"remark: {remark}"), console)
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    table = Table(header_style="bold", pad_edge=False)
-    for name in header:
-        table.add_column(name)
-    for row in rows:
-        table.add_row(*map(plain_text, row))
-    return table
 
 
 def _count(count: int, noun: str) -> str:

@@ -12,7 +12,7 @@ from harness.config.settings import Settings
 from harness.core.device import Device
 from harness.core.errors import ExitCode, HarnessError
 from harness.core.protocols import Diagnosable, Finding, Platform
-from harness.display.tables import plain_text, print_output
+from harness.display.tables import draw_rows, plain_text, print_output
 
 _CHANGING = frozenset({"battery", "temperature"})
 
@@ -49,8 +49,6 @@ def _find_obstacles(platform: Platform) -> Sequence[Finding]:
 
 
 def _describe(device: Device) -> Table:
-    title = plain_text(f"{device.platform}: {device.name}")
-    table = Table(title=title, title_justify="left", show_header=False, pad_edge=False)
     rows = {
         "identity": device.identity,
         "processor": device.kind,
@@ -58,27 +56,22 @@ def _describe(device: Device) -> Table:
         "CPUs": str(device.cores),
         "memory": _format_memory(device),
     }
-    for row in (*rows.items(), *device.attributes.items()):
-        table.add_row(*map(plain_text, row))
-    return table
+    return draw_rows((), (*rows.items(), *device.attributes.items()), title=f"{device.platform}: {device.name}")
 
 
 def _list(platform: str, devices: Sequence[Device]) -> Table:
     """Return a row for each device; attributes that all have in common stand below the table."""
     header = ("device", "processor", "system", "CPUs", "memory", "more")
     shared = _find_shared(devices)
-    caption = plain_text(f"all: {_join(shared)}") if shared else None
-    title = plain_text(f"{platform}: {len(devices)} devices")
-    table = Table(*header, title=title, title_justify="left", caption=caption, caption_justify="left", pad_edge=False)
+    rows = []
     for device in devices:
         known = {device.identity, device.name}
         more = {key: value for key, value in device.attributes.items() if key not in shared and value not in known}
         name = device.name if device.name == device.identity else f"{device.name}\n{device.identity}"
         system = f"{device.os}, {device.abi}"
-        table.add_row(
-            *map(plain_text, (name, device.kind, system, str(device.cores), _format_memory(device), _join(more)))
-        )
-    return table
+        rows.append((name, device.kind, system, str(device.cores), _format_memory(device), _join(more)))
+    caption = f"all: {_join(shared)}" if shared else None
+    return draw_rows(header, rows, title=f"{platform}: {len(devices)} devices", caption=caption)
 
 
 def _find_shared(devices: Sequence[Device]) -> dict[str, str]:

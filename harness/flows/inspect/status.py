@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from harness.core.alarm import Alarm, AlarmStage
 from harness.core.commit import short_id
 from harness.core.errors import ExitCode
 from harness.core.series import SeriesPoint
 from harness.core.values import Value
-from harness.display.tables import plain_text, print_output
+from harness.display.tables import draw_rows, plain_text, print_output
 from harness.watch.store.commits import BacklogEntry, CommitStatus
 from harness.watch.store.event_log import CurrentActivity, Event, LastError, PollStatus
 from harness.watch.store.notifications import Delivery, DeliveryStatus
@@ -131,11 +130,9 @@ def show_status(path: Path, console: Console, *, as_json: bool) -> ExitCode:
     for line in _lines(status):
         print_output(plain_text(line), console)
     if status.finished:
-        table = Table("commit", "when", "status", "benchmark", "device", "difference", "verdict", pad_edge=False)
-        for finished in status.finished:
-            for row in _rows(finished.entry, finished.points):
-                table.add_row(*map(plain_text, row))
-        print_output(table, console)
+        header = ("commit", "when", "status", "benchmark", "device", "difference", "verdict")
+        rows = (row for finished in status.finished for row in _rows(finished.entry, finished.points))
+        print_output(draw_rows(header, rows), console)
     for alarm in (*status.alarms, *status.unresolved):
         print_output(plain_text(f"alarm: {_describe_alarm(alarm)}"), console)
     for delivery in status.undelivered:

@@ -22,7 +22,6 @@ from harness.core.series import SeriesPoint
 from harness.flows.bisect.search import quartile_log_ratios, run_search
 from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.measure.workload import Selection
-from harness.presentation.operators import find_changed_operators
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.state import State
 from harness.watch.tasks import CommitOutcome
@@ -185,7 +184,6 @@ def verification_of(result: Result, comparison: Comparison, expected: Verdict) -
         expected: Verdict that confirms the change.
     """
     verdict, evidence = comparison.effective_verdict, comparison.evidence
-    operators = {operator.name: operator for operator in comparison.operators}
     return Verification(
         confirmed=verdict is expected,
         verdict=verdict,
@@ -196,8 +194,8 @@ def verification_of(result: Result, comparison: Comparison, expected: Verdict) -
         seconds=comparison.seconds,
         log_ratios=quartile_log_ratios(comparison),
         operators=tuple(
-            ChangedOperator(name=row.name, effect=operators[row.name].effect, contribution=row.contribution)
-            for row in find_changed_operators(comparison)
+            ChangedOperator(name=operator.name, effect=operator.effect, contribution=contribution)
+            for operator, contribution in comparison.contributions()
         ),
         device_name=result.device.name if result.device else "",
         platform=result.device.platform if result.device else "",
