@@ -14,10 +14,12 @@ import yaml
 from harness.cli import app
 from harness.config.arguments import normalise_flags
 from harness.config.flags import WatchFlags
+from harness.flows.inspect.status import WatchStatus
 from harness.specification.load import load
 from harness.watch.commit_processor import MOST_FAILURES
 from harness.watch.notify import channels
 from harness.watch.notify.outbox import MOST_ATTEMPTS
+from harness.watch.store.commits import CommitStatus
 from tests.docs.pages import DOCS, ROOT, codes, tables
 
 PAGE = "watching.md"
@@ -36,6 +38,14 @@ def test_the_table_of_flags_is_complete() -> None:
     (rows,) = tables(PAGE, "flags").values()
     listed = [flag.removeprefix("--").replace("-", "_") for row in rows for flag in codes(row[0])]
     assert listed == [field.name for field in dataclasses.fields(WatchFlags)]
+
+
+def test_the_table_of_the_status_is_complete() -> None:
+    (rows,) = tables(PAGE, "status").values()
+    listed = [key for row in rows for key in codes(row[0])]
+    assert sorted(listed) == sorted(WatchStatus.model_fields)
+    (statuses,) = [codes(row[1]) for row in rows if "counts" in codes(row[0])]
+    assert statuses == list(CommitStatus)
 
 
 @pytest.mark.parametrize("page", [DOCS / PAGE, *EXAMPLES], ids=lambda path: path.name)
