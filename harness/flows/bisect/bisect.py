@@ -194,8 +194,8 @@ def _show(result: SearchResult, search: Search, commits: tuple[Commit, ...], con
         print_output(draw_rows(header, rows), console)
     elif result.ending is SearchEnding.UNDECIDED:
         likeliest = ((by_id[suspect.commit], suspect.probability) for suspect in search.posterior().likeliest()[:10])
-        rows = ((commit.short, f"{share:.1%}", commit.author, commit.subject) for commit, share in likeliest)
-        print_output(draw_rows(("commit", "probability", "by", "subject"), rows), console)
+        suspects = ((commit.short, f"{share:.1%}", commit.author, commit.subject) for commit, share in likeliest)
+        print_output(draw_rows(("commit", "probability", "by", "subject"), suspects), console)
     print_output(plain_text(result.reason), console)
 
 
