@@ -82,13 +82,14 @@ def compare_request(flags: RunFlags, compare_flags: CompareFlags) -> CompareRequ
     """Return what the flags, or an info JSON, ask to compare.
 
     Raises:
-        UsageError: The info JSON cannot be read, or a self-check has sides.
+        UsageError: The info JSON cannot be read, a self-check has sides, or there is no such folder of recipes.
     """
     from harness.flows.compare.requests import CompareRequest
     from harness.flows.measure.runners import Programs
 
     _reject_sides_of_self_check(compare_flags)
     _reject_empty_names(compare_flags)
+    _reject_missing_folders_of_recipes(compare_flags)
     control = _programs_or_name(compare_flags.control_program, compare_flags.control)
     treatment = _programs_or_name(compare_flags.treatment_program, compare_flags.treatment)
     if flags.info is not None and (info := fai_pep_info.read(flags.info)).control is not None:
@@ -149,6 +150,16 @@ def _reject_empty_names(compare_flags: CompareFlags) -> None:
         if getattr(compare_flags, flag) == "":
             raise UsageError(
                 f"{arguments.flag_of(flag)} is empty", hint="name something, or leave the flag out for its default"
+            )
+
+
+def _reject_missing_folders_of_recipes(compare_flags: CompareFlags) -> None:
+    """Reject folders that do not exist: a misspelt one would build with the recipe that ships with the harness."""
+    for folder in compare_flags.frameworks_dir or ():
+        if not folder.is_dir():
+            raise UsageError(
+                f"--frameworks-dir: there is no folder {folder}",
+                hint="name a folder that contains `<framework>/<platform>/build.sh`",
             )
 
 

@@ -34,7 +34,7 @@ def run(run_flags: RunFlags = _NO_RUN_FLAGS, compare_flags: CompareFlags = _NO_C
     from harness.flows.measure.workload import load_workload
 
     if settings.dry_run:
-        return _show_plan(settings)
+        return _show_plan(settings, builds_runner=from_flags.is_single_commit_run(compare_flags))
     with shell.handle_signals(), display.open_display() as shown:
         plan = load_workload(settings).plan()
         if not from_flags.is_single_commit_run(compare_flags):
@@ -69,7 +69,8 @@ def compare(
         return reevaluate.reevaluate(from_, request.parameters, display.open_console())
     arguments.require_specification(settings)
     if settings.dry_run:
-        return _show_plan(settings, requests.describe_sides(request))
+        sides = requests.describe_sides(request)
+        return _show_plan(settings, sides, builds_runner=not request.self_check)
     with shell.handle_signals(), display.open_display() as shown:
         return batch.compare_batch(
             load_workload(settings), requests.split_treatments(request, settings), settings, shown
@@ -116,7 +117,7 @@ def bisect(
         return flow.bisect(request, settings, bisect_request, shown, display.open_console())
 
 
-def _show_plan(settings: Settings, sides: tuple[str, str] | None = None) -> ExitCode:
+def _show_plan(settings: Settings, sides: tuple[str, str] | None = None, *, builds_runner: bool) -> ExitCode:
     """Show what would be measured, and measure nothing."""
     from harness.flows.inspect import checks
     from harness.flows.measure.workload import load_benchmarks, load_workload
@@ -126,5 +127,6 @@ def _show_plan(settings: Settings, sides: tuple[str, str] | None = None) -> Exit
     checks.raise_for_problems(benchmarks, settings)
     for name, side in zip(("control", "treatment"), sides or (), strict=False):
         console.print(f"{name}: {side}", markup=False, highlight=False, soft_wrap=True)
-    checks.show_plan(load_workload(settings, benchmarks).plan(), settings, console)
+    plan = load_workload(settings, benchmarks).plan()
+    checks.show_plan(plan, settings, console, builds_runner=builds_runner)
     return ExitCode.OK

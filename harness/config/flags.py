@@ -150,8 +150,7 @@ class CompareFlags:
     """Metric to compare (default: `NET latency`)."""
 
     margin: Annotated[float | None, Parameter(group=_DECIDE)] = None
-    """Equivalence margin: smaller differences count as no change (default 0.01, i.e. 1 %). A slow-down that the pairs
-    prove is a regression, however small."""
+    """Equivalence margin: smaller differences are no change (default 0.01, i.e. 1 %), unless a slow-down is proven."""
 
     tail_margin: Annotated[float | None, Parameter(group=_DECIDE)] = None
     """Equivalence margin of the 90th percentile."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import main
+from harness.cli import app, main
 from tests.cli.project import Project, command, generic, observe, one_test
 
 pytestmark = pytest.mark.slow
@@ -50,6 +50,13 @@ def test_the_files_to_validate_are_described(project: Project) -> None:
     assert "Specifications, or lists of them" in project.harness("validate", "--help").stdout
 
 
+@pytest.mark.parametrize("command", ["run", "compare", "watch", "bisect", "status", "report"])
+def test_the_help_of_each_flag_is_one_paragraph(command: str) -> None:
+    helps = {argument.name: argument.parameter.help or "" for argument in app[command].assemble_argument_collection()}
+    assert len(helps) > 3
+    assert [name for name, text in helps.items() if "\n" in text.strip()] == []
+
+
 def test_a_dry_run_of_a_comparison_shows_both_sides_and_measures_nothing(project: Project) -> None:
     trace = project.folder / "started"
     program = project.write("program.sh", f"#!/bin/sh\ntouch {trace}\n")
@@ -61,8 +68,27 @@ def test_a_dry_run_of_a_comparison_shows_both_sides_and_measures_nothing(project
     assert done.code == 0
     for expected in (f"control: program {program}", f"treatment: program {other}", "Plan", "m/a"):
         assert expected in done.stdout
+    assert "{program} is not given" not in done.stdout
     assert not trace.exists()
     assert not done.results.exists()
+
+
+def test_a_dry_run_remarks_on_a_missing_program_where_nothing_builds_it(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", "{program}")))
+    assert "{program} is not given" in project.harness("-b", spec, "--dry-run").stdout
+    assert "{program} is not given" in project.harness("compare", "-b", spec, "--dry-run", "--self-check").stdout
+    commit = project.harness("-b", spec, "--dry-run", "--repo-dir", "nowhere", "--commit", "abc")
+    assert commit.code == 0
+    assert "{program} is not given" not in commit.stdout
+
+
+@pytest.mark.parametrize("command", [("compare",), ("watch",), ("bisect", "--good", "a", "--bad", "b"), ("run",)])
+def test_a_missing_folder_of_recipes_is_rejected(project: Project, command: tuple[str, ...]) -> None:
+    spec = project.write("spec.json", generic(one_test("a", "{program}")))
+    source = ("--repo-dir", project.folder, "--frameworks-dir", "recipse")
+    done = project.harness(*command, "-b", spec, *source)
+    assert done.code == 2
+    assert "--frameworks-dir: there is no folder recipse" in done.stderr
 
 
 def test_a_dry_run_of_a_commit_comparison_does_not_access_the_repository(project: Project) -> None:
@@ -70,6 +96,7 @@ def test_a_dry_run_of_a_commit_comparison_does_not_access_the_repository(project
     done = project.harness("compare", "-b", spec, "--dry-run", "--repo-dir", "nowhere", "--commit", "abc")
     assert done.code == 0
     assert "treatment: abc (git:nowhere)" in done.stdout
+    assert "{program} is not given" not in done.stdout, "the commit gives it"
     unclear = project.harness("compare", "-b", spec, "--dry-run")
     assert unclear.code == 2
     assert "nothing to compare" in unclear.stderr

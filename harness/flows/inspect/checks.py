@@ -83,11 +83,19 @@ def find_problems(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[
     return tuple(distinct.values())
 
 
-def find_remarks(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[Problem, ...]:
-    """Find likely mistakes: programs that are used but not given, and command lines that are meant for a shell."""
+def find_remarks(
+    benchmarks: Sequence[Benchmark], settings: Settings, *, builds_runner: bool = False
+) -> tuple[Problem, ...]:
+    """Find likely mistakes: programs that are used but not given, and command lines that are meant for a shell.
+
+    Args:
+        benchmarks: What to check.
+        settings: The programs that are given.
+        builds_runner: Whether the command gets `{program}` from a commit, or is given one for each side.
+    """
     programs: dict[Path, Problem] = {}
     for benchmark in benchmarks:
-        if "program" not in settings.program and _uses(benchmark, "program"):
+        if not builds_runner and "program" not in settings.program and _uses(benchmark, "program"):
             hint = f"give it with --program PATH, unless framework `{benchmark.framework}` has a runner of its own"
             problem = _problem(benchmark.origin, "{program} is not given", hint)
             programs.setdefault(problem.file, problem)
@@ -107,8 +115,14 @@ def _find_shell_words(benchmark: Benchmark) -> Iterator[Problem]:
             yield _problem(benchmark.origin, f"`{words[0]}` in `{command}` means nothing", hint)
 
 
-def show_plan(plan: Plan, settings: Settings, console: Console) -> None:
+def show_plan(plan: Plan, settings: Settings, console: Console, *, builds_runner: bool = False) -> None:
     """Show every benchmark with its device and files; what all have in common stands above the table.
+
+    Args:
+        plan: What to show.
+        settings: How it would be measured.
+        console: Where to show it.
+        builds_runner: Whether the command gets `{program}` from a commit, or is given one for each side.
 
     Raises:
         SpecificationError: Something that a benchmark names does not exist.
@@ -120,7 +134,7 @@ def show_plan(plan: Plan, settings: Settings, console: Console) -> None:
     print_output(Text(f"Plan: {', '.join(shared)}".rstrip(": ")), console)
     print_output(fit_table(columns, widen(console)), console)
     raise_for_problems(plan.benchmarks, settings)
-    _show_remarks(plan.benchmarks, settings, console)
+    _show_remarks(plan.benchmarks, settings, console, builds_runner=builds_runner)
 
 
 def show_benchmarks(benchmarks: Sequence[Benchmark], console: Console) -> None:
@@ -175,8 +189,10 @@ def _problem(place: Origin, message: str, hint: str | None) -> Problem:
     return Problem(place.file, place.line, place.pointer, message, hint)
 
 
-def _show_remarks(benchmarks: Sequence[Benchmark], settings: Settings, console: Console) -> None:
-    for remark in find_remarks(benchmarks, settings):
+def _show_remarks(
+    benchmarks: Sequence[Benchmark], settings: Settings, console: Console, *, builds_runner: bool = False
+) -> None:
+    for remark in find_remarks(benchmarks, settings, builds_runner=builds_runner):
         print_output(Text(f"remark: {remark}"), console)
 
 
