@@ -66,7 +66,9 @@ class Verification(Value):
         evidence: E-value against "no change in this direction"; 100 refutes it at 1 %.
         pairs: How many pairs it took.
         seconds: Device time of it.
-        log_ratios: ln(later / earlier), pair by pair: a search between the same two commits begins with them.
+        log_ratios: ln(later / earlier) of the better quartile, pair by pair: a search between the same two commits
+            begins with them.
+        figures: ln(later / earlier) of each of the five figures, pair by pair; empty in an alarm of an earlier harness.
         operators: The operators that changed, if they were timed.
         device_name: Name of the device for people.
         platform: Platform of the device.
@@ -81,6 +83,7 @@ class Verification(Value):
     pairs: Count = 0
     seconds: Annotated[float, Field(ge=0)] = 0.0
     log_ratios: tuple[float, ...] = ()
+    figures: tuple[tuple[float, ...], ...] = ()
     operators: tuple[ChangedOperator, ...] = ()
     device_name: str = ""
     platform: str = ""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from harness.core.comparison import Verdict
+from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Verdict
 from harness.core.effect import Effect
 from harness.core.metric import MetricInfo
 from harness.core.values import Value
@@ -26,6 +26,18 @@ class SeriesKey(Value):
     metric: str
 
 
+class FigureEffect(Value):
+    """Difference of a commit from its control in one of the five figures of a launch.
+
+    Attributes:
+        log_ratio: ln(commit / control): the median of the pairs.
+        standard_error: Its standard error; None where nothing was measured.
+    """
+
+    log_ratio: float
+    standard_error: Annotated[float, Field(gt=0)] | None = None
+
+
 class SeriesPoint(Value):
     """One comparison of a commit with its control. A commit that is measured again has another point.
 
@@ -41,9 +53,11 @@ class SeriesPoint(Value):
         control_order: Its place in the history; None where it is older than everything in the series.
         verdict: Verdict of the comparison.
         effect: The commit against its control; None where there is no number.
-        standard_error: Standard error of the log ratio; None where nothing was measured.
+        standard_error: Standard error of the better quartile; None where nothing was measured.
         pairs: How many pairs it comes from.
         result: Identity of the result.
+        figures: The difference in each of the five figures (`harness.core.comparison.STATISTICS`); empty in a point of
+            an earlier harness, which kept the better quartile alone, as `effect`.
     """
 
     benchmark: str
@@ -59,6 +73,16 @@ class SeriesPoint(Value):
     standard_error: Annotated[float, Field(gt=0)] | None = None
     pairs: Annotated[int, Field(ge=0)] = 0
     result: str = ""
+    figures: tuple[FigureEffect, ...] = ()
+
+    @property
+    def figure_effects(self) -> tuple[FigureEffect | None, ...]:
+        """Return the difference in each of the five figures; None for those that are not known."""
+        if self.figures or self.effect is None:
+            return self.figures or (None,) * len(STATISTICS)
+        known = FigureEffect(log_ratio=self.effect.log_ratio, standard_error=self.standard_error)
+        is_same = self.metric is None
+        return tuple(known if is_same or place == ESTIMATED_STATISTIC else None for place in range(len(STATISTICS)))
 
 
 class Series(Value):

@@ -240,3 +240,19 @@ def test_a_stored_value_that_is_not_valid_is_refused(old_state: Path) -> None:
         pytest.raises(EnvironmentProblem, match=r"Alarm .*change\.effect\.log_ratio"),
     ):
         state.alarms.find(SLOWER)
+
+
+def test_a_state_of_version_2_is_migrated_with_its_points(tmp_path: Path) -> None:
+    file = tmp_path / "watch.db"
+    with open_state(file) as state:
+        state.commits.add(Commit(source="line:", id="c1"), CommitStatus.WAITING)
+        with state.transaction():
+            state.points.add(state.commits.get("c1"), point("c0", 0.05, commit="c1"))
+    execute(file, "ALTER TABLE points DROP COLUMN figures; DROP TABLE judgements; PRAGMA user_version = 2")
+    with open_state(file) as state:
+        (series,) = state.points.every_series()
+        (stored,) = series.points
+        assert (stored.effect, stored.figures) == (Effect(log_ratio=0.05), ())
+        known = [figure for figure in stored.figure_effects if figure is not None]
+        assert [figure.log_ratio for figure in known] == [0.05]
+    assert version_of(file) == VERSION

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.analysis.compare.statistics import PRIOR_SCALE, PredictableScale, log_ratios
-from harness.core.comparison import ESTIMATED_STATISTIC, Comparison
+from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Comparison
 from harness.core.effect import Effect
 from harness.core.metric import Direction, MetricInfo
 from harness.core.result import Result
-from harness.core.series import SeriesPoint
+from harness.core.series import FigureEffect, SeriesPoint
 
 Array = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ def series_point(
     comparison, device = result.comparison, result.device
     if comparison is None or device is None or not (result.ok or comparison.identical):
         return None
-    effect, standard_error = _estimate(comparison)
+    figures = _figures(comparison)
     direction = Direction.HIGHER if comparison.higher_is_better else Direction.LOWER
     measured = MetricInfo(name=comparison.metric, unit=comparison.unit, direction=direction)
     return SeriesPoint(
@@ -62,26 +62,36 @@ def series_point(
         control=control,
         control_order=control_order,
         verdict=comparison.effective_verdict,
-        effect=effect,
-        standard_error=standard_error,
+        effect=_effect(comparison, figures),
+        standard_error=figures[ESTIMATED_STATISTIC].standard_error if figures else None,
         pairs=len(comparison.pairs),
         result=result.uid,
+        figures=figures,
     )
 
 
-def _estimate(comparison: Comparison) -> tuple[Effect | None, float | None]:
-    """The median of the pairs with the interval of the comparison, and the standard error of the median."""
+def _figures(comparison: Comparison) -> tuple[FigureEffect, ...]:
+    """Return the median of the pairs in each of the five figures, with its standard error; empty without pairs."""
     if comparison.identical:
-        return Effect(log_ratio=0.0, low_log_ratio=0.0, high_log_ratio=0.0), None
-    scale = PredictableScale()
+        return (FigureEffect(log_ratio=0.0),) * len(STATISTICS)
+    scales = [PredictableScale() for _ in STATISTICS]
     for pair in comparison.pairs:
-        scale.add(log_ratios(pair)[ESTIMATED_STATISTIC])
-    median = scale.median()
-    if median is None:
-        return None, None
-    interval = comparison.effect or Effect(log_ratio=median)
-    error = _OF_MEDIAN * scale.next() / math.sqrt(len(comparison.pairs))
-    return interval.model_copy(update={"log_ratio": median}), error
+        for scale, ratio in zip(scales, log_ratios(pair), strict=True):
+            scale.add(ratio)
+    factor = _OF_MEDIAN / math.sqrt(max(1, len(comparison.pairs)))
+    medians = ((scale.median(), factor * scale.next()) for scale in scales)
+    return tuple(
+        FigureEffect(log_ratio=median, standard_error=error) for median, error in medians if median is not None
+    )
+
+
+def _effect(comparison: Comparison, figures: Sequence[FigureEffect]) -> Effect | None:
+    """Return the difference that the comparison states; without pairs there is none."""
+    if comparison.identical:
+        return Effect(log_ratio=0.0, low_log_ratio=0.0, high_log_ratio=0.0)
+    if not figures:
+        return None
+    return comparison.effect or Effect(log_ratio=figures[ESTIMATED_STATISTIC].log_ratio)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,11 @@ def quartile_log_ratios(comparison: Comparison) -> tuple[float, ...]:
     return tuple(log_ratios(pair)[ESTIMATED_STATISTIC] for pair in comparison.pairs)
 
 
+def figures_of_pairs(comparison: Comparison) -> tuple[tuple[float, ...], ...]:
+    """Return ln(treatment / control) of the five figures, pair by pair; empty where both are the same bytes."""
+    return tuple(log_ratios(pair) for pair in comparison.pairs)
+
+
 def _learn(search: Search, query: Query, comparison: Comparison) -> Search:
     if comparison.identical:
         return search.learn_same(query.control, query.treatment, query.purpose)

@@ -19,7 +19,7 @@ from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
 from harness.core.protocols import Display
 from harness.core.result import Result
 from harness.core.series import SeriesPoint
-from harness.flows.bisect.search import quartile_log_ratios, run_search
+from harness.flows.bisect.search import figures_of_pairs, quartile_log_ratios, run_search
 from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.measure.workload import Selection
 from harness.watch.store.commits import CommitStatus
@@ -193,6 +193,7 @@ def verification_of(result: Result, comparison: Comparison, expected: Verdict) -
         pairs=len(comparison.pairs),
         seconds=comparison.seconds,
         log_ratios=quartile_log_ratios(comparison),
+        figures=figures_of_pairs(comparison),
         operators=tuple(
             ChangedOperator(name=operator.name, effect=operator.effect, contribution=contribution)
             for operator, contribution in comparison.contributions()

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from harness.core.errors import EnvironmentProblem, UsageError
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Version of the schema; in the file as `user_version`. `harness.watch.store.migration` brings older files to it."""
 APPLICATION: Final = 0x68_77_61_74
 """`hwat`: marks our files (https://www.sqlite.org/pragma.html#pragma_application_id)."""
@@ -40,9 +40,14 @@ CREATE TABLE points (
   benchmark TEXT NOT NULL, title TEXT NOT NULL, device TEXT NOT NULL, control TEXT NOT NULL, metric TEXT NOT NULL,
   unit TEXT NOT NULL, direction TEXT NOT NULL, verdict TEXT NOT NULL, log_ratio REAL, low_log_ratio REAL,
   high_log_ratio REAL, standard_error REAL, pairs INTEGER NOT NULL, result TEXT NOT NULL,
+  figures TEXT NOT NULL DEFAULT '[]',
   UNIQUE (commit_id, round, benchmark, device, metric)
 ) STRICT;
 CREATE INDEX points_by_series ON points (benchmark, device, metric);
+CREATE TABLE judgements (
+  benchmark TEXT NOT NULL, device TEXT NOT NULL, metric TEXT NOT NULL, number INTEGER NOT NULL, progress TEXT NOT NULL,
+  PRIMARY KEY (benchmark, device, metric)
+) STRICT;
 CREATE TABLE alarms (
   identity TEXT PRIMARY KEY, stage TEXT NOT NULL, opened REAL NOT NULL, alarm TEXT NOT NULL
 ) STRICT;
@@ -94,7 +99,7 @@ class Database:
             self._check()
             if not readonly:
                 self._prepare()
-            elif 0 < self._version() < VERSION:
+            elif 0 < self.version() < VERSION:
                 self._migrate_copy()
         except BaseException:
             self._connection.close()
@@ -158,7 +163,7 @@ class Database:
         )
         if tables and application != APPLICATION:
             raise UsageError(f"{self.path} is a database of something else", hint="name another file for the state")
-        if (version := self._version()) > VERSION:
+        if (version := self.version()) > VERSION:
             raise EnvironmentProblem(
                 f"the state {self.path} has schema version {version}; this harness knows up to {VERSION}",
                 hint="use the newer harness that wrote it, or another file for the state",
@@ -171,7 +176,7 @@ class Database:
         self.rows("PRAGMA synchronous = FULL")
         self.rows("PRAGMA foreign_keys = ON")
         with self.transaction():
-            if (version := self._version()) == VERSION:
+            if (version := self.version()) == VERSION:
                 return
             if version:
                 self._migrate()
@@ -200,7 +205,8 @@ class Database:
         with self.transaction():
             self._migrate()
 
-    def _version(self) -> int:
+    def version(self) -> int:
+        """Return the version of the schema of the file; 0 where it is empty."""
         return int(str(self.rows("PRAGMA user_version")[0][0]))
 
     def parse(self, model: type[AnyModel], cell: Cell) -> AnyModel:

@@ -1,7 +1,7 @@
 """Migration of state files that an earlier harness wrote, in one transaction.
 
 Version 1 kept what was known of an alarm in dictionaries, with relative changes; version 2 keeps values, with log
-ratios.
+ratios. Version 3 keeps the five figures of each point, and how far each series was judged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.core.effect import effect_of, log_ratio_of
 from harness.core.errors import EnvironmentProblem
 from harness.core.metric import Direction, MetricInfo
 from harness.core.values import Value
-from harness.watch.store.database import Database, describe_invalid
+from harness.watch.store.database import VERSION, Database, describe_invalid
 from harness.watch.store.event_log import BrokenCommits, CurrentActivity, LastError, PollCursor, PollStatus
 from harness.watch.store.notifications import Delivery, DeliveryStatus, Notification
 
@@ -39,7 +39,15 @@ _COPIES: Final = (
         "INSERT INTO points SELECT number, commit_id, round, benchmark, title, device, control, metric, '',"
         " CASE higher_is_better WHEN 1 THEN 'higher' ELSE 'lower' END, verdict, log_ratio,"
         " CASE WHEN error IS NULL THEN log_ratio ELSE low END, CASE WHEN error IS NULL THEN log_ratio ELSE high END,"
-        " error, pairs, result FROM old_points"
+        " error, pairs, result, '[]' FROM old_points"
+    ),
+)
+
+_FROM_VERSION_2: Final = (
+    "ALTER TABLE points ADD COLUMN figures TEXT NOT NULL DEFAULT '[]'",
+    (
+        "CREATE TABLE judgements (benchmark TEXT NOT NULL, device TEXT NOT NULL, metric TEXT NOT NULL,"
+        " number INTEGER NOT NULL, progress TEXT NOT NULL, PRIMARY KEY (benchmark, device, metric)) STRICT"
     ),
 )
 
@@ -55,11 +63,16 @@ _REQUIRED_FACTS: Final = (PollCursor, BrokenCommits)
 
 
 def migrate(database: Database) -> None:
-    """Bring a file of version 1 to the present version. A part of the transaction that is open.
+    """Bring a file of an older version to the present version. A part of the transaction that is open.
 
     Raises:
         EnvironmentProblem: Something in it is not what version 1 wrote.
     """
+    if database.version() > 1:
+        for statement in _FROM_VERSION_2:
+            database.change(statement)
+        database.change(f"PRAGMA user_version = {VERSION}")
+        return
     for index in _OLD_INDEXES:
         database.change(f"DROP INDEX {index}")
     for table in _OLD_TABLES:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, Json
 
 from harness.core.comparison import Verdict
 from harness.core.effect import Effect
 from harness.core.metric import Direction, MetricInfo
-from harness.core.series import Series, SeriesKey, SeriesPoint
+from harness.core.series import FigureEffect, Series, SeriesKey, SeriesPoint
 from harness.watch.store.commits import BacklogEntry
 from harness.watch.store.database import Cell, Database
 
@@ -40,6 +41,7 @@ class _Row(BaseModel):
     standard_error: Annotated[float, Field(gt=0)] | None
     pairs: Annotated[int, Field(ge=0)]
     result: str
+    figures: Json[tuple[tuple[float, float | None], ...]]
 
     def point(self) -> SeriesPoint:
         measured = MetricInfo(name=self.metric, unit=self.unit, direction=self.direction)
@@ -61,6 +63,7 @@ class _Row(BaseModel):
             standard_error=self.standard_error,
             pairs=self.pairs,
             result=self.result,
+            figures=tuple(FigureEffect(log_ratio=ratio, standard_error=error) for ratio, error in self.figures),
         )
 
 
@@ -101,6 +104,7 @@ class PointTable:
             "standard_error": point.standard_error,
             "pairs": point.pairs,
             "result": point.result,
+            "figures": json.dumps([(figure.log_ratio, figure.standard_error) for figure in point.figures]),
         }
         marks = ", ".join("?" * len(values))
         statement = f"INSERT OR REPLACE INTO points ({', '.join(values)}) VALUES ({marks})"  # noqa: S608 - ours

@@ -41,6 +41,25 @@ def test_a_point_is_the_median_of_the_pairs() -> None:
     assert point.standard_error is not None
 
 
+def test_a_point_has_the_five_figures() -> None:
+    tail = [
+        pair.model_copy(update={"treatment": (*pair.control[:4], 1.2 * pair.control[4])}) for pair in flat([0.0] * 8)
+    ]
+    point = point_of(comparison(tail))
+    assert point is not None
+    assert [figure.log_ratio for figure in point.figures] == pytest.approx([0.0] * 4 + [np.log(1.2)])
+    assert all(figure.standard_error is not None for figure in point.figures)
+    assert point.figure_effects == point.figures
+
+
+def test_the_effect_of_a_point_is_what_the_comparison_says() -> None:
+    stated = {"difference": 0.021, "low": 0.01, "high": 0.03}
+    compared = comparison(flat([0.01, 0.03, 0.02, 0.5])).model_copy(update=stated)
+    point = point_of(compared)
+    assert point is not None
+    assert point.effect == compared.effect
+
+
 def test_more_pairs_make_a_point_more_certain() -> None:
     few, many = (point_of(comparison(flat([-0.01, -0.005, 0.0, 0.005, 0.01] * count))) for count in (4, 32))
     assert few is not None
