@@ -23,6 +23,7 @@ from harness.watch.store.retry_when_full import RetryWhenFull
 from harness.watch.store.state import State
 from harness.watch.tasks import CommitOutcome, StopRequested, WatchTasks
 from harness.watch.timing import Backoff, Timing
+from harness.watch.trends import SeriesTrends
 
 MOST_ROUNDS: Final = 3
 """Times that a commit is measured at most, however much it stands out."""
@@ -60,6 +61,7 @@ class CommitProcessor:
         self._controls, self._commit_file = controls, commit_file
         self._tasks, self._state, self._alarms = tasks, state, alarms
         self._timing, self._retry_when_full, self._say = timing, retry_when_full, say
+        self._trends = SeriesTrends(state.points, tasks.read_trend)
         self.finished: Counter[CommitStatus] = Counter()
         """Number of finished commits by status."""
         self._failures = 0
@@ -144,15 +146,15 @@ class CommitProcessor:
         """Record everything about one commit in one transaction, and the changes that its series show with it."""
 
         def write() -> None:
-            with self._state.transaction():
+            with self._trends.forget_on_failure(), self._state.transaction():
                 for point in outcome.points:
                     self._state.points.add(entry, point)
                 self._state.commits.finish(entry, outcome.status, outcome.reason, self._timing.wall())
                 if outcome.status is CommitStatus.BUILD_FAILED:
                     self._remember_broken(entry.commit)
                 self._state.log.forget(LastError)
-                for key in dict.fromkeys(key for point in outcome.points for key in self._state.points.keys(point)):
-                    self._apply(self._tasks.find_changes(self._state.points.series(key)))
+                for trend in self._trends.update(outcome.points):
+                    self._apply(trend)
 
         self._retry_when_full.run(write)
         self.finished[outcome.status] += 1

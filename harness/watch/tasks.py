@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from harness.core.alarm import Alarm, Verification
 from harness.core.change import Trend
 from harness.core.commit import Commit
 from harness.core.culprit import Candidate, SearchResult
 from harness.core.errors import HarnessError
-from harness.core.series import Series, SeriesPoint
+from harness.core.series import SeriesKey, SeriesPoint
 from harness.core.values import Value
 from harness.watch.store.commits import CommitStatus
 
@@ -48,8 +49,19 @@ Raises:
     UsageError: It can never work; the watcher ends.
 """
 
-FindChanges = Callable[[Series], Trend]
-"""Finds the changes of a series. Pure, and quick: it is called while the newest point is being recorded."""
+
+class TrendReader(Protocol):
+    """Reader of one series that grows. Reading a point is quick, however many were read before."""
+
+    def add(self, point: SeriesPoint) -> None:
+        """Read one more point, which is not older in the history than the one before it."""
+
+    def trend(self) -> Trend:
+        """Return what the points so far show. A change that was shown before has the same identity."""
+
+
+ReadTrend = Callable[[SeriesKey], TrendReader]
+"""Begins to read a series. Pure, and quick: it is called while the newest point is being recorded."""
 
 Verify = Callable[[Alarm], Verification]
 """Measures a change again. Whatever it raises but `StopRequested`, it is tried again later."""
@@ -63,9 +75,18 @@ on where it was.
 """
 
 
-def find_no_changes(series: Series) -> Trend:  # noqa: ARG001 - for series that are only recorded
-    """Return an empty trend."""
-    return Trend()
+class _NoTrend:
+    def add(self, point: SeriesPoint) -> None:
+        """Pass over a point."""
+
+    def trend(self) -> Trend:
+        """Return an empty trend."""
+        return Trend()
+
+
+def read_no_trend(key: SeriesKey) -> TrendReader:  # noqa: ARG001 - for series that are only recorded
+    """Begin to read a series in which no change is looked for."""
+    return _NoTrend()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +95,12 @@ class WatchTasks:
 
     Attributes:
         compare: Required.
-        find_changes: Finds changes in series.
+        read_trend: Begins to read a series, to find its changes.
         verify: Verifies them; None takes every change for true.
         find_culprits: Finds culprits; None searches for none.
     """
 
     compare: Compare
-    find_changes: FindChanges = find_no_changes
+    read_trend: ReadTrend = read_no_trend
     verify: Verify | None = None
     find_culprits: FindCulprits | None = None

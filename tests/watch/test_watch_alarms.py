@@ -32,6 +32,7 @@ from tests.watch.watching import (
     found,
     orders,
     point,
+    whole_series,
 )
 
 
@@ -48,6 +49,7 @@ class RecordingChannel:
         return "taken"
 
 
+@whole_series
 def step_or_recovery(series: Series) -> Trend:
     """Find a step in any value above 4 %; a value below it after that is its recovery."""
     values = [point.effect.log_ratio for point in series.points if point.effect is not None]

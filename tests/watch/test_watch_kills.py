@@ -28,7 +28,7 @@ from harness.watch.store.state_lock import last_owner
 from harness.watch.tasks import CommitOutcome, WatchTasks
 from tests.e2e.repositories import need, run
 from tests.processes import wait_until
-from tests.watch.watching import Clock, Line, change, confirmed, found, orders, point
+from tests.watch.watching import Clock, Line, change, confirmed, found, orders, point, whole_series
 
 COMMITS = ["c0", "c1", "c2", "c3"]
 """The first is the control; the second is slower, and so are the others."""
@@ -46,6 +46,7 @@ class _Postman:
         return "taken"
 
 
+@whole_series
 def _find_step(_: Series) -> Trend:
     return Trend(changes=(change("step"),))
 

@@ -14,7 +14,7 @@ from harness.watch.store.commits import CommitStatus
 from harness.watch.store.event_log import CurrentActivity
 from harness.watch.store.state import State
 from harness.watch.tasks import CommitOutcome, WatchTasks
-from tests.watch.watching import Clock, Laboratory, Line, for_hours, once, orders
+from tests.watch.watching import Clock, Laboratory, Line, for_hours, once, orders, whole_series
 
 
 def test_the_first_start_measures_the_newest_commit(
@@ -124,6 +124,7 @@ def test_a_zero_in_the_status_file_stops_after_the_commit_and_loses_nothing(
 def test_a_commit_that_stands_out_is_measured_again_but_not_for_ever(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
+    @whole_series
     def doubts(series: Series) -> Trend:
         return Trend(outlier=Outlier(commit=series.points[-1].commit, log_ratio=0.05, score=6.0))
 

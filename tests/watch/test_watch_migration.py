@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.analysis.bisect.search import Search
-from harness.analysis.trend.changes import find_changes
+from harness.analysis.trend.changes import TrendReader
 from harness.core.alarm import AlarmEvent, AlarmStage
 from harness.core.change import ChangeKind
 from harness.core.commit import Commit
@@ -199,7 +199,7 @@ def test_a_watcher_goes_on_and_raises_no_alarm_a_second_time(old_state: Path) ->
     line = Line([*COMMITS, "f" * 40])
     with open_state(old_state) as state:
         before = {alarm.identity for alarm in state.alarms.in_stages(*AlarmStage)}
-        tasks = WatchTasks(compare, find_changes)
+        tasks = WatchTasks(compare, TrendReader)
         watch(orders(line, base=COMMITS[0], since=COMMITS[0]), tasks, state, timing=Clock().timing)
         assert {alarm.identity for alarm in state.alarms.in_stages(*AlarmStage)} == before
         assert state.commits.counts()[CommitStatus.DONE] == 15

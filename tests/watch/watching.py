@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.core.alarm import Alarm, AlarmStage, Verification
-from harness.core.change import Change, ChangeKind
+from harness.core.change import Change, ChangeKind, Trend
 from harness.core.commit import Commit
 from harness.core.comparison import Verdict
 from harness.core.culprit import Candidate, Culprit, SearchEnding, SearchResult
 from harness.core.effect import Effect
 from harness.core.errors import UsageError
 from harness.core.metric import MetricInfo
-from harness.core.series import SeriesPoint
+from harness.core.series import Series, SeriesKey, SeriesPoint
 from harness.watch.branch_poller import Branch
 from harness.watch.controls import ControlPolicy
 from harness.watch.fai_pep_files import StopFile
@@ -22,7 +22,7 @@ from harness.watch.loop import WatchPlan, WatchSummary, watch
 from harness.watch.new_commits import CommitSelection
 from harness.watch.store.database import Cell, Database
 from harness.watch.store.state import State
-from harness.watch.tasks import CommitOutcome, WatchTasks
+from harness.watch.tasks import CommitOutcome, ReadTrend, WatchTasks
 from harness.watch.timing import Timing
 
 LATENCY_IN_US = MetricInfo(name="NET latency", unit="us")
@@ -210,6 +210,26 @@ def for_hours(clock: Clock, file: Path, hours: float) -> None:
             file.write_text("0")
 
     clock.meanwhile = meanwhile
+
+
+@dataclass
+class _WholeSeries:
+    """Reader that looks at a series as a whole after each point."""
+
+    key: SeriesKey
+    find_changes: Callable[[Series], Trend]
+    points: list[SeriesPoint] = field(default_factory=list)
+
+    def add(self, point: SeriesPoint) -> None:
+        self.points.append(point)
+
+    def trend(self) -> Trend:
+        return self.find_changes(Series(key=self.key, points=tuple(self.points)))
+
+
+def whole_series(find_changes: Callable[[Series], Trend]) -> ReadTrend:
+    """Make a reader of series from a function that finds the changes of a whole one."""
+    return lambda key: _WholeSeries(key, find_changes)
 
 
 def limit_pages(state: State, pages: int) -> None:

@@ -14,7 +14,7 @@ from harness.analysis.trend.segmentation import Sensitivity
 from harness.core.change import Change, ChangeKind, Trend
 from harness.core.effect import Effect
 from harness.core.metric import Direction, MetricInfo
-from harness.core.series import Series, SeriesPoint
+from harness.core.series import Series, SeriesKey, SeriesPoint
 
 _OF_INTERVAL: Final = 1.96
 """Standard errors of a 95 % interval."""
@@ -26,10 +26,48 @@ _OF_BRACKET: Final = 3.0
 """Standard errors by which a commit at an end of a bracket must differ from those beyond the change."""
 
 
-def find_changes(series: Series, sensitivity: Sensitivity | None = None) -> Trend:
-    """Find what a series shows. Pure.
+class TrendReader:
+    """Reader of a series that grows, point by point.
 
     A series that grew shows the same changes as before, with the same identities, and perhaps new ones.
+
+    Args:
+        key: Identity of the series.
+        sensitivity: Thresholds of detection.
+    """
+
+    def __init__(self, key: SeriesKey, sensitivity: Sensitivity | None = None) -> None:
+        self._reader = SeriesReader(key, sensitivity or Sensitivity())
+        self._key, self._title, self._metric = key, key.benchmark, MetricInfo(name=key.metric)
+        self._measured: list[tuple[SeriesPoint, float]] = []
+
+    def add(self, point: SeriesPoint) -> None:
+        """Read one more point; one without a number is passed over.
+
+        Raises:
+            ValueError: It is older in the history than the one before it.
+        """
+        self._title, self._metric = point.title, point.metric or self._metric
+        if point.effect is not None:
+            self._measured.append((point, point.effect.log_ratio))
+            self._reader.add(point, point.effect.log_ratio)
+
+    def trend(self) -> Trend:
+        """Return what the points so far show."""
+        reader = self._reader
+        brackets = _brackets(reader.changes, self._measured)
+        return Trend(
+            level_log_ratio=reader.level(),
+            changes=tuple(
+                _change(detected, kind, recovers, bracket, (self._key, self._title, self._metric))
+                for (detected, kind, recovers), bracket in zip(_classified(reader, self._metric), brackets, strict=True)
+            ),
+            outlier=reader.outlier(),
+        )
+
+
+def find_changes(series: Series, sensitivity: Sensitivity | None = None) -> Trend:
+    """Find what a series shows. Pure.
 
     Args:
         series: Points in the order of the history; those without a number are passed over.
@@ -38,27 +76,17 @@ def find_changes(series: Series, sensitivity: Sensitivity | None = None) -> Tren
     Raises:
         ValueError: A point is older in the history than the one before it.
     """
-    reader = SeriesReader(series.key, sensitivity or Sensitivity())
-    measured = [(point, point.effect.log_ratio) for point in series.points if point.effect is not None]
-    for point, log_ratio in measured:
-        reader.add(point, log_ratio)
-    brackets = _brackets(reader.changes, measured)
-    return Trend(
-        level_log_ratio=reader.level(),
-        changes=tuple(
-            _change(detected, kind, recovers, bracket, series)
-            for (detected, kind, recovers), bracket in zip(_classified(reader, series), brackets, strict=True)
-        ),
-        outlier=reader.outlier(),
-    )
+    reader = TrendReader(series.key, sensitivity)
+    for point in series.points:
+        reader.add(point)
+    return reader.trend()
 
 
 def _classified(
-    reader: SeriesReader, series: Series
+    reader: SeriesReader, metric: MetricInfo
 ) -> Iterator[tuple[DetectedChange, ChangeKind, Sequence[DetectedChange]]]:
     """Each change with its kind, and the earlier changes that it makes good."""
-    higher_is_better = series.metric is not None and series.metric.direction is Direction.HIGHER
-    worse = -1 if higher_is_better else 1
+    worse = -1 if metric.direction is Direction.HIGHER else 1
     unresolved: list[DetectedChange] = []
     for detected in reader.changes:
         if worse * detected.shape.log_ratio > 0:
@@ -81,16 +109,17 @@ def _change(
     kind: ChangeKind,
     recovers: Sequence[DetectedChange],
     bracket: tuple[str, str],
-    series: Series,
+    series: tuple[SeriesKey, str, MetricInfo],
 ) -> Change:
+    key, title, metric = series
     log_ratio, reach = detected.shape.log_ratio, _OF_INTERVAL * detected.shape.error
     last_without, first_with = bracket
     return Change(
         identity=detected.identity,
-        benchmark=series.key.benchmark,
-        title=series.title,
-        device=series.key.device,
-        metric=series.metric or MetricInfo(name=series.key.metric),
+        benchmark=key.benchmark,
+        title=title,
+        device=key.device,
+        metric=metric,
         kind=kind,
         before=detected.before.commit,
         before_order=detected.before.order,

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.analysis.trend.changes import find_changes
+from harness.analysis.trend.changes import TrendReader
 from harness.config.settings import Settings
 from harness.core.commit import BranchingSource, Source
 from harness.core.errors import ExitCode, UsageError, most_severe
@@ -115,7 +115,7 @@ def watch(request: CompareRequest, settings: Settings, watching: WatchRequest, d
         worker = WatchWorker(comparers, source, state, ahead if may_build else None, display)
         tasks = WatchTasks(worker.compare)
         if watching.alarms:
-            tasks = WatchTasks(worker.compare, find_changes, worker.verify, worker.find_culprits)
+            tasks = WatchTasks(worker.compare, TrendReader, worker.verify, worker.find_culprits)
         summary = run_loop(plan, tasks, state, channels=[*reports, *channels], say=display.say)
         is_worse = any(_is_worse(state, alarm) for alarm in summary.alarms)
         return exit_code_of(summary, is_worse=is_worse, has_failures=worker.has_failures)

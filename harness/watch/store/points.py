@@ -69,7 +69,7 @@ class _Row(BaseModel):
 
 _JOINED: Final = {"place": "treatment.position", "control_place": "other.position"}
 _QUERY: Final = (
-    f"SELECT {', '.join(_JOINED.get(name, f'points.{name}') for name in _Row.model_fields)} FROM points"  # noqa: S608 - ours
+    f"SELECT points.number, {', '.join(_JOINED.get(name, f'points.{name}') for name in _Row.model_fields)} FROM points"  # noqa: S608 - ours
     " JOIN commits AS treatment ON treatment.id = commit_id LEFT JOIN commits AS other ON other.id = points.control"
 )
 
@@ -116,6 +116,18 @@ class PointTable:
         points = self._points(where, key.benchmark, key.device, key.metric, _NOT_MEASURED)
         return Series(key=key, points=tuple(points))
 
+    def stored_after(self, key: SeriesKey, number: int) -> Sequence[tuple[int, SeriesPoint]]:
+        """Return the points of a series that were stored after one, with their numbers, in the order of the history.
+
+        Args:
+            key: Identity of the series.
+            number: Number of the point; 0 is before all.
+        """
+        where = (
+            "WHERE benchmark = ? AND device = ? AND metric IN (?, ?) AND number > ? ORDER BY treatment.position, number"
+        )
+        return self._numbered_points(where, key.benchmark, key.device, key.metric, _NOT_MEASURED, number)
+
     def every_series(self) -> Sequence[Series]:
         """Return all series."""
         places = self._database.rows("SELECT DISTINCT benchmark, device FROM points ORDER BY 1, 2")
@@ -139,5 +151,11 @@ class PointTable:
         return [SeriesKey(benchmark=benchmark, device=device, metric=metric) for metric in measured or metrics]
 
     def _points(self, where: str, *values: Cell) -> Sequence[SeriesPoint]:
+        return [point for _, point in self._numbered_points(where, *values)]
+
+    def _numbered_points(self, where: str, *values: Cell) -> Sequence[tuple[int, SeriesPoint]]:
         rows = self._database.rows(f"{_QUERY} {where}", *values)
-        return [self._database.validate(_Row, dict(zip(_Row.model_fields, row, strict=True))).point() for row in rows]
+        return [
+            (int(str(number)), self._database.validate(_Row, dict(zip(_Row.model_fields, row, strict=True))).point())
+            for number, *row in rows
+        ]

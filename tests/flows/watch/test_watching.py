@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 
-from harness.analysis.trend.changes import find_changes
+from harness.analysis.trend.changes import TrendReader
 from harness.config.settings import Settings
 from harness.core.alarm import AlarmEvent, AlarmReport, AlarmStage, Verification
 from harness.core.build import BuildInfo
@@ -146,7 +146,7 @@ def test_a_commit_of_the_same_bytes_is_a_point_of_the_series_and_the_change_behi
         return worker(state, work.get(treatment.id, slower("board", 0.04))).compare(control, treatment)
 
     summary = watch(
-        orders(line, base="base", since="base"), WatchTasks(compare, find_changes), state, timing=clock.timing
+        orders(line, base="base", since="base"), WatchTasks(compare, TrendReader), state, timing=clock.timing
     )
     (series,) = state.points.every_series()
     assert series.key.metric == "NET latency"

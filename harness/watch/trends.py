@@ -1,0 +1,75 @@
+"""Trends of the series of a state, read point by point: each point once for as long as the watcher runs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.core.change import Trend
+from harness.core.series import SeriesKey, SeriesPoint
+from harness.watch.store.points import PointTable
+from harness.watch.tasks import ReadTrend, TrendReader
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a series was read.
+
+    Attributes:
+        reader: Its reader.
+        last: Number of the last point that was read.
+        order: Place of its commit in the history.
+    """
+
+    reader: TrendReader
+    last: int = 0
+    order: int = -1
+
+
+class SeriesTrends:
+    """Trends of all series of a state.
+
+    Args:
+        points: The stored points.
+        read_trend: Begins to read a series.
+    """
+
+    def __init__(self, points: PointTable, read_trend: ReadTrend) -> None:
+        self._points = points
+        self._read_trend = read_trend
+        self._progress: dict[SeriesKey, _Progress] = {}
+
+    def update(self, points: Sequence[SeriesPoint]) -> Sequence[Trend]:
+        """Return the trends of the series to which points were added, which are stored already."""
+        keys = dict.fromkeys(key for point in points for key in self._points.keys(point))
+        return [self._read(key) for key in keys]
+
+    def forget(self) -> None:
+        """Read every series from its beginning when it is wanted next: its history is another one."""
+        self._progress.clear()
+
+    @contextlib.contextmanager
+    def forget_on_failure(self) -> Iterator[None]:
+        """Forget points that were read in a transaction that then failed."""
+        try:
+            yield
+        except BaseException:
+            self.forget()
+            raise
+
+    def _read(self, key: SeriesKey) -> Trend:
+        progress = self._progress.get(key)
+        if progress is None or not self._read_new(key, progress):
+            progress = self._progress[key] = _Progress(self._read_trend(key))
+            self._read_new(key, progress)
+        return progress.reader.trend()
+
+    def _read_new(self, key: SeriesKey, progress: _Progress) -> bool:
+        """Read the points that were stored since; return False where an earlier commit has a new one."""
+        for number, point in self._points.stored_after(key, progress.last):
+            if point.order < progress.order:
+                return False
+            progress.reader.add(point)
+            progress.last, progress.order = max(number, progress.last), point.order
+        return True
