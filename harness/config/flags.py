@@ -162,7 +162,7 @@ class CompareFlags:
     """Largest probability of calling a change that matters no change."""
 
     fdr: Annotated[float | None, Parameter(group=_DECIDE)] = None
-    """Largest expected share of false ones among the reported regressions of many benchmarks."""
+    """Largest expected share of false ones among the reported regressions (improvements) of many benchmarks."""
 
     pairs: Annotated[int | None, Parameter(group=_DECIDE)] = None
     """Budget of each benchmark in pairs of launches."""

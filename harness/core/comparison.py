@@ -61,7 +61,8 @@ class Parameters(Value):
         max_seconds: Budget of device time for each benchmark, seconds; None is no limit.
         precision: Keep measuring until the interval's half-width is below this size; None: stop at the verdict.
         gate: Only test for a regression; improvements are not distinguished from no change.
-        fdr: Largest expected share of false ones among the reported regressions of many benchmarks.
+        fdr: Largest expected share of false ones among the reported regressions of many benchmarks, and among the
+            reported improvements.
         seed: Of the coin that orders each pair.
         interleave: What is interleaved in a pair: `launch`, one program start after the other; or `process`, both
             programs alive at once, with batches of a few iterations in turn.
@@ -232,7 +233,7 @@ class Comparison(Value):
         high: Upper end.
         evidence: The e-values behind the verdict.
         identical: Whether both runners are the same bytes; then nothing was measured.
-        discovered: Whether the regression survives the control of false discoveries over all benchmarks.
+        discovered: Whether the regression or improvement survives the control of false discoveries over all benchmarks.
         seconds: Device time spent.
         exact: Deterministic metrics.
         operators: The operators, in order of execution, where they were timed on both sides.
@@ -262,8 +263,8 @@ class Comparison(Value):
 
     @property
     def effective_verdict(self) -> Verdict:
-        """Return the verdict that counts: undecided for a regression that does not survive among many benchmarks."""
-        rejected = self.verdict is Verdict.REGRESSION and not self.discovered
+        """Return the verdict that counts: undecided for a change that does not survive among many benchmarks."""
+        rejected = self.verdict.is_change and not self.discovered
         return Verdict.UNDECIDED if rejected else self.verdict
 
     def contributions(self) -> tuple[tuple[OperatorComparison, float], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from harness.core.comparison import Comparison, ExactDifference, Interleave, Parameters
+from harness.core.comparison import Comparison, ExactDifference, Interleave, Parameters, Verdict
 from harness.core.result import Result
 from harness.presentation.numbers import format_change, format_evidence, format_percent, format_quantity
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT, VerdictCategory, categorise, is_undiscovered
@@ -32,12 +32,20 @@ def explain_verdict(result: Result, compared: int) -> str:
     if comparison.identical:
         return "there is nothing to measure"  # the verdict beside it says why: `same bytes`
     if is_undiscovered(comparison):
-        return (
-            f"its own pairs show a regression (evidence {format_evidence(comparison.evidence.regression)}), but among "
-            f"{_count_benchmarks(compared)} stronger evidence is required, so that at most "
-            f"{format_percent(comparison.parameters.fdr)} of the reported regressions are false"
-        )
+        return _explain_undiscovered(comparison, compared)
     return comparison.reason
+
+
+def _explain_undiscovered(comparison: Comparison, compared: int) -> str:
+    evidence, is_worse = comparison.evidence, comparison.verdict is Verdict.REGRESSION
+    shown = f"a regression (evidence {format_evidence(evidence.regression)})"
+    if not is_worse:
+        shown = f"an improvement (evidence {format_evidence(evidence.improvement)})"
+    return (
+        f"its own pairs show {shown}, but among {_count_benchmarks(compared)} stronger evidence is required, so that "
+        f"at most {format_percent(comparison.parameters.fdr)} of the reported "
+        f"{'regressions' if is_worse else 'improvements'} are false"
+    )
 
 
 def explain_in_full(result: Result, compared: int) -> str:
@@ -70,7 +78,7 @@ def select_measured_comparisons(results: Sequence[Result]) -> list[Comparison]:
 
 
 def describe_false_discoveries(results: Sequence[Result]) -> str:
-    """Say how likely a reported regression is false among all these benchmarks; empty where none was measured."""
+    """Say how likely a reported change is false among all these benchmarks; empty where none was measured."""
     comparisons = select_measured_comparisons(results)
     if not comparisons:
         return ""
@@ -78,9 +86,11 @@ def describe_false_discoveries(results: Sequence[Result]) -> str:
         alpha = format_percent(comparisons[0].parameters.alpha)
         return f"A benchmark that did not get worse is reported as a regression with a probability of at most {alpha}."
     fdr = format_percent(max(comparison.parameters.fdr for comparison in comparisons))
+    either = any(not comparison.parameters.gate for comparison in comparisons)
     return (
-        f"Some of {_count_benchmarks(len(comparisons))} may look worse by chance: on average, at most {fdr} of the "
-        "reported regressions are false."
+        f"Some of {_count_benchmarks(len(comparisons))} may look worse{' or better' if either else ''} by chance: on "
+        f"average, at most {fdr} of the reported regressions are false"
+        f"{', and at most as many of the improvements' if either else ''}."
     )
 
 
@@ -98,7 +108,10 @@ def describe_rules(parameters: Parameters) -> list[tuple[str, str]]:
         ("regression", error),
         ("improvement", "not tested (--gate)" if parameters.gate else error),
         ("no change", f"{margins}; error probability at most {format_percent(parameters.beta)}"),
-        ("false regressions", f"at most {format_percent(parameters.fdr)} of those reported, on average"),
+        (
+            "false regressions" if parameters.gate else "false regressions, false improvements",
+            f"at most {format_percent(parameters.fdr)} of those reported, on average",
+        ),
         ("budget per benchmark", " or ".join(budget)),
     ]
     if parameters.precision is not None:

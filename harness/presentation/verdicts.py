@@ -67,7 +67,7 @@ def categorise(result: Result) -> VerdictCategory:
 
 
 def is_undiscovered(comparison: Comparison) -> bool:
-    """Return whether its own pairs show a regression that is not significant among all benchmarks."""
+    """Return whether its own pairs show a change that is not significant among all benchmarks."""
     return comparison.effective_verdict is not comparison.verdict
 
 

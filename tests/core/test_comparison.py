@@ -30,7 +30,8 @@ def test_effect_has_the_difference_and_interval_as_log_ratios() -> None:
     assert OperatorComparison(name="conv").effect is None
 
 
-def test_a_regression_that_is_not_a_discovery_counts_as_undecided() -> None:
-    regression = comparison(verdict=Verdict.REGRESSION)
-    assert regression.effective_verdict is Verdict.REGRESSION
-    assert regression.model_copy(update={"discovered": False}).effective_verdict is Verdict.UNDECIDED
+@pytest.mark.parametrize("verdict", [Verdict.REGRESSION, Verdict.IMPROVEMENT])
+def test_a_change_that_is_not_a_discovery_counts_as_undecided(verdict: Verdict) -> None:
+    change = comparison(verdict=verdict)
+    assert change.effective_verdict is verdict
+    assert change.model_copy(update={"discovered": False}).effective_verdict is Verdict.UNDECIDED

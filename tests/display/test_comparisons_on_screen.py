@@ -105,7 +105,7 @@ def test_equal_runners_are_shown_as_same_bytes() -> None:
 
 def test_one_sentence_states_how_many_regressions_may_be_false() -> None:
     text = piped(*every_kind())
-    assert text.count("Some of 7 benchmarks may look worse by chance") == 1
+    assert text.count("Some of 7 benchmarks may look worse or better by chance") == 1
     assert "a probability of at most 1 %" in piped(compared("a", made_pairs(0.0, 9)))
 
 

@@ -40,7 +40,8 @@ class Instant:
 class InstantSession:
     """Session whose launches give twelve samples near a thousand.
 
-    The treatment takes 5 % longer on the devices in the name of the benchmark: `worse-on-A-B` on the devices A and B.
+    The treatment takes 5 % longer on the devices in the name of the benchmark: `worse-on-A-B` on the devices A and B;
+    and 5 % less where that name begins with `better`.
     """
 
     def __init__(self, device: Device, watch: Watch) -> None:
@@ -54,8 +55,8 @@ class InstantSession:
 
     def run(self, command: Command) -> Completed:
         self._watch(f"{self.device.name} {command.argv[1]}")
-        slow = command.argv[0] == "/treatment" and self.device.name in command.argv[1].split("-on-")[-1].split("-")
-        factor = 1.05 if slow else 1.0
+        differs = command.argv[0] == "/treatment" and self.device.name in command.argv[1].split("-on-")[-1].split("-")
+        factor = (0.95 if command.argv[1].startswith("better") else 1.05) if differs else 1.0
         values = [factor * (1000 + self._chance.gauss(0, 1)) for _ in range(12)]
         latency = {"type": "NET", "metric": "latency", "unit": "us"}
         output = "\n".join(f"PyTorchObserver {json.dumps({**latency, 'value': str(value)})}" for value in values)

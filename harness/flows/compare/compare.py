@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness import plugins
+from harness.analysis.compare.discovery import proven_change
 from harness.analysis.results import build_info
 from harness.builders.records import is_same_runner
 from harness.config.settings import Settings
@@ -22,7 +23,7 @@ from harness.flows.compare import self_check
 from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from harness.flows.compare.journal import Journal
-from harness.flows.compare.reports import build_report, final_evidence_of, load_previous
+from harness.flows.compare.reports import build_report, final_changes_of, load_previous
 from harness.flows.compare.scheduler import RoundRobinScheduler
 from harness.flows.measure.fetching import fetch
 from harness.flows.measure.jobs import make_job, report_failure
@@ -162,7 +163,7 @@ class ComparisonStages:
         earlier = self._recall(subjects)
         remaining = [subject for index, subject in enumerate(subjects) if index not in earlier]
         discoveries: FalseDiscoveryFilter[ComparisonRun] = FalseDiscoveryFilter(
-            len(subjects), self._task.parameters.fdr, self._report_run, final_evidence_of(earlier.values())
+            len(subjects), self._task.parameters.fdr, self._report_run, final_changes_of(earlier.values())
         )
         if remaining:
             self._measure(remaining, discoveries)
@@ -255,11 +256,12 @@ class ComparisonStages:
         return subject.journal(self._settings.cache_dir / _JOURNALS, self._task.parameters.interleave)
 
     def _report_or_hold_back(self, run: ComparisonRun, discoveries: FalseDiscoveryFilter[ComparisonRun]) -> None:
-        """Report at once; but a regression only when it is known whether it survives."""
+        """Report at once; but a change only when it is known whether it survives."""
         report = build_report(run, self._settings)
         comparison = report.result.comparison
-        if comparison is not None and comparison.verdict is Verdict.REGRESSION:
-            discoveries.add(run, comparison, report)
+        change = proven_change(comparison.verdict, comparison.evidence) if comparison is not None else None
+        if change is not None:
+            discoveries.add(run, change, report)
         else:
             self._report_run(run, report)
 

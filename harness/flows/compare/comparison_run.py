@@ -174,7 +174,7 @@ class ComparisonRun:
         return self._control.measurement(*ending), self._treatment.measurement(*ending)
 
     def comparison(self) -> Comparison:
-        """Return what the pairs show now; whether a regression is a discovery is not known yet."""
+        """Return what the pairs show now; whether a change is a discovery is not known yet."""
         conclusion = self._conclusion()
         operators = compare_operators(self._operators, self._parameters)
         header = self._header()
@@ -193,7 +193,7 @@ class ComparisonRun:
             low=conclusion.low,
             high=conclusion.high,
             evidence=conclusion.evidence,
-            discovered=conclusion.verdict is not Verdict.REGRESSION,
+            discovered=not conclusion.verdict.is_change,
             seconds=self._test.seconds,
             operators=operators,
             notes=(

@@ -1,7 +1,7 @@
-"""Reports of regressions, held back until it is known whether they survive among all benchmarks.
+"""Reports of changes, held back until it is known whether they survive among all benchmarks.
 
 A discovery is final as soon as it is one by final evidence alone. Evidence is final when no pair can follow, and what
-others bring later only adds discoveries. So a regression is reported when that is known, and never taken back; until
+others bring later only adds discoveries. So a change is reported when that is known, and never taken back; until
 then its report waits, and its pairs stay in their journal.
 """
 
@@ -12,8 +12,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from harness.analysis.compare.discovery import select_discoveries
-from harness.core.comparison import Comparison
+from harness.analysis.compare.discovery import ProvenChange, select_discovered_changes
 from harness.core.result import Report
 
 Key = TypeVar("Key", bound=Hashable)
@@ -21,49 +20,51 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class _Earlier:
-    """Regression that was reported before an interruption."""
+    """Change that was reported before an interruption."""
 
     index: int
 
 
 class FalseDiscoveryFilter(Generic[Key]):
-    """Filter of the regressions that have ended: holds back each report until it is known whether it survives.
+    """Filter of the changes that were measured to the end: holds back each until it is known whether it survives.
 
     Used by all devices at once.
 
     Args:
         total: Comparisons in all, on all devices.
-        q: Largest expected share of false ones among the reported regressions.
-        report: Called once with each regression, when it is known whether it survives.
-        earlier: Evidence of regressions that were reported before an interruption.
+        q: Largest expected share of false ones among the reported regressions, and among the reported improvements.
+        report: Called once with each change, when it is known whether it survives.
+        earlier: Changes that were reported before an interruption.
     """
 
     def __init__(
-        self, total: int, q: float, report: Callable[[Key, Report], None], earlier: Sequence[float] = ()
+        self, total: int, q: float, report: Callable[[Key, Report], None], earlier: Sequence[ProvenChange] = ()
     ) -> None:
         self._total = total
         self._q = q
         self._report = report
         self._lock = threading.Lock()
-        self._final: dict[Key | _Earlier, float] = {_Earlier(index): value for index, value in enumerate(earlier)}
+        self._final: dict[Key | _Earlier, ProvenChange] = {
+            _Earlier(index): change for index, change in enumerate(earlier)
+        }
         self._waiting: dict[Key, Report] = {}
 
     def final(self) -> frozenset[Key]:
         """Return the discoveries by final evidence alone: whatever is still measured, they will stay."""
         return self.final_with({})
 
-    def final_with(self, evidence: Mapping[Key, float]) -> frozenset[Key]:
-        """Return the discoveries if these regressions ended now, with this evidence."""
+    def final_with(self, changes: Mapping[Key, ProvenChange]) -> frozenset[Key]:
+        """Return the discoveries if these changes were final now."""
         with self._lock:
-            known: dict[Key | _Earlier, float] = dict(self._final)
-            known.update(evidence.items())
-            discoveries = select_discoveries(known, self._total, self._q)
+            known: dict[Key | _Earlier, ProvenChange] = dict(self._final)
+            known.update(changes.items())
+            discoveries = select_discovered_changes(known, self._total, self._q)
         return frozenset(key for key in discoveries if not isinstance(key, _Earlier))
 
-    def add(self, key: Key, comparison: Comparison, report: Report) -> None:
-        """Add a regression whose last pair was measured. Reports it, and others, if that makes them discoveries."""
+    def add(self, key: Key, change: ProvenChange, report: Report) -> None:
+        """Add a change whose last pair was measured. Reports it, and others, if that makes them discoveries."""
         with self._lock:
-            self._final[key] = comparison.evidence.regression
+            self._final[key] = change
             self._waiting[key] = report
         discoveries = self.final()
         with self._lock:

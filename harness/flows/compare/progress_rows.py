@@ -12,8 +12,8 @@ from harness.presentation.numbers import format_change, format_interval
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT
 
 HEADER: Final = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verdict")
-SUSPECTED: Final = "worse?"
-"""Verdict column of a regression that may not survive."""
+SUSPECTED: Final = {Verdict.REGRESSION: "worse?", Verdict.IMPROVEMENT: "better?"}
+"""Verdict column of a change that may not survive."""
 
 _BAR: Final = 8
 """Characters of the evidence bar: each is an eighth of the way to a verdict."""
@@ -25,7 +25,7 @@ _INTERVAL: Final = 16
 def progress_row(run: ComparisonRun, *, discovered: bool) -> BoardRow:
     """Return one row: pairs so far, estimated difference with its interval, evidence bar, verdict.
 
-    What its own pairs call a regression may not survive among many benchmarks: until it is known that it does, it is a
+    What its own pairs call a change may not survive among many benchmarks: until it is known that it does, it is a
     suspicion and not decided.
 
     The bar consists of a mark and blocks and has no letter or digit, so that a log can leave it out.
@@ -34,15 +34,16 @@ def progress_row(run: ComparisonRun, *, discovered: bool) -> BoardRow:
     if run.failure is not None:
         state = run.failure.outcome.words
         return BoardRow((run.subject.title, str(run.pairs), "", "", "", state), failed=True)
-    suspected = run.verdict is Verdict.REGRESSION and not discovered
-    verdict, most = None if suspected else run.verdict, str(test.parameters.max_pairs)
+    own, most = run.verdict, str(test.parameters.max_pairs)
+    suspicion = SUSPECTED.get(own) if own is not None and not discovered else None
+    verdict = own if suspicion is None else None
     cells = (
         run.subject.title,
         f"{run.pairs:>{len(most)}}/{most}",
         f"{format_change(test.difference()):>{_DIFFERENCE}}",
         f"{format_interval(*test.interval()):>{_INTERVAL}}",
         _bar(run),
-        SUSPECTED if suspected else verdict.value if verdict else "",
+        suspicion or (verdict.value if verdict else ""),
     )
     return BoardRow(cells, verdict)
 

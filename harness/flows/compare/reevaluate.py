@@ -9,9 +9,9 @@ from typing import Final
 
 from rich.console import Console
 
-from harness.analysis.compare.discovery import select_discoveries
+from harness.analysis.compare.discovery import ProvenChange, proven_change, select_discovered_changes
 from harness.analysis.compare.recompute import recompute
-from harness.core.comparison import Comparison, Verdict
+from harness.core.comparison import Comparison
 from harness.core.errors import ExitCode, UsageError
 from harness.core.result import Report, Result
 from harness.display import PlainDisplay
@@ -63,7 +63,7 @@ def _decide_again(result: Result, replaced: Mapping[str, object]) -> Result:
 
 
 def _with_discoveries(results: Sequence[Result]) -> list[Result]:
-    """Return the results, each with whether its regression is a discovery among all of them.
+    """Return the results, each with whether its change is a discovery among all of them.
 
     Where comparisons were made for different shares of false discoveries, the smallest holds for all.
     """
@@ -73,12 +73,12 @@ def _with_discoveries(results: Sequence[Result]) -> list[Result]:
         if (comparison := result.comparison) is not None and not comparison.identical
     }
     q = min((comparison.parameters.fdr for comparison in measured.values()), default=1.0)
-    evidence = {
-        number: comparison.evidence.regression
-        for number, comparison in measured.items()
-        if results[number].ok and comparison.verdict is Verdict.REGRESSION
-    }
-    discoveries = select_discoveries(evidence, len(measured), q)
+    changes: dict[int, ProvenChange] = {}
+    for number, comparison in measured.items():
+        change = proven_change(comparison.verdict, comparison.evidence)
+        if change is not None and results[number].ok:
+            changes[number] = change
+    discoveries = select_discovered_changes(changes, len(measured), q)
     return [
         _with_discovery(result, measured[number], number in discoveries) if number in measured else result
         for number, result in enumerate(results)
@@ -86,5 +86,5 @@ def _with_discoveries(results: Sequence[Result]) -> list[Result]:
 
 
 def _with_discovery(result: Result, comparison: Comparison, survives: bool) -> Result:
-    discovered = survives or comparison.verdict is not Verdict.REGRESSION
+    discovered = survives or not comparison.verdict.is_change
     return result.model_copy(update={"comparison": comparison.model_copy(update={"discovered": discovered})})

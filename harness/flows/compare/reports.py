@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from harness.analysis.compare.discovery import ProvenChange, proven_change
 from harness.analysis.compare.exact import exact_differences
 from harness.analysis.results import build_result
 from harness.analysis.summary import control_summary, diff_summary, summarise
@@ -21,7 +22,7 @@ from harness.store.canonical_json import load_result
 
 
 def build_report(run: ComparisonRun, settings: Settings) -> Report:
-    """Build the report of a comparison that ended; whether its regression survives is not known yet."""
+    """Build the report of a comparison that ended; whether its change survives is not known yet."""
     subject = run.subject
     control_side, treatment_side = run.measurements()
     meta = report_meta(settings)
@@ -53,7 +54,7 @@ def build_report(run: ComparisonRun, settings: Settings) -> Report:
 def load_previous(journal: Journal, parameters: Parameters) -> Result | None:
     """Load the final result of a comparison; None where it has to be measured, or reported, again.
 
-    That is so where it was decided by other parameters, where it is no longer stored, and where its regression had not
+    That is so where it was decided by other parameters, where it is no longer stored, and where its change had not
     survived among those that had been measured: others may support it now.
     """
     place = journal.report_place()
@@ -72,12 +73,11 @@ def load_previous(journal: Journal, parameters: Parameters) -> Result | None:
     return result if result.ok and final else None
 
 
-def final_evidence_of(results: Iterable[Result]) -> tuple[float, ...]:
-    """Return the final evidence of the regressions among results."""
+def final_changes_of(results: Iterable[Result]) -> tuple[ProvenChange, ...]:
+    """Return the changes among results."""
     comparisons = (result.comparison for result in results if result.comparison is not None)
-    return tuple(
-        comparison.evidence.regression for comparison in comparisons if comparison.verdict is Verdict.REGRESSION
-    )
+    changes = (proven_change(comparison.verdict, comparison.evidence) for comparison in comparisons)
+    return tuple(change for change in changes if change is not None)
 
 
 def _with_control(metric: Metric, control: Metric | None) -> Metric:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from harness.analysis.compare.discovery import regression_evidence, select_unfinished
+from harness.analysis.compare.discovery import proven_changes, select_unfinished
 from harness.core.comparison import Parameters
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem
@@ -36,7 +36,7 @@ class RoundRobinScheduler:
         parameters: How comparisons are decided.
         journals: Folder of journals.
         resume: Whether to continue interrupted comparisons.
-        discoveries: The regressions that have ended, on all devices.
+        discoveries: The changes that were measured to the end, on all devices.
         report: Called with each comparison when it ends.
         report_failure: Called with each comparison that cannot begin, or not be reported otherwise.
         check: Called before each pair; an error that it raises ends all comparisons.
@@ -111,9 +111,9 @@ class RoundRobinScheduler:
         board.show([progress_row(run, discovered=run in discoveries) for run in runs])
 
     def _end_finished(self, live: list[ComparisonRun]) -> None:
-        """End those that want no more pairs, all at once: regressions may need each other to be discovered."""
+        """End those that want no more pairs, all at once: changes may need each other to be discovered."""
         tests = {run: run.test for run in live}
-        unfinished = select_unfinished(tests, self._discoveries.final_with(regression_evidence(tests)))
+        unfinished = select_unfinished(tests, self._discoveries.final_with(proven_changes(tests)))
         for run in [run for run in live if run not in unfinished]:
             self._end(live, run)
 

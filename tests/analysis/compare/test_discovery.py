@@ -1,11 +1,20 @@
 from __future__ import annotations
 
+from collections import Counter
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.compare.decision import SequentialTest
-from harness.analysis.compare.discovery import regression_evidence, select_discoveries, select_unfinished
+from harness.analysis.compare.discovery import (
+    ProvenChange,
+    proven_changes,
+    select_discovered_changes,
+    select_discoveries,
+    select_unfinished,
+)
 from harness.core.comparison import Parameters, Verdict
 from tests.analysis.compare.made_pairs import PARAMETERS, feed_pairs, flat
 
@@ -56,27 +65,63 @@ def test_an_invalid_false_discovery_rate_is_refused(q: float) -> None:
         select_discoveries({}, 0, q)
 
 
-def test_a_regression_is_measured_until_it_is_a_discovery() -> None:
-    test = feed_pairs(flat([0.5] * 8))
-    assert test.verdict() is Verdict.REGRESSION
+@pytest.mark.parametrize(("size", "verdict"), [(0.5, Verdict.REGRESSION), (-0.5, Verdict.IMPROVEMENT)])
+def test_a_change_is_measured_until_it_is_a_discovery(size: float, verdict: Verdict) -> None:
+    test = feed_pairs(flat([size] * 8))
+    assert test.verdict() is verdict
     tests = {"a": test}
-    assert select_unfinished(tests, select_discoveries(regression_evidence(tests), 1, Q)) == frozenset()
-    assert select_unfinished(tests, select_discoveries(regression_evidence(tests), 100, Q)) == {"a"}
-    for pair in flat([0.5] * 5):
+    assert select_unfinished(tests, select_discovered_changes(proven_changes(tests), 1, Q)) == frozenset()
+    assert select_unfinished(tests, select_discovered_changes(proven_changes(tests), 100, Q)) == {"a"}
+    for pair in flat([size] * 5):
         test.add(pair)
-    assert select_unfinished(tests, select_discoveries(regression_evidence(tests), 100, Q)) == frozenset()
+    assert select_unfinished(tests, select_discovered_changes(proven_changes(tests), 100, Q)) == frozenset()
 
 
-def test_only_regressions_without_other_goals_contribute_evidence() -> None:
+def test_changes_of_each_direction_are_selected_by_themselves() -> None:
+    changes = {
+        "worse": ProvenChange(Verdict.REGRESSION, 100.0),
+        "better": ProvenChange(Verdict.IMPROVEMENT, 100.0),
+        "also better": ProvenChange(Verdict.IMPROVEMENT, 110.0),
+    }
+    assert select_discovered_changes(changes, 10, Q) == {"better", "also better"}
+
+
+def test_of_a_hundred_unchanged_benchmarks_a_run_seldom_tells_an_improvement() -> None:
+    """By itself each is called better in up to 1 %, so that a third of the runs would tell one."""
+    chance, runs = np.random.default_rng(3), 16
+    alone, reported = Counter[Verdict](), Counter[Verdict]()
+    for _ in range(runs):
+        tests = {number: SequentialTest(PARAMETERS, higher_is_better=False) for number in range(100)}
+        live, shown = dict(tests), set[Verdict]()
+        while live:
+            for test in live.values():
+                test.add(flat(chance.normal(0.0, 0.01, 1))[0].model_copy(update={"index": test.pairs}))
+            shown |= {change.verdict for change in proven_changes(live).values()}
+            discovered = select_discovered_changes(proven_changes(tests), 100, Q)
+            live = {number: tests[number] for number in select_unfinished(live, discovered)}
+        alone.update(shown)
+        changes = proven_changes(tests)
+        discovered = select_discovered_changes(changes, 100, Q)
+        reported.update({changes[number].verdict for number in discovered})
+    assert min(alone[Verdict.IMPROVEMENT], alone[Verdict.REGRESSION]) >= runs / 8
+    assert reported[Verdict.IMPROVEMENT] <= runs / 8
+    assert reported[Verdict.REGRESSION] <= runs / 8
+
+
+def test_only_changes_without_other_goals_contribute_evidence() -> None:
     precise = Parameters(seed=1, precision=1e-6)
     tests = {
         "worse": feed_pairs(flat([0.5] * 8)),
         "measured for precision": feed_pairs(flat([0.5] * 8), precise),
         "spent short of a verdict": feed_pairs(flat([0.5] * 7), Parameters(seed=1, max_pairs=7)),
         "equal": feed_pairs(flat([0.0] * 20)),
+        "better": feed_pairs(flat([-0.5] * 8)),
     }
     assert tests["spent short of a verdict"].evidence().regression > 50
-    assert regression_evidence(tests) == {"worse": tests["worse"].evidence().regression}
+    assert proven_changes(tests) == {
+        "worse": (Verdict.REGRESSION, tests["worse"].evidence().regression),
+        "better": (Verdict.IMPROVEMENT, tests["better"].evidence().improvement),
+    }
 
 
 def test_only_open_comparisons_need_pairs() -> None:
@@ -86,4 +131,5 @@ def test_only_open_comparisons_need_pairs() -> None:
         "faster": feed_pairs(flat([-0.5] * 8)),
         "spent": feed_pairs(flat([0.5] * 8), Parameters(seed=1, max_pairs=8)),
     }
-    assert select_unfinished(tests, frozenset()) == {"new"}
+    assert select_unfinished(tests, frozenset()) == {"new", "faster"}
+    assert select_unfinished(tests, {"faster"}) == {"new"}

@@ -1,4 +1,4 @@
-"""Comparisons on several devices: time of each report, and regressions among many benchmarks."""
+"""Comparisons on several devices: time of each report, and changes among many benchmarks."""
 
 from __future__ import annotations
 
@@ -36,6 +36,24 @@ def test_a_regression_without_support_is_reported_last_and_as_undecided(run: Run
     assert (comparison.verdict, comparison.discovered) == (Verdict.REGRESSION, False)
     assert 100 < comparison.evidence.regression < 200
     assert run.waiting() == 0
+
+
+def test_improvements_support_each_other_and_no_regression(run: Run) -> None:
+    verdicts = run.compare(["A", "B"], ["better-on-A-B", "worse-on-A", *SAME])
+    assert {verdict for verdict in verdicts if verdict[2].is_change} == {
+        ("better-on-A-B", "A", Verdict.IMPROVEMENT),
+        ("better-on-A-B", "B", Verdict.IMPROVEMENT),
+    }
+    assert run.waiting() == 0
+
+
+def test_an_improvement_without_support_is_reported_last_and_as_undecided(run: Run) -> None:
+    verdicts = run.compare(["A", "B"], ["better-on-A", *SAME])
+    assert verdicts[-1] == ("better-on-A", "A", Verdict.UNDECIDED)
+    comparison = run.recorder.results[-1].comparison
+    assert comparison is not None
+    assert (comparison.verdict, comparison.discovered) == (Verdict.IMPROVEMENT, False)
+    assert run.reporting.exit_code() is ExitCode.UNDECIDED
 
 
 def test_a_sufficient_regression_is_reported_before_the_other_results(run: Run) -> None:
@@ -82,6 +100,9 @@ def test_progress_rows_show_only_discoveries_as_regressions(run: Run) -> None:
     run.compare(["A", "B"], ["worse-on-A", *SAME])
     rows = {(board.title, row.cells[0]): row.cells[-1] for board in run.display.boards for row in board.rows}
     assert rows["comparing on A", "m/worse-on-A"] == "worse?"
+    run = Run(run.settings.cache_dir / "better")
+    run.compare(["A", "B"], ["better-on-A", *SAME])
+    assert "better?" in {row.cells[-1] for board in run.display.boards for row in board.rows}
     other = Run(run.settings.cache_dir / "other")
     other.compare(["A"], ["worse-on-A"])
     assert other.display.boards[0].rows[0].cells[-1] == "regression"

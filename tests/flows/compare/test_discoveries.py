@@ -1,4 +1,4 @@
-"""Regressions are reported once their discovery is certain, and reports are never withdrawn."""
+"""Changes are reported once their discovery is certain, and reports are never withdrawn."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.compare.discovery import select_discoveries
-from harness.core.comparison import Comparison, Evidence, Verdict
+from harness.analysis.compare.discovery import ProvenChange, proven_change, select_discoveries
+from harness.core.comparison import Evidence, Verdict
 from harness.core.result import Report
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from tests.presentation.comparison_samples import compared, made_pairs
@@ -18,13 +18,16 @@ from tests.presentation.comparison_samples import compared, made_pairs
 Q = 0.05
 
 
-def regression(evidence: float) -> tuple[Comparison, Report]:
-    """Return a comparison that ended with some evidence of a regression."""
-    result = compared("a", made_pairs(0.05, 8), discovered=False)
+def changed(verdict: Verdict, evidence: float) -> tuple[ProvenChange, Report]:
+    """Return a comparison that ended with some evidence of a change."""
+    size = 0.05 if verdict is Verdict.REGRESSION else -0.05
+    result = compared("a", made_pairs(size, 8), discovered=False)
     assert result.comparison is not None
-    comparison = result.comparison.model_copy(update={"evidence": Evidence(regression=evidence)})
-    assert comparison.verdict is Verdict.REGRESSION
-    return comparison, Report(result=result.model_copy(update={"comparison": comparison}))
+    e_values = Evidence(regression=evidence) if verdict is Verdict.REGRESSION else Evidence(improvement=evidence)
+    comparison = result.comparison.model_copy(update={"evidence": e_values})
+    change = proven_change(comparison.verdict, comparison.evidence)
+    assert change == (verdict, evidence)
+    return change, Report(result=result.model_copy(update={"comparison": comparison}))
 
 
 class Reported:
@@ -32,10 +35,12 @@ class Reported:
 
     def __init__(self, total: int, earlier: Sequence[float] = ()) -> None:
         self.reports: list[tuple[int, bool]] = []
-        self.discoveries: FalseDiscoveryFilter[int] = FalseDiscoveryFilter(total, Q, self._record, earlier)
+        self.discoveries: FalseDiscoveryFilter[int] = FalseDiscoveryFilter(
+            total, Q, self._record, [ProvenChange(Verdict.REGRESSION, evidence) for evidence in earlier]
+        )
 
-    def end(self, key: int, evidence: float) -> None:
-        self.discoveries.add(key, *regression(evidence))
+    def end(self, key: int, evidence: float, verdict: Verdict = Verdict.REGRESSION) -> None:
+        self.discoveries.add(key, *changed(verdict, evidence))
 
     def _record(self, key: int, report: Report) -> None:
         assert report.result.comparison is not None
@@ -54,6 +59,15 @@ def test_a_regression_that_needs_support_waits() -> None:
     assert reported.reports == []
     reported.end(2, 150.0)
     assert reported.reports == [(1, True), (2, True)]
+
+
+def test_improvements_wait_for_improvements_alone() -> None:
+    reported = Reported(total=10, earlier=[150.0])
+    reported.end(1, 100.0, Verdict.IMPROVEMENT)
+    assert reported.reports == []
+    reported.end(2, 120.0, Verdict.IMPROVEMENT)
+    reported.end(3, 199.0, Verdict.IMPROVEMENT)
+    assert sorted(reported.reports) == [(1, True), (2, True), (3, True)]
 
 
 def test_regressions_reported_before_an_interruption_count_but_are_not_reported_again() -> None:
@@ -75,7 +89,7 @@ def test_an_unsupported_regression_is_reported_at_the_end_as_not_discovered() ->
 def test_only_final_evidence_supports_other_regressions() -> None:
     reported = Reported(total=10)
     reported.end(1, 100.0)
-    assert reported.discoveries.final_with({2: 150.0}) == {1, 2}
+    assert reported.discoveries.final_with({2: ProvenChange(Verdict.REGRESSION, 150.0)}) == {1, 2}
     assert reported.discoveries.final() == frozenset()
     assert reported.reports == []
 
