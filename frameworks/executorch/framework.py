@@ -9,7 +9,7 @@ from frameworks.executorch import command_line, diagnosis, executor_runner, mini
 from frameworks.executorch.notes import find_observation, note_launch
 from frameworks.executorch.runners import choice
 from frameworks.executorch.runners.native import SOURCES
-from frameworks.observations.converters import parse_files
+from frameworks.observations.converters import parse_files, parse_step
 from frameworks.observations.observer import parse_lines
 from harness.config.settings import Settings
 from harness.core import DEFAULT_PLATFORM
@@ -27,7 +27,8 @@ from harness.core.protocols import Finding, Progress, Task
 class ExecuTorch:
     """Framework plug-in.
 
-    Implements `Framework`, `Interleavable`, `Exporter`, `RunnerSources` and `Diagnosable` of `harness.core.protocols`.
+    Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `RunnerSources` and `Diagnosable` of
+    `harness.core.protocols`.
     """
 
     name = "executorch"
@@ -75,6 +76,12 @@ class ExecuTorch:
         parsed, problems = parse_files(completed, benchmark)
         observations += parsed
         return observations, (*notes, *problems, *note_launch(observations, benchmark))
+
+    def parse_step(
+        self, completed: Sequence[Completed], benchmark: Benchmark
+    ) -> tuple[Sequence[Observation], Sequence[Note]]:
+        """Parse the observer lines of a step on the host."""
+        return parse_step(completed, benchmark)
 
     def runner_sources(self) -> Path | None:
         """Return the folder of the native runner's sources."""

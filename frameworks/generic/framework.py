@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from frameworks.observations.converters import Parsed, add_place, find_identifiers, parse_files
+from frameworks.observations.converters import Parsed, add_place, find_identifiers, outputs_of, parse_files, parse_step
 from frameworks.observations.observer import IDENTIFIERS, parse_lines
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
@@ -66,12 +66,16 @@ class Generic:
         words, unknown = find_identifiers("the output", benchmark.converter, benchmark.converter_args)
         observations: list[Observation] = []
         notes = list(unknown)
-        for place, text in _outputs(completed):
+        for place, text in outputs_of(completed):
             parsed, problems = parse_lines(text, words if words is not None else IDENTIFIERS)
             observations.extend(parsed)
             notes += add_place(place, problems)
         parsed, problems = parse_files(completed, benchmark)
         return (*observations, *parsed), (*notes, *problems)
+
+    def parse_step(self, completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
+        """Parse the observer lines of a step on the host."""
+        return parse_step(completed, benchmark)
 
 
 def _digest(name: str, path: Path) -> str:
@@ -84,10 +88,3 @@ def _digest(name: str, path: Path) -> str:
         return sha256_of_file(path)
     except OSError as error:
         raise BuildFailed(f"program `{name}`: {path} cannot be read: {error.strerror}", hint=hint) from error
-
-
-def _outputs(completed: Sequence[Completed]) -> Iterator[tuple[str, str]]:
-    for number, command in enumerate(completed, 1):
-        which = f" of command {number}" if len(completed) > 1 else ""
-        yield f"standard output{which}", command.stdout
-        yield f"standard error{which}", command.stderr

@@ -1,7 +1,8 @@
 """Observations in the output of runners, for every framework; plug-ins of other packages may use it too.
 
 observer     `parse_lines`: observations and notes from the text that a program wrote
-converters   `parse_files`: the same from output files, by the converters that a specification names
+converters   `parse_files`: the same from output files, by the converters that a specification names; `parse_step`: the
+             same from what steps on the host print
 forms        the JSON objects and documents that are understood
 collector    samples, summaries, texts and tables, gathered while they are read
 """

@@ -68,9 +68,9 @@ class ObservationCollector:
         unit = entry.get("unit", "")
         if "value" in entry:
             self.add_sample(type_, metric, unit, entry["value"])
-        elif "values" in entry:
+        elif "values" in entry and entry.get("summary") is None:
             self.add_samples(type_, metric, unit, entry["values"])
-        elif "summary" in entry:
+        elif "summary" in entry:  # as in FAI-PEP: beside a percentage of hits, the values are the hits
             summary = _summary(entry["summary"])
             if "num_runs" in entry:
                 summary["n"] = parse_number(entry["num_runs"])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pydantic import JsonValue
 
-from frameworks.observations.observer import IDENTIFIERS, parse_lines
+from frameworks.observations.observer import IDENTIFIERS, parse_announced, parse_lines
 from harness.core.benchmark import Benchmark
 from harness.core.command import Completed
 from harness.core.metric import Observation
@@ -39,6 +39,26 @@ def parse_files(completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
         observations.extend(parsed)
         notes += add_place(file.filename, problems)
     return tuple(observations), tuple(notes)
+
+
+def parse_step(completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
+    """Parse what the commands of a step on the host printed, by the converter of the model, as FAI-PEP does."""
+    words, unknown = find_identifiers("the output of a step", benchmark.converter, benchmark.converter_args)
+    observations: list[Observation] = []
+    notes = list(unknown)
+    for place, text in outputs_of(completed):
+        parsed, problems = parse_announced(text, IDENTIFIERS if words is None else words)
+        observations.extend(parsed)
+        notes += add_place(place, problems)
+    return tuple(observations), tuple(notes)
+
+
+def outputs_of(completed: Sequence[Completed]) -> Iterator[tuple[str, str]]:
+    """Yield both outputs of each command, with their names for notes."""
+    for number, command in enumerate(completed, 1):
+        which = f" of command {number}" if len(completed) > 1 else ""
+        yield f"standard output{which}", command.stdout
+        yield f"standard error{which}", command.stderr
 
 
 def find_identifiers(

@@ -67,6 +67,31 @@ def parse_lines(
     return collector.observations(), (*_note_bad_lines(bad), *_note_lost(bad, collector), *collector.notes())
 
 
+def parse_announced(
+    text: str, identifiers: Sequence[str] = IDENTIFIERS
+) -> tuple[tuple[Observation, ...], tuple[Note, ...]]:
+    """Parse the observations in the output of a program that is no runner: it may print any other JSON.
+
+    Result as of `parse_lines`, but there are no documents: an object counts where it is announced. If no words announce
+    one, a line counts that names a `type` and a `metric`; every other line is the program's own business.
+    """
+    if not identifiers:
+        text = "\n".join(line if _is_observation(line) else "" for line in text.split("\n"))
+    collector = ObservationCollector()
+    bad: list[BadObservation] = []
+    _read_lines(text, _announcement(identifiers), collector, bad)
+    return collector.observations(), (*_note_bad_lines(bad), *_note_lost(bad, collector), *collector.notes())
+
+
+def _is_observation(line: str) -> bool:
+    """Return whether a line that nothing announces is an observation."""
+    try:
+        item: object = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(item, dict) and {"type", "metric"} <= item.keys()
+
+
 def _read_lines(text: str, search: _Search, collector: ObservationCollector, bad: list[BadObservation]) -> bool:
     """Read each announced object; return whether there was any."""
     announced = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Mapping, Sequence, Set
 
@@ -15,7 +16,7 @@ from harness.core.build import Build, BuildInfo
 from harness.core.cached_files import CachedFile
 from harness.core.device import Device
 from harness.core.measurement import Job, Measurement
-from harness.core.metric import ENERGY, LATENCY, Metric
+from harness.core.metric import ENERGY, LATENCY, Metric, Observation
 from harness.core.note import Note
 from harness.core.result import BenchmarkInfo, FileInfo, Launch, Outcome, Result
 
@@ -43,7 +44,8 @@ def build_result(
 
     A program that ended well without a single number is a failure: nothing was measured. So is one that printed a
     metric without a readable number, or anything unreadable and no latency: the missing number may be what it was run
-    for. A test of power is about energy: it may print nothing, and has failed without any energy.
+    for. Steps after a program may report in its place, those before it may not. A test of power is about energy: it may
+    print nothing, and has failed without any energy.
 
     Args:
         job: The job that was measured.
@@ -54,7 +56,7 @@ def build_result(
         known: Names of metrics that launches of an interrupted run reported, whose samples are not kept. Then it is no
             failure to have no number: there was nothing left to launch.
     """
-    metrics, collected = collect(measurement.observations, job.benchmark.statistics, job.benchmark.direction)
+    metrics, collected = collect(measurement.reported, job.benchmark.statistics, job.benchmark.direction)
     outcome, reason, hint = measurement.outcome, measurement.reason, measurement.hint
     notes: Sequence[Note] = (*measurement.notes, *collected)
     if outcome is Outcome.OK:
@@ -62,7 +64,7 @@ def build_result(
         if not is_resumed and (missing := _missing_energy(metrics, notes, job.benchmark)) is not None:
             outcome, reason, hint = Outcome.FAILED, missing.message, missing.hint
             notes = _without(notes, missing.code)
-        elif not is_resumed and not _has_reported(metrics, job.benchmark):
+        elif not is_resumed and not _has_reported(measurement, job.benchmark):
             outcome, reason, hint = Outcome.FAILED, _explain_silence(notes), _NO_NUMBER_HINT
             notes = _without(notes, _BAD_LINES, _LOST_METRIC)
         elif not is_resumed and (silent := _silent_launches(measurement, job.benchmark)):
@@ -142,23 +144,29 @@ def _without(notes: Sequence[Note], *codes: str) -> Sequence[Note]:
     return [note for note in notes if note.code not in codes]
 
 
-def _has_reported(metrics: Sequence[Metric], benchmark: Benchmark) -> bool:
+def _has_reported(measurement: Measurement, benchmark: Benchmark) -> bool:
     """Return whether there is a number that it was run for: energy is measured by the harness, not by the program."""
-    about_energy = benchmark.metric == POWER
-    return any(metric.summary and (about_energy or metric.metric != ENERGY) for metric in metrics)
+    observations = (*itertools.chain(*measurement.observations), *measurement.model_postprocessed)
+    return any(_is_number(each) and (benchmark.metric == POWER or each.metric != ENERGY) for each in observations)
+
+
+def _is_number(observation: Observation) -> bool:
+    return bool(observation.samples or observation.summary)
 
 
 def _silent_launches(measurement: Measurement, benchmark: Benchmark) -> list[int]:
-    """Return launches that ended well and reported nothing: the others would be a selection of all launches."""
-    if benchmark.metric == POWER:
-        return []
-    return [
-        launch.index
+    """Return launches that ended well and reported nothing: the others would be a selection of all launches.
+
+    Where no launch reports, the model's last step does so for all of them.
+    """
+    counted = {
+        launch.index: any(observation.metric != ENERGY for observation in observations)
         for launch, observations in zip(measurement.launches, measurement.observations, strict=False)
-        if launch.discarded is None
-        and launch.outcome is Outcome.OK
-        and all(observation.metric == ENERGY for observation in observations)
-    ]
+        if launch.discarded is None and launch.outcome is Outcome.OK
+    }
+    if benchmark.metric == POWER or not any(counted.values()):
+        return []
+    return [index for index, has_reported in counted.items() if not has_reported]
 
 
 def _explain_silent_launches(silent: Sequence[int], launches: Sequence[Launch]) -> str:

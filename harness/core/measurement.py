@@ -39,7 +39,10 @@ class Measurement:
         reason: Why, when not ok.
         hint: What to do about it.
         launches: Every start of the runner.
-        observations: The observations of each launch, in the same order.
+        observations: The observations of each launch, and of the test's step after it, in the same order.
+        preprocessed: The observations of the test's step before each launch, in the same order.
+        model_preprocessed: The observations of the model's step before all launches.
+        model_postprocessed: The observations of the model's step after all launches.
         notes: Notes of the framework and of the harness.
         made: Files that steps on the host made, by key, as the last launch used them.
         logs: Output of the programs.
@@ -52,6 +55,25 @@ class Measurement:
     hint: str | None = None
     launches: tuple[Launch, ...] = ()
     observations: tuple[tuple[Observation, ...], ...] = ()
+    preprocessed: tuple[tuple[Observation, ...], ...] = ()
+    model_preprocessed: tuple[Observation, ...] = ()
+    model_postprocessed: tuple[Observation, ...] = ()
     notes: tuple[Note, ...] = ()
     logs: tuple[RawLog, ...] = ()
     made: Mapping[str, CachedFile] = field(default_factory=dict)
+
+    @property
+    def reported(self) -> tuple[tuple[Observation, ...], ...]:
+        """Everything that was observed, by launch: the model's steps belong to the first and the last that count.
+
+        The order is FAI-PEP's: preprocess of the model and of the test, the program, postprocess of the test and of the
+        model.
+        """
+        reported = list(self.observations)
+        for index, observations in enumerate(self.preprocessed):
+            reported[index] = (*observations, *reported[index])
+        counted = [index for index, launch in enumerate(self.launches[: len(reported)]) if launch.discarded is None]
+        if counted:
+            reported[counted[0]] = (*self.model_preprocessed, *reported[counted[0]])
+            reported[counted[-1]] += self.model_postprocessed
+        return tuple(reported)

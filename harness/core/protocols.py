@@ -239,6 +239,19 @@ class Framework(Protocol):
 
 
 @runtime_checkable
+class StepParser(Protocol):
+    """A framework that knows that steps on the host are no runners: what else they print is no mistake.
+
+    The output of steps is read by `Framework.parse` where a framework does not have this.
+    """
+
+    def parse_step(
+        self, completed: Sequence[Completed], benchmark: Benchmark
+    ) -> tuple[Sequence[Observation], Sequence[Note]]:
+        """Parse what the commands of one step printed. Never raises, whatever they printed. Pure."""
+
+
+@runtime_checkable
 class Interleavable(Protocol):
     """A framework whose runners can be interleaved with another process: they iterate on request, idle in between.
 

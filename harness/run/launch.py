@@ -116,7 +116,7 @@ def record_launch(
         before=before,
         after=after,
     )
-    return LaunchRecord(launched, tuple(completed), tuple(_logs(index, completed)))
+    return LaunchRecord(launched, tuple(completed), command_logs(f"launch-{index}", completed))
 
 
 def fetch_outputs(
@@ -137,6 +137,17 @@ def fetch_outputs(
             )
             return replace(record, launch=failed)
     return replace(record, completed=(*record.completed[:-1], replace(record.completed[-1], files=files)))
+
+
+def command_logs(title: str, completed: Sequence[Completed]) -> tuple[RawLog, ...]:
+    """Return what commands printed as logs, named after what they are commands of."""
+    logs = []
+    for number, command in enumerate(completed):
+        name = title if len(completed) == 1 else f"{title}-command-{number}"
+        for stream, text in (("stdout", command.stdout), ("stderr", command.stderr)):
+            if text:
+                logs.append(RawLog(name=f"{name}.{stream}", text=text))
+    return tuple(logs)
 
 
 def with_remaining_time(benchmark: Benchmark, spent_s: float, index: int) -> Benchmark:
@@ -166,13 +177,3 @@ def _outcome_of(last: Completed) -> tuple[Outcome, str | None]:
     if last.timed_out:
         return Outcome.TIMEOUT, reason
     return (Outcome.CRASHED if last.signal is not None and not last.flooded else Outcome.FAILED), reason
-
-
-def _logs(index: int, completed: Sequence[Completed]) -> list[RawLog]:
-    logs = []
-    for number, command in enumerate(completed):
-        name = f"launch-{index}" if len(completed) == 1 else f"launch-{index}-command-{number}"
-        for stream, text in (("stdout", command.stdout), ("stderr", command.stderr)):
-            if text:
-                logs.append(RawLog(name=f"{name}.{stream}", text=text))
-    return logs

@@ -13,10 +13,10 @@ from harness.core.command import Command, Completed
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import Observation
 from harness.core.note import Note
-from harness.core.protocols import Clock, Framework, Session, Staged
+from harness.core.protocols import Clock, Framework, Session, Staged, StepParser
 from harness.core.result import Launch, Outcome, RawLog
 from harness.run.derived_metrics import derive_energy, sum_operators
-from harness.run.launch import LaunchRecord, compose_commands, fetch_outputs, launch
+from harness.run.launch import LaunchRecord, command_logs, compose_commands, fetch_outputs, launch
 from harness.run.placeholder_values import PlaceholderValues, on_device, on_host
 from harness.run.staging import find_made_files, run_step, stage
 from harness.shell import pause
@@ -43,12 +43,14 @@ class PreparedLaunch:
         benchmark: The benchmark to measure.
         commands: The commands to start, in order.
         names: Values of the placeholders on the device.
+        preprocessed: Observations of the step before it.
     """
 
     index: int
     benchmark: Benchmark
     commands: tuple[Command, ...]
     names: PlaceholderValues
+    preprocessed: tuple[Observation, ...] = ()
 
 
 class Launcher:
@@ -71,6 +73,9 @@ class Launcher:
         self._started = clock()
         self._launches: list[Launch] = []
         self._observations: list[tuple[Observation, ...]] = []
+        self._preprocessed: list[tuple[Observation, ...]] = []
+        self._model_preprocessed: tuple[Observation, ...] = ()
+        self._model_postprocessed: tuple[Observation, ...] = ()
         self._notes: list[Note] = []
         self._logs: list[RawLog] = []
         self._staged: Staged | None = None
@@ -82,7 +87,7 @@ class Launcher:
         Raises:
             BenchmarkFailed: One of them failed.
         """
-        self._run_step("preprocess-model", self.job.benchmark.model_before, 0)
+        self._model_preprocessed = self._run_step("preprocess-model", self.job.benchmark.model_before, 0)
 
     def end(self) -> None:
         """Run the model's own steps after the last launch.
@@ -90,7 +95,7 @@ class Launcher:
         Raises:
             BenchmarkFailed: One of them failed.
         """
-        self._run_step("postprocess-model", self.job.benchmark.model_after, 0)
+        self._model_postprocessed = self._run_step("postprocess-model", self.job.benchmark.model_after, 0)
 
     def launch(self, benchmark: Benchmark) -> ObservedLaunch:
         """Start the runner once, with the steps around it.
@@ -114,12 +119,12 @@ class Launcher:
         Arguments and errors as for `launch`.
         """
         index = len(self._launches)
-        self._run_step("preprocess", benchmark.before, index)
+        preprocessed = self._run_step("preprocess", benchmark.before, index)
         staged = self._stage(index)
         names = on_device(self.job, self.session.device, staged, self._scratch, index)
         commands = compose_commands(benchmark, self.job.build, self.framework, staged, names)
         pause(benchmark.sleep_before_run_s)
-        return PreparedLaunch(index, benchmark, commands, names)
+        return PreparedLaunch(index, benchmark, commands, names, preprocessed)
 
     def keep(self, prepared: PreparedLaunch, record: LaunchRecord) -> ObservedLaunch:
         """Do everything of a launch that comes after its end. Result and errors as for `launch`."""
@@ -127,10 +132,10 @@ class Launcher:
         record = fetch_outputs(record, benchmark, self.session, prepared.names, self._scratch)
         self._launches.append(record.launch)
         self._logs.extend(record.logs)
+        self._preprocessed.append(prepared.preprocessed)
         self._observations.append(self._parse(record.completed))
         if record.launch.outcome is Outcome.OK:
-            after = self._run_step("postprocess", benchmark.after, prepared.index)
-            self._observations[-1] += self._parse(after) if after else ()
+            self._observations[-1] += self._run_step("postprocess", benchmark.after, prepared.index)
             self._sum_operators(benchmark)
             self._derive_energy(benchmark, record.completed)
         return ObservedLaunch(record.launch, self._observations[-1])
@@ -142,7 +147,7 @@ class Launcher:
 
     def discard(self, reason: str) -> None:
         """Discard the observations of the last launch; the launch itself stays in the record."""
-        self._observations[-1] = ()
+        self._observations[-1] = self._preprocessed[-1] = ()
         self._launches[-1] = self._launches[-1].model_copy(update={"discarded": reason})
 
     def stage_again(self) -> None:
@@ -163,6 +168,9 @@ class Launcher:
             hint=hint,
             launches=tuple(self._launches),
             observations=tuple(self._observations),
+            preprocessed=tuple(self._preprocessed),
+            model_preprocessed=self._model_preprocessed,
+            model_postprocessed=self._model_postprocessed,
             notes=tuple(self._notes),
             logs=tuple(self._logs),
             made=self._made,
@@ -195,8 +203,9 @@ class Launcher:
         self._notes.extend(notes)
         return tuple(observations)
 
-    def _run_step(self, name: str, step: HostStep, index: int) -> tuple[Completed, ...]:
-        return run_step(
+    def _run_step(self, name: str, step: HostStep, index: int) -> tuple[Observation, ...]:
+        """Run a step on the host, keep what it printed, and return what it observed."""
+        completed = run_step(
             name,
             step,
             on_host(self.job, self.session.device, self._scratch, index),
@@ -205,3 +214,11 @@ class Launcher:
             env=self.job.benchmark.env,
             timeout_s=self.job.benchmark.timeout_s,
         )
+        if not completed:
+            return ()
+        title = name if name.endswith("-model") else f"launch-{index}-{name}"
+        self._logs.extend(command_logs(title, completed))
+        parse = self.framework.parse_step if isinstance(self.framework, StepParser) else self.framework.parse
+        observations, notes = parse(completed, self.job.benchmark)
+        self._notes.extend(note.model_copy(update={"message": f"{name}: {note.message}"}) for note in notes)
+        return tuple(observations)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,17 @@ from harness.core.result import Launch, Outcome, Result
 
 LATENCY = 'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": "%s"}'
 CONV = 'PyTorchObserver {"type": "conv", "metric": "latency", "unit": "us", "value": "%s"}'
+
+
+BENCHMARK = Benchmark(
+    id=0,
+    model=Model(name="m", format="none"),
+    identifier="t",
+    metric="accuracy",
+    framework="generic",
+    origin=Origin(file=Path("spec.json")),
+    digest="0" * 64,
+)
 
 
 def build_from_output(
@@ -65,6 +76,46 @@ def test_a_launch_without_a_number_is_a_failure() -> None:
     assert result.outcome is Outcome.FAILED
     assert result.reason == "launch 2 of 3 ended well and reported nothing"
     assert result.metric("NET latency") is not None
+
+
+def measured(
+    outputs: Sequence[str], *, preprocess: str = "", model_preprocess: str = "", model_postprocess: str = ""
+) -> Result:
+    """Return the result of launches and of steps with given outputs."""
+    launches = tuple(Launch(index=index, outcome=Outcome.OK, started=0.0) for index in range(len(outputs)))
+    observations = tuple(parse_lines(text)[0] for text in outputs)
+    measurement = Measurement(
+        0.0,
+        1.0,
+        Outcome.OK,
+        launches=launches,
+        observations=observations,
+        preprocessed=tuple(parse_lines(preprocess)[0] for _ in outputs),
+        model_preprocessed=parse_lines(model_preprocess)[0],
+        model_postprocessed=parse_lines(model_postprocess)[0],
+    )
+    job = Job(BENCHMARK, Build(source="none", commit="none"), {})
+    device = Device(platform="host", identity="here", name="here")
+    return build_result(job, device, measurement, run_type="benchmark", meta={})
+
+
+def test_the_last_step_of_a_model_may_report_for_all_launches() -> None:
+    result = measured(["", "", ""], model_postprocess=CONV % 97)
+    assert result.outcome is Outcome.OK
+    (metric,) = result.metrics
+    assert (metric.samples, metric.launches) == ((97.0,), (2,))
+
+
+def test_the_last_step_of_a_model_hides_no_launch_without_a_number() -> None:
+    result = measured([LATENCY % 1, "", LATENCY % 1], model_postprocess=CONV % 97)
+    assert result.reason == "launch 2 of 3 ended well and reported nothing"
+
+
+@pytest.mark.parametrize("step", ["preprocess", "model_preprocess"])
+def test_a_step_before_a_program_does_not_report_for_it(step: str) -> None:
+    result = measured([""], **{step: CONV % 5})
+    assert (result.outcome, result.reason) == (Outcome.FAILED, "the program ended well but reported no number")
+    assert [metric.name for metric in result.metrics] == ["conv latency"]
 
 
 @pytest.mark.parametrize("garbage", ["PyTorchObserver {garbage", 'PyTorchObserver {"value": 3}'])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from frameworks.observations.observer import parse_lines
+from frameworks.observations.observer import parse_announced, parse_lines
 from harness.core.metric import Observation
 from harness.core.note import Note
 
@@ -417,3 +417,27 @@ def test_a_metric_without_valid_numbers_is_lost(bad: str) -> None:
 def test_a_part_of_a_document_without_valid_numbers_is_lost() -> None:
     _, notes = parse_lines('{"latency_ms": "fast", "load_ms": 3}')
     assert any(note.code == "lost_metric" and note.message.startswith("NET latency was") for note in notes)
+
+
+ACCURACY = '{"type": "net", "metric": "percent_of_top1_corrects", "unit": "percent", %s}'
+
+
+def test_a_summary_beside_values_counts_as_in_fai_pep() -> None:
+    both = '"values": [1, 0, 1, 1], "summary": {"num_runs": 4, "mean": 75.0, "p50": 75.0}'
+    observation = one("Caffe2Observer  " + ACCURACY % both)
+    assert observation.samples == ()
+    assert observation.summary == {"num_runs": 4.0, "mean": 75.0, "p50": 75.0}
+    assert one("Caffe2Observer " + ACCURACY % '"values": [1, 0]').samples == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("text", ['{"latency_ms": 3}', '[{"type": "NET"}]', "{not JSON", '{"NET": {"latency": {}}}'])
+@pytest.mark.parametrize("identifiers", [("PyTorchObserver",), ()])
+def test_json_that_nothing_announces_is_no_observation_of_a_step(text: str, identifiers: tuple[str, ...]) -> None:
+    assert parse_announced(text, identifiers) == ((), ())
+
+
+def test_lines_that_name_type_and_metric_are_observations_of_a_step_without_identifier() -> None:
+    text = "\n".join((ACCURACY % '"value": 75', '{"step": "done"}', "  " + ACCURACY % '"value": "much"'))
+    (observation,), (note,) = parse_announced(text, ())
+    assert observation.samples == (75.0,)
+    assert (note.code, "line 3" in note.message) == ("bad_lines", True)

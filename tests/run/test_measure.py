@@ -4,6 +4,7 @@ import json
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from harness.core.benchmark import Benchmark, HostStep, Model, ModelFile, Origin
 from harness.core.build import Build
 from harness.core.cached_files import CachedFile
 from harness.core.measurement import Job, Measurement
+from harness.core.metric import Observation
 from harness.core.protocols import Session
 from harness.core.result import Outcome
 from harness.run.measure import measure
@@ -173,6 +175,86 @@ def test_host_steps_run_before_and_after_and_may_report(session: Session, scratc
     assert result.outcome is Outcome.OK
     assert (scratch / "made").exists()
     assert [observation.metric for observation in result.observations[0]] == ["latency", "accuracy"]
+
+
+def observed(observations: Sequence[Observation]) -> list[tuple[str, tuple[float, ...]]]:
+    return [(observation.metric, observation.samples) for observation in observations]
+
+
+def test_what_every_step_prints_is_reported_in_the_order_of_fai_pep(session: Session, scratch: Path) -> None:
+    def step(metric: str) -> HostStep:
+        index = "{INDEX}" if metric in {"before", "after"} else "9"
+        code = "import sys; print('PyTorchObserver ' + sys.argv[1].replace('7', sys.argv[2]))"
+        return HostStep(commands=(command(code, line(7, metric), index),))
+
+    job = benchmark(
+        command(OBSERVE, line(1)),
+        launches=2,
+        model_before=step("model_before"),
+        before=step("before"),
+        after=step("after"),
+        model_after=step("model_after"),
+    )
+    result = measure_job(job, session, scratch)
+    assert result.outcome is Outcome.OK, result.reason
+    first, second = result.reported
+    assert observed(first) == [
+        ("model_before", (9.0,)),
+        ("before", (0.0,)),
+        ("latency", (1.0,)),
+        ("after", (0.0,)),
+    ]
+    assert observed(second) == [
+        ("before", (1.0,)),
+        ("latency", (1.0,)),
+        ("after", (1.0,)),
+        ("model_after", (9.0,)),
+    ]
+    names = [log.name for log in result.logs]
+    assert names[:2] == ["preprocess-model.stdout", "launch-0-preprocess.stdout"]
+    assert names[-1] == "postprocess-model.stdout"
+
+
+def test_steps_may_print_other_json(session: Session, scratch: Path) -> None:
+    steps = {
+        name: HostStep(commands=(command(f"print({text!r})"),))
+        for name, text in {
+            "model_before": '{"images": 500, "broken": null}',
+            "before": '[{"file": "a.pb"}]',
+            "after": '{"type": "summary"}\n{"latency_ms": 7}',
+            "model_after": "{not JSON",
+        }.items()
+    }
+    result = measure_job(benchmark(command(OBSERVE, line(1)), **steps), session, scratch)
+    assert [observed(launch) for launch in result.reported] == [[("latency", (1.0,))]]
+    assert result.notes == ()
+
+
+def test_a_broken_observer_line_of_a_step_is_noted_with_its_step(session: Session, scratch: Path) -> None:
+    broken = HostStep(commands=(command(OBSERVE, '{"type": "NET", "metric": "accuracy", "value": "much"}'),))
+    result = measure_job(benchmark(command(OBSERVE, line(1)), model_after=broken), session, scratch)
+    assert [note.code for note in result.notes] == ["bad_lines", "lost_metric"]
+    assert all(note.message.startswith("postprocess-model: standard output: ") for note in result.notes)
+
+
+def test_a_framework_that_knows_no_steps_reads_them_like_its_runners(session: Session, scratch: Path) -> None:
+    class Simple:
+        name = "simple"
+
+        def __init__(self) -> None:
+            self.build, self.command, self.parse = generic.build, generic.command, generic.parse
+
+    generic = Generic({})
+    step = HostStep(commands=(command(OBSERVE, line(2, "images")),))
+    result = measure(
+        Job(benchmark(command(OBSERVE, line(1)), before=step), Build(source="none", commit="none"), {}),
+        session,
+        Simple(),
+        scratch=scratch,
+        clock=time.time,
+        progress=RecordedProgress(),
+    )
+    assert observed(result.reported[0]) == [("images", (2.0,)), ("latency", (1.0,))]
 
 
 def test_a_file_made_by_a_step_is_staged_for_each_launch(session: Session, scratch: Path) -> None:
