@@ -9,6 +9,7 @@ from rich.console import Console
 from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.result import Report, Result, make_writable, without_samples
+from harness.display.console import CleanConsole
 from harness.display.results import show_results
 from harness.shell.streams import discard_output
 
@@ -44,4 +45,4 @@ def create(settings: Settings) -> ScreenReporter | None:
     """Create the reporter unless it is switched off; beside `simple_screen` it writes to standard error."""
     if not settings.screen_reporter:
         return None
-    return ScreenReporter(Console(file=sys.stderr if settings.simple_screen_reporter else sys.stdout))
+    return ScreenReporter(CleanConsole(file=sys.stderr if settings.simple_screen_reporter else sys.stdout))

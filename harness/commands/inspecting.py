@@ -63,7 +63,8 @@ def devices(inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> int:
     """`harness devices`."""
     from harness.flows.inspect import devices as flow
 
-    return flow.list_devices(arguments.resolve_settings(inspect_flags), display.open_console())
+    with shell.handle_signals():
+        return flow.list_devices(arguments.resolve_settings(inspect_flags), display.open_console())
 
 
 def export(
@@ -102,7 +103,8 @@ def doctor(inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> int:
     """`harness doctor`."""
     from harness.flows.inspect import doctor as flow
 
-    return flow.examine(arguments.resolve_settings(inspect_flags), display.open_console())
+    with shell.handle_signals():
+        return flow.examine(arguments.resolve_settings(inspect_flags), display.open_console())
 
 
 def report(
@@ -128,7 +130,7 @@ def report(
         return reports.show(path, settings, display.open_console())
     if not flush:
         return reports.latest(settings, display.open_console())
-    with display.open_display() as shown:
+    with shell.handle_signals(), display.open_display() as shown:
         return reports.flush(settings, shown)
 
 

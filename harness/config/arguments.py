@@ -16,6 +16,7 @@ from harness import plugins
 from harness.config.flags import UNSUPPORTED_FLAGS, CompareFlags, InspectFlags, RunFlags, WatchFlags, reserved_flags
 from harness.config.options import OptionTable
 from harness.core.errors import UsageError
+from harness.core.terminal_text import clean_for_terminal
 
 if TYPE_CHECKING:
     from cyclopts import UnknownOptionError
@@ -162,7 +163,7 @@ def warn(text: str) -> None:
     """Say it on standard error, where that can still be written."""
     if sys.stderr is not None:  # closed when the process was started
         with contextlib.suppress(OSError, ValueError):
-            print(f"harness: {text}", file=sys.stderr, flush=True)
+            print(f"harness: {clean_for_terminal(text)}", file=sys.stderr, flush=True)
 
 
 def require_specification(settings: Settings) -> Settings:

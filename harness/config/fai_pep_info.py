@@ -11,6 +11,7 @@ from harness.config.parsing import describe_first_mistake, parse_string_map
 from harness.core.errors import UsageError
 from harness.core.scalars import Scalar, format_scalar
 from harness.core.values import Value
+from harness.files.reading import read_bounded
 
 
 class InfoProgram(Value, extra="ignore"):
@@ -117,6 +118,8 @@ def _earlier(info: FaiPepInfo) -> dict[str, object]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text()
+        return read_bounded(path).decode()
     except OSError as error:
         raise UsageError(f"--info {path}: {error.strerror}", hint="name a file, or give the JSON itself") from error
+    except ValueError as error:
+        raise UsageError(f"--info {str(path)!r}: not a file of UTF-8 text", hint="give the JSON itself") from error

@@ -16,6 +16,7 @@ from harness.config.options import PREFIX, DeclaredOption, OptionTable
 from harness.config.settings import Settings, default_config_dir
 from harness.core.errors import UsageError
 from harness.core.placeholders import suggest
+from harness.files.reading import read_bounded
 
 _OTHER_VARIABLES: Final = frozenset(
     {
@@ -113,8 +114,8 @@ def read_config(path: Path, table: OptionTable) -> Layer:
     if not path.exists():
         return {}
     try:
-        saved = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
+        saved = json.loads(read_bounded(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path}: {error}", hint="mend it, or forget it with --reset-options") from error
     if not isinstance(saved, dict):
         raise UsageError(f"{path}: expected a JSON object", hint="forget it with --reset-options")

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+
+
+LARGEST_CPU: Final = 4095
+"""Larger CPU numbers are typing errors."""
+_CPU: Final = re.compile(r"[0-9]{1,5}")
+_SHOWN: Final = 200
+"""Characters of a value that a message quotes."""
+
+
+def shorten(value: str) -> str:
+    """Return a value as messages quote it: whole where it is short, else its beginning and its length."""
+    return value if len(value) <= _SHOWN else f"{value[:_SHOWN]}... ({len(value)} characters)"
 
 
 def parse_path(value: object) -> object:
@@ -180,10 +193,11 @@ def parse_cpus(value: object) -> object:
     for part in value.replace(" ", "").split(","):
         first, dash, last = part.partition("-")
         last = last if dash else first
-        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
-            raise UsageError(f"cpus: `{value}` is no list of CPUs", hint="as in 2,3 or 0-3 or none")
+        if not (_CPU.fullmatch(first) and _CPU.fullmatch(last) and int(first) <= int(last) <= LARGEST_CPU):
+            hint = f"as in 2,3 or 0-3 or none; the largest number is {LARGEST_CPU}"
+            raise UsageError(f"cpus: `{shorten(value)}` is no list of CPUs", hint=hint)
         numbers.extend(range(int(first), int(last) + 1))
-    return tuple(numbers)
+    return tuple(dict.fromkeys(numbers))
 
 
 def describe_first_mistake(error: ValidationError) -> str:

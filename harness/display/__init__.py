@@ -8,6 +8,7 @@ from typing import TextIO
 
 from rich.console import Console
 
+from harness.display.console import CleanConsole
 from harness.display.live import LiveBoard, LiveDisplay, LiveTask
 from harness.display.plain import PlainBoard, PlainDisplay, PlainTask
 from harness.shell.streams import never_failing
@@ -27,11 +28,11 @@ __all__ = [
 def open_display(stream: TextIO | None = None) -> LiveDisplay | PlainDisplay:
     """Return a live display on a terminal, a plain one elsewhere; both are silent where nothing can be written."""
     stream = never_failing(stream or sys.stderr or io.StringIO())  # a closed standard error is None
-    console = Console(file=stream)
+    console = CleanConsole(file=stream)
     return LiveDisplay(console) if console.is_terminal and not console.is_dumb_terminal else PlainDisplay(stream)
 
 
 def open_console() -> Console:
     """Return standard output for tables, which is wide where it is no terminal."""
-    console = Console()
-    return console if console.is_terminal else Console(width=150)
+    console = CleanConsole()
+    return console if console.is_terminal else CleanConsole(width=150)

@@ -112,9 +112,9 @@ class LiveDisplay:
         self.console = console
         self._progress = Progress(
             SpinnerColumn(finished_text="[green]✓"),
-            TextColumn("{task.description}", table_column=_cut(console.width // 2 - 10)),
+            TextColumn("{task.description}", markup=False, table_column=_cut(console.width // 2 - 10)),
             BarColumn(bar_width=14),
-            TextColumn("[dim]{task.fields[detail]}", table_column=_cut(console.width // 4 - 2)),
+            TextColumn("{task.fields[detail]}", style="dim", markup=False, table_column=_cut(console.width // 4 - 2)),
             TimeElapsedColumn(),
             TimeRemainingColumn(compact=True),
         )

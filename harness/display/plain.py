@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self, TextIO
 
 from harness.core.protocols import BoardRow
+from harness.core.terminal_text import clean_for_terminal
 from harness.shell.streams import never_failing
 
 _QUIET_S = 20.0
@@ -35,7 +36,7 @@ class PlainTask:
         self._printed = now
         share = f" {completed / self._total:.0%}" if completed is not None and self._total else ""
         detail = f" ({self._text})" if self._text else ""
-        print(f"... {self._name}{share}{detail}", file=self._stream, flush=True)
+        _print_line(f"... {self._name}{share}{detail}", self._stream)
 
 
 class PlainBoard:
@@ -81,7 +82,7 @@ class PlainBoard:
 
     def _print(self, line: str) -> None:
         self._printed = self._clock()
-        print(line, file=self._stream, flush=True)
+        _print_line(line, self._stream)
 
 
 class PlainDisplay:
@@ -122,4 +123,8 @@ class PlainDisplay:
 
     def say(self, text: str) -> None:
         """Print one line."""
-        print(text, file=self._stream, flush=True)
+        _print_line(text, self._stream)
+
+
+def _print_line(text: str, stream: TextIO) -> None:
+    print(clean_for_terminal(text), file=stream, flush=True)

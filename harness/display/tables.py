@@ -11,6 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from harness.display.console import PipeConsole
 from harness.presentation.tables import KEEP, Column, select_informative
 from harness.presentation.text import Line, Span, Tone, make_printable
 from harness.shell.streams import discard_output
@@ -28,17 +29,9 @@ _ENDLESS: Final = 1_000_000
 """Screen columns of a stream that is no screen."""
 
 
-class _Pipe(Console):
-    """Console that is no terminal: a reader that has gone is an error there like any other."""
-
-    def on_broken_pipe(self) -> None:
-        """Rich would end the process, with the exit status that means a regression."""
-        raise BrokenPipeError("its reader has gone")
-
-
 def widen(console: Console) -> Console:
     """Return the console itself where it is a terminal, else one on the same stream that neither folds nor cuts."""
-    return console if console.is_terminal else _Pipe(file=console.file, width=_ENDLESS)
+    return console if console.is_terminal else PipeConsole(file=console.file, width=_ENDLESS)
 
 
 def fit_table(columns: Sequence[Column], console: Console) -> Table:

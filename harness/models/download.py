@@ -45,7 +45,9 @@ _REMEDIES = {
     410: "the file was removed: find its new `location`",
 }
 _STRONG_ETAG = re.compile(r'"[^"]*"')
-_CONTENT_RANGE = re.compile(r"bytes (?P<first>\d+)-\d+/(?P<total>\d+)")
+_COUNT = re.compile("[0-9]{1,18}")
+"""A number of bytes or seconds in a header; more digits than 64 bits hold are none."""
+_CONTENT_RANGE = re.compile("bytes (?P<first>[0-9]{1,18})-[0-9]{1,18}/(?P<total>[0-9]{1,18})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +218,7 @@ def _open_response(
 def _receive_whole(response: requests.Response, wanted: DownloadRequest, task: Task) -> None:
     encoded = response.headers.get("Content-Encoding", "identity").lower() != "identity"
     etag = response.headers.get("ETag", "")
-    length = response.headers.get("Content-Length", "")
-    total = int(length) if length.isdigit() and not encoded else None
+    total = None if encoded else _parse_count(response.headers.get("Content-Length", ""))
     with os_errors_as_unavailable(wanted.file, "writing the download"):
         # The old note is removed before the old bytes, the new one written before the new: it never describes others.
         wanted.place.discard_part()
@@ -259,12 +260,15 @@ def _start_over(wanted: DownloadRequest, words: str) -> NoReturn:
     raise TransientError(words)
 
 
+def _parse_count(header: str) -> int | None:
+    return int(header) if _COUNT.fullmatch(header) else None
+
+
 def _refusal(response: requests.Response, wanted: DownloadRequest) -> Exception:
     status = response.status_code
     words = f"the server says {status} {response.reason}".rstrip()
     if status in _MAY_PASS or status >= 500:
-        asked = response.headers.get("Retry-After", "")
-        return TransientError(words, float(asked) if asked.isdigit() else None)
+        return TransientError(words, _parse_count(response.headers.get("Retry-After", "")))
     return unavailable(
         wanted.file, f"{wanted.source.shown} cannot be downloaded: {words}", _REMEDIES.get(status, _REMEDIES[404])
     )
@@ -283,7 +287,8 @@ def _network_errors(wanted: DownloadRequest) -> Iterator[None]:
         ) from None
     except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
         raise TransientError(_describe(error, wanted)) from None
-    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:  # `requests` lets some through
+    # `requests` lets errors of urllib3 through, and those of `urllib.parse` and IDNA (ValueError) for redirects.
+    except (requests.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:
         raise unavailable(
             wanted.file, f"{wanted.source.shown} cannot be downloaded: {_describe(error, wanted)}", _REMEDIES[404]
         ) from None

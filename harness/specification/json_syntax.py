@@ -13,6 +13,10 @@ from pydantic import JsonValue
 from harness.core.benchmark import Origin
 from harness.specification.document import Document, Problems, join
 
+MOST_LEVELS = 64
+"""Levels of lists and objects in a document, which readers descend by recursion; specifications have about ten."""
+NESTED_TOO_DEEPLY = f"nested too deeply: a document has at most {MOST_LEVELS} levels"
+
 _LEXEME = re.compile(r'[ \t\r\n]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+)')
 
 
@@ -34,7 +38,7 @@ def read_json(file: Path, text: str, problems: Problems) -> Document | None:
         problems.add(place, _syntax_message(error), _syntax_hint(text, error))
         return None
     except RecursionError:
-        problems.add(Origin(file=file, line=1), "cannot be read: nested too deeply")
+        problems.add(Origin(file=file, line=1), NESTED_TOO_DEEPLY)
         return None
     except ValueError:
         problems.add(Origin(file=file, line=1), "cannot be read: a number has too many digits")
@@ -68,10 +72,17 @@ class _Scanner:
 
     def scan(self, text: str) -> None:
         position = 0
-        while match := _LEXEME.match(text, position):
+        while not self._is_too_deep() and (match := _LEXEME.match(text, position)):
             self._line += text.count("\n", position, match.start(1))
             self._take(match[1])
             position = match.end()
+
+    def _is_too_deep(self) -> bool:
+        if len(self._open) <= MOST_LEVELS:
+            return False
+        self.unusable = True
+        self._problems.add(Origin(file=self._file, line=self._line), NESTED_TOO_DEEPLY)
+        return True
 
     def _take(self, lexeme: str) -> None:
         inner = self._open[-1] if self._open else None

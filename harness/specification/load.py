@@ -17,6 +17,7 @@ from pydantic import JsonValue
 from harness.core.benchmark import Benchmark, Origin
 from harness.core.placeholders import find_placeholders
 from harness.core.scalars import format_scalar
+from harness.files.reading import read_bounded
 from harness.specification.check import check_list, check_specification, is_list
 from harness.specification.document import Document, Findings, Problems, join
 from harness.specification.expand import SpecificationContext, expand
@@ -108,7 +109,7 @@ def _read(file: Path, problems: Problems, reference: Origin | None = None) -> Do
     """Read one file, which may be named at a place in another file; None when it cannot be read."""
     place = reference or Origin(file=file)
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        text = read_bounded(file).decode("utf-8-sig")
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         hint = "give a specification in this folder" if file.is_dir() else _suggest_neighbour(file)

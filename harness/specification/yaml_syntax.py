@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from harness.core.benchmark import Origin
 from harness.specification.document import Document, Problems, join
-from harness.specification.json_syntax import excerpt
+from harness.specification.json_syntax import MOST_LEVELS, NESTED_TOO_DEEPLY, excerpt
 
 _MOST_VALUES = 100_000
 """An alias that doubles itself thirty times is a short text and an endless document."""
@@ -60,7 +60,7 @@ def read_yaml(file: Path, text: str, problems: Problems) -> Document | None:
         problems.add(Origin(file=file, line=1), f"not valid YAML: {str(error).splitlines()[0]}")
         return None
     except RecursionError:
-        problems.add(Origin(file=file, line=1), "cannot be read: nested too deeply")
+        problems.add(Origin(file=file, line=1), NESTED_TOO_DEEPLY)
         return None
     return None if converter.unusable else Document(file, value, converter.places)
 
@@ -90,6 +90,8 @@ class _NodeConverter:
     def _accepts(self, node: yaml.Node, pointer: str, ancestors: tuple[int, ...]) -> bool:
         if id(node) in ancestors:
             self._refuse(pointer, "an alias refers to something that contains it")
+        elif isinstance(node, yaml.CollectionNode) and len(ancestors) >= MOST_LEVELS:
+            self._refuse(pointer, NESTED_TOO_DEEPLY)
         elif len(self.places) > _MOST_VALUES:
             self._refuse("", f"aliases expand to more than {_MOST_VALUES} values")
         elif node.tag not in _PLAIN_TAGS:

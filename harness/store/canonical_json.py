@@ -11,6 +11,7 @@ from pydantic.main import IncEx
 from harness.core.errors import EnvironmentProblem
 from harness.core.result import Result
 from harness.core.values import Value
+from harness.files.reading import RESULT_BYTES, read_bounded
 
 RESULT_FILE: Final = "result.json"
 
@@ -39,7 +40,7 @@ def load_result(path: Path) -> Result:
     """
     file = path / RESULT_FILE if path.is_dir() else path
     try:
-        return Result.model_validate_json(file.read_bytes())
+        return Result.model_validate_json(read_bounded(file, RESULT_BYTES))
     except OSError as error:
         raise EnvironmentProblem(f"cannot read the result {file}: {error.strerror or error}") from error
     except ValidationError as error:

@@ -57,6 +57,7 @@ class Project:
             command(*arguments),
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=timeout_s,
             cwd=self.folder,
             env={**self.environment, **environment},
@@ -67,7 +68,7 @@ class Project:
 
 
 def command(*arguments: str | Path) -> tuple[str, ...]:
-    return (sys.executable, "-c", "from harness.cli import main; main()", *map(str, arguments))
+    return (sys.executable, "-m", "harness", *map(str, arguments))
 
 
 def observe(*values: float, before: str = "", after: str = "") -> str:

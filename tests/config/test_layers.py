@@ -130,7 +130,7 @@ def test_a_broken_list_of_regressed_types_is_an_error() -> None:
         resolved({"regressed_types": '["NET"'})
 
 
-@pytest.mark.parametrize("given", ["3-1", "", "a", "1-", "-1", "1,,2"])
+@pytest.mark.parametrize("given", ["3-1", "", "a", "1-", "-1", "1,,2", "0-99999999999", "4096", "9" * 5000])
 def test_what_is_no_list_of_cpus_is_an_error_and_forbids_nothing(given: str) -> None:
     with pytest.raises(UsageError, match="no list of CPUs"):
         resolved({"cpus": given})
@@ -138,6 +138,7 @@ def test_what_is_no_list_of_cpus_is_an_error_and_forbids_nothing(given: str) -> 
 
 def test_cpus_are_numbers_ranges_or_none_at_all() -> None:
     assert resolved({"cpus": "2, 4-6"}).cpus == (2, 4, 5, 6)
+    assert resolved({"cpus": "0-3," * 1000 + "2"}).cpus == (0, 1, 2, 3)
     assert resolved({"cpus": "none"}).cpus == ()
     assert resolved().cpus is None
 

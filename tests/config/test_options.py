@@ -299,7 +299,7 @@ def test_a_number_out_of_bounds_on_the_command_line_is_refused_in_our_words(
 
 def test_options_that_cannot_be_loaded_are_told_and_stop_nothing(project: Project, third_party: Path) -> None:
     (third_party / "bench_options.py").write_text("import nothing_of_this_name")
-    done = project.harness("--help", PYTHONPATH=str(third_party))
+    done = project.harness("run", "--help", PYTHONPATH=str(third_party))
     assert done.code == 0
     assert "bench_options:BenchOptions" in done.stderr
     assert "nothing_of_this_name" in done.stderr

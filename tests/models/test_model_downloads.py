@@ -370,6 +370,23 @@ def test_an_invalid_url_is_refused(location: str, model_file: MakeFile, fetch: F
         fetch(model_file(MD5).model_copy(update={"location": location}))
 
 
+@pytest.mark.parametrize(
+    "target",
+    ["http://[::1", "http://[", "http://a..b/", "http://" + "a" * 300, "http://x:99999999/", "file:///x"],
+)
+def test_a_redirect_to_a_malformed_address_ends_this_file(
+    target: str, site: Site, model_file: MakeFile, fetch: Fetch
+) -> None:
+    site.steps = [Step(status=302, headers={"Location": target})] * 4
+    with pytest.raises(FileUnavailable, match="cannot be downloaded"):
+        fetch(model_file(MD5))
+
+
+def test_a_pause_that_is_no_number_is_not_waited_for(site: Site, model_file: MakeFile, fetch: Fetch) -> None:
+    site.steps = [Step(status=503, headers={"Retry-After": pause}) for pause in ("²", "9" * 5000)]
+    assert fetch(model_file(MD5)).path.read_bytes() == CONTENT
+
+
 def test_concurrent_threads_download_once(site: Site, model_file: MakeFile, fetch: Fetch) -> None:
     cached: list[CachedFile] = []
     threads = [threading.Thread(target=lambda: cached.append(fetch(model_file(MD5)))) for _ in range(4)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -220,3 +221,18 @@ def test_json_and_yaml_of_one_specification_expand_equally(write: Write, suffix:
     second = load([write(yaml.safe_dump(value, sort_keys=False), f"spec.{suffix}")]).benchmarks
     assert [benchmark.digest for benchmark in first] == [one.digest for one in second]
     assert [benchmark.title for benchmark in first] == [one.title for one in second]
+
+
+@pytest.mark.parametrize("levels", [65, 500, 980, 1200, 100_000])
+@pytest.mark.parametrize("name", ["deep.json", "deep.yaml"])
+def test_a_document_with_too_many_levels_is_a_problem(levels: int, name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("[" * levels + "]" * levels)
+    with pytest.raises(SpecificationError, match="nested too deeply"):
+        load([tmp_path / name])
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "pipe"])
+def test_a_specification_is_a_regular_file(place: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SpecificationError, match="not a regular file"):
+        load([tmp_path / place])

@@ -12,7 +12,7 @@ from rich.console import Console
 from harness.analysis.compare.discovery import ProvenChange, proven_change, select_discovered_changes
 from harness.analysis.compare.recompute import recompute
 from harness.core.comparison import Comparison
-from harness.core.errors import ExitCode, UsageError
+from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.result import Report, Result
 from harness.display import PlainDisplay
 from harness.display.results import show_results
@@ -37,10 +37,11 @@ def reevaluate(place: Path, replaced: Mapping[str, object], console: Console) ->
 
     Raises:
         UsageError: There is no stored comparison.
+        EnvironmentProblem: A file is no result, or its pairs cannot have been measured.
     """
     files = [place] if place.is_file() else sorted(place.rglob(RESULT_FILE))
     results = [
-        _decide_again(result, replaced) for file in files if (result := load_result(file)).comparison is not None
+        _decide_again(result, replaced, file) for file in files if (result := load_result(file)).comparison is not None
     ]
     if not results:
         raise UsageError(f"no comparison is stored in {place}", hint="name a folder that `harness compare` reported to")
@@ -53,13 +54,20 @@ def reevaluate(place: Path, replaced: Mapping[str, object], console: Console) ->
     return reporting.exit_code()
 
 
-def _decide_again(result: Result, replaced: Mapping[str, object]) -> Result:
+def _decide_again(result: Result, replaced: Mapping[str, object], file: Path) -> Result:
     comparison = result.comparison
     if comparison is None or not (result.ok or comparison.identical):
         return result  # a failure stays one: its pairs are not all there were
     parameters = validate_parameters({**comparison.parameters.model_dump(), **replaced})
     doubt = next((note.message for note in result.notes if note.code in _DOUBTS and not note.trust), None)
-    return result.model_copy(update={"comparison": recompute(comparison, parameters, doubt=doubt)})
+    try:
+        recomputed = recompute(comparison, parameters, doubt=doubt)
+    except (ValueError, ArithmeticError) as error:
+        raise EnvironmentProblem(
+            f"{file} cannot be evaluated: {error}",
+            hint="its pairs were changed afterwards: restore the file, or remove it",
+        ) from error
+    return result.model_copy(update={"comparison": recomputed})
 
 
 def _with_discoveries(results: Sequence[Result]) -> list[Result]:

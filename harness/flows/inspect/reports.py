@@ -14,6 +14,7 @@ from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.metric import LATENCY
 from harness.core.protocols import Progress, Spooling
 from harness.core.result import Outcome, Result
+from harness.display.console import CleanConsole
 from harness.display.results import show_results
 from harness.display.tables import fit_table, print_line, widen
 from harness.presentation.numbers import format_quantity
@@ -32,7 +33,7 @@ def latest(settings: Settings, console: Console) -> ExitCode:
     index = read_index(settings.local_reporter)
     for file in index.unreadable:
         text = f"✗ {file} is damaged and left out; `harness report {file}` shows why"
-        print_line(Line.of(Span(text, Tone.BAD)), widen(Console(stderr=True)))
+        print_line(Line.of(Span(text, Tone.BAD)), widen(CleanConsole(stderr=True)))
     entries = sorted(index.entries, key=lambda entry: entry.time)[-_LATEST:]
     console = widen(console)
     if not entries:

@@ -1,0 +1,39 @@
+"""Entry point of the command `harness`, and of `python -m harness`: everything else is imported from here.
+
+Importing takes longer than many commands. Ctrl-C in that time, and until a command has handlers of its own
+(`harness.shell.handle_signals`), ends the process at once: nothing was measured or changed yet. A `KeyboardInterrupt`
+in the midst of an import would appear as whatever that import makes of it, or as a traceback.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import signal
+import sys
+from typing import Final, NoReturn
+
+_INTERRUPTED: Final = 130
+"""`harness.core.errors.ExitCode.INTERRUPTED`, which is not imported yet."""
+
+
+def main() -> None:
+    """Run the console command, and end the process with its exit code."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a job in the background ignores it
+        signal.signal(signal.SIGINT, _exit_at_once)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # None where it is closed
+        sys.stdout.reconfigure(errors="replace")  # as standard error does: a character too many costs no output
+    from harness.cli import main as run_command  # noqa: PLC0415 - see above
+
+    run_command()
+
+
+def _exit_at_once(number: int, _frame: object) -> NoReturn:
+    with contextlib.suppress(OSError):  # closed, or nobody reads it
+        os.write(2, f"harness: interrupted ({signal.Signals(number).name})\n".encode())
+    os._exit(_INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()
