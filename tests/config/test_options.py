@@ -305,6 +305,13 @@ def test_options_that_cannot_be_loaded_are_told_and_stop_nothing(project: Projec
     assert "nothing_of_this_name" in done.stderr
 
 
+def test_the_list_of_commands_reads_no_options(project: Project, third_party: Path) -> None:
+    (third_party / "bench_options.py").write_text("raise ValueError('read')")
+    for flag in ("--help", "--version"):
+        done = project.harness(flag, PYTHONPATH=str(third_party))
+        assert (done.code, done.stderr) == (0, "")
+
+
 _UNRESOLVED = _OPTIONS.replace("Annotated[int,", "'Annotated[Missing,").replace('"))] = 3', "\"))]' = 3")
 
 
@@ -317,7 +324,7 @@ def test_a_defective_module_of_options_is_reported_and_stops_nothing(
     project: Project, third_party: Path, module: str, reason: str
 ) -> None:
     (third_party / "bench_options.py").write_text(module)
-    done = project.harness("--version", PYTHONPATH=str(third_party))
+    done = project.harness("builds", PYTHONPATH=str(third_party))
     assert done.code == 0, done.stderr
     assert "`bench` (bench_options:BenchOptions) cannot be used" in done.stderr
     assert reason in done.stderr
