@@ -70,6 +70,9 @@ class Source(Protocol):
     def between(self, older: Commit, newer: Commit) -> Sequence[Commit]:
         """Return the commits after `older` up to and with `newer`, oldest first; none when they are the same.
 
+        Where lines of development join, each is the child of the one before it, by its first parent wherever that
+        contains `older`: what a merge brought is not listed beside the merge.
+
         Raises:
             UsageError: `older` is not before `newer`.
         """
@@ -120,6 +123,18 @@ class BranchingSource(Source, Protocol):
 
     def tips(self, branch: str) -> Sequence[str]:
         """Return what `resolve` takes for the newest commit of a branch, most wanted first: `origin/main`, `main`."""
+
+
+@runtime_checkable
+class MergingSource(BranchingSource, Protocol):
+    """A source that knows which lines of development a merge joined."""
+
+    def parents(self, commit: Commit) -> Sequence[Commit]:
+        """Return the commits that a commit was made from, first the line that the others were merged into.
+
+        Raises:
+            UsageError: The commit is gone.
+        """
 
 
 @runtime_checkable

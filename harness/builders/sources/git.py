@@ -103,7 +103,7 @@ class GitSource:
     def between(self, older: Commit, newer: Commit) -> Sequence[Commit]:
         """Return the commits after `older` up to and with `newer`, oldest first; none when they are the same.
 
-        Commits of branches that left before `older` are not among them, however late they were merged.
+        They follow first parents: what a merge brought is in the merge (`trace_mainline`).
 
         Raises:
             UsageError: `older` is not before `newer`.
@@ -119,6 +119,16 @@ class GitSource:
                     hint=_DEEPEN if cut else "start from a commit that both have, such as their merge base",
                 )
             return history.between(older.id, newer.id)
+
+    def parents(self, commit: Commit) -> Sequence[Commit]:
+        """Return the parents of a commit, the first parent first.
+
+        Raises:
+            UsageError: History was rewritten, and the commit is gone.
+        """
+        with self._history() as history:
+            self._check_known(history, commit)
+            return history.parents(commit.id)
 
     def merge_base(self, first: Commit, second: Commit) -> Commit:
         """Return the newest commit that two lines of development share.

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from harness.builders.sources.commit_names import CommitName
+from harness.builders.sources.mainline import trace_mainline
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem, UsageError
 
@@ -107,10 +108,16 @@ class RepositoryReader:
             return self._value(self._repo.commit(full_hash))
 
     def between(self, older: str, newer: str) -> Sequence[Commit]:
-        """Return the commits that descend from `older` and lead to `newer`, with it; parents before children."""
+        """Return the commits of the line from `older` to `newer`, which contains it (`trace_mainline`)."""
         with _map_errors(self._source):
-            commits = self._repo.iter_commits(f"{older}..{newer}", ancestry_path=True, date_order=True, reverse=True)
-            return tuple(map(self._value, commits))
+            listed: str = self._repo.git.rev_list("--parents", "--ancestry-path", f"{older}..{newer}", "--")
+            parents = {commit: ids for commit, *ids in map(str.split, listed.splitlines())}
+            return tuple(self._value(self._repo.commit(commit)) for commit in trace_mainline(older, newer, parents))
+
+    def parents(self, commit: str) -> Sequence[Commit]:
+        """Return the parents of a commit, the first parent first."""
+        with _map_errors(self._source):
+            return tuple(map(self._value, self._repo.commit(commit).parents))
 
     def merge_base(self, first: str, second: str) -> str | None:
         """Return the hash of the newest common ancestor; None where there is none."""

@@ -21,6 +21,7 @@ from harness.builders.sources.hg_program import (
     list_named,
     local_tags,
 )
+from harness.builders.sources.mainline import trace_mainline
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem, UsageError
 
@@ -101,6 +102,8 @@ class HgSource:
     def between(self, older: Commit, newer: Commit) -> Sequence[Commit]:
         """Return the changesets after `older` up to and with `newer`, oldest first; none when they are the same.
 
+        They follow first parents: what a merge brought is in the merge (`trace_mainline`).
+
         Raises:
             UsageError: `older` is not before `newer`.
         """
@@ -113,7 +116,16 @@ class HgSource:
                 f"{older.short} is not before {newer.short} in {self.place}",
                 hint="start from a changeset that both have, such as their common ancestor",
             )
-        return tuple(map(self._commit, way[1:]))
+        changes = {change.node: change for change in way[1:]}
+        parents = {node: (change.p1node, change.p2node) for node, change in changes.items()}
+        return tuple(self._commit(changes[node]) for node in trace_mainline(older.id, newer.id, parents))
+
+    def parents(self, commit: Commit) -> Sequence[Commit]:
+        """Return the parents of a changeset, the first parent first."""
+        self._copy_once()
+        (change,) = list_changesets(_id(commit.id), at=self._mirror)
+        nodes = [node for node in (change.p1node, change.p2node) if is_changeset(node)]
+        return tuple(self._commit(parent) for node in nodes for parent in list_changesets(_id(node), at=self._mirror))
 
     def merge_base(self, first: Commit, second: Commit) -> Commit:
         """Return the newest changeset that two lines of development share.

@@ -40,13 +40,15 @@ class Changeset(Value):
         user: Name and address of the author.
         date: Unix seconds, and the offset of the time zone.
         desc: The message.
-        p2node: Its second parent; all zeros where there is none.
+        p1node: Its first parent; all zeros where there is none.
+        p2node: Its second parent, likewise.
     """
 
     node: str
     user: str = ""
     date: tuple[float, int] = (0.0, 0)
     desc: str = ""
+    p1node: str = ""
     p2node: str = ""
 
 
@@ -101,7 +103,7 @@ def list_changesets(revset: str, *, at: Path) -> list[Changeset]:
     Raises:
         HgFailed: There is no such changeset.
     """
-    template = "{dict(node, user, date, desc, p2node=p2.node)|json},"
+    template = "{dict(node, user, date, desc, p1node=p1.node, p2node=p2.node)|json},"
     return _CHANGES.validate_json(_as_list(hg("log", "--rev", revset, "--template", template, at=at)))
 
 
