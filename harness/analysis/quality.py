@@ -217,17 +217,17 @@ def _note_heat(launches: Sequence[Launch]) -> Iterator[Note]:
 
 def _note_load(launches: Sequence[Launch], cores: int) -> Iterator[Note]:
     shares = [share for launch in launches if (share := _used_by_others(launch, cores)) is not None]
-    each = [others for seconds, others in shares if seconds >= _SHORTEST_S]
+    shares_of_others = [others for seconds, others in shares if seconds >= _SHORTEST_S]
     total = sum(seconds for seconds, _ in shares)
-    if not each and total > 0:
-        each = [sum(seconds * others for seconds, others in shares) / total]
-    above = [others for others in each if others > BUSY_LIMIT]
+    if not shares_of_others and total > 0:
+        shares_of_others = [sum(seconds * others for seconds, others in shares) / total]
+    above = [others for others in shares_of_others if others > BUSY_LIMIT]
     if above:
         yield Note(
             code="busy",
             message=f"other programs used up to {max(above):.0%} of the machine's CPU time while it was measured",
             hint="measure on a machine that does nothing else",
-            trust=2 * len(above) <= len(each),
+            trust=2 * len(above) <= len(shares_of_others),
         )
 
 

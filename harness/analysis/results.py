@@ -147,7 +147,10 @@ def _without(notes: Sequence[Note], *codes: str) -> Sequence[Note]:
 def _has_reported(measurement: Measurement, benchmark: Benchmark) -> bool:
     """Return whether there is a number that it was run for: energy is measured by the harness, not by the program."""
     observations = (*itertools.chain(*measurement.observations), *measurement.model_postprocessed)
-    return any(_is_number(each) and (benchmark.metric == POWER or each.metric != ENERGY) for each in observations)
+    return any(
+        _is_number(observation) and (benchmark.metric == POWER or observation.metric != ENERGY)
+        for observation in observations
+    )
 
 
 def _is_number(observation: Observation) -> bool:

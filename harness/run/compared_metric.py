@@ -29,8 +29,14 @@ class ComparedMetric:
 
     def find(self, observations: Sequence[Observation]) -> Observation | None:
         """Return the metric from the observations of one launch; None where it has no value."""
-        sampled = [each for each in observations if values_of(each) and self.name in {None, each.name}]
-        return next((each for each in sampled if each.name == LATENCY), sampled[0] if sampled else None)
+        sampled = [
+            observation
+            for observation in observations
+            if values_of(observation) and self.name in {None, observation.name}
+        ]
+        return next(
+            (observation for observation in sampled if observation.name == LATENCY), sampled[0] if sampled else None
+        )
 
     def choose_metric(self, observation: Observation) -> ComparedMetric:
         """Return the metric as it is known after the first launch of the control."""

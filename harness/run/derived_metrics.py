@@ -37,13 +37,13 @@ def derive_energy(
         of iterations as good as alone. All in millijoules. A note `energy_unavailable` says why there is none,
         `energy_per_iteration` why there is no `NET energy`.
     """
-    reason = next((each.energy_unavailable or _UNAVAILABLE for each in completed if not each.energy_mj), None)
+    reason = next((step.energy_unavailable or _UNAVAILABLE for step in completed if not step.energy_mj), None)
     if reason is not None:
         return (), (Note(code="energy_unavailable", message=f"energy is not known: {reason}"),)
     parts = _parts(completed)
     whole_mj = math.fsum(parts.values())
     derived = [_energy("RUN", whole_mj), *(_energy(name, part_mj) for name, part_mj in parts.items())]
-    iteration_mj, notes = _energy_of_iteration(whole_mj, sum(each.wall_s for each in completed), observations, warmup)
+    iteration_mj, notes = _energy_of_iteration(whole_mj, sum(step.wall_s for step in completed), observations, warmup)
     if iteration_mj is not None:
         derived.insert(1, _energy("NET", iteration_mj))
     reported = {observation.name for observation in observations}
@@ -64,15 +64,16 @@ def sum_operators(observations: Sequence[Observation]) -> tuple[tuple[Observatio
         The observations, and a note `repeated_operator` on operators that have more samples than iterations, but no
         multiple of them. Those stay as they are, and so does everything where no iterations are reported.
     """
-    iterations = sum(len(each.samples) for each in observations if each.name == LATENCY)
+    iterations = sum(len(observation.samples) for observation in observations if observation.name == LATENCY)
     counts = Counter[str]()
-    for each in observations:
-        counts[each.name] += len(each.samples) if each.is_of_operator else 0
+    for observation in observations:
+        counts[observation.name] += len(observation.samples) if observation.is_of_operator else 0
     repeated = {name: count for name, count in counts.items() if 0 < iterations < count}
     uneven = [name for name, count in repeated.items() if count % iterations]
     even = repeated.keys() - uneven
     summed = tuple(
-        _sum_calls(each, repeated[each.name] // iterations) if each.name in even else each for each in observations
+        _sum_calls(observation, repeated[observation.name] // iterations) if observation.name in even else observation
+        for observation in observations
     )
     return summed, tuple(_uneven_note(name, repeated[name], iterations) for name in uneven)
 
@@ -83,18 +84,20 @@ def operator_medians(observations: Iterable[Observation]) -> dict[str, float]:
     A program that summarises its samples itself reports the median as `p50`.
     """
     medians: dict[str, float] = {}
-    for each in observations:
-        median = statistics.median(each.samples) if each.samples else (each.summary or {}).get("p50")
-        microseconds = None if median is None else convert(median, each.unit, "us")
-        if each.is_of_operator and microseconds is not None:
-            medians[each.type] = microseconds
+    for observation in observations:
+        median = (
+            statistics.median(observation.samples) if observation.samples else (observation.summary or {}).get("p50")
+        )
+        microseconds = None if median is None else convert(median, observation.unit, "us")
+        if observation.is_of_operator and microseconds is not None:
+            medians[observation.type] = microseconds
     return medians
 
 
 def _parts(completed: Sequence[Completed]) -> Mapping[str, float]:
     parts: defaultdict[str, float] = defaultdict(float)
-    for each in completed:
-        for name, energy_mj in each.energy_mj.items():
+    for step in completed:
+        for name, energy_mj in step.energy_mj.items():
             parts[name] += energy_mj
     return parts
 

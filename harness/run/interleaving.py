@@ -163,7 +163,7 @@ def _launch_interleaved(
     observed = tuple(
         side.launcher.keep(start, record) for side, start, record in zip(sides, prepared, run.records, strict=False)
     )
-    if run.iterations < wanted and all(each.launch.outcome is Outcome.OK for each in observed):
+    if run.iterations < wanted and all(side.launch.outcome is Outcome.OK for side in observed):
         for side in sides:
             side.launcher.note(_out_of_time(run.iterations, wanted))
     return run, observed

@@ -316,7 +316,9 @@ def tune(launch: Launch, observations: Sequence[Observation], compared: Observat
             "time_limit_s": None if limit is None else limit / benchmark.launches,
         }
     )
-    timed = next((each for each in observations if each.name == LATENCY and each.samples), compared)
+    timed = next(
+        (observation for observation in observations if observation.name == LATENCY and observation.samples), compared
+    )
     spent_s = convert(math.fsum(timed.samples), timed.unit, "s")
     if spent_s is None:
         return shortened

@@ -260,7 +260,8 @@ def _describe(
 
     if options.set_freq is not None:
         policies = parse_policies(current.clocks)
-        yield "fixed_clocks", ", ".join(f"{each.name} {each.nearest_khz(options.set_freq)} kHz" for each in policies)
+        clocks = [f"{policy.name} {policy.nearest_khz(options.set_freq)} kHz" for policy in policies]
+        yield "fixed_clocks", ", ".join(clocks)
     else:
         is_old = (current.api or 0) < _FIXED_PERFORMANCE_API
         yield (
