@@ -168,6 +168,14 @@ def is_metered(unit: str) -> bool:
     return bool(_RATE_UNIT.search(unit.strip()) or _METERED_UNIT.fullmatch(unit.strip()))
 
 
+_TIMED_NAME = re.compile(r"latency|time|duration|delay|throughput|speed|[fiqrt]ps")
+
+
+def is_counted(name: str, unit: str) -> bool:
+    """Return whether the figures of a metric are counted; those of a time or rate without a unit are not."""
+    return not is_metered(unit) and (bool(unit.strip()) or _TIMED_NAME.search(name.lower()) is None)
+
+
 _COST = re.compile(
     r"latency|time|duration|delay|loss|err(ors?)?|incorrect|wrong|disagreement|mismatch(es)?|miss(es)?|failures?|drop|"
     r"degradation|perplexity|distance|divergence|memory|size|bytes|wer|cer|mae|mse|rmse"

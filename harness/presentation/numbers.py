@@ -63,9 +63,14 @@ def format_change(relative_change: float | None) -> str:
 
 
 def format_interval(low: float | None, high: float | None) -> str:
-    """Format an interval of relative changes, `+1.52 … +2.71 %`; an end that is None is unbounded, two are empty."""
+    """Format an interval of relative changes, `+1.52 … +2.71 %`; an end that is None is unbounded, two are empty.
+
+    That of counts, which are compared exactly, is a single point: `exact`.
+    """
     if low is None and high is None:
         return ""
+    if low == high:
+        return "exact"
     lower = "-∞" if low is None else _signed_percent(low)
     upper = "+∞" if high is None else _signed_percent(high)
     return f"{lower} … {upper} %"

@@ -41,7 +41,8 @@ class InstantSession:
     """Session whose launches give twelve samples near a thousand.
 
     The treatment takes 5 % longer on the devices in the name of the benchmark: `worse-on-A-B` on the devices A and B;
-    and 5 % less where that name begins with `better`.
+    and 5 % less where that name begins with `better`. Where it begins with `counts`, the samples are a count that never
+    varies: one more of the treatment on those devices.
     """
 
     def __init__(self, device: Device, watch: Watch) -> None:
@@ -56,11 +57,16 @@ class InstantSession:
     def run(self, command: Command) -> Completed:
         self._watch(f"{self.device.name} {command.argv[1]}")
         differs = command.argv[0] == "/treatment" and self.device.name in command.argv[1].split("-on-")[-1].split("-")
+        if command.argv[1].startswith("counts"):
+            return self._printed(command, [1000 + differs] * 12, {"type": "NET", "metric": "instructions", "unit": ""})
         factor = (0.95 if command.argv[1].startswith("better") else 1.05) if differs else 1.0
         values = [factor * (1000 + self._chance.gauss(0, 1)) for _ in range(12)]
-        latency = {"type": "NET", "metric": "latency", "unit": "us"}
-        output = "\n".join(f"PyTorchObserver {json.dumps({**latency, 'value': str(value)})}" for value in values)
-        return Completed(command, 0, stdout=output, wall_s=0.1)
+        return self._printed(command, values, {"type": "NET", "metric": "latency", "unit": "us"})
+
+    @staticmethod
+    def _printed(command: Command, values: Sequence[float], metric: Mapping[str, str]) -> Completed:
+        lines = [f"PyTorchObserver {json.dumps({**metric, 'value': str(value)})}" for value in values]
+        return Completed(command, 0, stdout="\n".join(lines), wall_s=0.1)
 
     def pull(self, remote: str, local: Path) -> None:
         raise FileNotFoundError(remote)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.analysis.compare.counts import CountTest
 from harness.analysis.compare.estimate import Estimate, Interval
 from harness.analysis.compare.evidence import finite_evidence
 from harness.analysis.compare.hypotheses import ChangeTest, EquivalenceTest
@@ -29,7 +30,8 @@ class SequentialTest:
     Args:
         parameters: When to decide.
         higher_is_better: Whether larger values of the metric are better.
-        exact: Whether the metric is counted, and not read off a clock: then figures that never vary are equal.
+        exact: Whether the metric is counted, and not read off a clock: then figures that never vary are compared
+            exactly (`harness.analysis.compare.counts`).
     """
 
     def __init__(self, parameters: Parameters, higher_is_better: bool, *, exact: bool = False) -> None:
@@ -39,6 +41,7 @@ class SequentialTest:
         self._scales = tuple(PredictableScale() for _ in STATISTICS)
         self._change = ChangeTest(parameters)
         self._equivalence = EquivalenceTest(parameters, exact=exact)
+        self._counts = CountTest(parameters, higher_is_better=higher_is_better) if exact else None
         self._estimate = Estimate()
         self._pairs_s = self._overhead_s = 0.0
         self._decided: Verdict | None = None
@@ -95,6 +98,8 @@ class SequentialTest:
         for scale, ratio in zip(self._scales, ratios, strict=True):
             scale.add(ratio)
         self._estimate.add(ratios[ESTIMATED_STATISTIC], scales[ESTIMATED_STATISTIC])
+        if self._counts is not None:
+            self._counts.add(pair)
         self._pairs_s += pair.seconds
         self._decide()
 
@@ -112,6 +117,8 @@ class SequentialTest:
         """Explain the verdict, or why there is none."""
         if self._decided is None:
             return explain_missing_verdict(self.pairs)
+        if (counts := self._constant_counts()) is not None and self._decided is counts.verdict():
+            return counts.reason()
         reason = explain_verdict(self._decided, self._decided_after, self._parameters)
         detail = self._explain_undecided() if self._decided is Verdict.UNDECIDED else self.hidden_change()
         return f"{reason}; {detail}" if detail else reason
@@ -130,9 +137,10 @@ class SequentialTest:
 
     def evidence(self) -> Evidence:
         """Return the evidence after the last pair."""
+        change = self._constant_counts() or self._change
         return Evidence(
-            regression=finite_evidence(self._change.log_regression),
-            improvement=finite_evidence(self._change.log_improvement),
+            regression=finite_evidence(change.log_regression),
+            improvement=finite_evidence(change.log_improvement),
             not_worse=finite_evidence(self._equivalence.log_not_worse),
             not_better=finite_evidence(self._equivalence.log_not_better),
             tail=finite_evidence(self._equivalence.log_tail),
@@ -146,8 +154,11 @@ class SequentialTest:
     def interval(self) -> Interval:
         """Return the 95 % interval of the difference, valid whenever it is looked at.
 
-        None where nothing is excluded on a side, and on both where every single difference is (`is_unsteady`).
+        None where nothing is excluded on a side, and on both where every single difference is (`is_unsteady`). Both
+        ends are the difference itself where counts that do not vary have decided.
         """
+        if (counts := self._constant_counts()) is not None and self._decided is counts.verdict():
+            return counts.relative_change(), counts.relative_change()
         return self._estimate.interval(self.log_step)
 
     def _decide(self) -> None:
@@ -161,14 +172,16 @@ class SequentialTest:
         """Take the verdict that is due: the first one, or a change that replaces `no change`."""
         if self._decided not in {None, Verdict.NO_CHANGE}:
             return
-        verdict = self._change.verdict()
+        counts = self._constant_counts()
+        verdict = self._change.verdict() if counts is None else counts.verdict()
         if self._decided is None:
             verdict = verdict or self._verdict_without_change()
-        if verdict is not None:
+        if verdict is not None and verdict is not self._decided:
             self._decided, self._decided_after = verdict, self.pairs
 
     def _verdict_without_change(self) -> Verdict | None:
-        if self._equivalence.is_equivalent() and not self._change.suspects_change():
+        is_open = self._constant_counts() is None and not self._change.suspects_change()
+        if is_open and self._equivalence.is_equivalent():
             return Verdict.NO_CHANGE
         return Verdict.UNDECIDED if self.is_budget_spent else None
 
@@ -176,6 +189,10 @@ class SequentialTest:
         if self._equivalence.is_equivalent():
             return explain_contradiction(self._statistics()[ESTIMATED_STATISTIC])
         return explain_coarseness(self.log_step, self._parameters)
+
+    def _constant_counts(self) -> CountTest | None:
+        """Return the test of counts, as long as they do not vary."""
+        return self._counts if self._counts is not None and self._counts.is_constant else None
 
     def _statistics(self) -> tuple[str, ...]:
         return statistics_of(higher_is_better=self._higher_is_better)

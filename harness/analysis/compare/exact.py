@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.core.comparison import ExactDifference, Verdict
-from harness.core.metric import Direction, Metric, convert, is_metered
+from harness.core.metric import Direction, Metric, convert, is_counted
 from harness.core.result import Result
 
 _FEWEST_LAUNCHES = 2
@@ -65,6 +65,6 @@ def _constant_metrics(control: Result, treatment: Result) -> Iterator[ExactDiffe
 
 def _constant(metric: Metric | None) -> Metric | None:
     """Return the metric if its value did not vary."""
-    if metric is None or is_metered(metric.unit) or len(set(metric.launches)) < _FEWEST_LAUNCHES:
+    if metric is None or not is_counted(metric.name, metric.unit) or len(set(metric.launches)) < _FEWEST_LAUNCHES:
         return None
     return metric if len(set(metric.samples)) == 1 else None

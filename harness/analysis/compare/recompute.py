@@ -12,7 +12,7 @@ from harness.analysis.compare.operators import decide_operators, restrict_to_pai
 from harness.analysis.compare.reasons import HIDDEN_CHANGE, UNSTEADY, hidden_change_note, unsteady_note
 from harness.analysis.compare.resolution import COARSE, coarseness_note
 from harness.core.comparison import Comparison, Evidence, Pair, Parameters, Verdict
-from harness.core.metric import is_metered
+from harness.core.metric import is_counted
 from harness.core.note import Note
 
 _CONCLUDED: Final = frozenset({COARSE, HIDDEN_CHANGE, UNSTEADY})
@@ -100,7 +100,8 @@ def recompute(comparison: Comparison, parameters: Parameters | None = None, *, d
     if comparison.identical:
         return comparison
     chosen = parameters or comparison.parameters
-    test = replay(comparison.pairs, chosen, comparison.higher_is_better, exact=not is_metered(comparison.unit))
+    exact = is_counted(comparison.metric, comparison.unit)
+    test = replay(comparison.pairs, chosen, comparison.higher_is_better, exact=exact)
     test.update_overhead(max(0.0, comparison.seconds - math.fsum(pair.seconds for pair in comparison.pairs)))
     conclusion, pairs = withhold_no_change(draw_conclusion(test), doubt), comparison.pairs[: test.pairs]
     operators = decide_operators(restrict_to_pairs(comparison.operators, {pair.index for pair in pairs}), chosen)

@@ -22,6 +22,9 @@ Array = NDArray[np.float64]
 _OF_MEDIAN: Final = math.sqrt(math.pi / 2)
 """Standard error of a median of normal values, in those of a mean."""
 
+_EXACT_ERROR: Final = 1e-6
+"""Standard error of a difference between counts, which were compared exactly."""
+
 _KNOWN: Final = 0.5
 """Standard error of what was not measured, in those of the other points: it is known, but one build is one build."""
 
@@ -79,7 +82,8 @@ def _figures(comparison: Comparison) -> tuple[FigureEffect, ...]:
         for scale, ratio in zip(scales, log_ratios(pair), strict=True):
             scale.add(ratio)
     factor = _OF_MEDIAN / math.sqrt(max(1, len(comparison.pairs)))
-    medians = ((scale.median(), factor * scale.next()) for scale in scales)
+    is_exact = comparison.low is not None and comparison.low == comparison.high
+    medians = ((scale.median(), _EXACT_ERROR if is_exact else factor * scale.next()) for scale in scales)
     return tuple(
         FigureEffect(log_ratio=median, standard_error=error) for median, error in medians if median is not None
     )

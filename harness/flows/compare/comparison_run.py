@@ -15,7 +15,7 @@ from harness.core.comparison import Comparison, Interleave, OperatorMedians, Pai
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from harness.core.measurement import Job, Measurement
-from harness.core.metric import is_metered
+from harness.core.metric import is_counted
 from harness.core.note import Note
 from harness.core.result import Outcome
 from harness.flows.compare.journal import Header, Journal, JournalContents, LostLaunches
@@ -219,7 +219,9 @@ class ComparisonRun:
 
     def _new_test(self) -> SequentialTest:
         metric = self._launches.metric
-        return SequentialTest(self._parameters, metric.higher_is_better, exact=not is_metered(metric.unit))
+        return SequentialTest(
+            self._parameters, metric.higher_is_better, exact=is_counted(metric.name or "", metric.unit)
+        )
 
     def _warm_up(self) -> None:
         self._launches.begin()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.analysis.compare.recompute import recompute
 from harness.core.comparison import Parameters, Verdict
 from harness.core.errors import ExitCode
 from harness.shell import Interrupted
@@ -94,6 +95,18 @@ def test_a_waiting_report_is_not_lost_by_an_interruption(run: Run, tmp_path: Pat
     regressions = {verdict for verdict in verdicts if verdict[2] is Verdict.REGRESSION}
     assert regressions == {("worse-on-A-B", name, Verdict.REGRESSION) for name in ("A", "B")}
     assert again.waiting() == 0
+
+
+def test_counts_are_compared_exactly_in_few_pairs(run: Run) -> None:
+    run.compare(["A", "B"], ["counts-on-A"], parameters=Parameters(seed=3))
+    comparisons = {result.device.name: result.comparison for result in run.recorder.results if result.device}
+    slower, same = comparisons["A"], comparisons["B"]
+    assert slower is not None
+    assert same is not None
+    assert (same.verdict, len(same.pairs), same.low, same.high) == (Verdict.NO_CHANGE, 1, 0.0, 0.0)
+    assert (slower.verdict, len(slower.pairs)) == (Verdict.REGRESSION, 4)
+    assert slower.low == slower.high == slower.difference == pytest.approx(0.001)
+    assert recompute(slower).verdict is Verdict.REGRESSION
 
 
 def test_progress_rows_show_only_discoveries_as_regressions(run: Run) -> None:
