@@ -32,9 +32,10 @@ class AlarmStage(StrEnum):
 class AlarmEvent(StrEnum):
     """Something about an alarm that is reported, in the order in which it happens; each once.
 
-    `CLOSED` means that the change is gone.
+    `TEST` is no alarm: a person tests how notifications arrive. `CLOSED` means that the change is gone.
     """
 
+    TEST = "test"
     CONFIRMED = "confirmed"
     BISECTED = "bisected"
     CLOSED = "closed"
@@ -90,6 +91,30 @@ class Verification(Value):
     result: str = ""
 
 
+class SizeOrigin(StrEnum):
+    """Measurement that the size of a change is from."""
+
+    SEARCH = "search"
+    VERIFICATION = "verification"
+    SERIES = "series"
+
+
+class AlarmSize(Value):
+    """The size of a change, as every page and message gives it.
+
+    Attributes:
+        effect: The later commit against the earlier.
+        origin: Measurement that it is from.
+        before: Id of the earlier commit: the parent of the culprit, where it is known.
+        after: Id of the later commit.
+    """
+
+    effect: Effect
+    origin: SizeOrigin
+    before: str
+    after: str
+
+
 class Alarm(Value):
     """A detected change, and what became of it.
 
@@ -128,6 +153,31 @@ class Alarm(Value):
         """Return the culprits that the search found, oldest first."""
         return self.search.culprits if self.search is not None else ()
 
+    @property
+    def size(self) -> AlarmSize:
+        """Return the size by the best that is known: of the only culprit, of the verification, or of the series."""
+        change, verification = self.change, self.verification
+        verified = verification.effect if verification is not None else None
+        if len(self.culprits) == 1:
+            culprit = self.culprits[0]
+            # the only commit in question is proven by the pairs of the verification
+            is_verified = verified == culprit.effect
+            origin = SizeOrigin.VERIFICATION if is_verified else SizeOrigin.SEARCH
+            before = culprit.before or change.last_without
+            return AlarmSize(effect=culprit.effect, origin=origin, before=before, after=culprit.commits[-1])
+        ends = {"before": change.last_without, "after": change.first_with}
+        if verified is not None:
+            return AlarmSize(effect=verified, origin=SizeOrigin.VERIFICATION, **ends)
+        return AlarmSize(effect=change.effect, origin=SizeOrigin.SERIES, **ends)
+
+    @property
+    def cause(self) -> str:
+        """Return what caused the change, as far as is known; alarms with one cause are one piece of news.
+
+        It is the culprit, or several of them; before the search the first commit that surely has the change.
+        """
+        return "+".join(culprit.commits[-1] for culprit in self.culprits) or self.change.first_with
+
 
 class AlarmOrigin(Value):
     """Circumstances in which a change was found.
@@ -155,7 +205,11 @@ class AlarmReport(Value):
         series: The points of the series.
         command: The command that measures the change again, on one line.
         discovery: When and by whom it was found.
-        results: Where the results are: absolute folders, or URLs.
+        results: The results that show it: folders relative to that of all results, or URLs.
+        results_url: Address under which others see the folder of all results; empty where there is none.
+        repository: Address of the repository's pages (`harness.presentation.repository_links`); empty if unknown.
+        diff_url: Page of the difference between the commits that the size is of; empty where none is known.
+        group: Identity of the oldest alarm with the same cause: they are one piece of news.
     """
 
     schema_version: str = REPORT_VERSION
@@ -167,3 +221,7 @@ class AlarmReport(Value):
     command: str = ""
     discovery: AlarmOrigin
     results: tuple[str, ...] = ()
+    results_url: str = ""
+    repository: str = ""
+    diff_url: str = ""
+    group: str = ""

@@ -138,6 +138,14 @@ class MergingSource(BranchingSource, Protocol):
 
 
 @runtime_checkable
+class PublishedSource(Source, Protocol):
+    """A source that knows where others find it: links to its commits are made from that address."""
+
+    def remote_url(self) -> str | None:
+        """Return the URL of its remote, without credentials; None where it has none."""
+
+
+@runtime_checkable
 class PackageSource(Source, Protocol):
     """A source of released packages: what it materialises is unpacked, not source code, and has recipes of its own."""
 

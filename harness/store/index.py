@@ -102,6 +102,24 @@ def read_index(folder: Path) -> ResultIndex:
     return ResultIndex(tuple({entry.path: entry for entry in entries}.values()))
 
 
+def find_result(folder: Path, uid: str) -> str | None:
+    """Return the folder of a result relative to the tree, by its line of the index; None where there is none.
+
+    Reads the index as text and parses one line of it: trees of years have a hundred thousand.
+    """
+    try:
+        lines = (folder / INDEX_FILE).read_bytes().splitlines()
+    except OSError:
+        return None
+    for line in reversed(lines):
+        if uid and uid.encode() in line:
+            with contextlib.suppress(ValidationError):
+                entry = IndexEntry.model_validate_json(line)
+                if entry.uid == uid:
+                    return entry.path
+    return None
+
+
 def rebuild_index(folder: Path) -> ResultIndex:
     """Write the index from the results, whatever state it is in.
 

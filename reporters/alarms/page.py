@@ -11,17 +11,33 @@ from urllib.parse import quote
 
 from harness.core.alarm import AlarmEvent, AlarmReport, ChangedOperator
 from harness.core.change import ChangeKind
+from harness.core.commit import short_id
 from harness.core.culprit import Candidate, Culprit
 from harness.core.effect import relative_change
+from harness.presentation.alarm_headlines import (
+    clip,
+    commits_of,
+    describe_range,
+    describe_size,
+    format_effect,
+    headline,
+    other_sizes,
+    short,
+)
 from harness.presentation.markdown import escape, fence, format_table
 from harness.presentation.numbers import format_change, format_evidence, format_interval, format_quantity
+from harness.presentation.repository_links import commit_url, is_absolute
 from harness.presentation.text import make_printable
 from harness.presentation.verdicts import VerdictCategory
-from reporters.alarms.headline import clip, commits_of, describe_range, format_effect, headline, short
+from harness.store.tree import encode_segment
 from reporters.alarms.plot import caption
 
 PICTURE: Final = "series.svg"
 """File name of the picture of the series, beside the page."""
+GROUP_PAGE: Final = "index.html"
+"""File name of the page of all alarms with one cause, in the folder of the oldest."""
+TO_RESULTS: Final = "../../"
+"""From the folder of an alarm to that of all results."""
 
 _SUBJECT: Final = 72
 _OPERATORS: Final = 10
@@ -47,7 +63,9 @@ def render(report: AlarmReport) -> str:
         *_culprits(report),
         *_verification(report),
         *_operators(report),
+        *_links(report),
         *_command(report),
+        *_other_sizes(report),
         *_about(report),
     )
     return "\n\n".join(parts) + "\n"
@@ -140,11 +158,13 @@ def _culprits(report: AlarmReport) -> Iterator[str]:
 
 
 def _culprit_row(culprit: Culprit, report: AlarmReport) -> tuple[str, ...]:
+    """Return a row; the size of the only culprit is that of the headline, and is not repeated."""
     commits, effect = commits_of(culprit, report), culprit.effect
+    is_only = len(report.alarm.culprits) == 1
     return (
         short(commits[0]) if len(commits) == 1 else f"one of {len(commits)}: {describe_range(commits)}",
-        format_change(effect.relative_change),
-        format_interval(effect.low_relative_change, effect.high_relative_change),
+        "" if is_only else format_change(effect.relative_change),
+        "" if is_only else format_interval(effect.low_relative_change, effect.high_relative_change),
         format_probability(culprit.probability),
         format_evidence(culprit.evidence),
         "yes" if culprit.confirmed else "no",
@@ -155,13 +175,11 @@ def _verification(report: AlarmReport) -> Iterator[str]:
     yield "## Why it is believed"
     alarm, kind = report.alarm, report.alarm.change.kind
     article = "an" if kind is ChangeKind.IMPROVEMENT else "a"
-    effect = format_effect(alarm.change.effect)
-    lines = [f"the series: {effect} after commit {short(report.before)} ({article} {kind.value})"]
+    lines = [describe_size(report), f"the series shows {article} {kind.value} after commit {short(report.before)}"]
     verification = alarm.verification
     if verification is not None:
-        size = f", {format_effect(verification.effect)}" if verification.effect is not None else ""
         cost = f"{_pairs(verification.pairs)}, {format_quantity(verification.seconds, 's')} of device time"
-        lines.append(f"measured again: {verification.verdict.value}{size} ({cost})")
+        lines.append(f"measured again: {verification.verdict.value} ({cost})")
     if alarm.search is not None and alarm.search.pairs:
         lines.append(f"searched: {_pairs(alarm.search.pairs)}")
     yield "\n".join(f"- {_plain(line)}" for line in lines)
@@ -208,6 +226,34 @@ def _command(report: AlarmReport) -> Iterator[str]:
         yield fence(shown, "sh")
 
 
+def _links(report: AlarmReport) -> Iterator[str]:
+    """Yield links that work from another machine: pages of the repository, and results beside this page."""
+    size = report.alarm.size
+    lines = []
+    if report.group and report.group != report.alarm.identity:
+        page = f"../{encode_segment(report.group)}/{GROUP_PAGE}"
+        lines.append(f"[everything that this change moved](<{quote(page, safe=_OF_PATHS)}>)")
+    elif report.group:
+        lines.append(f"[everything that this change moved]({GROUP_PAGE})")
+    if report.diff_url:
+        lines.append(f"[difference](<{_address(report.diff_url)}>) of the two commits")
+    for name, commit in (("before", size.before), ("after", size.after)):
+        if url := commit_url(report.repository, commit):
+            lines.append(f"build {name}: commit [{_plain(clip(short_id(commit)))}](<{_address(url)}>)")
+    lines += [f"result, with recipe, compiler and flags of both builds: {_link(place)}" for place in report.results]
+    if lines:
+        yield "## Links"
+        yield "\n".join(f"- {line}" for line in lines)
+
+
+def _other_sizes(report: AlarmReport) -> Iterator[str]:
+    sizes = list(other_sizes(report))
+    if sizes:
+        yield "## Other measurements of this change"
+        rows = [(name, commits, format_effect(effect)) for name, commits, effect in sizes]
+        yield _table(("measurement", "of what", "difference"), rows, (False, False, True))
+
+
 def _about(report: AlarmReport) -> Iterator[str]:
     """Yield what is looked up, not read."""
     change, discovery = report.alarm.change, report.discovery
@@ -216,7 +262,6 @@ def _about(report: AlarmReport) -> Iterator[str]:
         _plain(f"found {format_time(discovery.time)} UTC by {finder}"),
         _plain(f"device {clip(report.device_name)} ({clip(change.device)})"),
         f"alarm {_plain(change.identity)}; the same for programs: [alarm.json](alarm.json)",
-        *(f"results: {_link(place)}" for place in report.results),
     ]
     yield "---"
     yield "\n".join(f"- {line}" for line in lines)
@@ -225,11 +270,17 @@ def _about(report: AlarmReport) -> Iterator[str]:
 
 
 def _link(place: str) -> str:
-    """Return a link to a folder or an address; no other kind of address is left in it."""
-    kind, _, rest = place.partition("://")
-    web = kind in {"http", "https"}
-    end = quote(rest if web else place, safe=_OF_URLS if web else _OF_PATHS, errors="replace")
-    return f"[{_plain(place)}](<{f'{kind}://{end}' if web else end}>)"
+    """Return a link to an address or to a folder of results; a folder that only this machine has is no link."""
+    if place.startswith(("http://", "https://")):
+        return f"[{_plain(place)}](<{_address(place)}>)"
+    if is_absolute(place):
+        return _plain(place)
+    return f"[{_plain(place)}](<{TO_RESULTS}{quote(place, safe=_OF_PATHS, errors='replace')}>)"
+
+
+def _address(url: str) -> str:
+    """Return a URL that ends nowhere before its end in Markdown."""
+    return quote(url, safe=_OF_URLS, errors="replace")
 
 
 def format_probability(probability: float) -> str:

@@ -17,8 +17,8 @@ from harness.core.alarm import AlarmReport
 from harness.core.change import ChangeKind
 from harness.core.commit import short_id
 from harness.core.comparison import Verdict
+from harness.presentation.alarm_headlines import clip, format_effect
 from harness.presentation.numbers import format_change
-from reporters.alarms.headline import clip, format_effect
 from reporters.alarms.window import Dot, Window, window
 
 WIDTH: Final = 760

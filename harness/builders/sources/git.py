@@ -180,6 +180,12 @@ class GitSource:
             self._mirror.check_out(commit.id, folder)
             check_out_submodules(WorkingTree(folder, PurePosixPath(), address, modules), self._cache_dir)
 
+    def remote_url(self) -> str | None:
+        """Return the URL of the remote, without credentials; None where the clone has none (`PublishedSource`)."""
+        with self._clone() as clone:
+            url = clone.url(self._remote)
+        return None if url is None else without_credentials(url)
+
     def _find(self, history: RepositoryReader, name: CommitName) -> Sequence[str]:
         """Return the hashes of all commits that a name could mean, by the first rule that finds any."""
         base, fetched = name.base, f"refs/fetched/{self._remote}"

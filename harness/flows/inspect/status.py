@@ -180,7 +180,7 @@ def _describe_alarm(alarm: Alarm) -> str:
     reason = f" ({alarm.reason})" if alarm.reason else ""
     culprits = ", ".join(short_id(commit) for culprit in alarm.culprits for commit in culprit.commits)
     where = f"culprit {culprits}" if culprits else f"{short_id(change.last_without)}..{short_id(change.first_with)}"
-    size = f"{change.effect.relative_change:+.2%}"
+    size = f"{alarm.size.effect.relative_change:+.2%}"
     return f"{change.kind} of {size} in {change.title} on {change.device}, {where}: {alarm.stage}{reason}"
 
 

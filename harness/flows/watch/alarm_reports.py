@@ -13,16 +13,32 @@ from harness.config.settings import Settings
 from harness.core import DEFAULT_PLATFORM
 from harness.core.alarm import Alarm, AlarmOrigin, AlarmReport
 from harness.core.change import Change
-from harness.core.commit import Source
+from harness.core.commit import PublishedSource, Source
 from harness.core.culprit import Candidate
 from harness.core.errors import HarnessError
 from harness.core.protocols import AlarmReporter
 from harness.core.series import SeriesKey
 from harness.flows.compare.requests import CompareRequest
+from harness.presentation.repository_links import diff_url, fill_diff_url, web_address
 from harness.shell import Interrupted
+from harness.store.index import find_result
 from harness.watch.notify.channels import DeliveryFailed
 from harness.watch.store.notifications import Notification
 from harness.watch.store.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSettings:
+    """Addresses that the user names for links.
+
+    Attributes:
+        results_url: Address under which others see the folder of results; empty where there is none.
+        diff_url: Address of the difference between two commits, with `{before}` and `{after}`; empty for that which
+            the remote's URL gives.
+    """
+
+    results_url: str = ""
+    diff_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +51,7 @@ class AlarmReportChannel:
         source: Source of the commits.
         request: What is compared.
         settings: What is measured, and where results are.
+        links: Addresses that the user names for links.
     """
 
     reporter: AlarmReporter
@@ -42,6 +59,7 @@ class AlarmReportChannel:
     source: Source
     request: CompareRequest
     settings: Settings
+    links: LinkSettings = LinkSettings()
 
     @property
     def name(self) -> str:
@@ -55,7 +73,7 @@ class AlarmReportChannel:
             DeliveryFailed: The commits cannot be read, or the report cannot be written.
         """
         try:
-            return self.reporter.report(self._report(notification))
+            return self.reporter.report(self.report_of(notification))
         except Interrupted:
             raise
         except HarnessError as error:
@@ -63,9 +81,15 @@ class AlarmReportChannel:
         except Exception as error:  # a third party's reporter must not stop the watcher
             raise DeliveryFailed(f"alarm reporter {self.name} is broken: {type(error).__name__}: {error}") from error
 
-    def _report(self, notification: Notification) -> AlarmReport:
+    def report_of(self, notification: Notification) -> AlarmReport:
+        """Return the report of an alarm as it was when something happened.
+
+        Raises:
+            HarnessError: Its commits cannot be read.
+        """
         alarm = notification.alarm
         change, verification = alarm.change, alarm.verification
+        size = alarm.size
         key = SeriesKey(benchmark=change.benchmark, device=change.device, metric=change.metric.name)
         platform = verification.platform if verification is not None else ""
         series = self.state.points.series(key)
@@ -80,8 +104,28 @@ class AlarmReportChannel:
             series=series.points,
             command=self.command(change, platform or self.settings.platform),
             discovery=AlarmOrigin(time=alarm.opened, harness=harness.__version__, host=socket.gethostname()),
-            results=(str(self.settings.local_reporter.resolve()),),
+            results=self._results(alarm),
+            results_url=self.links.results_url,
+            repository=self.repository,
+            diff_url=self._diff_url(size.before, size.after),
         )
+
+    def _results(self, alarm: Alarm) -> tuple[str, ...]:
+        """Return the result of the verification, which describes both builds, relative to the folder of results."""
+        uid = alarm.verification.result if alarm.verification is not None else ""
+        place = find_result(self.settings.local_reporter, uid)
+        return () if place is None else (place,)
+
+    @property
+    def repository(self) -> str:
+        """Return the address of the repository's pages; empty where the source has none."""
+        if not isinstance(self.source, PublishedSource):
+            return ""
+        return web_address(self.source.remote_url() or "")
+
+    def _diff_url(self, before: str, after: str) -> str:
+        template = self.links.diff_url
+        return fill_diff_url(template, before, after) if template else diff_url(self.repository, before, after)
 
     def _with_candidates(self, alarm: Alarm) -> Alarm:
         """Add the commits in question to an alarm that was not searched."""

@@ -9,6 +9,7 @@ import pytest
 from harness.builders.sources.git import GitSource
 from harness.builders.sources.git_program import error_text
 from harness.core.command import Command, Completed
+from harness.core.commit import PublishedSource
 from harness.core.errors import EnvironmentProblem, UsageError
 from tests.builders.sources.repositories import GitRepository, clone_with_remote, subjects
 
@@ -141,3 +142,10 @@ def test_stale_locks_of_a_killed_git_do_not_block_the_next_run(
     two = repository.commit("two")
     source.fetch()
     assert source.resolve("main").id == two
+
+
+def test_the_url_of_the_remote_is_given_without_credentials(repository: GitRepository, source: GitSource) -> None:
+    assert isinstance(source, PublishedSource)
+    assert source.remote_url() is None
+    repository.git("remote", "add", "origin", "https://ada:s3cret@github.com/ada/x.git")
+    assert source.remote_url() == "https://github.com/ada/x.git"

@@ -22,10 +22,10 @@ from harness.core.comparison import Comparison, Pair, Parameters, Verdict
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, ExitCode, HarnessError
 from harness.core.metric import MetricInfo
 from harness.core.protocols import AlarmReporter
-from harness.core.result import Result
+from harness.core.result import Report, Result
 from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.compare.requests import CompareRequest
-from harness.flows.watch.alarm_reports import AlarmReportChannel
+from harness.flows.watch.alarm_reports import AlarmReportChannel, LinkSettings
 from harness.flows.watch.watch import exit_code_of, may_build_ahead
 from harness.flows.watch.worker import WatchWorker, verification_of
 from harness.plugins import alarm_reporters
@@ -38,6 +38,7 @@ from harness.watch.store.notifications import Notification
 from harness.watch.store.state import State, open_state
 from harness.watch.tasks import CommitOutcome, WatchTasks
 from platforms.host.platform import Host
+from reporters.local import LocalReporter
 from tests.flows.instant import Instant
 from tests.watch.watching import Clock, Line, alarm, change, orders, point
 
@@ -201,20 +202,45 @@ def test_the_command_of_an_alarm_measures_on_the_platform_of_its_device() -> Non
     assert "-p" not in again("host")
 
 
+class PublishedLine(Line):
+    """A line of commits that is published on GitHub."""
+
+    def remote_url(self) -> str | None:
+        return "git@github.com:ada/engine.git"
+
+
+def test_the_user_names_the_page_of_a_difference_where_the_remote_does_not_show_it(state: State) -> None:
+    links = LinkSettings(diff_url="https://git.example.org/diff?from={before}&to={after}")
+    channel = AlarmReportChannel(
+        _BrokenReporter(), state, Line(["c0", "c1"]), CompareRequest(source="git:/src"), Settings(), links
+    )
+    report = channel.report_of(Notification(key="k", event=AlarmEvent.CONFIRMED, time=1.0, alarm=alarm()))
+    assert report.diff_url == "https://git.example.org/diff?from=c0&to=c1"
+    assert report.repository == ""
+
+
 def test_the_report_of_an_alarm_says_where_results_are_and_how_to_measure_on_its_phone(
     state: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    verification = Verification(confirmed=True, verdict=Verdict.REGRESSION, reason="slower", platform="android")
+    kept = LocalReporter(Path("results")).report(Report(result=ok_result(uid="a1")))
+    verification = Verification(
+        confirmed=True, verdict=Verdict.REGRESSION, reason="slower", platform="android", result="a1"
+    )
     changed = change(device="SERIAL 1", last="c2")
     verified = alarm(changed=changed).model_copy(update={"verification": verification})
     settings = Settings(local_reporter=Path("results"), platform="host")
     (reporter,) = alarm_reporters(settings)
-    source, request = Line(["c0", "c1", "c2"]), CompareRequest(source="git:/src")
-    channel = AlarmReportChannel(reporter, state, source, request, settings)
+    source, request = PublishedLine(["c0", "c1", "c2"]), CompareRequest(source="git:/src")
+    links = LinkSettings(results_url="https://perf.example/results/")
+    channel = AlarmReportChannel(reporter, state, source, request, settings, links)
     page = Path(channel.deliver(Notification(key="k", event=AlarmEvent.CONFIRMED, time=1.0, alarm=verified)))
     report = AlarmReport.model_validate_json((page.parent / "alarm.json").read_bytes())
-    assert report.results == (str(tmp_path / "results"),)
+    assert [tmp_path / "results" / place for place in report.results] == [tmp_path / kept], "relative to the folder"
+    assert (page.parent / "../.." / report.results[0]).resolve() == tmp_path / kept, "and linked from the page"
+    assert report.results_url == "https://perf.example/results/"
+    assert report.repository == "https://github.com/ada/engine"
+    assert report.diff_url == "https://github.com/ada/engine/compare/c0...c2"
     assert report.command.endswith("-p android -d 'SERIAL 1'")
     assert [candidate.commit.id for candidate in report.alarm.candidates] == ["c1", "c2"]
 

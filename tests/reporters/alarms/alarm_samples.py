@@ -100,7 +100,7 @@ def culprit(*commits: Commit, step: float = 0.031, probability: float = 0.97, co
     """A culprit with an interval of half a percent to each side."""
     return Culprit(
         commits=tuple(commit_.id for commit_ in commits),
-        before="",
+        before=commit(24).id,
         effect=effect_of(step, step - 0.005, step + 0.005),
         evidence=1240.0,
         probability=probability,
@@ -170,7 +170,7 @@ def found_step() -> AlarmReport:
         series=tuple(point for point in points({25: 0.031}) if point.order not in {23, 24, 25}),
         command="harness compare -b specifications/models/mv2.json --only mv2/mv2-xnnpack_q8 -p android -d 39121FDJH",
         discovery=AlarmOrigin(time=1_767_700_000.0, harness="0.1.0", host="lab-3"),
-        results=("/srv/results/Pixel 8",),
+        results=("39121FDJH000AB/executorch/mv2/net/xnnpack_q8/2026/01/06/11a25bfa/0",),
     )
 
 
@@ -200,7 +200,10 @@ def bisected_step() -> AlarmReport:
         search=search,
         operators=operators,
         series=tuple(points({25: 0.031})),
-        results=("/srv/results/Pixel 8", "https://perf.example/runs?alarm=5f2b"),
+        results=("Pixel 8/executorch/mv2/0", "https://perf.example/runs?alarm=5f2b"),
+        repository="https://github.com/pytorch/executorch",
+        diff_url=f"https://github.com/pytorch/executorch/compare/{commit(24).id}...{commit(25).id}",
+        group=begun.alarm.identity,
     )
 
 

@@ -129,4 +129,8 @@ reports = st.builds(
     command=_TEXTS,
     discovery=st.builds(AlarmOrigin, time=_NUMBERS, harness=_TEXTS, host=_TEXTS),
     results=st.lists(_TEXTS | st.just("https://perf.example/x y"), max_size=3).map(tuple),
+    results_url=_TEXTS,
+    repository=st.just("") | st.just("https://github.com/ada/engine"),
+    diff_url=_TEXTS | st.just("https://perf.example/x y<>\n"),
+    group=_TEXTS,
 )

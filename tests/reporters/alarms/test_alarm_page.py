@@ -10,7 +10,7 @@ from markdown_it.token import Token
 from harness.core.alarm import AlarmReport, ChangedOperator
 from harness.core.culprit import Candidate
 from harness.core.effect import effect_of
-from reporters.alarms.headline import headline
+from harness.presentation.alarm_headlines import headline
 from reporters.alarms.page import format_probability, format_time, render, select_candidates
 from tests.reporters.alarms.alarm_samples import (
     bisected_step,
@@ -25,6 +25,7 @@ from tests.reporters.alarms.alarm_samples import (
     searched,
     two_culprits,
     unbuildable_range,
+    verified,
 )
 from tests.reporters.alarms.any_alarm import reports
 from tests.reporters.alarms.golden_alarms import FOLDER, current
@@ -63,7 +64,7 @@ def test_any_alarm_page_contains_only_generated_markup(report: AlarmReport) -> N
     assert {token.type for token in inline} <= INLINE
     assert [token.attrs["src"] for token in inline if token.type == "image"] == ["series.svg"] * bool(report.series)
     links = [str(token.attrs["href"]) for token in inline if token.type == "link_open"]
-    assert len(links) == 1 + len(report.results)
+    assert len(links) <= 1 + len(report.results) + 4, "group, difference, two commits"
     assert all(link.startswith(("http://", "https://")) or ":" not in link for link in links)
 
 
@@ -78,7 +79,7 @@ def test_texts_of_commits_are_shown_verbatim() -> None:
 
 def test_addresses_in_texts_do_not_become_links() -> None:
     text = render(nasty_subjects())
-    body = text[: text.index("## To measure it again")]
+    body = text[: text.index("## Links")]
     assert "https\\://evil" in body
     assert "://" not in body.replace("\\://", "")
     assert "www." not in body
@@ -199,14 +200,68 @@ def test_operators_are_sorted_by_contribution() -> None:
 def test_unknown_facts_have_no_heading() -> None:
     report = changed(found_step(), command="", series=(), candidates=(), results=())
     text = render(report)
-    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Why it is believed"]
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [
+        "## Why it is believed",
+        "## Other measurements of this change",
+    ]
     assert "series.svg" not in text
     assert headline(report).endswith(f"after commit {commit(22).short}")
 
 
+def _links(report: AlarmReport) -> list[str]:
+    return [str(token.attrs["href"]) for token in _inline(report) if token.type == "link_open"]
+
+
 def test_links_to_a_folder_with_special_characters_are_escaped() -> None:
-    links = [token.attrs["href"] for token in _inline(nasty_subjects()) if token.type == "link_open"]
-    assert links[1:] == ["javascript%3Aalert%281%29", "/srv/a%29%20b%3Ec", "http://x/%3Cy%3E%0A%22z%22"]
+    report = changed(nasty_subjects(), results=("a) b>c", 'http://x/<y>\n"z"'))
+    assert _links(report)[:-1] == ["../../a%29%20b%3Ec", "http://x/%3Cy%3E%0A%22z%22"]
+
+
+def test_no_link_leads_to_a_path_of_this_machine_alone() -> None:
+    places = (
+        "/srv/results",
+        "file:///srv/results",
+        "C:\\results",
+        "\\\\host\\results",
+        "~/results",
+        "javascript:alert(1)",
+    )
+    report = changed(bisected_step(), results=places)
+    assert [link for link in _links(report) if "results" in link or "alert" in link] == []
+    assert "/srv/results" in render(report), "it is shown all the same"
+
+
+def test_the_page_links_the_difference_both_commits_and_the_result() -> None:
+    before, after = commit(24).id, commit(25).id
+    assert _links(bisected_step()) == [
+        "index.html",
+        f"https://github.com/pytorch/executorch/compare/{before}...{after}",
+        f"https://github.com/pytorch/executorch/commit/{before}",
+        f"https://github.com/pytorch/executorch/commit/{after}",
+        "../../Pixel%208/executorch/mv2/0",
+        "https://perf.example/runs?alarm=5f2b",
+        "alarm.json",
+    ]
+
+
+def test_one_size_is_given_and_the_others_are_labelled_below() -> None:
+    """A change whose series says +2.7 %, its verification +4.0 % and the search +6.7 %."""
+    search = searched(reason="proven", culprits=(culprit(commit(25), step=0.067),), pairs=120)
+    report = changed(bisected_step(), effect=effect_of(0.027), verification=verified(0.04), search=search)
+    above, below = render(report).split("## Other measurements of this change")
+    assert "became 6.7 % slower" in above
+    assert "+6.70 % \\[+6.20 … +7.20 %\\]" in above
+    assert f"{commit(25).short} against the commit before it, {commit(24).short}, from the search" in above
+    assert "2.7" not in above
+    assert "4.0" not in above
+    assert "| measured again |" in below
+    assert "| series |" in below
+    assert "6.7" not in below
+
+
+@pytest.mark.parametrize("report", [bisected_step(), found_step(), two_culprits(), improvement(), closed()])
+def test_the_size_in_the_headline_is_that_of_the_alarm(report: AlarmReport) -> None:
+    assert f" {abs(100 * report.alarm.size.effect.relative_change):.1f} %" in headline(report)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from harness.core.alarm import AlarmEvent, AlarmReport
+from harness.core.alarm import AlarmEvent, AlarmReport, SizeOrigin
 from harness.core.change import ChangeKind
-from harness.core.commit import Commit
+from harness.core.commit import Commit, short_id
 from harness.core.culprit import Culprit
 from harness.core.effect import Effect
 from harness.core.metric import LATENCY
@@ -25,16 +25,7 @@ _NAMED: Final = 3
 def headline(report: AlarmReport) -> str:
     """Return what changed, by how much and with which commit."""
     over = "is back where it was, after it " if report.event is AlarmEvent.CLOSED else ""
-    return f"{_describe_series(report)} {over}{_describe_change(report)} {_describe_cause(report)}"
-
-
-def _best_effect(report: AlarmReport) -> Effect:
-    """Return the effect by the best that is known: of the only culprit, of the verification, or of the series."""
-    alarm = report.alarm
-    if len(alarm.culprits) == 1:
-        return alarm.culprits[0].effect
-    verified = alarm.verification.effect if alarm.verification is not None else None
-    return verified or alarm.change.effect
+    return f"{describe_series(report)} {over}{describe_change(report)} {_describe_cause(report)}"
 
 
 def describe_commit(commit: Commit) -> str:
@@ -60,14 +51,16 @@ def clip(text: str, most: int = _NAME) -> str:
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
-def _describe_series(report: AlarmReport) -> str:
+def describe_series(report: AlarmReport) -> str:
+    """Name the benchmark, the device, and the metric unless it is the latency."""
     change = report.alarm.change
     place = f"{clip(change.title)} on {clip(report.device_name)}"
     return place if change.metric.name == LATENCY else f"{clip(change.metric.name)} of {place}"
 
 
-def _describe_change(report: AlarmReport) -> str:
-    effect = _best_effect(report)
+def describe_change(report: AlarmReport) -> str:
+    """Say by how much it changed: `became 3.1 % slower [2.6, 3.6]`."""
+    effect = report.alarm.size.effect
     more = effect.log_ratio >= 0
     if report.alarm.change.metric.name == LATENCY:
         return f"became {_format_size(effect)} {'slower' if more else 'faster'}{_format_interval_of_size(effect)}"
@@ -146,6 +139,36 @@ def _describe_fully(commits: Sequence[Commit]) -> str:
 
 def _describe_briefly(commits: Sequence[Commit]) -> str:
     return describe_commit(commits[0]) if len(commits) == 1 else f"one of {describe_range(commits)}"
+
+
+_MEASUREMENTS: Final = {
+    SizeOrigin.SEARCH: "the search for the culprit",
+    SizeOrigin.VERIFICATION: "measuring the two builds again",
+    SizeOrigin.SERIES: "the series",
+}
+
+
+def describe_size(report: AlarmReport) -> str:
+    """Say once what the size of the headline is of, and which measurement it is from."""
+    size, is_only = report.alarm.size, len(report.alarm.culprits) == 1
+    earlier = f"the commit before it, {_name(size.before, report)}" if is_only else _name(size.before, report)
+    compared = f"{_name(size.after, report)} against {earlier}"
+    return f"{format_effect(size.effect)}: {compared}, from {_MEASUREMENTS[size.origin]}"
+
+
+def other_sizes(report: AlarmReport) -> Iterator[tuple[str, str, Effect]]:
+    """Yield the measurements of a change that its size is not from: what was done, what was compared, the result."""
+    alarm, size = report.alarm, report.alarm.size
+    change, verification = alarm.change, alarm.verification
+    if verification is not None and verification.effect is not None and size.origin is not SizeOrigin.VERIFICATION:
+        ends = f"{_name(change.first_with, report)} against {_name(change.last_without, report)}"
+        yield "measured again", ends, verification.effect
+    if size.origin is not SizeOrigin.SERIES:
+        yield "series", "all commits after the change against those before it", change.effect
+
+
+def _name(commit: str, report: AlarmReport) -> str:
+    return clip(short_id(commit)) if commit else short(report.before)
 
 
 def format_effect(effect: Effect | None) -> str:
