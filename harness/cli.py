@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Final
 
-from cyclopts import App, CycloptsError, UnknownOptionError
+from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 import harness
 from harness.core.errors import ExitCode, HarnessError
@@ -20,6 +20,7 @@ app = App(
     version=harness.__version__,
     help_format="plaintext",
     suppress_keyboard_interrupt=False,
+    default_parameter=Parameter(allow_repeating=True),  # the last one counts, as with FAI-PEP's parser
 )
 
 _COMMANDS: Final = {

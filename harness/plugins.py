@@ -129,13 +129,22 @@ def alarm_reporters(settings: Settings) -> tuple[AlarmReporter, ...]:
 
 
 def platform_name(name: str) -> str:
-    """Return the platform that a name means, which may begin with it: FAI-PEP's `android-30` is `android`."""
+    """Return the platform that a name means, which may begin with it: FAI-PEP's `android-30` is `android`.
+
+    What follows a slash names a recipe (`recipe_variant`).
+    """
+    name = name.partition("/")[0]
     known = installed_names("platform")
     if name in known:
         return name
     if name.startswith(("linux", "mac", "host")) and "host" in known:
         return "host"
     return next((platform for platform in known if name.startswith(platform)), name)
+
+
+def recipe_variant(name: str) -> str:
+    """Return the recipe that the name of a platform asks for: `incremental` in FAI-PEP's `host/incremental`."""
+    return name.partition("/")[2].strip("/")
 
 
 def _create(kind: str, name: str, settings: Settings) -> object:

@@ -74,8 +74,11 @@ def find_recipe(
     *,
     released: bool = False,
     runner_source: Path | None = None,
+    variant: str = "",
 ) -> Recipe:
     """Return the first of `<framework>/<platform>/build.sh` and `<framework>/build.sh`, folder by folder.
+
+    A recipe with a variant is `<framework>/<platform>/<variant>/build.sh`, and nothing else stands in for it.
 
     Args:
         framework: Name of the framework.
@@ -83,21 +86,23 @@ def find_recipe(
         folders: Folders of recipes, most wanted first.
         released: Whether the recipe is for released packages instead of sources: looked for in `<framework>/releases`.
         runner_source: Folder of our own runner's sources.
+        variant: Name of one of several recipes for the platform; empty for the usual one.
 
     Raises:
         BuildFailed: There is none; the hint says where one could be.
     """
     below = Path(framework, "releases") if released else Path(framework)
+    places = (below / platform / variant,) if variant else (below / platform, below)
     for folder in folders:
-        for place in (below / platform, below):
+        for place in places:
             script = (folder / place / SCRIPT).absolute()
             if script.is_file():
                 shared = (folder / below).absolute() if place != below else None
                 return _read(place.as_posix(), framework, script, shared, runner_source)
     origin = "releases" if released else "sources"
     raise BuildFailed(
-        f"no recipe builds a {framework} runner for {platform} from {origin}",
-        hint="write one: " + " or ".join(str(folder / below / platform / SCRIPT) for folder in folders)
+        f"no recipe builds a {framework} runner for {'/'.join(filter(None, (platform, variant)))} from {origin}",
+        hint="write one: " + " or ".join(str(folder / places[0] / SCRIPT) for folder in folders)
         if folders
         else "give a folder of recipes with --frameworks-dir",
     )

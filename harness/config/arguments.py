@@ -29,6 +29,7 @@ _NO_OPTIONS = frozenset({"config_dir", "info", "reset_options"})
 """Flags of a run that are no options."""
 _SIMILAR = 0.75
 """Likeness from which on a flag may have been meant: `--marign` and `--margin` have 0.83, `--iter` and `--user` 0.5."""
+_TRUTH_VALUES = frozenset({"true", "false"})
 _COMMITS = frozenset({"--commit", "--base-commit", "--control", "--treatment"})
 """Flags that take names of commits, `-` reads them from standard input."""
 
@@ -63,9 +64,9 @@ def prepare(tokens: Sequence[str]) -> list[str]:
 
 
 def normalise_flags(tokens: Sequence[str]) -> list[str]:
-    """Replace underscores by dashes in the names of known flags, and join `--commit -` to one word."""
+    """Replace underscores by dashes in the names of known flags; join `--commit -` and `--reboot true` to one word."""
     known = _flag_names()
-    return _join_standard_input([_normalise_flag(token, known) for token in tokens])
+    return _join_truth_values(_join_standard_input([_normalise_flag(token, known) for token in tokens]))
 
 
 def _flag_names() -> frozenset[str]:
@@ -185,6 +186,18 @@ def _join_standard_input(tokens: Sequence[str]) -> list[str]:
     for token in tokens:
         if token == "-" and joined and joined[-1] in _COMMITS:  # noqa: S105 - a word of a command line
             joined[-1] += "=-"
+        else:
+            joined.append(token)
+    return joined
+
+
+def _join_truth_values(tokens: Sequence[str]) -> list[str]:
+    """Join a flag of an option that is on or off with the value that FAI-PEP's forms may have: `--wipe_cache true`."""
+    switches = {flag for option in installed_options().options if option.bare_type is bool for flag in option.flags}
+    joined: list[str] = []
+    for token in tokens:
+        if joined and joined[-1] in switches and token.lower() in _TRUTH_VALUES:
+            joined[-1] += f"={token.lower()}"
         else:
             joined.append(token)
     return joined

@@ -48,15 +48,10 @@ def resolve(
     Raises:
         UsageError: No option has a key, naming the layer; or a value does not fit, naming the flag.
     """
-    merged: dict[str, object] = {}
-    layers = (
-        ("saved configuration", config),
-        ("environment", read_environment(environment, table)),
-        ("default_args of the specification", default_args),
-        ("flags", flags),
-    )
-    for source, layer in layers:
-        merged |= _parse(source, layer, table)
+    defaults = _parse("saved configuration", config, table)
+    defaults |= _parse("environment", read_environment(environment, table), table)
+    requested = _parse("default_args of the specification", default_args, table) | _parse("flags", flags, table)
+    merged = {**defaults, **requested}
     if (backend := merged.get("backend")) is not None:
         merged["command_args"] = f"{merged.get('command_args', '')} --backend {backend}".strip()
     if "cache_dir" in merged:
@@ -64,7 +59,7 @@ def resolve(
     settings, *plug_ins = (_validate(owner, merged, table) for owner in table.owners)
     if not isinstance(settings, Settings):
         raise TypeError(f"the first class of the options is {type(settings).__name__}, and not Settings")
-    return dataclasses.replace(settings, plug_ins=tuple(plug_ins))
+    return dataclasses.replace(settings, plug_ins=tuple(plug_ins), requested=frozenset(requested))
 
 
 def read_environment(environment: Mapping[str, str], table: OptionTable) -> Layer:

@@ -41,6 +41,8 @@ class Option:
         leading_hyphen: Whether the value may begin with a hyphen.
         in_specifications: Whether `default_args` of a specification may set it. A file from somebody else says what to
             measure, and how: not where results go, which files are touched or what else runs.
+        of_device: Whether it asks to do something to each device: refused where the platform does not name it
+            (`Adjustable`). Defaults, saved ones and variables count where the platform can.
     """
 
     help: str
@@ -53,6 +55,7 @@ class Option:
     saved: bool = True
     leading_hyphen: bool = False
     in_specifications: bool = True
+    of_device: bool = False
 
 
 class PlugInOptions(Protocol):

@@ -64,6 +64,30 @@ def split_words(value: object) -> object:
     return tuple(word for item in items for word in str(item).replace(",", " ").split())
 
 
+def parse_devices(value: object) -> object:
+    """Split names as `split_words` does; FAI-PEP's form `{"kind": "Pixel 8", "hash": "1A2B"}` names the device `1A2B`.
+
+    Raises:
+        UsageError: An object has no `hash`, or is no JSON.
+    """
+    items = (value,) if isinstance(value, str) else cast("tuple[object, ...]", value)
+    names: list[str] = []
+    for item in map(str, items):
+        names += [_device_of(item)] if item.lstrip().startswith("{") else cast("tuple[str, ...]", split_words(item))
+    return tuple(names)
+
+
+def _device_of(text: str) -> str:
+    try:
+        parsed = json.loads(text)
+    except ValueError:
+        parsed = {}
+    identity = parsed.get("hash") if isinstance(parsed, dict) else None
+    if not isinstance(identity, str) or not identity:
+        raise UsageError(f"device: `{text}` has no `hash`", hint='a name, or as in {"kind": "Pixel 8", "hash": "1A2B"}')
+    return identity
+
+
 def parse_pairs(value: object) -> object:
     """Parse `A=1 B=2` as a mapping.
 

@@ -55,7 +55,7 @@ def default_config_dir() -> Path:
 class Settings:
     """Settings of a run. Fields are called like FAI-PEP's flags where it has them.
 
-    Every field but the last declares an option of the command line, the saved defaults, the environment and files.
+    Every field but the last two declares an option of the command line, the saved defaults, the environment and files.
     """
 
     benchmark_file: Annotated[
@@ -123,7 +123,7 @@ class Settings:
             "Devices by identity or name, separated by commas, or `all`; one that is absent is an error.",
             WHERE,
             flags=("-d", "--devices", "--device"),
-            parse=parsing.split_words,
+            parse=parsing.parse_devices,
             saved=False,
         ),
     ] = ()
@@ -131,7 +131,7 @@ class Settings:
     spread: Annotated[
         bool, Option("Measure each benchmark once, on whichever device is free, and not on every device.", WHERE)
     ] = False
-    platform_sig: Annotated[str | None, Option("Name to report for this machine.", WHERE)] = None
+    platform_sig: Annotated[str | None, Option("Name to report for this machine.", WHERE, of_device=True)] = None
     cpus: Annotated[
         tuple[int, ...] | None,
         Option(
@@ -257,6 +257,9 @@ class Settings:
 
     plug_ins: tuple[object, ...] = ()
     """Options of plug-ins, at most one object of each class. Plug-ins read them with `of`."""
+
+    requested: frozenset[str] = frozenset()
+    """Names of the options that flags or the specification set: the others are defaults, saved ones and variables."""
 
     def of(self, options: type[OptionsT]) -> OptionsT:
         """Return the options that a plug-in declared, with their defaults where nobody has set them."""

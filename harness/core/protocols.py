@@ -7,7 +7,7 @@ Plug-ins are found by entry point (groups `edge_harness.platforms`, `edge_harnes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -204,6 +204,22 @@ class LocalPlatform(Protocol):
 def is_local(platform: Platform) -> bool:
     """Return whether the device of a platform is the machine that runs the harness (`LocalPlatform`)."""
     return isinstance(platform, LocalPlatform) and platform.runs_on_this_machine
+
+
+@runtime_checkable
+class Adjustable(Protocol):
+    """A platform that can do something to its devices: restart them, fix their clocks.
+
+    Options that ask for it say so (`harness.config.options.Option.of_device`).
+    """
+
+    device_options: Collection[str]
+    """Names of the options that it heeds. A flag that it does not name is an error."""
+
+
+def device_options(platform: Platform) -> Collection[str]:
+    """Return the names of the options about devices that a platform heeds (`Adjustable`)."""
+    return platform.device_options if isinstance(platform, Adjustable) else ()
 
 
 class Framework(Protocol):

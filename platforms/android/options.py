@@ -23,13 +23,21 @@ class AndroidOptions:
             "`HOST:PORT` of the adb server (default: that of adb itself).", inspecting=True, in_specifications=False
         ),
     ] = None
-    reboot: Annotated[bool, Option("Restart each phone before it is measured on.")] = False
+    reboot: Annotated[bool, Option("Restart each phone before it is measured on.", of_device=True)] = False
     set_freq: Annotated[
         str | None,
-        Option("Fix the clocks of a rooted phone: `max`, `mid`, `min`, or a frequency in kHz; restored afterwards."),
+        Option(
+            "Fix the clocks of a rooted phone: `max`, `mid`, `min`, or a frequency in kHz; restored afterwards.",
+            of_device=True,
+        ),
     ] = None
-    wipe_cache: Annotated[bool, Option("Drop the page cache of a rooted phone before each launch.")] = False
+    wipe_cache: Annotated[bool, Option("Drop the page cache of a rooted phone before each launch.", of_device=True)] = (
+        False
+    )
     airplane: Annotated[
-        bool, Option("Turn radios off while measuring; never on a phone that is reached through them.")
+        bool,
+        Option("Turn radios off while measuring; never on a phone that is reached through them.", of_device=True),
     ] = False
-    screen: Annotated[Literal["keep", "on", "off"], Option("State of the screen while measuring.")] = "keep"
+    screen: Annotated[Literal["keep", "on", "off"], Option("State of the screen while measuring.", of_device=True)] = (
+        "keep"
+    )

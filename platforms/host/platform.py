@@ -35,6 +35,7 @@ class Host:
 
     name = "host"
     runs_on_this_machine: Literal[True] = True
+    device_options = ("platform_sig",)
 
     def __init__(
         self,

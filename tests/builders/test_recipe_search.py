@@ -18,6 +18,16 @@ def test_the_recipe_of_the_platform_precedes_that_of_the_framework(tmp_path: Pat
     assert find_recipe("thing", "android", [tmp_path]).name == "thing"
 
 
+def test_a_variant_is_a_recipe_below_that_of_the_platform_and_nothing_stands_in_for_it(tmp_path: Path) -> None:
+    write_recipe(tmp_path, "thing/host", "exit 1")
+    script = write_recipe(tmp_path, "thing/host/incremental", "exit 0")
+    recipe = find_recipe("thing", "host", [tmp_path], variant="incremental")
+    assert (recipe.name, recipe.script) == ("thing/host/incremental", script)
+    with pytest.raises(BuildFailed, match="builds a thing runner for host/fast") as caught:
+        find_recipe("thing", "host", [tmp_path], variant="fast")
+    assert str(tmp_path / "thing/host/fast/build.sh") in (caught.value.hint or "")
+
+
 def test_an_earlier_folder_takes_precedence(tmp_path: Path) -> None:
     user_recipes = write_recipe(tmp_path / "theirs", "thing", "exit 0")
     write_recipe(tmp_path / "ours", "thing/host", "exit 0")

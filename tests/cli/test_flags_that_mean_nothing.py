@@ -6,7 +6,8 @@ import pytest
 
 from harness.cli import main
 from harness.config.arguments import normalise_flags
-from tests.cli.project import Project
+from tests.cli.project import Project, generic, one_test
+from tests.cli.scripts import RECIPE, git_of_scripts
 
 MV2 = "specifications/models/mv2.json"
 
@@ -37,6 +38,76 @@ def test_unsupported_flags_are_rejected(
         main(words)
     assert ended.value.code == 2
     assert message in capsys.readouterr().err
+
+
+FLAGS_OF_PHONES = ("--reboot", "--set_freq=max", "--wipe_cache", "--airplane", "--screen=off")
+
+
+@pytest.mark.parametrize("flags", [*((flag,) for flag in FLAGS_OF_PHONES), FLAGS_OF_PHONES])
+def test_what_a_platform_cannot_do_to_its_devices_is_rejected(
+    flags: tuple[str, ...], project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = project.write("spec.json", generic(one_test("a", "true")))
+    with pytest.raises(SystemExit) as ended:
+        main(["-b", str(spec), "--dry_run", *flags])
+    assert ended.value.code == 2
+    named = ", ".join(flag.partition("=")[0].replace("_", "-") for flag in flags)
+    error = capsys.readouterr().err
+    assert f"{named}: platform `host` cannot do that" in error
+    assert "On Android phones" in error
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--screen", "keep"),
+        ("--wipe_cache", "False"),
+        ("--debug", "--debug", "--screen_reporter", "true"),
+        ("-p", "nowhere", "-p", "host"),
+        ("--timeout", "0", "--timeout=4"),
+    ],
+)
+def test_values_that_change_nothing_and_repeated_flags_are_accepted(words: tuple[str, ...], project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", "true")))
+    with pytest.raises(SystemExit) as ended:
+        main(["-b", str(spec), "--dry_run", *words])
+    assert ended.value.code == 0
+
+
+def test_saved_defaults_about_phones_count_for_phones_only(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = project.write("spec.json", generic(one_test("a", "true")))
+    monkeypatch.setenv("HARNESS_SET_FREQ", "max")
+    with pytest.raises(SystemExit) as ended:
+        main(["-b", str(spec), "--dry_run"])
+    assert ended.value.code == 0
+
+
+@pytest.mark.parametrize("value", ["true", "False"])
+def test_a_truth_value_belongs_to_the_switch_before_it(value: str) -> None:
+    assert normalise_flags(["run", "--wipe_cache", value, "--user", value]) == [
+        *("run", f"--wipe-cache={value.lower()}", "--user", value),
+    ]
+
+
+def test_a_recipe_where_nothing_is_built_is_rejected(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = project.write("spec.json", generic(one_test("a", "true")))
+    with pytest.raises(SystemExit) as ended:
+        main(["-b", str(spec), "-p", "host/incremental", "--local_reporter", str(project.folder / "results")])
+    assert ended.value.code == 2
+    assert "leave out `/incremental`" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_name_of_a_platform_may_name_a_recipe(project: Project) -> None:
+    clone = git_of_scripts(project)
+    project.write("recipes/generic/host/build.sh", "exit 1")
+    project.write("recipes/generic/host/incremental/build.sh", RECIPE)
+    spec = project.write("spec.json", generic(one_test("a", "{program}")))
+    where = ("--repo_dir", clone.folder, "--frameworks_dir", clone.recipes, "--commit", clone.commits["base"])
+    done = project.harness("-b", spec, "-p", "host/incremental", *where)
+    assert done.code == 0, done.stderr
+    (result,) = done.read()
+    assert (result["device"]["platform"], result["build"]["recipe"]) == ("host", "generic/host/incremental")
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from harness.config import layers
 from harness.config.arguments import installed_options
 from harness.config.flags import reserved_flags, run_flags
 from harness.config.options import Option, OptionTable
+from harness.config.parsing import parse_devices
 from harness.config.settings import Limit, Settings
 from harness.core.errors import EnvironmentProblem, UsageError
 from tests.cli.project import Outcome, Project, generic, observe, one_test
@@ -41,6 +42,32 @@ def resolved(**given: object) -> Settings:
     """The settings with some layers."""
     empty: dict[str, object] = {"flags": {}, "config": {}, "environment": {}, "default_args": {}}
     return layers.resolve(**{**empty, **given}, table=TABLE)  # type: ignore[arg-type]
+
+
+def test_flags_and_specifications_request_options_and_defaults_do_not() -> None:
+    defaults = resolved(config={"board_speed": "fast"}, environment={"HARNESS_BOARD_FOLDER": "/x"})
+    assert defaults.requested == frozenset()
+    both = resolved(flags={"timeout": 3.0}, default_args={"--pace": "fast"})
+    assert both.requested == {"timeout", "board_speed"}
+
+
+@pytest.mark.parametrize(
+    ("value", "names"),
+    [
+        ("a,b c", ("a", "b", "c")),
+        (("a", "b,c"), ("a", "b", "c")),
+        ('{"kind": "Pixel 8", "hash": "1A 2B"}', ("1A 2B",)),
+        (('{"hash": "1A2B"}', "c"), ("1A2B", "c")),
+    ],
+)
+def test_devices_are_names_or_objects_of_fai_pep(value: object, names: tuple[str, ...]) -> None:
+    assert parse_devices(value) == names
+
+
+@pytest.mark.parametrize("value", ['{"kind": "Pixel 8"}', '{"hash": 7}', '{"hash"'])
+def test_an_object_that_names_no_device_is_an_error(value: str) -> None:
+    with pytest.raises(UsageError, match="has no `hash`"):
+        parse_devices(value)
 
 
 @pytest.mark.parametrize(

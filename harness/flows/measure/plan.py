@@ -38,12 +38,14 @@ class Plan:
         assignments: Every benchmark on every device.
         frameworks: The frameworks that are needed, by name.
         spread: Whether each benchmark is measured once, on whichever of its devices is free, and not on all of them.
+        recipe_variant: Recipe to build with, among those of the platform; empty for the usual one.
     """
 
     platform: Platform
     assignments: tuple[Assignment, ...]
     frameworks: Mapping[str, Framework]
     spread: bool = False
+    recipe_variant: str = ""
 
     @property
     def benchmarks(self) -> tuple[Benchmark, ...]:

@@ -13,7 +13,7 @@ from harness.builders.recipes import find_recipe
 from harness.core.build import Build
 from harness.core.commit import Commit, PackageSource, Source
 from harness.core.device import Device
-from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
+from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, UsageError
 from harness.core.protocols import Framework, Progress, RunnerSources, is_local
 from harness.core.result import Outcome
 from harness.flows.measure.plan import Builds, Failure, Plan
@@ -27,11 +27,13 @@ class BuildTarget:
         framework: The framework that it runs.
         device: One of the devices that it is for.
         abi: Machine architecture of the device; empty where that is this machine.
+        recipe_variant: Recipe to build with, among those of the platform; empty for the usual one.
     """
 
     framework: Framework
     device: Device
     abi: str
+    recipe_variant: str = ""
 
 
 Side = Callable[[BuildTarget, Progress], Build]
@@ -44,7 +46,21 @@ Raises:
 
 def installed_runner(target: BuildTarget, progress: Progress) -> Build:
     """Return the runner that a run without comparison would use."""
+    _reject_variant(target)
     return target.framework.build(target.device, progress)
+
+
+def _reject_variant(target: BuildTarget) -> None:
+    """Reject a recipe where nothing is built.
+
+    Raises:
+        UsageError: There is one.
+    """
+    if target.recipe_variant:
+        raise UsageError(
+            f"--platform {target.device.platform}/{target.recipe_variant} names a recipe, and nothing is built",
+            hint=f"leave out `/{target.recipe_variant}`, or name a commit to build (--repo-dir, --commit)",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +92,9 @@ class GivenRunner:
     given: Programs
     cache: BuildCache
 
-    def __call__(self, target: BuildTarget, progress: Progress) -> Build:  # noqa: ARG002 - for all targets
+    def __call__(self, target: BuildTarget, progress: Progress) -> Build:
         """Return the programs, under the commit that the user gave them."""
+        _reject_variant(target)
         given = self.given
         build = build_prebuilt(given.programs, self.cache, progress)
         commit = {} if given.commit is None else {"commit": given.commit, "commit_time": given.commit_time}
@@ -109,6 +126,7 @@ class CommitRunner:
             [*self.recipes, shipped_recipe_folder()],
             released=isinstance(self.source, PackageSource),
             runner_source=framework.runner_sources() if isinstance(framework, RunnerSources) else None,
+            variant=target.recipe_variant,
         )
         return build_commit(
             self.source,
@@ -147,9 +165,8 @@ def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = 
             continue
         try:
             framework = plan.frameworks[assignment.benchmark.framework]
-            builds[key] = side(
-                BuildTarget(framework, assignment.device, "" if on_this_machine else assignment.device.abi), progress
-            )
+            abi = "" if on_this_machine else assignment.device.abi
+            builds[key] = side(BuildTarget(framework, assignment.device, abi, plan.recipe_variant), progress)
         except BenchmarkFailed as error:
             builds[key] = Failure(Outcome.UNSUPPORTED, error.message, error.hint)
         except EnvironmentProblem as error:

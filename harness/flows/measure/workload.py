@@ -14,7 +14,7 @@ from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem, UsageError
-from harness.core.protocols import Framework, Platform
+from harness.core.protocols import Framework, Platform, device_options
 from harness.core.scalars import format_scalar
 from harness.flows.measure.plan import Plan, assign
 from harness.specification.load import load
@@ -52,6 +52,7 @@ class Workload:
         spread: Whether each benchmark is measured once, on whichever of its devices is free, and not on all of them.
         loaded: Every benchmark of the specifications, also those that were not selected.
         load_framework: Loads a framework that only benchmarks need that were not selected.
+        recipe_variant: Recipe to build with, among those of the platform; empty for the usual one.
     """
 
     benchmarks: tuple[Benchmark, ...]
@@ -62,6 +63,7 @@ class Workload:
     spread: bool = False
     loaded: tuple[Benchmark, ...] = ()
     load_framework: Callable[[str], Framework] | None = None
+    recipe_variant: str = ""
 
     def plan(self) -> Plan:
         """Look for the devices, and assign every benchmark to every one of them.
@@ -70,7 +72,7 @@ class Workload:
             EnvironmentProblem: No device can be reached, or a named one cannot.
         """
         devices = choose(self.platform.devices(), self.devices, self.excluded_devices, every=self.spread)
-        return Plan(self.platform, assign(self.benchmarks, devices), self.frameworks, self.spread)
+        return Plan(self.platform, assign(self.benchmarks, devices), self.frameworks, self.spread, self.recipe_variant)
 
     def restrict(self, selection: Selection) -> Workload:
         """Return the workload of one benchmark, on one device if the selection names one.
@@ -98,22 +100,50 @@ def load_workload(settings: Settings, benchmarks: Sequence[Benchmark] | None = N
         benchmarks: The benchmarks of the specifications, where they have been loaded already.
 
     Raises:
-        UsageError: Wrong specifications, patterns or names.
+        UsageError: Wrong specifications, patterns or names, or an option that the platform cannot carry out.
         EnvironmentProblem: A plug-in cannot be loaded.
     """
+    platform = plugins.platform(settings.platform, settings)
+    _reject_unsupported_options(platform, settings)
     loaded = load_benchmarks(settings) if benchmarks is None else benchmarks
     selected = select(loaded, settings.only, settings.skip)
     load_framework = partial(plugins.framework, settings=settings)
     return Workload(
         selected,
-        plugins.platform(settings.platform, settings),
+        platform,
         {name: load_framework(name) for name in {benchmark.framework for benchmark in selected}},
         settings.devices,
         settings.excluded_devices,
         settings.spread,
         tuple(loaded),
         load_framework,
+        plugins.recipe_variant(settings.platform),
     )
+
+
+def _reject_unsupported_options(platform: Platform, settings: Settings) -> None:
+    """Reject options that ask for something that the platform cannot do to its devices.
+
+    Raises:
+        UsageError: There is one.
+    """
+    heeded = device_options(platform)
+    options = plugins.load_options(lambda _: None).options
+    unsupported = [
+        option
+        for option in options
+        if option.option.of_device and option.name in settings.requested and option.name not in heeded
+        if getattr(settings.of(option.owner) if option.owner is not Settings else settings, option.name)
+        != option.default
+    ]
+    if unsupported:
+        flags, headings = (
+            ", ".join(dict.fromkeys(names)) for names in zip(*((o.flag, o.heading) for o in unsupported), strict=True)
+        )
+        raise UsageError(
+            f"{flags}: platform `{platform.name}` cannot do that to its devices",
+            hint=f"leave it out; `harness run --help` has it below `{headings}`",
+        )
 
 
 def load_benchmarks(settings: Settings) -> tuple[Benchmark, ...]:

@@ -12,13 +12,14 @@ from typing import Literal
 import pytest
 
 from harness.config.layers import resolve
-from harness.config.options import OptionTable
+from harness.config.options import OptionTable, declared_options
 from harness.config.settings import Settings
 from harness.core.errors import DeviceLost, EnvironmentProblem, HarnessError, UsageError
 from harness.shell import Interrupted
 from harness.testing.progress import RecordedProgress
 from platforms.android.link.phone import ScriptResult
 from platforms.android.options import AndroidOptions
+from platforms.android.platform import Android
 from platforms.android.settings.preparation import Preparation
 from platforms.android.settings.settings_log import SettingsLog
 
@@ -418,6 +419,11 @@ def test_a_shell_without_an_answer_is_reported(phone: PhoneHere, prepared: Prepa
     (phone.here / "bin" / "sh").chmod(0o755)
     with pytest.raises(EnvironmentProblem, match="cannot read the settings of Pixel"):
         prepared().__enter__()
+
+
+def test_a_phone_can_do_what_its_options_ask_for() -> None:
+    of_device = {option.name for option in declared_options(AndroidOptions) if option.option.of_device}
+    assert of_device == set(Android.device_options)
 
 
 def test_an_invalid_state_of_the_screen_is_refused() -> None:
