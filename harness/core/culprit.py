@@ -40,6 +40,8 @@ class Culprit(Value):
             refute every single effect.
         evidence: E-value of the fresh pairs against "no change in this direction"; 100 refutes it at 1 %.
         confirmed: Whether that is enough.
+        merges: Ids of the merges that brought it into the history that was searched, outermost first; empty for a
+            commit of that history itself.
     """
 
     commits: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -48,6 +50,7 @@ class Culprit(Value):
     effect: Effect
     evidence: Annotated[float, Field(ge=0)]
     confirmed: bool
+    merges: tuple[str, ...] = ()
 
 
 class SearchEnding(StrEnum):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import Display
 from harness.display.tables import draw_rows, plain_text, print_output
 from harness.files.atomic import write_atomically
+from harness.flows.bisect.merges import MergeSearch
 from harness.flows.bisect.search import run_search
 from harness.flows.compare.commits import CommitComparer
 from harness.flows.compare.requests import CompareRequest, validate_parameters
@@ -78,9 +79,27 @@ def bisect(
     count = "1 commit" if len(commits) == 2 else f"{len(commits) - 1} commits"
     display.say(f"{count} from {good.short} to {bad.short}; {selection.title}")
     search, result = run_search(search, commits, selection, comparer, progress=display, save=file.save)
-    if result.ending is not SearchEnding.UNDECIDED:
-        file.remove()
-    _show(result, search, commits, console)
+    files = [file]
+
+    def search_branch(line: Sequence[Commit], pairs: int) -> tuple[Search, SearchResult] | None:
+        key = _measurement_key(request, settings, selection, digests)
+        files.append(inner_file := SearchFile(settings.cache_dir / "bisect", tuple(line), key))
+        earlier = inner_file.read() if bisect_request.resume else None
+        budget = search.config.max_pairs - pairs
+        if budget < 1:
+            return None
+        config = search.config.model_copy(update={"max_pairs": budget})
+        inner = earlier or Search.begin([commit.id for commit in line])
+        inner = inner.model_copy(update={"config": config})
+        return run_search(inner, line, selection, comparer, progress=display, save=inner_file.save)
+
+    merges = MergeSearch(source, search_branch)
+    result = merges.run(result, commits)
+    if result.ending is not SearchEnding.UNDECIDED and not merges.is_undecided:
+        for finished in files:
+            finished.remove()
+    known = {commit.id: commit for line in (commits, *(line.commits for line in merges.lines)) for commit in line}
+    _show(result, search, known, console)
     return ExitCode.OK if result.ending is SearchEnding.FOUND else ExitCode.UNDECIDED
 
 
@@ -181,9 +200,8 @@ class SearchFile:
         self._file.unlink(missing_ok=True)
 
 
-def _show(result: SearchResult, search: Search, commits: tuple[Commit, ...], console: Console) -> None:
+def _show(result: SearchResult, search: Search, by_id: Mapping[str, Commit], console: Console) -> None:
     """Show the culprits, or the likely commits where there are none yet."""
-    by_id = {commit.id: commit for commit in commits}
     if result.culprits:
         header = ("commit", "changed by", "95 % interval", "evidence", "by", "subject")
         rows = (

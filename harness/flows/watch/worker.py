@@ -13,15 +13,22 @@ from harness.core.alarm import Alarm, ChangedOperator, Verification
 from harness.core.change import ChangeKind
 from harness.core.commit import Commit, Source
 from harness.core.comparison import Comparison, Verdict
-from harness.core.culprit import Candidate, Culprit, SearchEnding, SearchResult
-from harness.core.effect import Effect
+from harness.core.culprit import Candidate, SearchResult
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, HarnessError
 from harness.core.protocols import Display
 from harness.core.result import Result
 from harness.core.series import SeriesPoint
+from harness.flows.bisect.merges import MergeSearch
 from harness.flows.bisect.search import figures_of_pairs, quartile_log_ratios, run_search
 from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.measure.workload import Selection
+from harness.flows.watch.searches import (
+    SavedSearches,
+    candidates_of,
+    only_culprit,
+    verified_pairs,
+    with_brought_commits,
+)
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.state import State
 from harness.watch.tasks import CommitOutcome
@@ -121,27 +128,37 @@ class WatchWorker:
         change = alarm.change
         before, after = self._source.resolve(change.last_without), self._source.resolve(change.first_with)
         commits = (before, *self._source.between(before, after))
-        if len(commits) == 2 and alarm.verification is not None:
-            return _only_culprit(alarm.verification, *commits), (Candidate(commit=after, builds=True, probability=1.0),)
-        ended, result = run_search(
-            self._begin_search(alarm, commits, progress),
-            commits,
-            _selection_of(alarm),
-            self._comparer(change.device),
-            progress=self._display,
-            save=lambda current: save(current.model_dump_json()),
-        )
-        return result, candidates_of(ended, commits)
+        saved = self._read_searches(progress)
 
-    def _begin_search(self, alarm: Alarm, commits: Sequence[Commit], progress: str | None) -> Search:
-        """Return the search as it was saved, or a new one that begins with the pairs of the verification."""
-        if progress is not None:
-            try:
-                return Search.model_validate_json(progress)
-            except ValidationError:
-                self._display.say("the search was saved by another version of the harness: it begins anew")
-        ratios = alarm.verification.log_ratios if alarm.verification is not None else ()
-        return Search.begin([commit.id for commit in commits], ratios)
+        def search_range(line: Sequence[Commit], pairs: int = 0) -> tuple[Search, SearchResult]:
+            del pairs  # each line has a budget of its own
+            ids = tuple(commit.id for commit in line)
+            return run_search(
+                saved.of_line(ids) or Search.begin(ids, verified_pairs(alarm, ids)),
+                line,
+                _selection_of(alarm),
+                self._comparer(change.device),
+                progress=self._display,
+                save=lambda current: save(saved.keep(current)),
+            )
+
+        if len(commits) == 2 and alarm.verification is not None:
+            result = only_culprit(alarm.verification, *commits)
+            candidates: tuple[Candidate, ...] = (Candidate(commit=after, builds=True, probability=1.0),)
+        else:
+            ended, result = search_range(commits)
+            candidates = candidates_of(ended, commits)
+        merges = MergeSearch(self._source, search_range)
+        result = merges.run(result, commits)
+        return result, with_brought_commits(candidates, merges.lines)
+
+    def _read_searches(self, progress: str | None) -> SavedSearches:
+        """Return the searches for the culprit of an alarm as they were saved."""
+        try:
+            return SavedSearches.read(progress)
+        except ValidationError:
+            self._display.say("the search was saved by another version of the harness: it begins anew")
+            return SavedSearches()
 
     def _comparer(self, device: str) -> CommitComparer:
         """Return the comparer that reaches a device."""
@@ -201,38 +218,4 @@ def verification_of(result: Result, comparison: Comparison, expected: Verdict) -
         device_name=result.device.name if result.device else "",
         platform=result.device.platform if result.device else "",
         result=result.uid,
-    )
-
-
-def _only_culprit(verification: Verification, before: Commit, commit: Commit) -> SearchResult:
-    """Name the only commit in question, proven by the pairs that verified the alarm."""
-    effect = verification.effect or Effect(log_ratio=0.0)
-    culprit = Culprit(
-        commits=(commit.id,),
-        before=before.id,
-        probability=1.0,
-        effect=effect,
-        evidence=verification.evidence,
-        confirmed=True,
-    )
-    return SearchResult(
-        ending=SearchEnding.FOUND,
-        culprits=(culprit,),
-        total_log_ratio=effect.log_ratio,
-        unexplained_log_ratio=0.0,
-        smallest_log_ratio=0.0,
-        reason=f"{commit.short} is the only commit in question",
-    )
-
-
-def candidates_of(ended: Search, commits: Sequence[Commit]) -> tuple[Candidate, ...]:
-    """Return the commits that a search was about, but for the good one, with the probabilities that it found."""
-    probabilities = {suspect.commit: suspect.probability for suspect in ended.suspects()}
-    return tuple(
-        Candidate(
-            commit=commit,
-            builds=commit.id not in ended.skipped,
-            probability=min(1.0, max(0.0, probabilities.get(commit.id, 0.0))),
-        )
-        for commit in commits[1:]
     )

@@ -14,7 +14,7 @@ from harness.core.result import Result
 from harness.flows.bisect.search import run_search
 from harness.flows.compare.commits import CommitComparer
 from harness.flows.measure.workload import Selection
-from harness.flows.watch.worker import candidates_of
+from harness.flows.watch.searches import candidates_of
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import ok_result
 

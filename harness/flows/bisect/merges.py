@@ -1,0 +1,151 @@
+"""Search inside the merges that a search named: which of the commits that a merge brought changed the metric.
+
+History is searched along first parents, so a change that was made on a side branch is found in the merge that brought
+it. The merge is then replaced by a commit of the branch: each commit of the branch is compared with the newest commit
+that the branch and the line before the merge share. What the branch took over from that line is a merge of its own
+there, and is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from harness.analysis.bisect.search import Search
+from harness.core.commit import Commit, MergingSource, Source
+from harness.core.culprit import Culprit, SearchEnding, SearchResult
+from harness.core.errors import BenchmarkFailed, BuildFailed, UsageError
+
+_LEAST_SHARE: Final = 0.25
+"""Share of the change of a merge that a commit of its branch must make: builds of the same code differ by something."""
+
+SearchRange = Callable[[Sequence[Commit], int], tuple[Search, SearchResult] | None]
+"""Searches a line of commits, the good one first, after so many pairs were measured; None where none is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedLine:
+    """A line of commits that was searched.
+
+    Attributes:
+        search: The search at its end.
+        commits: The good commit, and those behind it.
+        merge: Id of the merge that brought the line.
+    """
+
+    search: Search
+    commits: tuple[Commit, ...]
+    merge: str
+
+
+@dataclass(slots=True)
+class MergeSearch:
+    """Search inside the merges that the search of a line named.
+
+    Attributes:
+        source: Source of the commits.
+        search_range: Searches one line.
+        pairs: Pairs that were measured so far.
+        lines: Lines that were searched, in the order of the searches.
+        remarks: What the searches found, in sentences.
+        is_undecided: Whether a search ended before it could name a commit.
+    """
+
+    source: Source
+    search_range: SearchRange
+    pairs: int = 0
+    lines: list[SearchedLine] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    is_undecided: bool = False
+
+    def run(self, result: SearchResult, commits: Sequence[Commit]) -> SearchResult:
+        """Replace the merges among the culprits by the commits that they brought, as far as these can be found.
+
+        Args:
+            result: Result of the search of the line.
+            commits: The line.
+
+        Raises:
+            EnvironmentProblem: A device was lost, or a result could not be stored.
+        """
+        self.pairs = result.pairs
+        by_id = {commit.id: commit for commit in commits}
+        culprits = [inner for culprit in result.culprits for inner in self._descend(culprit, by_id, ()) or (culprit,)]
+        reason = "; ".join([result.reason, *self.remarks])
+        return result.model_copy(update={"culprits": tuple(culprits), "reason": reason, "pairs": self.pairs})
+
+    def _descend(
+        self, culprit: Culprit, by_id: dict[str, Commit], shared: tuple[Commit, ...]
+    ) -> Sequence[Culprit] | None:
+        """Return the culprits inside a culprit that is a merge, else itself; None where it brought what is shared."""
+        merge, before = by_id[culprit.commits[-1]], by_id[culprit.before]
+        if not merge.merge or not isinstance(self.source, MergingSource):
+            return (culprit,)
+        parents = self.source.parents(merge)
+        if before.id not in {parent.id for parent in parents}:
+            self.remarks.append(f"{merge.short} is a merge, and the commit before it was not measured")
+            return (culprit,)
+        shared = (*shared, before)
+        lines = list(self._lines(self.source, before, parents, shared))
+        if not lines:
+            return None
+        inner = [found for line in lines for found in self._search(culprit, merge, line, shared)]
+        if inner:
+            return [found.model_copy(update={"merges": (merge.id, *found.merges)}) for found in inner]
+        return (culprit,)
+
+    def _lines(
+        self, source: MergingSource, before: Commit, parents: Sequence[Commit], shared: Sequence[Commit]
+    ) -> Iterator[tuple[Commit, ...]]:
+        """Yield the lines that a merge joined to another, each with the commit first that it shares with it."""
+        for parent in parents:
+            if any(_contains(source, commit, parent) for commit in shared):
+                continue
+            try:
+                base = source.merge_base(before, parent)
+            except UsageError:
+                self.remarks.append(f"{parent.short} shares no commit with {before.short}, so there is none to compare")
+                continue
+            yield (base, *source.between(base, parent))
+
+    def _search(
+        self, culprit: Culprit, merge: Commit, line: tuple[Commit, ...], shared: tuple[Commit, ...]
+    ) -> Sequence[Culprit]:
+        """Search one line for commits that changed the metric in the direction of the merge."""
+        base, *brought = line
+        commits = "commit" if len(brought) == 1 else f"{len(brought)} commits"
+        about = f"{merge.short} is a merge, whose {commits} of a branch were compared with {base.short}, where it began"
+        try:
+            ended = self.search_range(line, self.pairs)
+        except (BuildFailed, BenchmarkFailed) as error:  # of the branch or of its beginning: the merge is found
+            self.remarks.append(f"{merge.short} is a merge: its branch cannot be searched: {error.message}")
+            return ()
+        if ended is None:
+            self.is_undecided = True
+            self.remarks.append(f"{merge.short} is a merge: no pairs are left to search what it brought")
+            return ()
+        search, result = ended
+        self.pairs += result.pairs
+        self.lines.append(SearchedLine(search, line, merge.id))
+        if result.ending is SearchEnding.UNDECIDED:
+            self.is_undecided = True
+        by_id = {commit.id: commit for commit in line}
+        place = len(self.remarks)
+        found = [
+            inner
+            for candidate in result.culprits
+            if candidate.effect.log_ratio * culprit.effect.log_ratio >= _LEAST_SHARE * culprit.effect.log_ratio**2
+            for inner in self._descend(candidate, by_id, shared) or ()
+        ]
+        names = ", ".join(commit[:12] for inner in found for commit in inner.commits)
+        remark = f"found {names}" if found else f"none of them makes a quarter of the change ({result.reason})"
+        self.remarks.insert(place, f"{about}: {remark}")
+        return found
+
+
+def _contains(source: MergingSource, commit: Commit, ancestor: Commit) -> bool:
+    try:
+        return source.merge_base(commit, ancestor).id == ancestor.id
+    except UsageError:
+        return False
