@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Literal
 
 from harness.config.settings import Settings
-from harness.core.errors import ReporterFailed
+from harness.core.errors import EnvironmentProblem, ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import RawLog, Report, make_writable
+from harness.files.writability import check_writable_folder
 from harness.store.canonical_json import RESULT_FILE, to_pretty_json
-from harness.store.index import INDEX_FILE, append_entry, build_entry
+from harness.store.index import INDEX_FILE, append_entry, build_entry, check_index
 from harness.store.tree import encode_segment, publish_folder, result_folder
 
 
@@ -33,12 +34,27 @@ class LocalReporter:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
+    def prepare(self) -> None:
+        """Check that the folder and its index can be written.
+
+        Raises:
+            EnvironmentProblem: They cannot.
+        """
+        try:
+            check_writable_folder(self._folder)
+            check_index(self._folder)
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"results cannot be kept in {self._folder}: {error.strerror or error}",
+                hint="free disk space or fix permissions there, or name another folder with --local-reporter",
+            ) from error
+
     def report(self, report: Report) -> str:
         """Keep one result with its logs; returns its folder."""
         result = make_writable(report.result)
         files = {RESULT_FILE: to_pretty_json(result) + "\n", **_log_files(report.logs)}
         try:
-            place = publish_folder(self._folder / result_folder(result), files)
+            place = publish_folder(self._folder, self._folder / result_folder(result), files)
         except OSError as error:
             raise ReporterFailed(
                 f"cannot keep the result in {self._folder}: {error.strerror or error}",

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.config.settings import Settings
-from harness.core.errors import ReporterFailed, UsageError
+from harness.core.errors import EnvironmentProblem, ReporterFailed, UsageError
 from harness.core.result import Report, Result, make_writable, without_samples
 from harness.files.atomic import write_atomically
+from harness.files.writability import check_writable_folder
 from harness.shell import is_stopping
 from harness.store.tree import result_folder
 
@@ -67,6 +68,20 @@ class PageReporter:
         self._results: list[Result] = []
         self._places: dict[str, Path] = {}
 
+    def prepare(self) -> None:
+        """Check that the page can be written; one that is there stays as it is.
+
+        Raises:
+            EnvironmentProblem: It cannot.
+        """
+        try:
+            check_writable_folder(_place_of(self._file).parent)
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"cannot write {self._file}: {error.strerror or error}",
+                hint=f"free disk space or fix permissions there, or name another file: --reporter {self.name}=FILE",
+            ) from error
+
     def report(self, report: Report) -> str:
         """Write the page with one more result; returns its file."""
         self._results.append(without_samples(make_writable(report.result)))
@@ -111,12 +126,21 @@ def create_page_reporter(name: str, settings: Settings, render: Callable[[Report
 
 
 def _replace(file: Path, text: str) -> None:
-    """Put a text into a file in one step. A link stays a link; a device or folder is not replaced.
+    """Put a text into a file in one step.
 
     Raises:
         OSError: As the file system says.
     """
+    write_atomically(_place_of(file), text)
+
+
+def _place_of(file: Path) -> Path:
+    """Return the file to replace: a link stays a link; a device or folder is not replaced.
+
+    Raises:
+        OSError: It is no file that can be replaced.
+    """
     place = file.resolve()
     if place.exists() and not place.is_file():
         raise FileExistsError(0, "not a regular file", str(file))
-    write_atomically(place, text)
+    return place

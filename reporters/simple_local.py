@@ -12,9 +12,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.config.settings import Settings
-from harness.core.errors import ReporterFailed
+from harness.core.errors import EnvironmentProblem, ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import Report, make_writable
+from harness.files.writability import check_writable_folder
 from harness.store.canonical_json import to_json_line
 from harness.store.tree import encode_segment, publish_folder
 
@@ -27,12 +28,26 @@ class SimpleLocalReporter:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
+    def prepare(self) -> None:
+        """Check that the folder can be written.
+
+        Raises:
+            EnvironmentProblem: It cannot.
+        """
+        try:
+            check_writable_folder(self._folder)
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"results cannot be kept in {self._folder}: {error.strerror or error}",
+                hint="free disk space or fix permissions there, or name another folder with --simple-local-reporter",
+            ) from error
+
     def report(self, report: Report) -> str:
         """Keep one result; returns its file."""
         result = make_writable(report.result)
         parent = self._folder / encode_segment(result.benchmark.model) / encode_segment(result.benchmark.identifier)
         try:
-            return str(publish_folder(parent, {"data.txt": to_json_line(result) + "\n"}) / "data.txt")
+            return str(publish_folder(self._folder, parent, {"data.txt": to_json_line(result) + "\n"}) / "data.txt")
         except OSError as error:
             raise ReporterFailed(
                 f"cannot keep the result in {self._folder}: {error.strerror or error}",

@@ -349,6 +349,18 @@ def is_archive(reporter: Reporter) -> bool:
     return isinstance(reporter, ResultArchive) and reporter.keeps_results
 
 
+@runtime_checkable
+class Preparable(Protocol):
+    """A reporter that can find out before the first measurement that it will not be able to report."""
+
+    def prepare(self) -> None:
+        """Check that results can be written where they are to go, by writing there. Called before anything is measured.
+
+        Raises:
+            EnvironmentProblem: They cannot; the hint says what to do. Nothing is measured then.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class FlushOutcome:
     """Outcome of sending everything that waited.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import uuid
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+from harness.files.drafts import open_draft, sweep_drafts
 
 
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = False, mode: int = 0o666) -> None:
@@ -32,7 +34,8 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = False,
 def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     """Give a hidden name beside a file; what is there at the end replaces the file in one step.
 
-    When the context ends with an error, the draft is removed and the file stays as it was.
+    When the context ends with an error, the draft is removed and the file stays as it was. Drafts of killed processes
+    are removed when a process first replaces a file in their folder.
 
     Args:
         path: The file, in a folder that exists.
@@ -41,14 +44,12 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     Raises:
         OSError: The file cannot be replaced.
     """
-    draft = path.with_name(f".{uuid.uuid4().hex}")
-    try:
+    _sweep_once(path.parent)
+    with open_draft(path.parent) as draft:
         yield draft
         if durable:
             sync(draft)
         draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
     if durable:
         sync(path.parent)
 
@@ -64,3 +65,8 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@cache
+def _sweep_once(folder: Path) -> None:
+    sweep_drafts(folder)

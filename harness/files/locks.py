@@ -54,6 +54,15 @@ class FileLock:
             time.sleep(min(_POLL_S, left))
         return True
 
+    def check(self) -> None:
+        """Check that the lock file is there or can be made, whoever has the lock.
+
+        Raises:
+            OSError: It cannot be made.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666))
+
     def release(self) -> None:
         """Let others have it. Does nothing where the lock is not held."""
         descriptor, self._descriptor = self._descriptor, None

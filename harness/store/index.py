@@ -1,13 +1,14 @@
 """Index of a tree of results, with one line each, to list and choose results without reading them.
 
-The results are the truth. The index only saves reading them all, and is rebuilt from them when it is lost or damaged.
+The results are the truth. The index only saves reading them all, and is mended from them when it does not list exactly
+those that are there.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,16 +22,15 @@ from harness.core.result import Outcome, Result
 from harness.core.values import Value
 from harness.files.atomic import write_atomically
 from harness.files.locks import FileLock
-from harness.store.canonical_json import RESULT_FILE, load_result, to_json_line
+from harness.files.reading import RESULT_BYTES, read_bounded
+from harness.store.canonical_json import load_result, to_json_line
+from harness.store.tree import LEVELS, find_results
 
 INDEX_FILE: Final = "index.jsonl"
 
 _LOCK_FILE: Final = ".index.lock"
 _LOCK_S: Final = 10.0
 """Appending takes milliseconds; rebuilding the index of thousands of results takes seconds."""
-
-_RESULTS: Final = "/".join(["[!.]*"] * 10 + [RESULT_FILE])
-"""Every result below the folder; names with a leading dot are drafts."""
 
 
 class IndexEntry(Value):
@@ -85,21 +85,22 @@ class ResultIndex:
 
 
 def read_index(folder: Path) -> ResultIndex:
-    """Return the index of a tree of results; one that is missing or damaged is rebuilt first.
+    """Return the index of a tree of results, mended where it does not list exactly the results that are there.
+
+    Lines that are missing (their process was killed after it had put the result there) are made from their results,
+    those that are damaged again, and those whose results are gone are left out. Where nothing can be written, only the
+    returned index is whole.
 
     Raises:
-        EnvironmentProblem: It cannot be read or rebuilt.
+        EnvironmentProblem: It cannot be read.
     """
-    index = folder / INDEX_FILE
-    try:
-        lines = index.read_bytes().splitlines()
-        entries = [IndexEntry.model_validate_json(line) for line in lines if line.strip()]
-    except (FileNotFoundError, ValidationError):
-        return rebuild_index(folder)
-    except OSError as error:
-        raise EnvironmentProblem(f"cannot read {index}: {error.strerror or error}") from error
-    # A result that another process published while the index was being rebuilt is there twice.
-    return ResultIndex(tuple({entry.path: entry for entry in entries}.values()))
+    entries = _read_entries(folder)
+    places = _find_places(folder)
+    if entries.keys() == places.keys():
+        return ResultIndex(tuple(entries.values()))
+    with contextlib.suppress(OSError):
+        return _mend(folder)
+    return _complete(entries, places)
 
 
 def find_result(folder: Path, uid: str) -> str | None:
@@ -130,15 +131,25 @@ def rebuild_index(folder: Path) -> ResultIndex:
         return ResultIndex(())
     try:
         with _index_lock(folder):
-            rebuilt = _scan(folder)
-            lines = "".join(to_json_line(entry) + "\n" for entry in rebuilt.entries)
-            write_atomically(folder / INDEX_FILE, lines, durable=True)
+            rebuilt = _complete({}, _find_places(folder))
+            _write(folder, rebuilt)
     except OSError as error:
         raise EnvironmentProblem(
             f"cannot rebuild {folder / INDEX_FILE}: {error.strerror or error}",
             hint="free disk space or fix permissions there",
         ) from error
     return rebuilt
+
+
+def check_index(folder: Path) -> None:
+    """Check that lines can be appended, without appending one.
+
+    Raises:
+        OSError: They cannot.
+    """
+    FileLock(folder / _LOCK_FILE).check()
+    with contextlib.suppress(FileNotFoundError):
+        os.close(os.open(folder / INDEX_FILE, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK))
 
 
 def append_entry(folder: Path, entry: IndexEntry) -> None:
@@ -183,16 +194,54 @@ def _verdict(result: Result) -> Verdict | None:
     return comparison.effective_verdict if comparison is not None and (result.ok or comparison.identical) else None
 
 
-def _scan(folder: Path) -> ResultIndex:
+def _read_entries(folder: Path) -> dict[str, IndexEntry]:
+    """Return the lines that can be read, by the folder of the result, which may be listed twice."""
+    index = folder / INDEX_FILE
+    try:
+        lines = read_bounded(index, RESULT_BYTES).splitlines()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise EnvironmentProblem(f"cannot read {index}: {error.strerror or error}") from error
+    entries: dict[str, IndexEntry] = {}
+    for line in lines:
+        with contextlib.suppress(ValidationError):
+            entry = IndexEntry.model_validate_json(line)
+            entries[entry.path] = entry
+    return entries
+
+
+def _find_places(folder: Path) -> dict[str, Path]:
+    """Return the file of every result, by its folder relative to the tree."""
+    return {file.parent.relative_to(folder).as_posix(): file for file in find_results(folder, LEVELS)}
+
+
+def _mend(folder: Path) -> ResultIndex:
+    """Complete the index and write it, while no other process appends to it."""
+    with _index_lock(folder):
+        entries = _read_entries(folder)
+        mended = _complete(entries, _find_places(folder))
+        if {entry.path for entry in mended.entries} != entries.keys():  # damaged results stay left out
+            _write(folder, mended)
+    return mended
+
+
+def _complete(known: Mapping[str, IndexEntry], places: Mapping[str, Path]) -> ResultIndex:
+    """Return entries of all results that are there; those that are not known are made from their results."""
     entries: list[IndexEntry] = []
     unreadable: list[Path] = []
-    for file in folder.glob(_RESULTS):
+    for place, file in places.items():
         try:
-            entries.append(build_entry(load_result(file), file.parent.relative_to(folder)))
+            entries.append(known.get(place) or build_entry(load_result(file), Path(place)))
         except EnvironmentProblem:
             unreadable.append(file)
     entries.sort(key=lambda entry: (entry.time, entry.path))
     return ResultIndex(tuple(entries), tuple(sorted(unreadable)))
+
+
+def _write(folder: Path, index: ResultIndex) -> None:
+    lines = "".join(to_json_line(entry) + "\n" for entry in index.entries)
+    write_atomically(folder / INDEX_FILE, lines, durable=True)
 
 
 @contextlib.contextmanager

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import errno
-import shutil
-import uuid
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -15,6 +14,14 @@ from urllib.parse import quote
 from harness.core.device import Device
 from harness.core.result import Result
 from harness.files.atomic import sync
+from harness.files.drafts import open_scratch_folder
+from harness.store.canonical_json import RESULT_FILE
+
+DRAFTS: Final = ".drafts"
+"""Folder of a tree for what is not whole yet."""
+
+LEVELS: Final = 10
+"""Folders of `result_folder`, and the number below them."""
 
 _LONGEST: Final = 120
 """Characters of a segment. File systems allow 255, but ten segments must also fit a path (1024 on macOS)."""
@@ -60,11 +67,31 @@ def encode_segment(name: str) -> str:
     return f"{safe[: _LONGEST - _DIGEST - 2]}%-{digest}"
 
 
-def publish_folder(parent: Path, files: Mapping[str, str]) -> Path:
+def find_results(folder: Path, levels: int | None = None) -> list[Path]:
+    """Return every file of a result in a folder and below, in a stable order, without those that are not whole yet.
+
+    Args:
+        folder: Where to look.
+        levels: Only results so many folders below it, links to folders among them; None finds them at any depth.
+    """
+    files: list[Path] = []
+    for parent, folders, names in os.walk(folder, followlinks=levels is not None):
+        level = 0 if levels is None else len(Path(parent).relative_to(folder).parts)
+        is_result = RESULT_FILE in names and levels in {None, level}
+        if is_result:
+            files.append(Path(parent, RESULT_FILE))
+        descends = not is_result and (levels is None or level < levels)
+        folders[:] = sorted(name for name in folders if not name.startswith(".")) if descends else []
+    return files
+
+
+def publish_folder(root: Path, parent: Path, files: Mapping[str, str]) -> Path:
     """Put files into a new numbered folder below `parent`: all of them or none, and never two callers into one.
 
     Args:
-        parent: Made if missing.
+        root: The tree. Folders that are not whole yet are in its folder `.drafts`; those of processes that were killed
+            are removed.
+        parent: Folder in the tree; made if missing.
         files: Text by relative path; at least one.
 
     Returns:
@@ -73,21 +100,20 @@ def publish_folder(parent: Path, files: Mapping[str, str]) -> Path:
     Raises:
         OSError: As the file system says.
     """
-    draft = parent / f".{uuid.uuid4().hex}"
-    draft.mkdir(parents=True)
-    try:
+    parent.mkdir(parents=True, exist_ok=True)
+    same_disk = root.stat().st_dev == parent.stat().st_dev  # folders are renamed only on one file system
+    with open_scratch_folder((root if same_disk else parent) / DRAFTS) as scratch:
+        draft = scratch / "result"
+        draft.mkdir()
         for name, text in files.items():
             (draft / name).parent.mkdir(parents=True, exist_ok=True)
             (draft / name).write_bytes(text.encode(errors="backslashreplace"))
             sync(draft / name)
-        return _rename_to_next_number(draft)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)  # gone already when it was renamed
+        return _rename_to_next_number(draft, parent)
 
 
-def _rename_to_next_number(draft: Path) -> Path:
-    """Rename a finished folder to the next free number beside it; renaming decides between processes."""
-    parent = draft.parent
+def _rename_to_next_number(draft: Path, parent: Path) -> Path:
+    """Rename a finished folder to the next free number in another; renaming decides between processes."""
     used = (int(path.name) for path in parent.iterdir() if path.name.isdecimal())
     number = 1 + max(used, default=-1)
     while True:

@@ -26,10 +26,11 @@ from typing import Final, Literal
 
 from harness.config.remote_target import RemoteTarget, find_token
 from harness.config.settings import Settings, default_config_dir
-from harness.core.errors import ReporterFailed
+from harness.core.errors import EnvironmentProblem, ReporterFailed
 from harness.core.protocols import FlushOutcome, Progress
 from harness.core.result import Report, Result, make_writable
 from harness.core.values import Value
+from harness.files.writability import check_writable_folder
 from harness.store.canonical_json import to_json_line
 from reporters.remote.endpoint import Endpoint
 from reporters.remote.spool import SendStatus, Spool
@@ -64,6 +65,20 @@ class RemoteReporter:
         self._endpoint = endpoint
         self._spool = spool
         self._unreachable: str | None = None
+
+    def prepare(self) -> None:
+        """Check that results can be spooled; the server may answer later.
+
+        Raises:
+            EnvironmentProblem: They cannot.
+        """
+        try:
+            check_writable_folder(self._spool.folder)
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"results cannot be spooled in {self._spool.folder}: {error.strerror or error}",
+                hint="free disk space or fix permissions there, or name another folder with --cache-dir",
+            ) from error
 
     def report(self, report: Report) -> None:
         """Spool one result, then post it. A server that did not answer is left alone until the end of the run."""

@@ -42,3 +42,17 @@ def test_pairs_that_cannot_have_been_measured_are_refused(project: Project) -> N
         done = project.harness("compare", "--from", place)
         assert done.code == 3
         assert f"{place} cannot be evaluated" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("run",), ("compare", "--self-check")])
+@pytest.mark.parametrize("flag", ["--local-reporter=in-the-way/results", "--reporter=html=in-the-way/page.html"])
+def test_results_that_cannot_be_written_are_noticed_before_the_first_measurement(
+    words: tuple[str, ...], flag: str, project: Project
+) -> None:
+    project.write("in-the-way", "a file")
+    spec = project.write("spec.json", generic(one_test("a", f"touch {project.folder / 'started'}")))
+    done = project.harness(*words, "-b", spec, flag)
+    assert done.code == 3
+    assert "in-the-way" in done.stderr
+    assert "hint: free disk space or fix permissions there, or name another" in done.stderr
+    assert not (project.folder / "started").exists()

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
 import threading
 from pathlib import Path
+
+import pytest
 
 from harness.core.result import Outcome, Result
 from harness.files.locks import FileLock
 from harness.store.canonical_json import load_result
 from harness.store.index import read_index, rebuild_index
-from harness.testing.results import failed_result, noisy_result, ok_result, report_of
+from harness.testing.results import STARTED, failed_result, noisy_result, ok_result, report_of
 from reporters.local import LocalReporter
 
 
@@ -77,6 +82,54 @@ def test_rebuilding_ignores_drafts_of_a_process_that_died(tmp_path: Path) -> Non
     place = _keep(tmp_path, ok_result())
     place.rename(place.parent / ".0123")
     assert rebuild_index(tmp_path).entries == ()
+
+
+def test_a_result_whose_line_is_missing_is_listed_and_its_line_is_made(tmp_path: Path) -> None:
+    places = [_keep(tmp_path, ok_result(uid=str(number), started=STARTED + number)) for number in range(3)]
+    index = tmp_path / "index.jsonl"
+    whole = index.read_text()
+    index.write_text("".join(whole.splitlines(keepends=True)[::2]))
+    for place in (places[0], places[2]):  # only what is missing is read
+        (place / "result.json").write_text("changed since")
+    assert [entry.uid for entry in read_index(tmp_path).entries] == ["0", "1", "2"]
+    assert index.read_text() == whole
+
+
+def test_a_line_that_is_cut_at_any_byte_costs_no_entry(tmp_path: Path) -> None:
+    for number in range(3):
+        _keep(tmp_path, ok_result(uid=str(number), started=STARTED + number))
+    index = tmp_path / "index.jsonl"
+    whole = index.read_bytes()
+    for length in range(0, len(whole), 37):
+        index.write_bytes(whole[:length])
+        assert [entry.uid for entry in read_index(tmp_path).entries] == ["0", "1", "2"]
+    assert index.read_bytes() == whole
+
+
+def test_results_that_were_removed_are_listed_no_more(tmp_path: Path) -> None:
+    places = [_keep(tmp_path, ok_result(uid=str(number))) for number in range(2)]
+    shutil.rmtree(places[0])
+    assert [entry.uid for entry in read_index(tmp_path).entries] == ["1"]
+
+
+def test_a_gap_in_an_index_that_cannot_be_written_is_closed_for_the_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _keep(tmp_path, ok_result(uid="one"))
+    (tmp_path / "index.jsonl").write_text("")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr("harness.store.index.write_atomically", refuse)
+    assert [entry.uid for entry in read_index(tmp_path).entries] == ["one"]
+
+
+def test_a_damaged_result_is_named_whenever_the_index_is_read(tmp_path: Path) -> None:
+    damaged = _keep(tmp_path, ok_result()) / "result.json"
+    (tmp_path / "index.jsonl").unlink()
+    damaged.write_text("{")
+    assert [read_index(tmp_path).unreadable for _ in range(2)] == [(damaged,), (damaged,)]
 
 
 def test_no_results_are_an_empty_index(tmp_path: Path) -> None:

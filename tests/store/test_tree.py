@@ -13,9 +13,9 @@ from harness.store.tree import encode_segment, publish_folder
 
 def test_a_folder_is_published_completely_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
-        publish_folder(tmp_path / "results", {"a": "written", "a/b": "cannot be: a is a file"})
+        publish_folder(tmp_path, tmp_path / "results", {"a": "written", "a/b": "cannot be: a is a file"})
     assert list((tmp_path / "results").iterdir()) == []
-    assert publish_folder(tmp_path / "results", {"a": "written"}).name == "0"
+    assert publish_folder(tmp_path, tmp_path / "results", {"a": "written"}).name == "0"
 
 
 @given(st.text(st.characters()), st.text(st.characters()))

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from harness.core.command import Command, Completed
 from harness.core.errors import ExportFailed
 from harness.core.protocols import Task
 from harness.files.digests import sha256_of_file, sha256_of_files
+from harness.files.drafts import open_scratch_folder
 
 _PROCESS = "frameworks.executorch.exporting.process"
 _TIMEOUT_S = 30 * 60.0
@@ -72,10 +72,10 @@ def export(export: Export, destination: Path, progress: Task) -> ExportReport:
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         # All files are made in here and moved out when they are whole: a killed process leaves nothing behind.
-        with tempfile.TemporaryDirectory(prefix=f".{destination.name}.", dir=destination.parent) as staging:
-            request = Path(staging) / "request.json"
+        with open_scratch_folder(destination.parent) as staging:
+            request = staging / "request.json"
             request.write_text(export.model_dump_json(indent=2), encoding="utf-8")
-            program = Path(staging) / destination.name
+            program = staging / destination.name
             completed = shell.run(_command(request, program), on_line=_progress_parser(progress))
             if not completed.ok or not program.is_file():
                 raise _failure(export, completed, beside(destination, LOG))

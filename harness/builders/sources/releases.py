@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import re
 import sys
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from harness.core.command import Command, Completed
 from harness.core.commit import Commit
 from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
 from harness.files.digests import sha256_of_file
+from harness.files.drafts import open_scratch_folder
 
 CHECKSUM: Final = "wheel.sha256"
 """File beside the unpacked wheel: its SHA-256 and name, as `sha256sum` writes them."""
@@ -116,8 +116,8 @@ class ReleasesSource:
             BuildFailed: There is no wheel for this interpreter, or it is damaged; the folder is removed.
             EnvironmentProblem: Network or disk is the reason; the folder is removed as well.
         """
-        with fill_folder(folder), tempfile.TemporaryDirectory(prefix="harness-wheel-") as temporary:
-            wheel = self._download(commit.id, Path(temporary))
+        with fill_folder(folder), open_scratch_folder() as temporary:
+            wheel = self._download(commit.id, temporary)
             _unpack(wheel, folder)
             (folder / CHECKSUM).write_text(f"{sha256_of_file(wheel)}  {wheel.name}\n", encoding="utf-8")
 

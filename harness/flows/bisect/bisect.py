@@ -23,6 +23,7 @@ from harness.flows.bisect.merges import MergeSearch
 from harness.flows.bisect.search import run_search
 from harness.flows.compare.commits import CommitComparer
 from harness.flows.compare.requests import CompareRequest, validate_parameters
+from harness.flows.measure.reporting import prepare_reporters
 from harness.flows.measure.workload import Selection, Workload, load_workload
 from harness.shell import pause
 
@@ -63,6 +64,7 @@ def bisect(
     if settings.dry_run:
         raise UsageError("what a search will ask depends on the answers", hint="`harness run --dry-run` has a plan")
     validate_parameters({"seed": 0, **request.parameters})
+    prepare_reporters(settings)
     workload = load_workload(_only(settings, bisect_request.benchmark))
     comparer = CommitComparer(workload, request, settings, display, lambda: pause(0.0))
     source = comparer.source

@@ -14,6 +14,7 @@ from harness.core.protocols import Display, Platform, is_local
 from harness.flows.compare.compare import ComparisonTask, compare
 from harness.flows.compare.requests import CompareRequest, SameCommit, open_cache, resolve_request
 from harness.flows.compare.source_fetcher import SourceFetcher
+from harness.flows.measure.reporting import prepare_reporters
 from harness.flows.measure.runners import CommitRunner, build_side
 from harness.flows.measure.workload import Workload
 from harness.shell import Interrupted
@@ -37,8 +38,9 @@ def compare_batch(
 
     Raises:
         UsageError: There is nothing to compare.
-        EnvironmentProblem: The source or the device of a single request cannot be reached.
+        EnvironmentProblem: Results cannot be written, or the source or the device of a single request is out of reach.
     """
+    prepare_reporters(settings)  # before commits are fetched and built
     codes: list[ExitCode] = []
     items = _resolve_all(requests, settings, display, codes)
     with ThreadPoolExecutor(1, thread_name_prefix="build-ahead") as executor:

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Final
 
-from harness import plugins
 from harness.analysis.compare.discovery import proven_change
 from harness.analysis.results import build_info
 from harness.builders.records import is_same_runner
@@ -28,7 +27,7 @@ from harness.flows.compare.scheduler import RoundRobinScheduler
 from harness.flows.measure.fetching import fetch
 from harness.flows.measure.jobs import make_job, report_failure
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, distribute
-from harness.flows.measure.reporting import Reporting
+from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.run import builds_exit_code
 from harness.flows.measure.runners import Side, build_side
 from harness.shell import Interrupted
@@ -102,7 +101,7 @@ def run_comparison(
             interruption.
     """
     checked = self_check.VerdictCounter()
-    reporting = Reporting(plugins.reporters(settings), display, [*listeners, checked])
+    reporting = Reporting(prepare_reporters(settings), display, [*listeners, checked])
     try:
         files = fetch(plan, settings, display)
         control = build_side(plan, task.control, display)

@@ -19,7 +19,8 @@ from harness.display.results import show_results
 from harness.flows.compare.requests import validate_parameters
 from harness.flows.measure.reporting import Reporting
 from harness.run.comparability import LOST_LAUNCHES, UNEQUAL_SAMPLES
-from harness.store.canonical_json import RESULT_FILE, load_result
+from harness.store.canonical_json import load_result
+from harness.store.tree import find_results
 
 _DOUBTS: Final = frozenset({*LOST_LAUNCHES, UNEQUAL_SAMPLES})
 """Codes of notes that speak against `no change`, whatever the pairs say."""
@@ -39,7 +40,7 @@ def reevaluate(place: Path, replaced: Mapping[str, object], console: Console) ->
         UsageError: There is no stored comparison.
         EnvironmentProblem: A file is no result, or its pairs cannot have been measured.
     """
-    files = [place] if place.is_file() else sorted(place.rglob(RESULT_FILE))
+    files = [place] if place.is_file() else find_results(place)
     results = [
         _decide_again(result, replaced, file) for file in files if (result := load_result(file)).comparison is not None
     ]

@@ -6,7 +6,6 @@ Round robin spreads the pairs of each benchmark over time, so that a bad minute 
 from __future__ import annotations
 
 import contextlib
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from harness.core.errors import EnvironmentProblem
 from harness.core.measurement import Job
 from harness.core.protocols import Board, Display, Framework, Platform, Session
 from harness.core.result import Outcome
+from harness.files.drafts import open_scratch_folder
 from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from harness.flows.compare.progress_rows import HEADER, progress_row
@@ -143,8 +143,8 @@ class RoundRobinScheduler:
         self, subject: ComparisonSubject, session: Session, stack: contextlib.ExitStack
     ) -> ComparisonRun:
         def make_launcher(job: Job) -> Launcher:
-            scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="edge-harness-"))
-            return Launcher(job, session, self._frameworks[job.benchmark.framework], Path(scratch), time.time)
+            scratch = stack.enter_context(open_scratch_folder())
+            return Launcher(job, session, self._frameworks[job.benchmark.framework], scratch, time.time)
 
         return ComparisonRun(
             subject, self._parameters, make_launcher=make_launcher, journals=self._journals, resume=self._resume

@@ -21,8 +21,9 @@ from harness.presentation.numbers import format_quantity
 from harness.presentation.tables import Column, make_cells
 from harness.presentation.text import Line, Span, Tone
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT
-from harness.store.canonical_json import RESULT_FILE, load_result
+from harness.store.canonical_json import load_result
 from harness.store.index import IndexEntry, read_index
+from harness.store.tree import find_results
 
 _LATEST = 25
 """Number of results in the list: a screenful."""
@@ -58,7 +59,7 @@ def show(path: Path, settings: Settings, console: Console) -> ExitCode:
         EnvironmentProblem: The only file is not a result of this format.
     """
     place = path if path.exists() else settings.local_reporter / path
-    files = sorted(place.rglob(RESULT_FILE)) if place.is_dir() else [place]
+    files = find_results(place) if place.is_dir() else [place]
     if not files or not place.exists():
         raise UsageError(f"no result in {path}", hint="`harness report` lists the latest results and their folders")
     results, unreadable = _read(files)

@@ -9,12 +9,28 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from harness import plugins
+from harness.config.settings import Settings
 from harness.core.comparison import Verdict
 from harness.core.errors import ExitCode, HarnessError, most_severe
-from harness.core.protocols import Progress, Reporter, is_archive
+from harness.core.protocols import Preparable, Progress, Reporter, is_archive
 from harness.core.result import Outcome, Report, Result
 
 _NOUNS: Final = frozenset(verdict.value for verdict in Verdict if verdict.is_change)
+
+
+def prepare_reporters(settings: Settings) -> tuple[Reporter, ...]:
+    """Return every reporter that the settings ask for, when those that can tell are able to report.
+
+    Raises:
+        UsageError: A reporter is not installed.
+        EnvironmentProblem: Results could not be written.
+    """
+    reporters = plugins.reporters(settings)
+    for reporter in reporters:
+        if isinstance(reporter, Preparable):
+            reporter.prepare()
+    return reporters
 
 
 class Reporting:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from harness import plugins
 from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.errors import ExitCode, most_severe
@@ -13,7 +12,7 @@ from harness.flows.measure.fetching import fetch
 from harness.flows.measure.jobs import make_jobs, report_failure
 from harness.flows.measure.plan import Builds, Failure, Files, Plan
 from harness.flows.measure.queues import DedicatedQueue, SharedQueue
-from harness.flows.measure.reporting import Reporting
+from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.runners import Side, build_side, installed_runner
 from harness.flows.measure.worker import Worker
 
@@ -27,7 +26,7 @@ def run(plan: Plan, settings: Settings, progress: Progress, side: Side = install
         progress: Shows what happens.
         side: Source of the runner.
     """
-    reporting = Reporting(plugins.reporters(settings), progress)
+    reporting = Reporting(prepare_reporters(settings), progress)
     try:
         files = fetch(plan, settings, progress)
         builds = build(plan, settings, progress, side)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 import traceback
-from pathlib import Path
 from typing import Final
 
 from harness.analysis.results import build_result
@@ -15,6 +13,7 @@ from harness.core.errors import DeviceLost, EnvironmentProblem, ExitCode
 from harness.core.measurement import Job
 from harness.core.protocols import Progress, Session
 from harness.core.result import Outcome, RawLog, Report
+from harness.files.drafts import open_scratch_folder
 from harness.flows.measure.jobs import mark_regressed, report_failure, report_meta
 from harness.flows.measure.plan import Failure, Plan
 from harness.flows.measure.queues import WorkQueue
@@ -100,12 +99,12 @@ class Worker:
     def _measure(self, job: Job, session: Session) -> Report:
         """Measure one benchmark in isolation: whatever goes wrong in it, the others go on."""
         try:
-            with tempfile.TemporaryDirectory(prefix="edge-harness-") as scratch:
+            with open_scratch_folder() as scratch:
                 measurement = measure(
                     job,
                     session,
                     self._plan.frameworks[job.benchmark.framework],
-                    scratch=Path(scratch),
+                    scratch=scratch,
                     clock=time.time,
                     progress=self._progress,
                 )

@@ -16,6 +16,7 @@ from harness.core.protocols import Display, Platform
 from harness.flows.compare.batch import builds_ahead
 from harness.flows.compare.commits import CommitComparer
 from harness.flows.compare.requests import CompareRequest
+from harness.flows.measure.reporting import prepare_reporters
 from harness.flows.measure.runners import Programs
 from harness.flows.measure.workload import Workload, load_benchmarks, load_workload
 from harness.flows.watch.alarm_reports import AlarmReportChannel
@@ -75,7 +76,7 @@ def watch(request: CompareRequest, settings: Settings, watching: WatchRequest, d
 
     Raises:
         UsageError: No source is given, a flag means nothing here, or a comparison can never work.
-        EnvironmentProblem: State or status file cannot be used.
+        EnvironmentProblem: State or status file cannot be used, or results cannot be written.
     """
     _refuse(request, settings, watching)
     stop_file = StopFile(watching.status_file)
@@ -86,6 +87,7 @@ def watch(request: CompareRequest, settings: Settings, watching: WatchRequest, d
 
     # one line for each comparison is enough; whoever wants tables asks for them
     settings = replace(settings, screen_reporter=False)
+    prepare_reporters(settings)  # what fails later is tried again and again
     platforms = watching.platforms or (settings.platform,)
     comparers = [
         CommitComparer(workload, request, replace(settings, platform=name), display, check_stop_file)
