@@ -58,6 +58,7 @@ class BranchPoller:
         self._backoff = backoff
         self._timing = timing
         self._say = say
+        self._announced = ""
         self.next = -math.inf
         """Moment of the monotonic clock when it is time to poll again."""
 
@@ -85,6 +86,7 @@ class BranchPoller:
             self._record_failure(before, error)
             return False
         self._schedule(PollStatus(success=self._timing.wall(), failure=before.failure))
+        self._announced = ""
         if before.failures:
             self._announce(f"the repository answers again, after {before.failures} failures")
         return True
@@ -131,8 +133,12 @@ class BranchPoller:
         self._schedule(
             before.model_copy(update={"failure": self._timing.wall(), "error": str(error), "failures": failures})
         )
+        if error.message == self._announced:
+            return
+        self._announced = error.message
         if failures == 1:
-            self._announce(f"no new commits can be found: {error.message}")
+            self._state.log.record(f"no new commits can be found: {error.message}", self._timing.wall())
+        self._say(f"no new commits can be found: {error}")
 
     def _schedule(self, status: PollStatus) -> None:
         if self._backoff is None:

@@ -7,8 +7,17 @@ from pathlib import Path
 import pytest
 
 from harness.core.commit import Commit
-from harness.core.errors import BenchmarkFailed, BuildFailed, DeviceLost, EnvironmentProblem, HarnessError, UsageError
+from harness.core.errors import (
+    BenchmarkFailed,
+    BuildFailed,
+    DeviceLost,
+    EnvironmentProblem,
+    ExitCode,
+    HarnessError,
+    UsageError,
+)
 from harness.flows.inspect.status import status_of
+from harness.flows.watch.watch import exit_code_of
 from harness.shell import Interrupted
 from harness.watch.commit_processor import MOST_FAILURES
 from harness.watch.loop import watch
@@ -129,6 +138,39 @@ def test_what_can_never_work_ends_the_watcher(state: State, line: Line, laborato
     laboratory.answers["c2"] = UsageError("no such device")
     with pytest.raises(UsageError):
         once(state, line, laboratory, clock, base="c0")
+
+
+def test_a_branch_that_is_gone_is_told_by_every_start_and_is_no_success(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    line.problem = EnvironmentProblem("the branch main no longer exists on origin", hint="--branch trunk")
+    for _ in range(2):
+        said: list[str] = []
+        tasks = WatchTasks(laboratory.compare)
+        summary = watch(orders(line, base="c0"), tasks, state, timing=clock.timing, say=said.append)
+        assert summary.is_unreachable
+        assert exit_code_of(summary, is_worse=False, has_failures=False) is ExitCode.ENVIRONMENT
+        (words,) = said
+        assert "no longer exists on origin" in words
+        assert "--branch trunk" in words
+    poll = status_of(state.path).poll
+    assert poll is not None
+    assert "--branch trunk" in str(poll.error)
+    assert poll.failures == 2
+
+
+def test_a_branch_that_stays_away_is_told_once_and_looked_for_again(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock, tmp_path: Path
+) -> None:
+    line.problem = EnvironmentProblem("the branch main no longer exists on origin")
+    said: list[str] = []
+    for_hours(clock, switch := tmp_path / "status", 5)
+    plan = orders(line, base="c0", interval_s=3600.0, switch=switch)
+    watch(plan, WatchTasks(laboratory.compare), state, timing=clock.timing, say=said.append)
+    poll = state.log.read(PollStatus)
+    assert poll is not None
+    assert poll.failures > 3
+    assert sum("no longer exists" in words for words in said) == 1
 
 
 def test_a_branch_that_never_was_is_a_mistake(state: State, laboratory: Laboratory, clock: Clock) -> None:

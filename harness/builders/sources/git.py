@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from harness.builders.sources.commit_names import CommitName, parse_name
 from harness.builders.sources.folders import fill_folder
+from harness.builders.sources.git_branches import RemoteBranches, read_remote_branches
 from harness.builders.sources.git_history import RepositoryReader
 from harness.builders.sources.git_mirror import Mirror
 from harness.builders.sources.git_program import GitFailed, without_credentials
@@ -46,6 +47,7 @@ class GitSource:
         self._remote = parse_name(remote).base
         self._mirror = Mirror(cache_dir, str(self.place))
         self._copied = False
+        self._branches: RemoteBranches | None = None  # since the remote was asked
         with self._clone() as clone:
             if clone.is_partial:
                 raise UsageError(
@@ -62,6 +64,7 @@ class GitSource:
         self._copy_clone()
         with self._clone() as clone:
             url = clone.url(self._remote)
+            remembered = read_remote_branches(clone, self._remote, _address(url, self.place)) if url else None
         if url is None:
             return
         into = f"refs/fetched/{self._remote}"
@@ -76,16 +79,18 @@ class GitSource:
                 f"cannot fetch from {self._remote} ({without_credentials(url)}): {error.message}",
                 hint=f"`git ls-remote {self._remote}` in {self.place} must work without asking for a password",
             ) from error
+        self._branches = remembered
 
     def resolve(self, name: str) -> Commit:
         """Return the commit that a hash, tag, branch, `<remote>/<branch>` or `HEAD` names, or an ancestor of it (`~2`).
 
         `HEAD` is the commit that the user has checked out. `<remote>/<branch>` is the newer of the commit in the
-        user's clone and the one that was fetched. A branch that only the remote has can be named without it.
+        user's clone and the one that was fetched. A branch that only the remote has can be named without it. A branch
+        that is gone from the remote since it was asked is not followed, although the clone remembers it.
 
         Raises:
             UsageError: There is none, or it could be several; the hint lists some.
-            EnvironmentProblem: The clone cannot be read.
+            EnvironmentProblem: The clone cannot be read, or the remote had such a branch and no longer has it.
         """
         wanted = parse_name(name)
         with self._history() as history:
@@ -94,6 +99,7 @@ class GitSource:
                 hashes = self._fetch_hash(history, wanted)
             commits = [history.commit(full_hash) for full_hash in hashes]
             if not commits:
+                self._check_not_gone(history, wanted.base)
                 raise self._unknown(history, wanted)
         if len(commits) > 1:
             listed = "; ".join(f"{commit.short} {commit.subject}" for commit in commits[:5])
@@ -149,19 +155,33 @@ class GitSource:
 
         Raises:
             UsageError: There is no such branch.
+            EnvironmentProblem: The remote had it, and no longer has it.
         """
         with self._clone() as clone:
             default = clone.main_branch(self._remote)
-        candidates = [f"{self._remote}/main", f"{self._remote}/master", "main", "master"]
         with self._history() as history:
-            for candidate in ([default] if default else []) + candidates:
+            for candidate in self._main_candidates(default):
                 if hashes := self._find(history, CommitName(candidate)):
                     return history.commit(hashes[0])
+                self._check_not_gone(history, candidate)
         raise UsageError(f"{self.place} has no main branch", hint="name the commit to compare with")
 
+    def _main_candidates(self, default: str | None) -> Iterator[str]:
+        if default:
+            yield default
+        yield from (f"{self._remote}/main", f"{self._remote}/master")
+        if self._branches is not None and (present := self._branches.default()) is not None:
+            yield f"{self._remote}/{present}"
+        yield from ("main", "master")
+
     def tips(self, branch: str) -> Sequence[str]:
-        """Name the branch of the remote before the local one, which is as old as the last pull."""
-        return (f"{self._remote}/{branch}", branch)
+        """Name the branch of the remote before the local one, which is as old as the last pull.
+
+        The local one is no other name of it where it follows the remote's: without that it is not followed.
+        """
+        with self._clone() as clone:
+            follows = clone.upstreams(self._remote).get(branch) == branch
+        return (f"{self._remote}/{branch}",) if follows else (f"{self._remote}/{branch}", branch)
 
     def materialise(self, commit: Commit, folder: Path) -> None:
         """Put the files of a commit into an empty folder, with its submodules. Large files (LFS) stay pointers.
@@ -198,14 +218,30 @@ class GitSource:
             return at(_USERS_HEAD)
         if name.is_full_hash:
             return at(base)
+
+        def remembered(name: str) -> list[str]:
+            """Return the reference by which the clone remembers a branch of the remote that is not gone."""
+            is_gone = self._branches is not None and self._branches.is_gone(history, name)
+            return [] if is_gone else [f"refs/remotes/{name}"]
+
         return (
             at(f"refs/tags/{base}", f"refs/heads/{base}")
-            or self._newer(history, at(f"refs/remotes/{base}", f"{fetched}/heads/{self._branch(base)}"))
+            or self._newer(history, at(*remembered(base), f"{fetched}/heads/{self._branch(base)}"))
             or (at(base) if base.startswith("refs/") else [])
             or at(*(history.expand_abbreviation(base) if name.is_hash else []))
             or at(f"{fetched}/tags/{base}")
-            or self._newer(history, at(f"refs/remotes/{self._remote}/{base}", f"{fetched}/heads/{base}"))
+            or self._newer(history, at(*remembered(f"{self._remote}/{base}"), f"{fetched}/heads/{base}"))
         )
+
+    def _check_not_gone(self, history: RepositoryReader, name: str) -> None:
+        """Raise if a name is that of a branch that the remote had, and no longer has.
+
+        Raises:
+            EnvironmentProblem: With the branches that it has.
+        """
+        for candidate in (name, f"{self._remote}/{name}"):
+            if self._branches is not None and self._branches.is_gone(history, candidate):
+                raise self._branches.gone(history, candidate)
 
     def _branch(self, base: str) -> str:
         """Return the branch in `<remote>/<branch>`; otherwise a name that no branch can have."""

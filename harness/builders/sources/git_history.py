@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -68,9 +68,7 @@ class RepositoryReader:
     def main_branch(self, remote: str) -> str | None:
         """Return the default branch of a remote as `<remote>/<branch>`; None where the repository does not know it."""
         with _map_errors(self._source):
-            full: str = self._repo.git.rev_parse(
-                "--symbolic-full-name", "--verify", "--quiet", f"refs/remotes/{remote}/HEAD", with_exceptions=False
-            )
+            full: str = self._repo.git.symbolic_ref("--quiet", f"refs/remotes/{remote}/HEAD", with_exceptions=False)
         return full.removeprefix("refs/remotes/") if full.startswith("refs/remotes/") else None
 
     def find(self, reference: str, name: CommitName | None = None) -> str | None:
@@ -101,6 +99,38 @@ class RepositoryReader:
                 "refs/heads", "refs/tags", "refs/remotes", format="%(refname:lstrip=2)"
             )
         return names.splitlines()
+
+    def full_references(self, folder: str) -> Sequence[str]:
+        """Return the full names of the references in a folder."""
+        with _map_errors(self._source):
+            names: str = self._repo.git.for_each_ref(folder, format="%(refname)")
+        return names.splitlines()
+
+    def branches(self, folder: str, *, containing: str | None = None) -> Sequence[str]:
+        """Return the names of the references in a folder, without the folder.
+
+        Args:
+            folder: The folder.
+            containing: Hash of a commit that their history contains.
+        """
+        options = [f"--contains={containing}"] if containing else []
+        with _map_errors(self._source):
+            names: str = self._repo.git.for_each_ref(*options, folder, format="%(refname)")
+        return [name.removeprefix(f"{folder}/") for name in names.splitlines()]
+
+    def fetch_rules(self, remote: str) -> Sequence[str]:
+        """Return the configured refspecs of a remote."""
+        return [rule for key, rule in self._settings(r"^remote\..*\.fetch$") if key == f"remote.{remote}.fetch"]
+
+    def upstreams(self, remote: str) -> Mapping[str, str]:
+        """Return for each local branch that follows a branch of a remote the name of that branch."""
+        settings = dict(self._settings(r"^branch\..*\.(remote|merge)$"))
+        followers = [key.removesuffix(".remote") for key, name in settings.items() if name == remote]
+        return {
+            key.removeprefix("branch."): settings[f"{key}.merge"].removeprefix("refs/heads/")
+            for key in followers
+            if f"{key}.merge" in settings
+        }
 
     def commit(self, full_hash: str) -> Commit:
         """Read a commit."""
