@@ -56,7 +56,16 @@ class Board(Protocol):
     """A table that changes while work is in progress."""
 
     def show(self, rows: Sequence[BoardRow]) -> None:
-        """Replace its rows. May be called often."""
+        """Replace all rows."""
+
+    def update(self, number: int, row: Callable[[], BoardRow], *, is_decided: bool) -> None:
+        """Replace one row. May be called often: what it costs does not depend on the number of rows.
+
+        Args:
+            number: Index of the row.
+            row: Makes the row if it is ever shown: during this call, or during a later one that has no newer row.
+            is_decided: Whether that row is decided.
+        """
 
 
 class Progress(Protocol):

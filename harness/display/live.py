@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Self
@@ -46,7 +48,8 @@ class LiveTask:
 class LiveBoard:
     """Table above the moving lines, and a line with the number of decided rows.
 
-    Columns never become narrower, and rows keep their places.
+    Columns never become narrower, and rows keep their places. Of a thousand benchmarks only the rows that there is room
+    for are made, and not more often than they are drawn, except that a decision is shown at once.
     """
 
     def __init__(
@@ -57,25 +60,55 @@ class LiveBoard:
         console: Console,
         task: Task,
         redraw: Callable[[RenderableType], None],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._title = title
         self._header = header
         self._console = console
         self._task = task
         self._redraw = redraw
+        self._clock = clock
+        self._drawn = -math.inf
+        self._rows: list[BoardRow] = []
+        self._newer: dict[int, Callable[[], BoardRow]] = {}
+        self._is_decided: list[bool] = []
+        self._decided = 0
         self._widths = [*(cell_len(name) for name in header[:-1]), max(map(cell_len, (header[-1], *_STATES)))]
 
     def show(self, rows: Sequence[BoardRow]) -> None:
-        """Draw all rows."""
+        """Draw these rows."""
+        self._rows = list(rows)
+        self._newer.clear()
+        self._is_decided = [row.is_decided for row in rows]
+        self._decided = sum(self._is_decided)
         for row in rows:
-            self._widths = [max(width, cell_len(cell)) for width, cell in zip(self._widths, row.cells, strict=True)]
-        decided = sum(row.is_decided for row in rows)
-        self._task.update(completed=decided, total=len(rows), text=f"{decided} of {len(rows)} decided")
-        shown = _select_rows(rows, self._console.height - _AROUND_BOARD)
-        parts: list[RenderableType] = [Text(self._title, style="italic"), self._table(shown)]
-        if len(shown) < len(rows):
-            parts.append(Text(f"and {len(rows) - len(shown)} more", style="dim"))
+            self._widen(row)
+        self._draw()
+
+    def update(self, number: int, row: Callable[[], BoardRow], *, is_decided: bool) -> None:
+        """Draw a row, now or with one of the next."""
+        self._newer[number] = row
+        was_decided, self._is_decided[number] = self._is_decided[number], is_decided
+        self._decided += is_decided - was_decided
+        if is_decided is not was_decided or self._clock() - self._drawn >= 1 / _REFRESH_HZ:
+            self._draw()
+
+    def _draw(self) -> None:
+        self._drawn = self._clock()
+        total = len(self._rows)
+        self._task.update(completed=self._decided, total=total, text=f"{self._decided} of {total} decided")
+        shown = _select_rows(self._is_decided, self._console.height - _AROUND_BOARD)
+        for number in shown:
+            if (newer := self._newer.pop(number, None)) is not None:
+                self._rows[number] = newer()
+                self._widen(self._rows[number])
+        parts: list[RenderableType] = [Text(self._title, style="italic"), self._table([self._rows[n] for n in shown])]
+        if len(shown) < total:
+            parts.append(Text(f"and {total - len(shown)} more", style="dim"))
         self._redraw(Group(*parts))
+
+    def _widen(self, row: BoardRow) -> None:
+        self._widths = [max(width, cell_len(cell)) for width, cell in zip(self._widths, row.cells, strict=True)]
 
     def _table(self, rows: Sequence[BoardRow]) -> Table:
         table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
@@ -97,12 +130,12 @@ def _tone(row: BoardRow) -> Tone:
     return Tone.BAD if row.failed else Tone.WARNING
 
 
-def _select_rows(rows: Sequence[BoardRow], room: int) -> Sequence[BoardRow]:
-    """Return as many rows as there is room for, in their order; open rows are preferred to decided ones."""
-    if len(rows) <= room:
-        return rows
-    preferred = sorted(range(len(rows)), key=lambda number: rows[number].is_decided)[: max(room, 1)]
-    return [rows[number] for number in sorted(preferred)]
+def _select_rows(is_decided: Sequence[bool], room: int) -> Sequence[int]:
+    """Return the numbers of as many rows as there is room for, in order; open rows are preferred to decided ones."""
+    numbers = range(len(is_decided))
+    if len(is_decided) <= room:
+        return numbers
+    return sorted(sorted(numbers, key=is_decided.__getitem__)[: max(room, 1)])
 
 
 class LiveDisplay:

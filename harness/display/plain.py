@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -61,28 +62,55 @@ class PlainBoard:
         self._stream = stream
         self._clock = clock
         self._known: dict[int, str] = {}
+        self._open: dict[int, Callable[[], BoardRow]] = {}
+        self._rows = 0
         self._printed = clock()
 
     def show(self, rows: Sequence[BoardRow]) -> None:
         """Print rows that are newly decided, and after a while how many are."""
+        self._rows = len(rows)
+        self._open.clear()
         for number, row in enumerate(rows):
-            state = row.cells[-1]
-            if row.is_decided and self._known.get(number) != state:
-                self._known[number] = state
-                self._print(f"{self._name()}{row.cells[0]}: {state} ({self._figures(row)})")
-        if self._clock() - self._printed >= _QUIET_S:
-            decided = sum(row.is_decided for row in rows)
-            open_row = next((f"; {row.cells[0]}: {self._figures(row)}" for row in rows if not row.is_decided), "")
-            self._print(f"... {self._name()}{decided} of {len(rows)} decided{open_row}")
+            self._take(number, partial(_same, row), is_decided=row.is_decided)
+        self._print_progress()
 
-    def _figures(self, row: BoardRow) -> str:
+    def update(self, number: int, row: Callable[[], BoardRow], *, is_decided: bool) -> None:
+        """Print the row if it is newly decided, and after a while how many are."""
+        self._take(number, row, is_decided=is_decided)
+        self._print_progress()
+
+    def _take(self, number: int, row: Callable[[], BoardRow], *, is_decided: bool) -> None:
+        """Keep an open row, which is made only if it is printed; print a decided one."""
+        if not is_decided:
+            self._open[number] = row
+            return
+        self._open.pop(number, None)
+        cells = row().cells
+        if self._known.get(number) != cells[-1]:
+            self._known[number] = cells[-1]
+            self._print(f"{self._name()}{cells[0]}: {cells[-1]} ({self._figures(cells)})")
+
+    def _print_progress(self) -> None:
+        if self._clock() - self._printed < _QUIET_S:
+            return
+        open_row = ""
+        if self._open:
+            cells = self._open[min(self._open)]().cells
+            open_row = f"; {cells[0]}: {self._figures(cells)}"
+        self._print(f"... {self._name()}{self._rows - len(self._open)} of {self._rows} decided{open_row}")
+
+    def _figures(self, cells: Sequence[str]) -> str:
         """Join the cells between first and last that have letters or digits, with their headings."""
-        named = list(zip(self._header, row.cells, strict=True))[1:-1]
+        named = list(zip(self._header, cells, strict=True))[1:-1]
         return ", ".join(f"{name} {cell.strip()}" for name, cell in named if any(map(str.isalnum, cell)))
 
     def _print(self, line: str) -> None:
         self._printed = self._clock()
         _print_line(line, self._stream)
+
+
+def _same(row: BoardRow) -> BoardRow:
+    return row
 
 
 class PlainDisplay:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from harness.core.protocols import BoardRow
 
@@ -34,6 +34,12 @@ class RecordedBoard:
     def show(self, rows: Sequence[BoardRow]) -> None:
         """Record."""
         self.rows = list(rows)
+
+    def update(self, number: int, row: Callable[[], BoardRow], *, is_decided: bool) -> None:
+        """Record, after checking that the row is decided if that is what it is called."""
+        self.rows[number] = row()
+        if self.rows[number].is_decided is not is_decided:
+            raise ValueError(f"{self.rows[number]} is {'' if is_decided else 'not '}called decided")
 
 
 class RecordedProgress:

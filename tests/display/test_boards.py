@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -25,6 +26,28 @@ def _renamed(row: BoardRow, name: str) -> BoardRow:
     return replace(row, cells=(name, *row.cells[1:]))
 
 
+class _Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class _Rows:
+    """Makes rows, and counts them."""
+
+    def __init__(self) -> None:
+        self.made = 0
+
+    def making(self, row: BoardRow) -> Callable[[], BoardRow]:
+        def make() -> BoardRow:
+            self.made += 1
+            return row
+
+        return make
+
+
 class _Task:
     """Remembers the last figures."""
 
@@ -42,13 +65,21 @@ class _Screen:
         self.console = Console(file=io.StringIO(), width=width, height=height, force_terminal=True, color_system=None)
         self.task = _Task()
         self._drawn: RenderableType = ""
-        self.board = LiveBoard("comparing on vm", HEADER, console=self.console, task=self.task, redraw=self._keep)
+        self.clock = _Clock()
+        self.times_drawn = 0
+        self.board = LiveBoard(
+            "comparing on vm", HEADER, console=self.console, task=self.task, redraw=self._keep, clock=self.clock
+        )
 
     def _keep(self, drawn: RenderableType) -> None:
         self._drawn = drawn
+        self.times_drawn += 1
 
     def show(self, *rows: BoardRow) -> list[str]:
         self.board.show(rows)
+        return self.lines()
+
+    def lines(self) -> list[str]:
         with self.console.capture() as captured:
             self.console.print(self._drawn)
         return [line.rstrip() for line in captured.get().splitlines()]
@@ -128,12 +159,45 @@ def test_nothing_of_the_board_is_left_when_its_context_ends() -> None:
     assert "decided" not in stream.getvalue()[before:]
 
 
-class _Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
+def test_only_rows_that_are_drawn_are_made_and_not_more_often() -> None:
+    """A thousand benchmarks, on a terminal with room for six of them."""
+    screen, rows = _Screen(100, height=14), _Rows()
+    screen.show(*(_renamed(EARLY, f"m/{number}") for number in range(1000)))
+    for turn in range(10):
+        for number in range(1000):
+            screen.clock.now += 0.01
+            screen.board.update(number, rows.making(_renamed(GOING, f"m/{number}")), is_decided=False)
+        assert screen.times_drawn <= 1 + 40 * (turn + 1)
+        assert rows.made <= 6 * (turn + 1)
+    assert screen.lines()[2].split() == ["m/0", *" ".join(GOING.cells[1:]).split()]
 
-    def __call__(self) -> float:
-        return self.now
+
+def test_a_decision_is_drawn_at_once() -> None:
+    screen, rows = _Screen(100), _Rows()
+    screen.show(EARLY, EARLY)
+    screen.board.update(1, rows.making(GOING), is_decided=False)
+    assert screen.times_drawn == 1
+    screen.board.update(0, rows.making(DONE), is_decided=True)
+    assert [line.split()[-1] for line in screen.lines()[2:]] == ["regression", "███░░░░░"]
+    assert screen.task.figures == (1, 2, "1 of 2 decided")
+
+
+def test_a_log_makes_only_rows_that_it_prints() -> None:
+    stream, clock, rows = io.StringIO(), _Clock(), _Rows()
+    board = PlainBoard(HEADER, stream, clock)
+    board.show([EARLY] * 3)
+    for clock.now in (1.0, 2.0, 3.0):
+        board.update(1, rows.making(GOING), is_decided=False)
+    assert rows.made == 0
+    board.update(0, rows.making(DONE), is_decided=True)
+    board.update(0, rows.making(DONE), is_decided=True)
+    clock.now = 25.0
+    board.update(2, rows.making(EARLY), is_decided=False)
+    assert rows.made == 3
+    assert stream.getvalue().splitlines() == [
+        "m/a: regression (pairs 14/100, difference +2.91 %, 95 % interval +1.72 … +4.01 %)",
+        "... 1 of 3 decided; m/a: pairs 12/100, difference +2.89 %, 95 % interval +1.52 … +4.26 %",
+    ]
 
 
 def test_a_log_has_one_line_for_each_that_is_decided() -> None:

@@ -66,6 +66,9 @@ class QuietDisplay:
     def show(self, rows: Sequence[BoardRow]) -> None:
         """Show nothing (`Board`)."""
 
+    def update(self, number: int, row: Callable[[], BoardRow], *, is_decided: bool) -> None:
+        """Show nothing (`Board`)."""
+
 
 class CommitComparer:
     """Comparer of commits of one source.

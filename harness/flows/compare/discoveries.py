@@ -48,26 +48,26 @@ class FalseDiscoveryFilter(Generic[Key]):
             _Earlier(index): change for index, change in enumerate(earlier)
         }
         self._waiting: dict[Key, Report] = {}
+        self._discoveries: frozenset[Key] = frozenset()
 
     def final(self) -> frozenset[Key]:
-        """Return the discoveries by final evidence alone: whatever is still measured, they will stay."""
-        return self.final_with({})
+        """Return the discoveries by final evidence alone: whatever is still measured, they will stay.
+
+        The set is the same object until a change is added.
+        """
+        return self._discoveries
 
     def final_with(self, changes: Mapping[Key, ProvenChange]) -> frozenset[Key]:
         """Return the discoveries if these changes were final now."""
         with self._lock:
-            known: dict[Key | _Earlier, ProvenChange] = dict(self._final)
-            known.update(changes.items())
-            discoveries = select_discovered_changes(known, self._total, self._q)
-        return frozenset(key for key in discoveries if not isinstance(key, _Earlier))
+            return self._select(changes)
 
     def add(self, key: Key, change: ProvenChange, report: Report) -> None:
         """Add a change whose last pair was measured. Reports it, and others, if that makes them discoveries."""
         with self._lock:
             self._final[key] = change
             self._waiting[key] = report
-        discoveries = self.final()
-        with self._lock:
+            self._discoveries = discoveries = self._select({})
             ready = {waiting: self._waiting.pop(waiting) for waiting in list(self._waiting) if waiting in discoveries}
         for discovery, waited in ready.items():
             self._report(discovery, _as_discovery(waited))
@@ -78,6 +78,12 @@ class FalseDiscoveryFilter(Generic[Key]):
             rejected, self._waiting = self._waiting, {}
         for key, waited in rejected.items():
             self._report(key, waited)
+
+    def _select(self, changes: Mapping[Key, ProvenChange]) -> frozenset[Key]:
+        known: dict[Key | _Earlier, ProvenChange] = dict(self._final)
+        known.update(changes.items())
+        discoveries = select_discovered_changes(known, self._total, self._q)
+        return frozenset(key for key in discoveries if not isinstance(key, _Earlier))
 
 
 def _as_discovery(report: Report) -> Report:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from harness.core.comparison import Verdict
-from harness.core.protocols import BoardRow
+from harness.core.protocols import Board, BoardRow
 from harness.flows.compare.comparison_run import ComparisonRun
+from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from harness.presentation.numbers import format_change, format_interval
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT
 
@@ -20,6 +23,44 @@ _BAR: Final = 8
 _DIFFERENCE: Final = 8
 _INTERVAL: Final = 16
 """Characters of nearly every difference and interval, kept free from the beginning so that columns stay in place."""
+
+
+class ProgressTable:
+    """Board of comparisons, of which only rows that change are made anew.
+
+    Args:
+        runs: The comparisons of one device, in order.
+        board: Shows them.
+        discoveries: The changes that were measured to the end, on all devices.
+    """
+
+    def __init__(
+        self, runs: Sequence[ComparisonRun], board: Board, discoveries: FalseDiscoveryFilter[ComparisonRun]
+    ) -> None:
+        self._numbers = {run: number for number, run in enumerate(runs)}
+        self._board = board
+        self._filter = discoveries
+        self._discoveries = discoveries.final()
+        board.show([progress_row(run, discovered=run in self._discoveries) for run in runs])
+
+    def update(self, run: ComparisonRun) -> None:
+        """Show the row of a comparison after its next step, and those of changes that have become discoveries."""
+        self.update_discoveries()
+        self._update(run)
+
+    def update_discoveries(self) -> None:
+        """Show the rows of changes that have become discoveries, on whichever device their support was measured."""
+        discoveries = self._filter.final()
+        if discoveries is self._discoveries:
+            return
+        changed, self._discoveries = discoveries ^ self._discoveries, discoveries
+        for run in changed & self._numbers.keys():
+            self._update(run)
+
+    def _update(self, run: ComparisonRun) -> None:
+        discovered = run in self._discoveries
+        row = partial(progress_row, run, discovered=discovered)
+        self._board.update(self._numbers[run], row, is_decided=is_settled(run, discovered=discovered))
 
 
 def progress_row(run: ComparisonRun, *, discovered: bool) -> BoardRow:
@@ -46,6 +87,14 @@ def progress_row(run: ComparisonRun, *, discovered: bool) -> BoardRow:
         suspicion or (verdict.value if verdict else ""),
     )
     return BoardRow(cells, verdict)
+
+
+def is_settled(run: ComparisonRun, *, discovered: bool) -> bool:
+    """Return whether its row (`progress_row`) is decided."""
+    if run.failure is not None:
+        return True
+    verdict = run.verdict
+    return verdict is not None and (discovered or not verdict.is_change)
 
 
 def _bar(run: ComparisonRun) -> str:

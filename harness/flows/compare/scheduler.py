@@ -15,15 +15,18 @@ from harness.core.comparison import Parameters
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem
 from harness.core.measurement import Job
-from harness.core.protocols import Board, Display, Framework, Platform, Session
+from harness.core.protocols import Display, Framework, Platform, Session
 from harness.core.result import Outcome
 from harness.files.drafts import open_scratch_folder
 from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
-from harness.flows.compare.progress_rows import HEADER, progress_row
+from harness.flows.compare.progress_rows import HEADER, ProgressTable
 from harness.flows.measure.plan import Failure
 from harness.run.launcher import Launcher
 from harness.shell import Interrupted, pause
+
+_Live = dict[ComparisonRun, None]
+"""Comparisons that go on, in order."""
 
 
 class RoundRobinScheduler:
@@ -84,41 +87,37 @@ class RoundRobinScheduler:
                 return
             runs = [self._comparison_run(subject, session, stack) for subject in subjects]
             board = stack.enter_context(self._display.board(f"comparing on {self._device.name}", HEADER))
-            self._measure_in_turn(runs, board)
+            self._measure_in_turn(runs, ProgressTable(runs, board, self._discoveries))
 
-    def _measure_in_turn(self, runs: Sequence[ComparisonRun], board: Board) -> None:
-        live = list(runs)
+    def _measure_in_turn(self, runs: Sequence[ComparisonRun], table: ProgressTable) -> None:
+        live = dict.fromkeys(runs)
         for run in runs:
             if run not in live:
                 break  # the device was lost
             run.begin()
-            self._show(runs, board)
-            self._end_failed(live, run)
+            table.update(run)
+            self._end_failed(live, run, table)
         while live:
             self._end_finished(live)
-            self._show(runs, board)
+            table.update_discoveries()
             for run in list(live):
                 if run not in live:
                     continue  # it ended with a lost device
                 self._check()
                 run.measure_pair()
-                self._show(runs, board)
+                table.update(run)
                 pause(run.subject.treatment.benchmark.cooldown_s)
-                self._end_failed(live, run)
+                self._end_failed(live, run, table)
 
-    def _show(self, runs: Sequence[ComparisonRun], board: Board) -> None:
-        discoveries = self._discoveries.final()
-        board.show([progress_row(run, discovered=run in discoveries) for run in runs])
-
-    def _end_finished(self, live: list[ComparisonRun]) -> None:
+    def _end_finished(self, live: _Live) -> None:
         """End those that want no more pairs, all at once: changes may need each other to be discovered."""
         tests = {run: run.test for run in live}
         unfinished = select_unfinished(tests, self._discoveries.final_with(proven_changes(tests)))
         for run in [run for run in live if run not in unfinished]:
             self._end(live, run)
 
-    def _end(self, live: list[ComparisonRun], run: ComparisonRun) -> None:
-        live.remove(run)
+    def _end(self, live: _Live, run: ComparisonRun) -> None:
+        del live[run]
         run.end()
         try:
             self._report(run)
@@ -129,7 +128,7 @@ class RoundRobinScheduler:
             hint = "this is a defect of the harness: please report it"
             self._report_failure(run.subject, Failure(Outcome.FAILED, reason, hint))
 
-    def _end_failed(self, live: list[ComparisonRun], run: ComparisonRun) -> None:
+    def _end_failed(self, live: _Live, run: ComparisonRun, table: ProgressTable) -> None:
         """End a failed comparison; a lost device ends all others too, whose pairs stay in their journals."""
         if run.failure is None or run not in live:
             return
@@ -137,6 +136,7 @@ class RoundRobinScheduler:
         if run.failure.outcome is Outcome.DEVICE_LOST:
             for affected in list(live):
                 affected.fail(run.failure)
+                table.update(affected)
                 self._end(live, affected)
 
     def _comparison_run(

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 import pytest
 
 from harness.analysis.compare.decision import SequentialTest
+from harness.analysis.compare.discovery import ProvenChange
 from harness.core.comparison import Parameters, Verdict
-from harness.core.result import Outcome
+from harness.core.protocols import BoardRow
+from harness.core.result import Outcome, Report
 from harness.flows.compare.comparison_run import ComparisonRun
-from harness.flows.compare.progress_rows import HEADER, SUSPECTED, progress_row
+from harness.flows.compare.discoveries import FalseDiscoveryFilter
+from harness.flows.compare.progress_rows import HEADER, SUSPECTED, ProgressTable, progress_row
 from harness.flows.measure.plan import Failure
-from tests.presentation.comparison_samples import PARAMETERS, made_pairs
+from tests.presentation.comparison_samples import PARAMETERS, compared, made_pairs
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,7 @@ class _Subject:
     title: str = "m/a"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Run:
     """Stub of a run with the attributes that a row uses."""
 
@@ -38,6 +42,27 @@ class _Run:
         return self.test.verdict()
 
 
+class _CountingBoard:
+    """Board that records which rows were replaced."""
+
+    def __init__(self) -> None:
+        self.replaced: list[tuple[int, str]] = []
+
+    def show(self, rows: Sequence[BoardRow]) -> None:
+        self.replaced += [(number, row.cells[-1]) for number, row in enumerate(rows)]
+
+    def update(self, number: int, row: Callable[[], BoardRow], *, is_decided: bool) -> None:
+        assert row().is_decided is is_decided
+        self.replaced.append((number, row().cells[-1]))
+
+
+def _tested(change: float, count: int, parameters: Parameters = PARAMETERS) -> SequentialTest:
+    test = SequentialTest(parameters, higher_is_better=False)
+    for pair in made_pairs(change, count):
+        test.add(pair)
+    return test
+
+
 def _row(
     change: float,
     count: int,
@@ -46,9 +71,7 @@ def _row(
     outcome: Outcome | None = None,
     discovered: bool = True,
 ) -> list[str]:
-    test = SequentialTest(parameters, higher_is_better=False)
-    for pair in made_pairs(change, count):
-        test.add(pair)
+    test = _tested(change, count, parameters)
     failure = None if outcome is None else Failure(outcome, "why")
     row = progress_row(cast("ComparisonRun", _Run(test, failure)), discovered=discovered)
     assert len(row.cells) == len(HEADER)
@@ -83,6 +106,22 @@ def test_the_bar_fills_towards_the_likely_verdict(change: float, mark: str, verd
     assert undecided
     assert all("░" in bar for bar in undecided), "a full bar is a verdict"
     assert _row(change, 20)[5] == verdict
+
+
+def test_a_pair_replaces_the_row_of_its_benchmark_and_those_that_became_discoveries() -> None:
+    runs = [cast("ComparisonRun", _Run(_tested(*((0.03, 8) if number < 2 else (0.0, 3))))) for number in range(20)]
+    discoveries: FalseDiscoveryFilter[ComparisonRun] = FalseDiscoveryFilter(20, 0.05, lambda *_: None)
+    board = _CountingBoard()
+    table = ProgressTable(runs, board, discoveries)
+    assert board.replaced[:3] == [(0, "worse?"), (1, "worse?"), (2, "")]
+    board.replaced.clear()
+    table.update(runs[7])
+    assert board.replaced == [(7, "")]
+    report = Report(result=compared("a", made_pairs(0.03, 8), discovered=False))
+    for run in runs[:2]:
+        discoveries.add(run, ProvenChange(Verdict.REGRESSION, 300.0), report)
+    table.update(runs[5])
+    assert sorted(board.replaced[1:]) == [(0, "regression"), (1, "regression"), (5, "")]
 
 
 def test_a_gate_never_shows_an_improvement() -> None:
