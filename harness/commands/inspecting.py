@@ -46,15 +46,17 @@ def validate(*files: Path, inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> i
     """`harness validate`.
 
     Args:
-        files: Specifications, or lists of them (JSON or YAML).
+        files: Specifications, or lists of them (JSON or YAML); of a folder all that are below it, with a summary.
         inspect_flags: Where things are.
     """
     if not files:
         raise UsageError("no specification to check", hint="harness validate FILE...")
     settings = dataclasses.replace(arguments.resolve_settings(inspect_flags), benchmark_file=files)
-    from harness.flows.inspect import checks
+    from harness.flows.inspect import checks, folders
     from harness.flows.measure.workload import load_benchmarks
 
+    if any(file.is_dir() for file in files):
+        return folders.validate_folders(files, settings, display.open_console())
     checks.validate(load_benchmarks(settings), settings, display.open_console())
     return ExitCode.OK
 

@@ -179,6 +179,7 @@ class Benchmark(Value):
         log_output: Whether to show what the program prints.
         operators: Whether each operator is timed too, at a small cost.
         energy: Whether the energy of each launch is measured too.
+        meter: Keys of the specification that ask for an external power meter, which no device has yet.
         variables: Value of every placeholder known at load time, as text.
         meta: Additional values from list files and command line, reported with the result.
         origin: Place in the specification.
@@ -222,6 +223,7 @@ class Benchmark(Value):
     log_output: bool = False
     operators: bool = False
     energy: bool = False
+    meter: tuple[str, ...] = ()
     variables: dict[str, str] = {}
     meta: dict[str, JsonValue] = {}
     origin: Origin
@@ -231,6 +233,14 @@ class Benchmark(Value):
     def title(self) -> str:
         """Name for people: model and identifier."""
         return f"{self.model.name}/{self.identifier}"
+
+    @property
+    def obstacle(self) -> str | None:
+        """Reason why no device can run it; None where some may."""
+        if not self.meter:
+            return None
+        keys = ", ".join(f"`{key}`" for key in self.meter)
+        return f"needs an external power meter ({keys}), which is not supported yet"
 
     def required_files(self) -> tuple[ModelFile, ...]:
         """List every file that must be in the cache before the benchmark can run."""

@@ -231,6 +231,14 @@ def device_options(platform: Platform) -> Collection[str]:
     return platform.device_options if isinstance(platform, Adjustable) else ()
 
 
+@runtime_checkable
+class AppStarting(Protocol):
+    """A platform that can start installed applications in place of programs (`Command.app`)."""
+
+    app_suffix: str
+    """Ending of the name of an application's package, such as `.apk`: a program with this name is installed."""
+
+
 class Framework(Protocol):
     """A kind of runner: how to build it, start it, and parse its output."""
 

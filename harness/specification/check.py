@@ -40,6 +40,9 @@ UNSUPPORTED: Mapping[type[Section], Mapping[str, str]] = {
 }
 """Features of FAI-PEP that affect a measurement and are not supported here."""
 
+_ARGS_OF_METERS = ("non_blocking", "power")
+"""`platform_args` of tests with an external power meter, which are skipped: there they mean something."""
+
 _FILE_KEYS = ("files", "libraries")
 
 _Path = tuple[str | int, ...]
@@ -188,9 +191,10 @@ def _check_support(parts: ValidParts, findings: Findings) -> None:
 
 
 def _check_section(section: ModelSection | Test, pointer: str, findings: Findings) -> None:
-    _refuse_unsupported(section, pointer, findings)
+    _refuse_unsupported(section, pointer, findings, section.meter_keys if isinstance(section, Test) else ())
     if section.platform_args is not None:
-        _refuse_unsupported(section.platform_args, join(pointer, "platform_args"), findings)
+        accepted = _ARGS_OF_METERS if isinstance(section, Test) and section.meter_keys else ()
+        _refuse_unsupported(section.platform_args, join(pointer, "platform_args"), findings, accepted)
     for key, step in (("preprocess", section.preprocess), ("postprocess", section.postprocess)):
         if step is not None:
             _check_step(step, join(pointer, key), findings)
@@ -206,9 +210,9 @@ def _check_step(step: Step, pointer: str, findings: Findings) -> None:
         findings.add(join(pointer, "files"), "the step has files but no commands that use them", "add `commands`")
 
 
-def _refuse_unsupported(section: Section, pointer: str, findings: Findings) -> None:
+def _refuse_unsupported(section: Section, pointer: str, findings: Findings, accepted: Collection[str]) -> None:
     for key, what in UNSUPPORTED[type(section)].items():
         value = getattr(section, key)
         is_off = value in (None, False) or (isinstance(value, dict) and value.get("enabled") is False)
-        if not is_off:
+        if not is_off and key not in accepted:
             findings.add(join(pointer, key), f"{what} not supported yet (`{key}`)", f"remove `{key}`")

@@ -17,6 +17,7 @@ from harness.core.placeholders import find_placeholders
 from harness.core.scalars import format_scalar
 from harness.specification.check import ValidParts
 from harness.specification.document import Findings, join
+from harness.specification.fai_pep import COMMANDS_FRAMEWORK
 from harness.specification.file_format import AppEntry, ModelSection, Test
 from harness.specification.files import (
     FileReader,
@@ -29,12 +30,6 @@ from harness.specification.load_options import LaunchOptions, LoadOptions
 from harness.specification.matrix import Combination, apply_axes, count_shapes, expand_matrix
 from harness.specification.scope import BUILT_IN, Scope, file_names, identifier_template, known_values, launch_count
 from harness.specification.sections import Step
-
-_PLATFORM_OF_APPS = "android"
-"""Platform of a model with an `app`: the key is part of the file format, and FAI-PEP starts apps on Android only."""
-
-_COMMANDS_ONLY = "generic"
-"""Framework of tests with `commands` of their own, as in FAI-PEP: part of the file format, it composes no command."""
 
 _DESCRIPTIVE = frozenset(("ID", "category", "kind", "description", "group", "log_output", "timeout", "cooldown"))
 """Variables that describe a benchmark without changing what is measured."""
@@ -124,7 +119,7 @@ class _Expansion:
             after=self._step(test.postprocess, "postprocess", self.pointer),
             app=None if model.app is None else _app(model.app),
             tags=tuple(dict.fromkeys((*model.tags, *test.tags))),
-            platform=_PLATFORM_OF_APPS if model.app is not None else model.platform,
+            platform=model.platform,
             statistics=launch.statistics(),
             direction={name: Direction(better) for name, better in test.direction.items()},
             converter=model.converter.name if model.converter else None,
@@ -132,6 +127,7 @@ class _Expansion:
             log_output=launch.log_output(),
             operators=test.operators or self.context.options.operators,
             energy=test.energy or metric == POWER,
+            meter=test.meter_keys,
             variables={**scope.values, "identifier": identifier},
             meta=dict(self.context.meta),
             origin=self.context.findings.document.place(self.pointer),
@@ -192,18 +188,22 @@ class _Expansion:
         return self._scope.resolve(identifier_template(self.test), join(self.pointer, "identifier"))
 
     def _framework(self, *, is_composed: bool) -> str:
-        """Return the framework; `is_composed` if it must compose the command, because the test has none."""
+        """Return the framework; `is_composed` if it must compose the command, because the test has none.
+
+        Commands can be run without the framework that a specification names, where the user asks for that.
+        """
         named, requested = self._section.framework, self.context.options.framework
         findings = self.context.findings
-        if named is not None and requested is not None and named != requested:
+        may_differ = requested == COMMANDS_FRAMEWORK and not is_composed
+        if named is not None and requested is not None and named != requested and not may_differ:
             message = f"the specification is for framework `{named}`, but `{requested}` was requested"
             findings.add("/model/framework", message, f"run it with --framework {named}")
-        framework = requested or named or ("" if is_composed else _COMMANDS_ONLY)
+        framework = requested or named or ("" if is_composed else COMMANDS_FRAMEWORK)
         if not framework:
             message = "the test has no commands, and no framework is given that could compose them"
             findings.add(self.pointer, message, "name it in `model.framework` or with --framework")
-        elif is_composed and framework == _COMMANDS_ONLY:
-            message = "the test has no commands, and framework `generic` cannot compose them"
+        elif is_composed and framework == COMMANDS_FRAMEWORK:
+            message = f"the test has no commands, and framework `{framework}` cannot compose them"
             findings.add(self.pointer, message, "add `commands`, or name the framework of the model")
         return framework
 
@@ -273,8 +273,8 @@ def _compute_digest(benchmark: Benchmark, overrides: frozenset[str]) -> str:
     excluded = {
         *("id", "origin", "digest", "meta", "log_output", "statistics", "direction", "variables"),
         *("timeout_s", "cooldown_s", "platform", "tags"),
-        # Series from before there were operators, energy and apps continue.
-        *(name for name in ("operators", "energy", "app") if not getattr(benchmark, name)),
+        # Series from before there were operators, energy, apps and meters continue.
+        *(name for name in ("operators", "energy", "app", "meter") if not getattr(benchmark, name)),
     }
     content: JsonValue = benchmark.model_dump(
         mode="json",

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
+from harness.core.benchmark import POWER
 from harness.core.scalars import Scalar
 from harness.specification.sections import (
     Converter,
@@ -167,10 +168,10 @@ class Test(Section):
         MKL_NUM_THREADS: That variable; 0 or less leaves it unset.
         OMP_NUM_THREADS: That variable; 0 or less leaves it unset.
         profiler: Not supported yet.
-        monsoon: Not supported yet.
+        monsoon: External power meter; such a test of the metric "power" is skipped.
         degrade: Not supported yet.
-        collection_time: Not supported yet.
-        voltage: Not supported yet.
+        collection_time: Seconds of an external power meter; such a test of the metric "power" is skipped.
+        voltage: Voltage of an external power meter; such a test of the metric "power" is skipped.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -212,6 +213,17 @@ class Test(Section):
     degrade: JsonValue = None
     collection_time: JsonValue = None
     voltage: JsonValue = None
+
+    @property
+    def meter_keys(self) -> tuple[str, ...]:
+        """Keys of a test of power that ask for an external power meter."""
+        keys = [key for key in _METER_KEYS if getattr(self, key) not in (None, False)]
+        if (self.method or "").startswith("monsoon"):
+            keys.append("method")
+        return tuple(keys) if self.metric == POWER else ()
+
+
+_METER_KEYS = ("monsoon", "collection_time", "voltage")
 
 
 class Specification(Section):

@@ -29,6 +29,9 @@ from harness.specification.sections import keys_of
 __all__ = ["LoadOptions", "LoadedSpecifications", "default_args", "load"]
 
 
+_MEMBERS: Final = frozenset({"model", "tests", "benchmarks"})
+"""Members by which a specification or a list of them is recognised among other files."""
+
 FLAGS_WITHOUT_OPTION: Final = frozenset({"config_dir", "exec_dir", "frameworks_dir", "info", "reset_options"})
 """Flags of the harness that are no options: only the command line sets them."""
 
@@ -90,6 +93,12 @@ def default_args(files: Sequence[Path], protected_flags: frozenset[str]) -> Mapp
     flags = _merge_default_args(documents, protected_flags, problems)
     problems.raise_if_any()
     return flags
+
+
+def is_specification(file: Path) -> bool:
+    """Return whether a file is meant as a specification or a list of them; one that cannot be read counts as one."""
+    document = _read(file, Problems())
+    return document is None or (isinstance(document.value, dict) and not _MEMBERS.isdisjoint(document.value))
 
 
 @dataclass(frozen=True, slots=True)

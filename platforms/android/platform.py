@@ -58,6 +58,7 @@ class Android:
     """
 
     name = "android"
+    app_suffix = ".apk"
     device_options = ("reboot", "set_freq", "wipe_cache", "airplane", "screen")
 
     def __init__(self, settings: Settings, server: AdbServer, *, locks: Path | None = None) -> None:

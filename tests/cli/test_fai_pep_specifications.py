@@ -8,10 +8,11 @@ import sys
 
 import pytest
 
-from tests.cli.project import Project, one_test
+from tests.cli.project import Project, observe, one_test
 
 pytestmark = pytest.mark.slow
 
+MODEL = {"name": "net", "format": "none"}
 COMPARE = """
 import json, sys
 hits = [1, 0, 1, 1]
@@ -48,3 +49,16 @@ def test_the_accuracy_that_the_last_step_prints_is_the_result_of_a_silent_progra
     assert result["notes"] == []
     logs = {path.name: path.read_text() for path in done.results.rglob("logs/*.txt")}
     assert json.loads(logs["launch-1-postprocess.stdout.txt"])["summary"]["mean"] == 75
+
+
+def test_a_test_with_an_external_power_meter_is_skipped_with_the_reason(project: Project) -> None:
+    power = {"identifier": "p", "metric": "power", "commands": ["exit 9"], "collection_time": 310, "voltage": 4.2}
+    delay = one_test("d", observe(1, 2, 3))
+    spec = project.write("spec.json", {"model": MODEL, "tests": [power, delay]})
+    done = project.harness("-b", spec)
+    assert done.code == 0, done.stderr
+    assert done.outcomes() == {"p": "skipped", "d": "ok"}
+    (reason,) = [result["reason"] for result in done.read() if result["outcome"] == "skipped"]
+    assert reason == "needs an external power meter (`collection_time`, `voltage`), which is not supported yet"
+    alone = project.harness("-b", project.write("alone.json", {"model": MODEL, "tests": [power]}))
+    assert alone.code == 4

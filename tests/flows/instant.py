@@ -91,7 +91,7 @@ def benchmark(name: str) -> Benchmark:
 
 def plan(platform: Instant, names: Sequence[str]) -> Plan:
     """Return a plan of each benchmark on each device."""
-    assignments = assign([benchmark(name) for name in names], platform.devices())
+    assignments = assign([benchmark(name) for name in names], platform.devices(), platform)
     return Plan(platform, assignments, {"generic": Generic({})})
 
 

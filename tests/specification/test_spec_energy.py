@@ -48,3 +48,14 @@ def test_only_measuring_energy_changes_the_digest(tmp_path: Path) -> None:
 
 def test_the_power_metric_always_measures_energy(tmp_path: Path) -> None:
     assert loaded(tmp_path, metric="power", energy=True).digest == loaded(tmp_path, metric="power").digest
+
+
+@pytest.mark.parametrize("method", [None, "software"])
+def test_a_device_that_measures_itself_needs_no_meter(tmp_path: Path, method: str | None) -> None:
+    benchmark = loaded(tmp_path, metric="power", **({} if method is None else {"method": method}))
+    assert (benchmark.meter, benchmark.obstacle) == ((), None)
+
+
+def test_keys_of_a_meter_are_refused_in_other_tests(tmp_path: Path) -> None:
+    with pytest.raises(SpecificationError, match="choosing the voltage"):
+        loaded(tmp_path, voltage=4.2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,18 @@ def test_a_missing_program_is_a_problem_with_a_remedy() -> None:
 
 def test_defaults_match_fai_pep(benchmarks: tuple[Benchmark, ...]) -> None:
     assert (benchmarks[1].iterations, benchmarks[1].warmup, benchmarks[1].timeout_s) == (-1, -1, 300.0)
+
+
+def test_commands_run_without_the_framework_that_is_named_where_the_user_asks_for_it(tmp_path: Path) -> None:
+    test = {"metric": "delay", "identifier": "a", "command": "{program}"}
+    model = {"name": "m", "format": "caffe2", "framework": "caffe2"}
+    file = tmp_path / "spec.json"
+    file.write_text(json.dumps({"model": model, "tests": [test]}))
+    (benchmark,) = load([file], LoadOptions(framework="generic")).benchmarks
+    assert benchmark.framework == "generic"
+    with pytest.raises(SpecificationError, match="is for framework `caffe2`"):
+        load([file], LoadOptions(framework="tflite"))
+    del test["command"]
+    file.write_text(json.dumps({"model": model, "tests": [test]}))
+    with pytest.raises(SpecificationError, match="is for framework `caffe2`"):
+        load([file], LoadOptions(framework="generic"))

@@ -15,7 +15,7 @@ from harness.core.placeholders import find_placeholders, substitute
 from harness.specification.load import LoadOptions, load
 
 EXAMPLES = Path(__file__).parent / "examples" / "faipep"
-REFUSED = {"power", "by_framework", "profiled"}
+REFUSED = {"by_framework", "profiled"}
 OPTIONS = LoadOptions(
     string_map={"MODEL_DIR": "/models", "IMAGENET_DIR": "/imagenet"},
     root_model_dir=Path("/zoo"),
@@ -61,7 +61,7 @@ def test_a_caffe2_delay_test_starts_its_program() -> None:
 def test_an_app_of_android_is_started_in_place_of_a_program() -> None:
     (benchmark,) = loaded("android_app")
     assert benchmark.app == App(package="org.example.speed", activity=".MainActivity")
-    assert benchmark.platform == "android"
+    assert benchmark.platform in {None, "android"}
     assert words(benchmark.commands[0], benchmark) == ["--model", "/t/net.pt", "--iter", "5"]
 
 
@@ -112,6 +112,13 @@ def test_accuracy_prepares_runs_and_compares() -> None:
     assert len(benchmark.model_before.commands) == len(benchmark.model_after.commands) == 1
 
 
+def test_a_test_with_an_external_power_meter_is_valid_and_no_device_can_run_it() -> None:
+    (benchmark,) = loaded("power")
+    assert benchmark.meter == ("monsoon", "collection_time", "voltage", "method")
+    assert benchmark.obstacle is not None
+    assert "external power meter (`monsoon`, `collection_time`, `voltage`, `method`)" in benchmark.obstacle
+
+
 def test_meta_of_a_list_applies_to_every_model() -> None:
     benchmarks = loaded("list_with_meta")
     assert [benchmark.title for benchmark in benchmarks] == ["squeezed/0", "squeezed/1", "mobile_1.0_224/mobile-0"]
@@ -123,13 +130,6 @@ def test_meta_of_a_list_applies_to_every_model() -> None:
 @pytest.mark.parametrize(
     ("name", "keys"),
     [
-        (
-            "power",
-            {
-                "/tests/0/monsoon", "/tests/0/collection_time", "/tests/0/voltage",
-                "/tests/0/platform_args/non_blocking", "/tests/0/platform_args/power",
-            },
-        ),
         (
             "profiled",
             {

@@ -268,7 +268,7 @@ def test_a_typed_test_needs_a_framework_that_composes_commands(complain: Complai
 
 
 def test_the_requested_framework_must_match_the_specification(complain: Complain) -> None:
-    (problem,) = complain({"framework": "executorch"}, {}, options=LoadOptions(framework="generic"))
+    (problem,) = complain({"framework": "executorch"}, {}, options=LoadOptions(framework="tflite"))
     assert (problem.pointer, problem.hint) == ("/model/framework", "run it with --framework executorch")
 
 

@@ -27,6 +27,7 @@ from harness.display.tables import draw_rows, fit_table, print_output, widen
 from harness.flows.measure.plan import Assignment, Plan
 from harness.models.cache import ModelCache
 from harness.presentation.tables import KEEP, Column, make_cells
+from harness.specification.fai_pep import COMMANDS_FRAMEWORK
 
 _PLAN = ("id", "benchmark", "framework", "device", "threads", "launches × iterations", "limit", "files")
 _OFTEN_EQUAL = frozenset(_PLAN[2:7])
@@ -45,7 +46,7 @@ def validate(benchmarks: Sequence[Benchmark], settings: Settings, console: Conso
     show_benchmarks(tuple(benchmarks), console)
     raise_for_problems(benchmarks, settings)
     _show_remarks(benchmarks, settings, console)
-    counts = f"{_count(len(benchmarks), 'benchmark')} in {_count(len(settings.benchmark_file), 'file')}"
+    counts = f"{count(len(benchmarks), 'benchmark')} in {count(len(settings.benchmark_file), 'file')}"
     print_output(Text(f"{counts}: OK, no problems found"), console)
 
 
@@ -104,7 +105,8 @@ def find_remarks(
         for benchmark in benchmarks
         for problem in _find_shell_words(benchmark)
     }
-    return (*programs.values(), *shell_words.values())
+    skipped = (_problem(each.origin, f"skipped: {each.obstacle}", None) for each in benchmarks if each.obstacle)
+    return (*programs.values(), *shell_words.values(), *dict.fromkeys(skipped))
 
 
 def _find_shell_words(benchmark: Benchmark) -> Iterator[Problem]:
@@ -151,7 +153,10 @@ def _load_framework(name: str, settings: Settings) -> Framework | HarnessError:
     """Return the framework, or why there is none."""
     try:
         return plugins.framework(name, settings)
-    except (UsageError, EnvironmentProblem) as error:
+    except UsageError as error:
+        instead = f"--framework {COMMANDS_FRAMEWORK} runs commands whose programs print observer lines"
+        return UsageError(error.message, hint=f"{instead}; {error.hint}")
+    except EnvironmentProblem as error:
         return error
 
 
@@ -196,8 +201,9 @@ def _show_remarks(
         print_output(Text(f"remark: {remark}"), console)
 
 
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def count(number: int, noun: str) -> str:
+    """Return a number of things in words."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _plan_columns(rows: Sequence[Sequence[str]]) -> list[Column]:

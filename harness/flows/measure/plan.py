@@ -10,7 +10,7 @@ from harness.core.benchmark import Benchmark, ModelFile
 from harness.core.build import Build
 from harness.core.cached_files import CachedFile
 from harness.core.device import Device
-from harness.core.protocols import Framework, Platform
+from harness.core.protocols import AppStarting, Framework, Platform
 from harness.core.result import Outcome
 
 
@@ -89,10 +89,12 @@ def file_key(file: ModelFile, benchmark: Benchmark) -> str:
     return f"{benchmark.framework}|{benchmark.model.format}|{benchmark.model.name}|{content}"
 
 
-def assign(benchmarks: Sequence[Benchmark], devices: Sequence[Device]) -> tuple[Assignment, ...]:
-    """Assign every benchmark to every device, and note the assignments that cannot be measured."""
+def assign(benchmarks: Sequence[Benchmark], devices: Sequence[Device], platform: Platform) -> tuple[Assignment, ...]:
+    """Assign every benchmark to every device of a platform, and note the assignments that cannot be measured."""
     return tuple(
-        Assignment(benchmark, device, _obstacle(benchmark, device)) for device in devices for benchmark in benchmarks
+        Assignment(benchmark, device, _obstacle(benchmark, device, platform))
+        for device in devices
+        for benchmark in benchmarks
     )
 
 
@@ -111,9 +113,13 @@ def distribute(assignments: Sequence[Assignment]) -> tuple[Assignment, ...]:
     return tuple(distributed)
 
 
-def _obstacle(benchmark: Benchmark, device: Device) -> str | None:
+def _obstacle(benchmark: Benchmark, device: Device, platform: Platform) -> str | None:
     if benchmark.platform is not None and plugins.platform_name(benchmark.platform) != device.platform:
         return f"needs a device of platform {benchmark.platform}, and {device.name} is of platform {device.platform}"
+    if benchmark.obstacle is not None:
+        return benchmark.obstacle
+    if benchmark.app is not None and not isinstance(platform, AppStarting):
+        return f"needs a device that starts apps, and {device.name} is of platform {device.platform}"
     if benchmark.threads is not None and benchmark.threads > device.cores:
         return f"needs {benchmark.threads} threads, and {device.name} has {device.cores} CPUs"
     return None

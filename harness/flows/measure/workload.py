@@ -72,7 +72,8 @@ class Workload:
             EnvironmentProblem: No device can be reached, or a named one cannot.
         """
         devices = choose(self.platform.devices(), self.devices, self.excluded_devices, every=self.spread)
-        return Plan(self.platform, assign(self.benchmarks, devices), self.frameworks, self.spread, self.recipe_variant)
+        assignments = assign(self.benchmarks, devices, self.platform)
+        return Plan(self.platform, assignments, self.frameworks, self.spread, self.recipe_variant)
 
     def restrict(self, selection: Selection) -> Workload:
         """Return the workload of one benchmark, on one device if the selection names one.

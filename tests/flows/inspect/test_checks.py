@@ -58,7 +58,8 @@ def planned(settings: Settings, to: Console | None = None) -> str:
     to = to or console()
     benchmarks = load_benchmarks(settings)
     frameworks = {benchmark.framework: plugins.framework(benchmark.framework, settings) for benchmark in benchmarks}
-    checks.show_plan(Plan(Host(Path(os.devnull)), assign(benchmarks, [DEVICE]), frameworks), settings, to)
+    host = Host(Path(os.devnull))
+    checks.show_plan(Plan(host, assign(benchmarks, [DEVICE], host), frameworks), settings, to)
     assert isinstance(to.file, io.StringIO)
     return to.file.getvalue()
 
@@ -67,6 +68,7 @@ def test_a_missing_framework_is_reported_once_at_the_first_test(write: Write) ->
     settings = write({"framework": "caffe2"}, COMMAND, COMMAND)
     (problem,) = checks.find_problems(load_benchmarks(settings), settings)
     assert (problem.file.name, problem.pointer, problem.message) == ("spec.json", "/tests/0", "no framework `caffe2`")
+    assert "--framework generic runs commands" in (problem.hint or "")
     assert "executorch" in (problem.hint or "")
     assert problem.line is not None
 

@@ -1,0 +1,80 @@
+"""Output of `validate` for folders."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from harness.config.settings import Settings
+from harness.core.errors import ExitCode, UsageError
+from harness.flows.inspect.folders import validate_folders
+
+TEST = {"metric": "delay", "identifier": "t", "command": "true"}
+METER = {"metric": "power", "collection_time": 310, "voltage": 4.2}
+
+
+def write(folder: Path, name: str, **test: Any) -> None:  # noqa: ANN401 - any key of a test
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"model": {"name": "m", "format": "f"}, "tests": [{**TEST, **test}]}))
+
+
+def summarised(*paths: Path) -> tuple[ExitCode, list[str]]:
+    console = Console(file=io.StringIO(), width=300)
+    code = validate_folders(paths, Settings(), console)
+    assert isinstance(console.file, io.StringIO)
+    return code, [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def test_specifications_of_a_folder_are_counted_by_reason(tmp_path: Path) -> None:
+    write(tmp_path, "a/good.json")
+    write(tmp_path, "a/good_too.json")  # of the same name: each file is a run of its own
+    for number in range(4):
+        write(tmp_path, f"b/power_{number}.json", **METER)
+    write(tmp_path, "c.json", command="{IMAGENET_DIR}", iters=5)
+    write(tmp_path, "d.json", command="{IMAGENET_DIR} {IMAGENET_DIR}")
+    (tmp_path / "list.json").write_text(json.dumps({"benchmarks": ["a/good.json"]}))
+    (tmp_path / "broken.json").write_text("{")
+    (tmp_path / "other.json").write_text(json.dumps({"labels": ["cat"]}))
+    (tmp_path / "notes.txt").write_text("none")
+    write(tmp_path, ".cache/hidden.json", iters=5)
+    code, lines = summarised(tmp_path)
+    assert code is ExitCode.USAGE
+    assert lines[0] == "10 specifications with 7 benchmarks: 3 valid, 4 skipped on every device, 3 refused"
+    assert lines[1].startswith("skipped    4  needs an external power meter (`collection_time`, `voltage`)")
+    assert lines[2].strip() == "b/power_0.json, b/power_1.json, b/power_2.json and 1 more"
+    assert lines[3] == "refused    2  unknown placeholder {IMAGENET_DIR}"
+    assert lines[4].strip() == "c.json, d.json"
+    assert lines[5].strip().startswith("hint: define {IMAGENET_DIR}")
+    rest = "\n".join(lines[6:])
+    assert "refused    1  unknown key `iters`\n              c.json\n" in rest
+    assert "broken.json" in rest
+    assert "hidden" not in rest
+
+
+def test_a_folder_of_valid_specifications_is_no_failure(tmp_path: Path) -> None:
+    write(tmp_path, "a.json")
+    code, lines = summarised(tmp_path)
+    assert (code, lines) == (
+        ExitCode.OK,
+        ["1 specification with 1 benchmark: 1 valid, 0 skipped on every device, 0 refused"],
+    )
+
+
+def test_a_framework_that_is_not_installed_is_a_reason(tmp_path: Path) -> None:
+    write(tmp_path, "a.json")
+    text = (tmp_path / "a.json").read_text().replace('"format": "f"', '"format": "f", "framework": "caffe2"')
+    (tmp_path / "a.json").write_text(text)
+    code, lines = summarised(tmp_path)
+    assert code is ExitCode.USAGE
+    assert lines[1] == "refused    1  no framework `caffe2`"
+
+
+def test_a_folder_without_specifications_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no specification in"):
+        summarised(tmp_path)
