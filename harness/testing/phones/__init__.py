@@ -37,7 +37,9 @@ this machine; /sys consists of plain files.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.core.errors import EnvironmentProblem
@@ -56,7 +58,12 @@ class StandInUnavailable(EnvironmentProblem):
 
 
 def start_phones(
-    count: int = 1, *, rooted: bool = False, api: int = 34, abi: str | None = None
+    count: int = 1,
+    *,
+    rooted: bool = False,
+    api: int = 34,
+    abi: str | None = None,
+    programs: Mapping[str, Path] | None = None,
 ) -> AbstractContextManager[PhoneLab]:
     """Start stand-in Android phones, and a private adb server that lists them as `device`.
 
@@ -67,13 +74,15 @@ def start_phones(
         rooted: Whether adbd runs as root and there is `su`.
         api: Android's API level.
         abi: `arm64-v8a` for phones that execute it by qemu; None for what this machine executes.
+        programs: Programs of this machine that take the place of the phone's, by name: `toybox` for all of Android's
+            tools, or `setsid` for one of them. They are static, or find what they load in the phone.
 
     Raises:
         StandInUnavailable: This machine cannot have them; raised on entering the context.
     """
     from harness.testing.phones.android.lab import start_lab
 
-    return start_lab(count, rooted=rooted, api=api, abi=abi)
+    return start_lab(count, rooted=rooted, api=api, abi=abi, programs=programs or {})
 
 
 def unavailable_reason() -> str | None:

@@ -5,10 +5,14 @@
 # stamps), root (prefix that runs a script as root, to drop the page cache before), interactive (it reads our input and
 # has no limit here), metered (its energy is wanted), rails (configuration of `perfetto`), trace (file for its output).
 # `state`, a function, prints the phone's state.
-pid= watchdog= recorder=
+job= recorder=
 say() { echo; echo "$mark $1"; }
 stop() {
-  [ -n "$pid" ] && kill -9 -"$pid" "$pid"; [ -n "$watchdog" ] && kill -9 -"$watchdog" "$watchdog"
+  for leader in "$began.$mark.pid" "$began.$mark.watchdog"; do
+    pid=
+    { read -r pid <"$leader"; } && kill -9 -"$pid" "$pid"
+  done
+  [ -n "$job" ] && kill -9 "$job"
   [ -s "$trace.pid" ] && kill -9 "$(cat "$trace.pid")" "$recorder"
 }
 since_boot() { up=; { read -r up more </proc/uptime; } 2>/dev/null; }
@@ -61,6 +65,11 @@ if [ "$root" ]; then
   sync
   $root 'echo 3 >/proc/sys/vm/drop_caches' 2>/dev/null || { say unwiped; exit 1; }
 fi
+# A session is a process group that ends with its leader. `setsid` of Android 11 and 12 (toybox 0.8.3, 0.8.4) leaves the
+# leader to itself and ends with 0 at once, unless `-w` lets it wait and end as the leader does; older ones have no `-w`
+# and become the leader themselves. Leaders write down who they are, in files of this launch only.
+session=setsid
+setsid -w true >/dev/null 2>&1 </dev/null && session='setsid -w'
 [ -z "$metered" ] || begin_metering
 : >"$began"
 say "began $(date '+%m-%d %H:%M:%S.000')"
@@ -68,20 +77,26 @@ times
 since_boot
 say "$EPOCHREALTIME $up"
 if [ "$interactive" ]; then exec 3<&0; else exec 3</dev/null; fi
-$pin setsid sh -c "$child" sh "$@" <&3 3<&- &
-pid=$!
+$pin $session sh -c 'echo $$ >"$0"'"
+$child" "$began.$mark.pid" "$@" <&3 3<&- &
+job=$!
 if [ -z "$interactive" ]; then
-  setsid sh -c 'sleep "$1"; kill -9 -"$2" "$2"' sh "$limit" "$pid" >/dev/null 2>&1 </dev/null &
-  watchdog=$!
+  $session sh -c 'echo $$ >"$0.watchdog"; sleep "$1"; read -r pid <"$0.pid" && kill -9 -"$pid" "$pid"' \
+    "$began.$mark" "$limit" >/dev/null 2>&1 </dev/null &
 fi
-wait $pid 2>/dev/null
-code=$?
+wait $job 2>/dev/null
+code=$? job=
 now=$EPOCHREALTIME
 since_boot
+{ read -r pid <"$began.$mark.pid"; } 2>/dev/null || pid=0 # it could not even begin
 say "ended $code $pid $now $up"
 times
 end_metering
+for attempt in 1 2 3 4 5 6 7 8 9 10; do # a watchdog that has not begun would outlive the launch
+  [ "$interactive" ] || [ -s "$began.$mark.watchdog" ] || sleep 0.02
+done
 stop 2>/dev/null
+rm -f "$began.$mark.pid" "$began.$mark.watchdog"
 say after
 state
 [ "$interactive" ] || stop_orphans

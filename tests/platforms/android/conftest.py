@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -41,6 +43,21 @@ def lab() -> Iterator[PhoneLab]:
 def rooted_lab() -> Iterator[PhoneLab]:
     _needed()
     with start_phones(1, rooted=True) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session", params=["toybox 0.8.3", "toybox 0.8.0"])
+def old_lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PhoneLab]:
+    """One phone whose `setsid` is that of Android 11 and 12, or of Android 10."""
+    _needed()
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("a C compiler is missing (apt install gcc)")
+    program = tmp_path_factory.mktemp("old") / "setsid"
+    options = ("-DWITHOUT_WAIT",) if request.param == "toybox 0.8.0" else ()
+    source = Path(__file__).with_name("old_setsid.c")
+    subprocess.run((compiler, "-static", *options, "-o", str(program), str(source)), check=True)
+    with start_phones(1, programs={"setsid": program}) as opened:
         yield opened
 
 

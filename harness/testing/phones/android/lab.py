@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -73,7 +73,9 @@ def find_obstacle() -> str | None:
 
 
 @contextlib.contextmanager
-def start_lab(count: int, *, rooted: bool, api: int, abi: str | None) -> Iterator[PhoneLab]:
+def start_lab(
+    count: int, *, rooted: bool, api: int, abi: str | None, programs: Mapping[str, Path]
+) -> Iterator[PhoneLab]:
     """Start phones and their adb server; see `harness.testing.phones.start_phones`."""
     _check_namespaces()
     binaries = find_binaries()
@@ -86,7 +88,12 @@ def start_lab(count: int, *, rooted: bool, api: int, abi: str | None) -> Iterato
         rooted=rooted,
         libraries=str(binaries.libraries),
         loader=binaries.loader,
-        programs={"adbd": str(binaries.adbd), "sh": str(binaries.mksh), "toybox": str(binaries.toybox)},
+        programs={
+            "adbd": str(binaries.adbd),
+            "sh": str(binaries.mksh),
+            "toybox": str(binaries.toybox),
+            **{name: str(program) for name, program in programs.items()},
+        },
         arm64_interpreter=str(find_qemu()) if abi == ARM64 != binaries.abi else None,
     )
     with contextlib.ExitStack() as stack:

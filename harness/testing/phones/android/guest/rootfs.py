@@ -110,7 +110,8 @@ def _make_programs(root: Path, model: PhoneModel) -> None:
     for name, program in model.programs.items():
         syscalls.bind(Path(program), programs / name)
     for name in (_SCRIPTS / "toybox.txt").read_text().split():  # Debian's lacks Android's `dd diff expr gzip tr`
-        (programs / name).symlink_to("toybox")
+        if name not in model.programs:
+            (programs / name).symlink_to("toybox")
     shutil.copyfile(_SCRIPTS / "services.sh", programs / "services.sh")
     (programs / "services.sh").chmod(0o755)
     for name in (*(_SCRIPTS / "services.txt").read_text().split(), *(("su",) if model.rooted else ())):
