@@ -32,12 +32,14 @@ class AlarmStage(StrEnum):
 class AlarmEvent(StrEnum):
     """Something about an alarm that is reported, in the order in which it happens; each once.
 
-    `TEST` is no alarm: a person tests how notifications arrive. `CLOSED` means that the change is gone.
+    `TEST` is no alarm: a person tests how notifications arrive. `RECOVERED` means that the level is back while the
+    culprit is still in; `CLOSED`, that a commit took it back.
     """
 
     TEST = "test"
     CONFIRMED = "confirmed"
     BISECTED = "bisected"
+    RECOVERED = "recovered"
     CLOSED = "closed"
 
 
@@ -129,7 +131,7 @@ class Alarm(Value):
         search: None where no culprit was searched.
         candidates: The commits in question, oldest first: those behind `change.last_without`, up to
             `change.first_with`. Empty before the search.
-        recovery: The later change that made it good.
+        recovery: The later change that brought the level back, with the culprit taken back or not.
     """
 
     change: Change

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS
 from harness.core.effect import Effect
 from harness.core.metric import MetricInfo
 from harness.core.values import Value
@@ -22,7 +23,7 @@ class ChangeKind(StrEnum):
 
 
 class Change(Value):
-    """A change of level.
+    """A change of level, in any of the five figures of a launch.
 
     Attributes:
         identity: The same while the series grows, however often it is read: an alarm is raised once.
@@ -40,7 +41,10 @@ class Change(Value):
         effect: The new level against the old one, with the 95 % interval if it is a change at all and here.
         score: Distance of the two levels in standard errors, when the change was detected.
         detected_with: Id of the commit with which it was detected.
-        recovers: Identities of the changes for the worse that it makes good.
+        recovers: Identities of the changes for the worse whose level it brings back.
+        figure: The figure of a launch that shows it, one of `harness.core.comparison.STATISTICS` (of
+            `GAIN_STATISTICS` where higher is better); `effect` is in that figure.
+        covers: Identities of suspicions, raised by single comparisons, that it explains.
     """
 
     identity: Annotated[str, Field(min_length=1)]
@@ -59,6 +63,8 @@ class Change(Value):
     score: float
     detected_with: str
     recovers: tuple[str, ...] = ()
+    figure: str = STATISTICS[ESTIMATED_STATISTIC]
+    covers: tuple[str, ...] = ()
 
     @property
     def is_worse(self) -> bool:
@@ -73,11 +79,13 @@ class Outlier(Value):
         commit: Id of the commit to measure again.
         log_ratio: ln(commit / level so far).
         score: The same in standard errors.
+        figure: The figure of a launch in which it stands out.
     """
 
     commit: str
     log_ratio: float
     score: float
+    figure: str = STATISTICS[ESTIMATED_STATISTIC]
 
 
 class Trend(Value):
@@ -87,8 +95,10 @@ class Trend(Value):
         level_log_ratio: ln(level of the newest points / control); None without points.
         changes: Oldest first.
         outlier: The newest point, where it should be measured again.
+        suspicion: A regression that the comparison of the newest point proved, and that the series does not show.
     """
 
     level_log_ratio: float | None = None
     changes: tuple[Change, ...] = ()
     outlier: Outlier | None = None
+    suspicion: Change | None = None

@@ -24,8 +24,10 @@ _NAMED: Final = 3
 
 def headline(report: AlarmReport) -> str:
     """Return what changed, by how much and with which commit."""
-    over = "is back where it was, after it " if report.event is AlarmEvent.CLOSED else ""
-    return f"{describe_series(report)} {over}{describe_change(report)} {_describe_cause(report)}"
+    change = f"{describe_series(report)} {describe_change(report)} {_describe_cause(report)}"
+    if report.event in {AlarmEvent.RECOVERED, AlarmEvent.CLOSED}:
+        return f"{change}: {report.alarm.reason}"
+    return change
 
 
 def describe_commit(commit: Commit) -> str:

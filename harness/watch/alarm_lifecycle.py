@@ -1,7 +1,7 @@
 """Life of an alarm: a change is measured again, its culprit searched, and the alarm reported.
 
 opened --verify--> confirmed --search--> bisected --delivered--> reported
-any stage --refuted by verification, or recovered as the series shows--> closed
+any stage --refuted by verification, or its culprit is taken back--> closed
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from harness.core.alarm import Alarm, AlarmEvent, AlarmStage
-from harness.core.change import Change, ChangeKind
-from harness.core.commit import short_id
+from harness.core.change import Change, Trend
+from harness.core.commit import Commit, short_id
 from harness.core.errors import HarnessError
 from harness.shell import Interrupted
+from harness.watch.known_changes import is_known
+from harness.watch.recoveries import describe_recovery, find_revert
 from harness.watch.store.notifications import DeliveryStatus
 from harness.watch.store.retry_when_full import RetryWhenFull
 from harness.watch.store.state import State
@@ -58,13 +60,24 @@ class AlarmLifecycle:
         self.confirmed: list[str] = []
         """Identities of the alarms that were confirmed, in order."""
 
-    def apply(self, changes: Sequence[Change]) -> None:
-        """Open and close alarms by the changes of a series; a part of the transaction that records its newest point."""
+    def apply(self, trend: Trend) -> None:
+        """Open alarms by what a series shows; a part of the transaction that records its newest point."""
+        changes = (*trend.changes, *(() if trend.suspicion is None else (trend.suspicion,)))
+        identities = {change.identity for change in changes}
+        alarms = self._state.alarms
         for change in changes:
-            for recovered in change.recovers:
-                self._close(recovered, change)
-            if change.kind is not ChangeKind.RECOVERY and self._state.alarms.open(change, self._timing.wall()):
+            if alarms.find(change.identity) is None and not is_known(change, alarms, identities):
+                alarms.open(change, self._timing.wall())
                 self._state.log.record(f"suspicion: {_describe(change)}", self._timing.wall())
+                self._drop_covered(change)
+
+    def _drop_covered(self, change: Change) -> None:
+        """Close suspicions that were not verified yet, and that a change explains."""
+        for alarm in map(self._state.alarms.find, change.covers):
+            if alarm is not None and alarm.stage is AlarmStage.OPENED:
+                reason = f"the series shows it too: {change.identity}"
+                closed = {"stage": AlarmStage.CLOSED, "reason": reason, "updated": self._timing.wall()}
+                self._record(alarm.model_copy(update=closed), None)
 
     @property
     def next(self) -> float:
@@ -152,6 +165,11 @@ class AlarmLifecycle:
         def write() -> None:
             with self._state.transaction():
                 self._record(advanced, event)
+                if event is AlarmEvent.CONFIRMED:
+                    for identity in alarm.change.recovers:
+                        self._recover(identity, alarm.change)
+                elif alarm.recovery is not None:  # only now are the culprits known
+                    self._recover(alarm.identity, alarm.recovery)
 
         self._retry_when_full.run(write)
         if stage is AlarmStage.CONFIRMED:
@@ -165,15 +183,35 @@ class AlarmLifecycle:
         if event is not None:
             self._state.deliveries.queue(alarm, event, self._channels, now)
 
-    def _close(self, identity: str, recovery: Change) -> None:
-        """Close an alarm whose change was made good. One that nobody was notified of is closed without a word."""
+    def _recover(self, identity: str, recovery: Change) -> None:
+        """Record that the level of an alarm is back: it is over where its culprit was taken back, and else goes on."""
         alarm = self._state.alarms.find(identity)
         if alarm is None or alarm.stage is AlarmStage.CLOSED:
             return
-        reason = f"it is over with {short_id(recovery.after)}"
-        changed = {"stage": AlarmStage.CLOSED, "reason": reason, "updated": self._timing.wall(), "recovery": recovery}
-        event = None if alarm.stage is AlarmStage.OPENED else AlarmEvent.CLOSED
-        self._record(alarm.model_copy(update=changed), event)
+        culprits = self._culprits_of(alarm)
+        revert = find_revert(culprits, self._commits_of(recovery))
+        changed: dict[str, object] = {"updated": self._timing.wall(), "recovery": recovery}
+        if revert is None:
+            changed |= {"reason": describe_recovery(alarm.change, culprits, recovery)}
+        else:
+            changed |= {"stage": AlarmStage.CLOSED, "reason": f"taken back by {revert.short}"}
+        event = AlarmEvent.RECOVERED if revert is None else AlarmEvent.CLOSED
+        self._record(alarm.model_copy(update=changed), None if alarm.stage is AlarmStage.OPENED else event)
+
+    def _culprits_of(self, alarm: Alarm) -> Sequence[Commit]:
+        """Return the culprits of an alarm; where none was searched, the only commit in question."""
+        if alarm.culprits:
+            ids = [commit for culprit in alarm.culprits for commit in culprit.commits]
+            return [entry.commit for entry in map(self._state.commits.find, ids) if entry is not None]
+        commits = self._commits_of(alarm.change)
+        return commits if len(commits) == 1 else ()
+
+    def _commits_of(self, change: Change) -> Sequence[Commit]:
+        """Return the commits among which a change surely is, as far as they were watched."""
+        ends = [self._state.commits.find(commit) for commit in (change.last_without, change.first_with)]
+        first = ends[0].position if ends[0] is not None else 0
+        last = ends[1].position if ends[1] is not None else change.after_order
+        return [entry.commit for entry in self._state.commits.between(first, last)]
 
     def _finish_one(self) -> bool:
         """Mark one alarm as reported of which every notification was delivered; return False when there is none."""

@@ -164,7 +164,7 @@ class CommitProcessor:
         self.write_commit_file()
 
     def _apply(self, trend: Trend) -> None:
-        self._alarms.apply(trend.changes)
+        self._alarms.apply(trend)
         outlier = trend.outlier
         if outlier is not None and self._state.commits.measure_again(outlier.commit, MOST_ROUNDS):
             self._say(f"{short_id(outlier.commit)} stands out, and is measured again")

@@ -53,6 +53,10 @@ Raises:
 class TrendReader(Protocol):
     """Reader of one series that grows. Reading a point is quick, however many were read before."""
 
+    @property
+    def progress(self) -> str:
+        """Return what another reader needs to go on behind the points so far: a text of its own."""
+
     def add(self, point: SeriesPoint) -> None:
         """Read one more point, which is not older in the history than the one before it."""
 
@@ -60,8 +64,12 @@ class TrendReader(Protocol):
         """Return what the points so far show. A change that was shown before has the same identity."""
 
 
-ReadTrend = Callable[[SeriesKey], TrendReader]
-"""Begins to read a series. Pure, and quick: it is called while the newest point is being recorded."""
+ReadTrend = Callable[[SeriesKey, str | None], TrendReader]
+"""Begins to read a series, or goes on where another reader stopped: from its progress, None at the beginning.
+
+Pure, and quick: it is called while the newest point is being recorded. It raises `ValueError` where the progress is of
+another harness: then the series is read from its beginning.
+"""
 
 Verify = Callable[[Alarm], Verification]
 """Measures a change again. Whatever it raises but `StopRequested`, it is tried again later."""
@@ -76,6 +84,8 @@ on where it was.
 
 
 class _NoTrend:
+    progress = ""
+
     def add(self, point: SeriesPoint) -> None:
         """Pass over a point."""
 
@@ -84,7 +94,7 @@ class _NoTrend:
         return Trend()
 
 
-def read_no_trend(key: SeriesKey) -> TrendReader:  # noqa: ARG001 - for series that are only recorded
+def read_no_trend(key: SeriesKey, progress: str | None) -> TrendReader:  # noqa: ARG001 - for series that are only recorded
     """Begin to read a series in which no change is looked for."""
     return _NoTrend()
 

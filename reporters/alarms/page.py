@@ -88,14 +88,15 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequen
 def _mark(report: AlarmReport) -> str:
     if report.event is AlarmEvent.CLOSED:
         return "✓"
-    improved = report.alarm.change.kind is ChangeKind.IMPROVEMENT
-    return (VerdictCategory.IMPROVEMENT if improved else VerdictCategory.REGRESSION).mark
+    return (VerdictCategory.REGRESSION if report.alarm.change.is_worse else VerdictCategory.IMPROVEMENT).mark
 
 
 def _stage(report: AlarmReport) -> Iterator[str]:
     alarm = report.alarm
     if report.event is AlarmEvent.CLOSED:
         yield f"**Closed**: {_sentence(alarm.reason or 'nothing is left to do')}"
+    elif report.event is AlarmEvent.RECOVERED:
+        yield f"**Not over**: {_sentence(alarm.reason)}"
     elif alarm.search is not None:
         unexplained = alarm.search.unexplained_log_ratio
         rest = format_change(None if unexplained is None else relative_change(unexplained))

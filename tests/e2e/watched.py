@@ -231,9 +231,10 @@ class Watch:
         return settled and entry is not None
 
     def alarms(self) -> Sequence[Alarm]:
-        """Every alarm that was ever raised, oldest first."""
+        """Every alarm that was raised and not refuted, oldest first: a comparison may be wrong, and is verified."""
         with self.open_state() as state:
-            return state.alarms.in_stages(*AlarmStage)
+            alarms = state.alarms.in_stages(*AlarmStage)
+        return [alarm for alarm in alarms if alarm.verification is None or alarm.verification.confirmed]
 
     def series(self) -> Sequence[Series]:
         with self.open_state() as state:

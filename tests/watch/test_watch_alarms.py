@@ -10,6 +10,7 @@ import pytest
 
 from harness.core.alarm import Alarm, AlarmEvent, AlarmStage, Verification
 from harness.core.change import ChangeKind, Trend
+from harness.core.commit import Commit
 from harness.core.comparison import Verdict
 from harness.core.culprit import Candidate, SearchResult
 from harness.core.errors import BuildFailed, DeviceLost, UsageError
@@ -18,10 +19,11 @@ from harness.flows.inspect.status import status_of
 from harness.watch.alarm_lifecycle import MOST_SEARCHES
 from harness.watch.loop import watch
 from harness.watch.notify.channels import DeliveryFailed
+from harness.watch.recoveries import takes_back
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.notifications import DeliveryStatus, Notification
 from harness.watch.store.state import State
-from harness.watch.tasks import CommitOutcome, WatchTasks
+from harness.watch.tasks import CommitOutcome, ReadTrend, WatchTasks
 from tests.watch.watching import (
     Clock,
     Laboratory,
@@ -55,11 +57,20 @@ def step_or_recovery(series: Series) -> Trend:
     values = [point.effect.log_ratio for point in series.points if point.effect is not None]
     if max(values) <= 0.04:
         return Trend()
-    newest, benchmark = series.points[-1], series.key.benchmark
-    step = change(f"step of {benchmark}", benchmark=benchmark, first=newest.control, last=newest.commit)
+    benchmark = series.key.benchmark
+    slowest = next(point for point in series.points if point.effect is not None and point.effect.log_ratio > 0.04)
+    step = change(f"step of {benchmark}", benchmark=benchmark, first=slowest.control, last=slowest.commit)
     if values[-1] > 0.04:
         return Trend(changes=(step,))
-    recovery = change("recovery", ChangeKind.RECOVERY, benchmark=benchmark, recovers=(step.identity,))
+    faster = next(point for point in series.points if point.order > slowest.order)
+    recovery = change(
+        "recovery",
+        ChangeKind.RECOVERY,
+        benchmark=benchmark,
+        first=slowest.commit,
+        last=faster.commit,
+        recovers=(step.identity,),
+    )
     return Trend(changes=(step, recovery))
 
 
@@ -99,15 +110,113 @@ def test_a_suspicion_that_is_not_confirmed_is_closed_and_not_reported(
     assert alarm.reason == "not confirmed: no change: equal within 1 %"
 
 
-def test_an_alarm_that_was_reported_is_reported_when_it_is_over(
+def test_a_level_that_is_back_ends_no_alarm_whose_culprit_is_still_in(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
     slow_commit(laboratory, "c1")
     channel = RecordingChannel()
-    tasks = WatchTasks(laboratory.compare, step_or_recovery, confirmed)
+    tasks = WatchTasks(
+        laboratory.compare, step_or_recovery, confirmed, lambda alarm, *_: found(alarm.change.first_with)
+    )
     watch(orders(line, base="c0", since="c0"), tasks, state, channels=(channel,), timing=clock.timing)
-    assert [event for _, event in channel.events] == [AlarmEvent.CONFIRMED, AlarmEvent.CLOSED]
-    assert state.alarms.in_stages(AlarmStage.CLOSED)
+    assert channel.events == [
+        ("step of mv2", AlarmEvent.CONFIRMED),
+        ("step of mv2", AlarmEvent.BISECTED),
+        ("recovery", AlarmEvent.CONFIRMED),
+        ("step of mv2", AlarmEvent.RECOVERED),
+        ("recovery", AlarmEvent.BISECTED),
+    ]
+    step, recovery = state.alarms.in_stages(AlarmStage.REPORTED)
+    assert step.reason == "the level is below again since c2, while c1 is still in"
+    assert (step.recovery, recovery.change.kind) == (recovery.change, ChangeKind.RECOVERY)
+    assert status_of(state.path).unresolved == (step,)
+
+
+def test_an_alarm_is_closed_with_the_commit_that_takes_its_culprit_back(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    line.subjects["c2"] = 'Revert "Make c1" (#7)'
+    slow_commit(laboratory, "c1")
+    channel = RecordingChannel()
+    tasks = WatchTasks(
+        laboratory.compare, step_or_recovery, confirmed, lambda alarm, *_: found(alarm.change.first_with)
+    )
+    watch(orders(line, base="c0", since="c0"), tasks, state, channels=(channel,), timing=clock.timing)
+    assert ("step of mv2", AlarmEvent.CLOSED) in channel.events
+    assert AlarmEvent.RECOVERED not in {event for _, event in channel.events}
+    (alarm,) = state.alarms.in_stages(AlarmStage.CLOSED)
+    assert alarm.reason == "taken back by c2"
+
+
+@pytest.mark.parametrize(
+    ("subject", "expected"),
+    [
+        ('Revert "Use a slower loop"', True),
+        ("Back out changeset 1234567: too slow", True),
+        ("Reverted 1234567890ab", True),
+        ("Use a faster loop", False),
+        ("Fix what 1234567 documents", False),
+        ('Revert "Use a slower cache"', False),
+        ("Revert 7654321", False),
+    ],
+)
+def test_a_commit_takes_another_back_only_where_it_says_so(subject: str, expected: bool) -> None:
+    culprit = Commit(source="line:", id="1234567890abcdef", subject="Use a slower loop")
+    assert takes_back(Commit(source="line:", id="f" * 16, subject=subject), culprit) is expected
+
+
+def test_an_improvement_that_is_not_verified_is_not_told_of_the_alarm(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    slow_commit(laboratory, "c1")
+    channel = RecordingChannel()
+    refuted = Verification(confirmed=False, verdict=Verdict.NO_CHANGE, reason="")
+    tasks = WatchTasks(
+        laboratory.compare, step_or_recovery, lambda alarm: confirmed(alarm) if alarm.change.is_worse else refuted
+    )
+    watch(orders(line, base="c0", since="c0"), tasks, state, channels=(channel,), timing=clock.timing)
+    assert channel.events == [("step of mv2", AlarmEvent.CONFIRMED)]
+
+
+def suspicion_or_step(covers: tuple[str, ...]) -> ReadTrend:
+    """Suspect the first commit that is 5 % slower; the series shows it with the second."""
+
+    @whole_series
+    def read(series: Series) -> Trend:
+        slow = [point for point in series.points if point.effect is not None and point.effect.log_ratio > 0.04]
+        suspicion = change("suspicion", first="c0", last="c1")
+        if len(slow) == 1:
+            return Trend(suspicion=suspicion)
+        return Trend(
+            changes=(change("step", first="c0", last="c1").model_copy(update={"covers": covers}),) if slow else ()
+        )
+
+    return read
+
+
+def test_a_regression_of_one_comparison_is_verified_and_told_once(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    slow_commit(laboratory, "c1", "c2", "c3")
+    channel = RecordingChannel()
+    tasks = WatchTasks(laboratory.compare, suspicion_or_step(("suspicion",)), confirmed)
+    watch(orders(line, base="c0", since="c0"), tasks, state, channels=(channel,), timing=clock.timing)
+    assert channel.events == [("suspicion", AlarmEvent.CONFIRMED)]
+
+
+def test_a_change_of_the_series_is_verified_although_a_suspicion_of_it_was_refuted(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    slow_commit(laboratory, "c1", "c2", "c3")
+    channel = RecordingChannel()
+    refuted = Verification(confirmed=False, verdict=Verdict.UNDECIDED, reason="")
+    tasks = WatchTasks(
+        laboratory.compare,
+        suspicion_or_step(("suspicion",)),
+        lambda alarm: refuted if alarm.identity == "suspicion" else confirmed(alarm),
+    )
+    watch(orders(line, base="c0", since="c0"), tasks, state, channels=(channel,), timing=clock.timing)
+    assert channel.events == [("step", AlarmEvent.CONFIRMED)]
 
 
 def test_an_alarm_without_channels_is_shown_by_the_status_alone(
@@ -207,6 +316,7 @@ def test_a_reported_change_stays_in_the_status_until_it_is_made_good(
     assert (status.alarms, status.reported) == ((), 1)
     assert [alarm.change.first_with for alarm in status.unresolved] == ["c2"]
     line.ids.append("c3")
+    line.subjects["c3"] = 'Revert "Make c2"'
     watch(
         orders(line, base="c0"), WatchTasks(laboratory.compare, step_or_recovery, confirmed), state, timing=clock.timing
     )

@@ -23,9 +23,14 @@ KEY = SeriesKey(benchmark="mv2", device="board", metric="NET latency")
 class _CountingReader:
     """The reader of the product, which keeps what it was given."""
 
-    def __init__(self, key: SeriesKey) -> None:
-        self._reader = TrendReader(key)
+    def __init__(self, key: SeriesKey, progress: str | None) -> None:
+        self._reader = TrendReader(key, progress)
+        self.is_continued = progress is not None
         self.commits: list[str] = []
+
+    @property
+    def progress(self) -> str:
+        return self._reader.progress
 
     def add(self, added: SeriesPoint) -> None:
         self.commits.append(added.commit)
@@ -54,8 +59,8 @@ class Reading:
         self.state.points.add(entry.model_copy(update={"rounds": len(self.state.points.of_commit(commit))}), measured)
         return self.trends.update([measured])
 
-    def _begin(self, key: SeriesKey) -> _CountingReader:
-        self.readers.append(_CountingReader(key))
+    def _begin(self, key: SeriesKey, progress: str | None) -> _CountingReader:
+        self.readers.append(_CountingReader(key, progress))
         return self.readers[-1]
 
 
@@ -96,8 +101,9 @@ def test_points_of_a_transaction_that_failed_are_not_kept_in_mind(state: State) 
 
     with pytest.raises(EnvironmentProblem):
         fail()
-    reading.measure("c1")
-    assert reading.readers[-1].commits == ["c0", "c1"]
+    (trend,) = reading.measure("c1")
+    assert reading.readers[-1].commits == ["c1"], "it goes on where the last transaction was"
+    assert trend == find_changes(state.points.series(KEY))
 
 
 def test_a_program_of_the_same_bytes_is_a_point_of_every_series_of_its_benchmark(state: State) -> None:
@@ -108,3 +114,34 @@ def test_a_program_of_the_same_bytes_is_a_point_of_every_series_of_its_benchmark
     state.points.add(state.commits.get("c1"), same)
     assert len(reading.trends.update([same])) == 1
     assert [reader.commits for reader in reading.readers] == [["c0", "c1"]]
+
+
+def test_a_watcher_that_was_started_again_reads_the_new_points_alone(state: State) -> None:
+    read = []
+    for number, level in enumerate(LEVELS):
+        reading = Reading(state)  # a watcher without an interval is started for each commit
+        (trend,) = reading.measure(f"c{number}", level)
+        assert trend == find_changes(state.points.series(KEY))
+        (reader,) = reading.readers
+        assert reader.is_continued == (number > 0)
+        read.append(len(reader.commits))
+    assert read == [1] * len(LEVELS), "points read per commit do not grow with the history"
+
+
+def test_progress_of_another_harness_is_not_continued(state: State) -> None:
+    for commit in ("c0", "c1"):
+        Reading(state).measure(commit)
+    state.points.save_progress(KEY, 2, '{"version": 0}')
+    reading = Reading(state)
+    reading.measure("c2")
+    assert reading.readers[-1].commits == ["c0", "c1", "c2"]
+
+
+def test_a_history_that_is_another_one_is_read_from_its_beginning_by_the_next_watcher_too(state: State) -> None:
+    reading = Reading(state)
+    for commit in ("c0", "c1"):
+        reading.measure(commit)
+    reading.trends.forget()
+    reading = Reading(state)
+    reading.measure("c2")
+    assert reading.readers[-1].commits == ["c0", "c1", "c2"]

@@ -57,6 +57,7 @@ class Line:
 
     ids: list[str] = field(default_factory=list)
     times: dict[str, int] = field(default_factory=dict)
+    subjects: dict[str, str] = field(default_factory=dict)
     problem: Exception | None = None
     name: str = "line:"
     newest: str = "main"
@@ -82,7 +83,8 @@ class Line:
         raise NotImplementedError
 
     def commit(self, identity: str) -> Commit:
-        return Commit(source=self.name, id=identity, time=self.times.get(identity), subject=f"Make {identity}")
+        subject = self.subjects.get(identity, f"Make {identity}")
+        return Commit(source=self.name, id=identity, time=self.times.get(identity), subject=subject)
 
 
 @dataclass
@@ -220,6 +222,10 @@ class _WholeSeries:
     find_changes: Callable[[Series], Trend]
     points: list[SeriesPoint] = field(default_factory=list)
 
+    @property
+    def progress(self) -> str:
+        return Series(key=self.key, points=tuple(self.points)).model_dump_json()
+
     def add(self, point: SeriesPoint) -> None:
         self.points.append(point)
 
@@ -229,7 +235,12 @@ class _WholeSeries:
 
 def whole_series(find_changes: Callable[[Series], Trend]) -> ReadTrend:
     """Make a reader of series from a function that finds the changes of a whole one."""
-    return lambda key: _WholeSeries(key, find_changes)
+
+    def read(key: SeriesKey, progress: str | None) -> _WholeSeries:
+        points = () if progress is None else Series.model_validate_json(progress).points
+        return _WholeSeries(key, find_changes, list(points))
+
+    return read
 
 
 def limit_pages(state: State, pages: int) -> None:

@@ -7,17 +7,21 @@ next, or a drift over several.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.analysis.trend.points import Array
+from harness.analysis.trend.samples import Array
+from harness.core.comparison import ESTIMATED_STATISTIC
 
-_CLIP = 3.75
+_CLIP: Final = 3.75
 """Largest weight of a single value, in standard errors: two must agree before a change is detected."""
 
+_TWO_SUFFICE: Final = 1.01
+"""Weight of a value beside that with which two that agree suffice, however few are on the other side. One never does:
+that would take the root of (1 / w + 1) instead of (1 / w + 1/2), w being the weight of the other side."""
 
 _WIDTHS: Final = (1, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64)
 """Over how many points a change may reach. Two are left out: they are a step with a point that is off."""
@@ -34,16 +38,23 @@ class Sensitivity:
     """Thresholds of detection.
 
     Attributes:
-        score: Distance of two levels in standard errors. Of quiet series of 200 commits, looked at after each, one in a
-            hundred or less shows a change at 5.
+        score: Distance of two levels in standard errors, in the better quartile. Of quiet series of 200 commits, looked
+            at after each, one in a hundred or less shows a change at 5.
+        other_score: The same in the other figures of a launch: five tests at 5.3 together are as rarely wrong as one at
+            5 (Bonferroni).
         smallest_log_ratio: Smallest change that is reported. Builds of the same code are not equally fast, so with
             enough commits every control differs from them.
         outlier_score: Distance at which a single point is measured again.
     """
 
     score: float = 5.0
+    other_score: float = 5.3
     smallest_log_ratio: float = 0.005
     outlier_score: float = 4.0
+
+    def of_figure(self, figure: int) -> Sensitivity:
+        """Return the thresholds of one figure of a launch."""
+        return self if figure == ESTIMATED_STATISTIC else replace(self, score=self.other_score)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +76,8 @@ def best_split(
     """Find the split between the two most different levels (Worsley, JASA 74, 1979), if they differ enough.
 
     Levels are means weighted by errors. Medians of a few pairs have heavier tails than a normal distribution, so values
-    on either side count as no farther from the mean of the other than `_CLIP` of their errors.
+    on either side count as no farther from the mean of the other than a few of their errors: two values that agree
+    suffice, also beside the control alone, and a single one never does.
 
     Args:
         levels: The values, at least two.
@@ -85,7 +97,10 @@ def best_split(
         return None
     is_new = np.arange(levels.size) > candidates[:, None]
     other = np.where(is_new, (total / weight)[candidates, None], (total_after / weight_after)[candidates, None])
-    reach = np.where(exact, np.inf, _CLIP * errors)
+    typical = float(np.median(weights))
+    weight_beside = np.where(is_new, weight[candidates, None], weight_after[candidates, None]) / typical
+    farthest = np.maximum(_CLIP, _TWO_SUFFICE * sensitivity.score * np.sqrt(1 / weight_beside + 0.5))
+    reach = np.where(exact, np.inf, farthest * errors)
     clipped = np.clip(levels - other, -reach, reach) * weights
     new = np.abs((clipped * is_new).sum(axis=1)) / weight_after[candidates]
     old = np.abs((clipped * ~is_new).sum(axis=1)) / weight[candidates]
@@ -160,10 +175,37 @@ def _gain_of_two_steps(levels: Array, weights: Array) -> float:
     return float(0.5 * (outer + middle).max(initial=0.0))
 
 
+def ramp(orders: Array, start: float, end: float) -> Array:
+    """Return how much of a change between two places has happened at each place: 0 up to the first, 1 from the last."""
+    return np.asarray(np.clip((orders - start) / (end - start), 0.0, 1.0))
+
+
+def fit_size(orders: Array, levels: Array, errors: Array, ends: tuple[float, float]) -> tuple[float, float, float]:
+    """Fit the size of a change whose place is known.
+
+    Args:
+        orders: Places in the history.
+        levels: The values.
+        errors: Their standard errors.
+        ends: Places of the last value at the old level and of the first at the new one.
+
+    Returns:
+        The old level, the new level minus the old one, and the standard error of that: infinite where one is missing.
+    """
+    share = errors**-2 / (errors**-2).sum()
+    passed = ramp(orders, *ends)
+    mean, passed_mean = float(levels @ share), float(passed @ share)
+    information = float(((passed - passed_mean) ** 2) @ errors**-2)
+    if information <= 0.0:
+        return mean, 0.0, math.inf
+    size = float(((passed - passed_mean) * errors**-2) @ (levels - mean)) / information
+    return mean - size * passed_mean, size, 1 / math.sqrt(information)
+
+
 def _candidates(orders: Array) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]:
     """List every start and end between different commits."""
-    values = np.arange(orders.size)
-    pairs = [(start, start + width) for width in _WIDTHS for start in values[: max(0, orders.size - width)]]
-    starts, ends = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    widths = [np.arange(max(0, orders.size - width)) for width in _WIDTHS]
+    starts = np.concatenate(widths)
+    ends = starts + np.repeat(_WIDTHS, [len(places) for places in widths])
     apart = orders[starts] < orders[ends]
     return starts[apart], ends[apart]

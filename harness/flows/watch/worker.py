@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from harness.analysis.bisect.search import Search
 from harness.analysis.trend.points import series_point
 from harness.core.alarm import Alarm, ChangedOperator, Verification
-from harness.core.change import ChangeKind
 from harness.core.commit import Commit, Source
 from harness.core.comparison import Comparison, Verdict
 from harness.core.culprit import Candidate, SearchResult
@@ -118,7 +117,7 @@ class WatchWorker:
         )
         if result.comparison is None or _has_failed(result):
             raise BenchmarkFailed(f"it could not be measured again: {result.reason or 'it gave no pair'}")
-        expected = Verdict.IMPROVEMENT if change.kind is ChangeKind.IMPROVEMENT else Verdict.REGRESSION
+        expected = Verdict.REGRESSION if change.is_worse else Verdict.IMPROVEMENT
         return verification_of(result, result.comparison, expected)
 
     def find_culprits(

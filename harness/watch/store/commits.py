@@ -199,6 +199,10 @@ class CommitTable:
         """Return the entry before another in the order."""
         return next(iter(self._entries("WHERE position < ? ORDER BY position DESC LIMIT 1", entry.position)), None)
 
+    def between(self, after: int, last: int) -> Sequence[BacklogEntry]:
+        """Return the entries behind a position, up to another one, in order."""
+        return self._entries("WHERE position > ? AND position <= ? ORDER BY position", after, last)
+
     def counts(self) -> Counter[CommitStatus]:
         """Count the commits by status."""
         rows = self._database.rows("SELECT status, count(*) FROM commits GROUP BY status")

@@ -128,6 +128,21 @@ class PointTable:
         )
         return self._numbered_points(where, key.benchmark, key.device, key.metric, _NOT_MEASURED, number)
 
+    def load_progress(self, key: SeriesKey) -> tuple[int, str] | None:
+        """Return the number of the last point that was judged in a series, and the progress of its reader."""
+        query = "SELECT number, progress FROM judgements WHERE benchmark = ? AND device = ? AND metric = ?"
+        rows = self._database.rows(query, key.benchmark, key.device, key.metric)
+        return (int(str(rows[0][0])), str(rows[0][1])) if rows else None
+
+    def save_progress(self, key: SeriesKey, number: int, progress: str) -> None:
+        """Store how far a series was judged."""
+        statement = "INSERT OR REPLACE INTO judgements VALUES (?, ?, ?, ?, ?)"
+        self._database.change(statement, key.benchmark, key.device, key.metric, number, progress)
+
+    def forget_progress(self) -> None:
+        """Have every series judged from its beginning."""
+        self._database.change("DELETE FROM judgements")
+
     def every_series(self) -> Sequence[Series]:
         """Return all series."""
         places = self._database.rows("SELECT DISTINCT benchmark, device FROM points ORDER BY 1, 2")

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.analysis.compare.statistics import PredictableScale
+from harness.core.comparison import ESTIMATED_STATISTIC, Verdict
 from harness.core.effect import Effect
 from harness.core.metric import Direction, MetricInfo
-from harness.core.series import Series, SeriesKey, SeriesPoint
+from harness.core.series import FigureEffect, Series, SeriesKey, SeriesPoint
 from tests.analysis.compare.recorded_launches import recorded
 from tests.analysis.compare.simulated_launches import Array
 
@@ -22,6 +23,12 @@ def paired(figures: Array) -> Array:
     """Return ln(first / second) of the lower quartiles of neighbouring launches: shape (launches / 2,)."""
     quartiles = np.log(figures[:, 1])
     return np.asarray(quartiles[0::2] - quartiles[1::2])
+
+
+def paired_figures(figures: Array) -> Array:
+    """Return ln(first / second) of the five figures of neighbouring launches: shape (launches / 2, 5)."""
+    logs = np.log(figures)
+    return np.asarray(logs[0::2] - logs[1::2])
 
 
 def recorded_noise() -> Array:
@@ -72,6 +79,17 @@ def point(order: int, log_ratios: Sequence[float], *, control_order: int = 0) ->
     error = math.sqrt(math.pi / 2) * scale.next() / math.sqrt(len(log_ratios))
     median = float(np.median(log_ratios))
     return made_point(order, median, error, control_order=control_order, pairs=len(log_ratios))
+
+
+def figures_point(order: int, log_ratios: Array, *, verdict: Verdict = Verdict.UNDECIDED) -> SeriesPoint:
+    """Return the point of some pairs with five figures each: shape (pairs, 5)."""
+    figures = []
+    for column in log_ratios.T.tolist():
+        single = point(order, column)
+        figures.append(FigureEffect(log_ratio=log_ratio_of_point(single), standard_error=single.standard_error))
+    quartile = figures[ESTIMATED_STATISTIC]
+    made = made_point(order, quartile.log_ratio, quartile.standard_error, pairs=len(log_ratios))
+    return made.model_copy(update={"figures": tuple(figures), "verdict": verdict})
 
 
 def series(points: Sequence[SeriesPoint], *, higher_is_better: bool = False) -> Series:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
-from harness.analysis.trend.points import PointLevel, series_point, standard_errors
+from harness.analysis.trend.points import series_point
+from harness.analysis.trend.samples import Array, standard_errors
 from harness.core.build import BuildInfo
 from harness.core.comparison import Comparison, Pair, Verdict
 from harness.core.effect import Effect
@@ -92,28 +95,34 @@ def test_identical_builds_are_a_point_at_zero() -> None:
     assert (point.metric, point.standard_error, point.verdict) == (None, None, Verdict.NO_CHANGE)
 
 
-def samples(levels: list[float], stated: float | None, pairs: int = 10) -> list[PointLevel]:
-    return [PointLevel(f"c{order}", order, level, stated, pairs) for order, level in enumerate(levels)]
+def errors_of(levels: list[float], stated: float | None, pairs: int = 10) -> Array:
+    count = len(levels)
+    return standard_errors(
+        np.array(levels), np.full(count, math.nan if stated is None else stated), np.full(count, pairs)
+    )
 
 
 def test_errors_are_inflated_when_neighbours_differ_more() -> None:
     noise = (np.random.default_rng(2).normal(size=100) * 0.01).tolist()
-    assert standard_errors(samples(noise, 0.01)) == pytest.approx([0.01] * 100, rel=0.2)
-    assert standard_errors(samples(noise, 0.002))[0] == pytest.approx(0.01, rel=0.2)
+    assert errors_of(noise, 0.01) == pytest.approx(np.full(100, 0.01), rel=0.2)
+    assert errors_of(noise, 0.002)[0] == pytest.approx(0.01, rel=0.2)
 
 
 def test_a_step_does_not_inflate_errors() -> None:
     level = [0.0, 0.001] * 20
-    assert standard_errors(samples([*level, *(0.5 + deviation for deviation in level)], 0.002)) == pytest.approx(
-        [0.002] * 80
-    )
+    errors = errors_of([*level, *(0.5 + deviation for deviation in level)], 0.002)
+    assert errors == pytest.approx(np.full(80, 0.002))
+
+
+def test_a_large_step_among_the_first_points_hardly_inflates_errors() -> None:
+    assert errors_of([0.0, 0.66, 0.64], 0.002)[0] < 0.006
 
 
 def test_pairs_that_agree_by_chance_are_not_exact() -> None:
-    lucky = [*samples([0.0] * 9, 0.01), PointLevel("c9", 9, 0.0, 1e-6, 10)]
-    assert standard_errors(lucky)[-1] == pytest.approx(0.01)
+    stated = np.array([0.01] * 9 + [1e-6])
+    assert standard_errors(np.zeros(10), stated, np.full(10, 10))[-1] == pytest.approx(0.01)
 
 
 def test_errors_are_positive_without_stated_errors() -> None:
     for count in (1, 2, 3):
-        assert (standard_errors(samples([0.0] * count, None, 0)) > 0).all()
+        assert (errors_of([0.0] * count, None, 0) > 0).all()

@@ -242,7 +242,7 @@ def closed() -> AlarmReport:
     return changed(
         bisected_step(),
         event=AlarmEvent.CLOSED,
-        reason=f"it is over since {commit(34).short}",
+        reason=f"taken back by {commit(34).short}",
         series=tuple(points({25: 0.031, 34: -0.031})),
     )
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from harness.core.alarm import AlarmReport, ChangedOperator
+from harness.core.alarm import AlarmEvent, AlarmReport, ChangedOperator
 from harness.core.culprit import Candidate
 from harness.core.effect import effect_of
 from harness.presentation.alarm_headlines import headline
@@ -151,8 +151,16 @@ def test_commits_that_do_not_build_form_one_culprit() -> None:
 
 
 def test_a_closed_alarm_is_shown_as_closed() -> None:
-    assert "is back where it was, after it became 3.1 % slower" in headline(closed())
+    assert "became 3.1 % slower" in headline(closed())
+    assert headline(closed()).endswith(f": {closed().alarm.reason}")
     assert render(closed()).startswith("# ✓ ")
+
+
+def test_a_level_that_is_back_does_not_end_an_alarm() -> None:
+    reason = f"the level is below again since {commit(34).short}, while {commit(25).short} is still in"
+    report = changed(bisected_step(), event=AlarmEvent.RECOVERED, reason=reason)
+    assert headline(report).endswith(f": {reason}")
+    assert f"**Not over**: {reason}." in render(report)
 
 
 def test_a_search_without_a_culprit_names_the_range_and_the_reason() -> None:
