@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.core.commit import Commit, Source
+from harness.core.commit import BranchingSource, Commit, Source
 from harness.core.errors import EnvironmentProblem, HarnessError, UsageError
-from harness.watch.new_commits import CommitSelection, NewCommits, find_new_commits, resolve_newest, select_commits
-from harness.watch.store.commits import CommitStatus
+from harness.watch.new_commits import (
+    CommitSelection,
+    NewCommits,
+    find_new_commits,
+    is_contained,
+    resolve_newest,
+    select_commits,
+)
+from harness.watch.rewritten_history import restore_alarms, retire_vanished
+from harness.watch.store.commits import BacklogEntry, CommitStatus
 from harness.watch.store.database import StateFull
 from harness.watch.store.event_log import PollCursor, PollStatus
 from harness.watch.store.state import State
@@ -48,11 +57,20 @@ class BranchPoller:
         backoff: Pauses between polls; None polls once.
         timing: The clocks.
         say: Shows a line to a person.
+        on_rewritten: Called when measured commits vanished or returned; a part of the transaction that records it.
     """
 
     def __init__(
-        self, branch: Branch, state: State, backoff: Backoff | None, timing: Timing, say: Callable[[str], None]
+        self,
+        branch: Branch,
+        state: State,
+        backoff: Backoff | None,
+        timing: Timing,
+        say: Callable[[str], None],
+        *,
+        on_rewritten: Callable[[], None] = lambda: None,
     ) -> None:
+        self._on_rewritten = on_rewritten
         self._branch = branch
         self._state = state
         self._backoff = backoff
@@ -96,7 +114,7 @@ class BranchPoller:
         tip = resolve_newest(self._branch.source, self._branch.names, main=self._branch.main)
         place = self._state.log.read(PollCursor)
         cursor = place.cursor if place is not None else self._resolve_since()
-        known = [entry.commit for entry in self._state.commits.newest(_KNOWN)]
+        known = [entry.commit for entry in self._known()]
         new = find_new_commits(self._branch.source, cursor, tip, known)
         is_last_poll = self._backoff is None
         is_quiet = is_last_poll or (place is not None and place.tip == tip.id)
@@ -107,7 +125,8 @@ class BranchPoller:
         last = decisions[-1][0] if decisions else new.common_ancestor or cursor or tip
         with self._state.transaction():
             if new.is_rewritten:
-                self._withdraw(cursor, new)
+                self._withdraw(cursor, new, tip)
+                self._restore([commit for commit, _, _ in decisions])
             for commit, status, reason in decisions:
                 self._state.commits.add(commit, status, reason)
             self._state.log.write(PollCursor(cursor=last, tip=tip.id))
@@ -116,17 +135,43 @@ class BranchPoller:
         since = self._branch.since
         return self._branch.source.resolve(since) if since is not None else None
 
-    def _withdraw(self, cursor: Commit | None, new: NewCommits) -> None:
-        """Pass over waiting commits that are not in a rewritten history."""
+    def _withdraw(self, cursor: Commit | None, new: NewCommits, tip: Commit) -> None:
+        """Pass over waiting commits that are not in a rewritten history, and take measured ones out of the series."""
         ancestor = new.common_ancestor
-        withdrawn = self._state.commits.withdraw(
-            ancestor.id if ancestor else None, [commit.id for commit in new.commits]
-        )
+        kept = [commit.id for commit in new.commits]
+        shared = self._newest_shared(ancestor, tip)
+        withdrawn = self._state.commits.withdraw(shared, kept)
+        outcomes = [f"{withdrawn} waiting commits are passed over"] if withdrawn else []
+        outcomes += retire_vanished(self._state, shared, kept, self._timing.wall())
+        self._on_rewritten()
         place = f"after {ancestor.short}" if ancestor else "with the newest commit"
-        self._announce(
-            f"history was rewritten: {cursor.short if cursor else 'the last commit'} is not in it any more;"
-            f" going on {place}" + (f"; {withdrawn} waiting commits are passed over" if withdrawn else "")
-        )
+        gone = cursor.short if cursor else "the last commit"
+        sentence = f"history was rewritten: {gone} is not in it any more; going on {place}"
+        self._announce("; ".join([sentence, *outcomes]))
+
+    def _known(self) -> Sequence[BacklogEntry]:
+        """Return the newest commits of the history so far, newest first."""
+        return [entry for entry in self._state.commits.newest(_KNOWN) if not entry.is_out_of_history]
+
+    def _newest_shared(self, ancestor: Commit | None, tip: Commit) -> str | None:
+        """Return the id of the newest commit of the backlog that both histories have; None where there is none.
+
+        Each commit of the backlog contains those before it, so those that the new history has are the first ones.
+        """
+        source = self._branch.source
+        if ancestor is None or self._state.commits.find(ancestor.id) is not None:
+            return ancestor.id if ancestor is not None else None
+        if not isinstance(source, BranchingSource):
+            return None
+        entries = self._known()[::-1]
+        count = bisect_left(entries, True, key=lambda entry: not is_contained(source, entry.commit, tip))
+        return entries[count - 1].commit.id if count else None
+
+    def _restore(self, commits: Sequence[Commit]) -> None:
+        """Begin again with alarms about commits that had vanished, and are in the history again."""
+        entries = (self._state.commits.find(commit.id) for commit in commits)
+        returned = {entry.commit.id for entry in entries if entry and entry.status is CommitStatus.VANISHED}
+        restore_alarms(self._state, returned, self._timing.wall())
 
     def _record_failure(self, before: PollStatus, error: HarnessError) -> None:
         failures = before.failures + 1

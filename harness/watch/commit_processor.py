@@ -68,6 +68,10 @@ class CommitProcessor:
         self._retry_at = -math.inf
         """Moment of the monotonic clock before which no commit is processed."""
 
+    def forget_trends(self) -> None:
+        """Read every series anew: its history is another one."""
+        self._trends.forget()
+
     @property
     def has_environment_problem(self) -> bool:
         """Return whether a commit waits because of device, tool or disk."""

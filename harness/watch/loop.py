@@ -120,7 +120,6 @@ class _Watcher:
         retry_when_full = RetryWhenFull(timing, self._is_stop_requested, say)
         backoff = polling_backoff(plan.interval_s) if plan.interval_s is not None else None
         branch = _branch_since(plan)
-        self._poller = BranchPoller(branch, state, backoff, timing, say)
         self._outbox = Outbox(state, channels, timing, retry_when_full, say)
         self._alarms = AlarmLifecycle(
             state,
@@ -140,6 +139,7 @@ class _Watcher:
             retry_when_full=retry_when_full,
             say=say,
         )
+        self._poller = BranchPoller(branch, state, backoff, timing, say, on_rewritten=self._commits.forget_trends)
         self._is_unreachable = False
 
     def run(self) -> WatchSummary:

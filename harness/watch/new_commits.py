@@ -126,6 +126,14 @@ def select_commits(
     return decisions[: max(waiting, default=-1) + 1]
 
 
+def is_contained(source: BranchingSource, commit: Commit, newer: Commit) -> bool:
+    """Return whether the history of a commit contains another one."""
+    try:
+        return source.merge_base(commit, newer).id == commit.id
+    except UsageError:
+        return False
+
+
 def _between(source: Source, older: Commit, newer: Commit) -> tuple[Commit, ...] | None:
     try:
         return tuple(source.between(older, newer))

@@ -148,7 +148,10 @@ def test_rewritten_history_is_followed(watch: Watch) -> None:
     done = watch.harness(*arguments)
     assert done.code == 0
     assert "history was rewritten" in done.stderr
-    assert measured(watch) == [watch.work.commits[1], gone, identical_commit]
+    assert measured(watch) == [watch.work.commits[1], identical_commit]
+    assert watch.counts() == {CommitStatus.DONE: 2, CommitStatus.VANISHED: 1}
+    with watch.open_state() as state:
+        assert state.points.of_commit(gone), "what was measured stays"
 
 
 def test_a_commit_whose_runner_crashes_fails_and_does_not_stop_later_commits(watch: Watch) -> None:

@@ -21,7 +21,7 @@ _COLUMNS: Final = (
 
 
 class CommitStatus(StrEnum):
-    """Status of a commit in the backlog."""
+    """Status of a commit in the backlog. `VANISHED` was done, and is no longer in the history that is watched."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -29,6 +29,7 @@ class CommitStatus(StrEnum):
     BUILD_FAILED = "build_failed"
     SKIPPED = "skipped"
     FAILED = "failed"
+    VANISHED = "vanished"
 
 
 class BacklogEntry(Value):
@@ -56,6 +57,13 @@ class BacklogEntry(Value):
     attempts: int = 0
     rounds: int = 0
 
+    @property
+    def is_out_of_history(self) -> bool:
+        """Return whether history was rewritten without the commit."""
+        return self.status is CommitStatus.VANISHED or (
+            self.status is CommitStatus.SKIPPED and self.reason == WITHDRAWN
+        )
+
 
 class _CommitCount(Value):
     status: CommitStatus
@@ -69,7 +77,15 @@ class CommitTable:
         self._database = database
 
     def add(self, commit: Commit, status: CommitStatus, reason: str = "") -> None:
-        """Append a commit to the backlog. One that is known stays as it is, unless it was withdrawn."""
+        """Append a commit to the backlog. One that is known stays as it is, unless it was withdrawn or had vanished.
+
+        One that had vanished was measured: it is done, at its new place.
+        """
+        self._database.change(
+            "UPDATE commits SET status = ?, position = (SELECT max(position) + 1 FROM commits)"
+            " WHERE id = ? AND status = ?",
+            *(CommitStatus.DONE, commit.id, CommitStatus.VANISHED),
+        )
         self._database.change(
             "INSERT INTO commits (position, id, source, time, author, subject, status, reason)"
             " VALUES ((SELECT coalesce(max(position), 0) + 1 FROM commits), ?, ?, ?, ?, ?, ?, ?)"
@@ -100,6 +116,28 @@ class CommitTable:
             statement = "UPDATE commits SET status = ?, reason = ? WHERE id = ?"
             self._database.change(statement, CommitStatus.SKIPPED, WITHDRAWN, entry.commit.id)
         return len(gone)
+
+    def retire(self, after: str | None, keep: Iterable[str]) -> Sequence[BacklogEntry]:
+        """Mark measured commits as vanished that are not in the history any more.
+
+        Args:
+            after: Id of the commit from which history goes on; what came before it stays. None is before all.
+            keep: Ids of commits that stay.
+
+        Returns:
+            The commits as they were.
+        """
+        known = self.find(after) if after else None
+        kept = set(keep)
+        gone = [
+            entry
+            for entry in self.with_status(CommitStatus.DONE)
+            if entry.commit.id not in kept and (known is None or entry.position > known.position)
+        ]
+        for entry in gone:
+            statement = "UPDATE commits SET status = ? WHERE id = ?"
+            self._database.change(statement, CommitStatus.VANISHED, entry.commit.id)
+        return gone
 
     def next(self) -> BacklogEntry | None:
         """Return the first commit that waits."""

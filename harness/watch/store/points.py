@@ -12,7 +12,7 @@ from harness.core.comparison import Verdict
 from harness.core.effect import Effect
 from harness.core.metric import Direction, MetricInfo
 from harness.core.series import FigureEffect, Series, SeriesKey, SeriesPoint
-from harness.watch.store.commits import BacklogEntry
+from harness.watch.store.commits import BacklogEntry, CommitStatus
 from harness.watch.store.database import Cell, Database
 
 _NOT_MEASURED: Final = ""
@@ -73,6 +73,10 @@ _QUERY: Final = (
     " JOIN commits AS treatment ON treatment.id = commit_id LEFT JOIN commits AS other ON other.id = points.control"
 )
 
+_IN_SERIES: Final = (
+    f"WHERE benchmark = ? AND device = ? AND metric IN (?, ?) AND treatment.status <> '{CommitStatus.VANISHED}'"
+)
+
 
 class PointTable:
     """Table of points. Each method is one transaction, or a part of the one that is open."""
@@ -111,8 +115,11 @@ class PointTable:
         self._database.change(statement, *values.values())
 
     def series(self, key: SeriesKey) -> Series:
-        """Return everything known of one metric of one benchmark on one device: also where nothing was measured."""
-        where = "WHERE benchmark = ? AND device = ? AND metric IN (?, ?) ORDER BY treatment.position, number"
+        """Return everything known of one metric of one benchmark on one device: also where nothing was measured.
+
+        Commits that vanished from the history are left out.
+        """
+        where = f"{_IN_SERIES} ORDER BY treatment.position, number"
         points = self._points(where, key.benchmark, key.device, key.metric, _NOT_MEASURED)
         return Series(key=key, points=tuple(points))
 
@@ -123,9 +130,7 @@ class PointTable:
             key: Identity of the series.
             number: Number of the point; 0 is before all.
         """
-        where = (
-            "WHERE benchmark = ? AND device = ? AND metric IN (?, ?) AND number > ? ORDER BY treatment.position, number"
-        )
+        where = f"{_IN_SERIES} AND number > ? ORDER BY treatment.position, number"
         return self._numbered_points(where, key.benchmark, key.device, key.metric, _NOT_MEASURED, number)
 
     def load_progress(self, key: SeriesKey) -> tuple[int, str] | None:
