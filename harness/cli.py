@@ -103,7 +103,9 @@ def _describe(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tu
             unknown = unknown_option(error)
             return str(unknown), unknown.exit_code
         case CycloptsError():
-            return str(error), ExitCode.USAGE
+            from harness.config.parsing import shorten
+
+            return shorten(str(error)), ExitCode.USAGE
         case KeyboardInterrupt():
             more = "; continue with `--resume`" if tokens[:1] in (["compare"], ["bisect"]) else ""
             signal = f" ({error})" if str(error) else ""  # one that came before signals were ours says nothing

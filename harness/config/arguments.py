@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 from harness import plugins
 from harness.config.flags import UNSUPPORTED_FLAGS, CompareFlags, InspectFlags, RunFlags, WatchFlags, reserved_flags
+from harness.config.long_lines import join_lists
 from harness.config.options import OptionTable
+from harness.config.parsing import shorten
 from harness.core.errors import UsageError
 from harness.core.terminal_text import clean_for_terminal
 
@@ -60,7 +62,7 @@ def prepare(tokens: Sequence[str]) -> list[str]:
     prepared = insert_default_command(normalise_flags(tokens))
     reject_unsupported_flags(prepared)
     reject_file_as_command(prepared)
-    return prepared
+    return join_lists(prepared, installed_options())
 
 
 def normalise_flags(tokens: Sequence[str]) -> list[str]:
@@ -99,7 +101,7 @@ def unknown_option(error: UnknownOptionError) -> UsageError:
     name = word.partition("=")[0].lstrip("-").replace("_", "-")
     close = difflib.get_close_matches(name, known, n=1, cutoff=_SIMILAR)
     listing = f"`harness {' '.join((*(error.command_chain or ()), '--help'))}` lists every flag"
-    return UsageError(f"unknown option {word}", hint=f"did you mean {known[close[0]]}?" if close else listing)
+    return UsageError(f"unknown option {shorten(word)}", hint=f"did you mean {known[close[0]]}?" if close else listing)
 
 
 def reject_file_as_command(tokens: Sequence[str]) -> None:
@@ -109,7 +111,7 @@ def reject_file_as_command(tokens: Sequence[str]) -> None:
         UsageError: There is one.
     """
     if tokens and tokens[0].endswith((".json", ".yaml", ".yml")):
-        raise UsageError(f"{tokens[0]} is no command", hint=f"measure it with harness -b {tokens[0]}")
+        raise UsageError(f"{shorten(tokens[0])} is no command", hint=f"measure it with harness -b {shorten(tokens[0])}")
 
 
 def reject_invalid_limits(pruning: bool, **limits: float | None) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, make_dataclass
 from pathlib import Path
-from typing import Annotated, Final, Literal, Optional, TypeVar
+from typing import Annotated, Final, Literal, Optional, TypeVar, get_args
 
-from cyclopts import Group, Parameter
+from cyclopts import Group, Parameter, Token
 
 from harness.config.options import DeclaredOption, OptionTable
 from harness.config.settings import FILES, HOW, REPORT, WHAT, WHERE
@@ -21,8 +21,18 @@ _ORDER: Final = {WHAT: 1, WHERE: 2, HOW: 4, REPORT: 5, FILES: 6}
 _PLUG_INS: Final = 3
 """Place of the headings of plug-ins: beside the devices."""
 
-Paths = Annotated[tuple[Path, ...] | None, Parameter(consume_multiple=True, negative="")]
-Words = Annotated[tuple[str, ...] | None, Parameter(consume_multiple=True, negative="")]
+WORD_SEPARATOR: Final = "\0"
+"""Joins the words of a long list to one (`harness.config.long_lines`); no argument of a process can hold it."""
+
+
+def _split_words(type_: type, tokens: Sequence[Token]) -> tuple[object, ...]:
+    """Return the words of a flag that takes several, as texts or as paths."""
+    words = (word for token in tokens for word in token.value.split(WORD_SEPARATOR))
+    return tuple(map(Path, words)) if Path in get_args(type_) else tuple(words)
+
+
+Paths = Annotated[tuple[Path, ...] | None, Parameter(consume_multiple=True, negative="", converter=_split_words)]
+Words = Annotated[tuple[str, ...] | None, Parameter(consume_multiple=True, negative="", converter=_split_words)]
 FlagsT = TypeVar("FlagsT", bound="InspectFlags")
 
 
@@ -88,6 +98,7 @@ def _annotation(option: DeclaredOption) -> object:
         help=option.option.help,
         negative="" if option.default is False or option.takes_words else None,
         consume_multiple=option.takes_words,
+        converter=_split_words if option.takes_words else None,
         allow_leading_hyphen=option.option.leading_hyphen,
     )
     return Annotated[Optional[_type_of_flag(option)], parameter]  # noqa: UP045 - the type is known at run time only

@@ -121,7 +121,7 @@ def _read(file: Path, problems: Problems, reference: Origin | None = None) -> Do
         text = read_bounded(file).decode("utf-8-sig")
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        hint = "give a specification in this folder" if file.is_dir() else _suggest_neighbour(file)
+        hint = "give a specification in this folder" if os.path.isdir(file) else _suggest_neighbour(file)  # noqa: PTH112 - `Path.is_dir` raises for long names
         problems.add(place, f"cannot read {file}: {reason}", hint)
         return None
     except UnicodeDecodeError as error:
