@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from harness.core.values import Value
+
+ADDRESS_RANDOMISATION: Final = "address_randomisation"
+"""Attribute of a device whose kernel places memory at random addresses in each launch (`on`, `partial`), or not
+(`off`)."""
+
+_RANDOMISATIONS: Final = {"0": "off", "1": "partial", "2": "on"}
+
+
+def address_randomisation(setting: str | None) -> str | None:
+    """Return the attribute's value for the kernel's `randomize_va_space`; None where that is unknown."""
+    return _RANDOMISATIONS.get(setting.strip()) if setting is not None else None
 
 
 class Device(Value):

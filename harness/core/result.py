@@ -56,6 +56,7 @@ class Launch(Value):
         reason: Why, when not ok.
         commands: The exact argument lists that were started, with every prefix.
         env: Variables that were added to the environment (never secrets).
+        padding: Length of `HARNESS_PADDING`, which was added too and moves the stack; None where it was not.
         cpus: CPUs it was pinned to.
         started: Unix seconds.
         wall_s: Seconds from start to end.
@@ -72,6 +73,7 @@ class Launch(Value):
     reason: str | None = None
     commands: tuple[tuple[str, ...], ...] = ()
     env: dict[str, str] = {}
+    padding: int | None = None
     cpus: tuple[int, ...] | None = None
     started: float
     wall_s: float = 0.0

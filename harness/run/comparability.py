@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
+from harness.core.device import ADDRESS_RANDOMISATION, Device
 from harness.core.note import Note
 from harness.core.result import Launch, Outcome
 
@@ -117,18 +119,45 @@ def unequal_samples(control: int, treatment: int) -> Note | None:
     return Note(code=UNEQUAL_SAMPLES, message=message, hint=hint, trust=False)
 
 
-def unequal_paths(control: Launch, treatment: Launch) -> Note | None:
-    """Return a note where the command lines are not equally long, which moves the stack.
+def layout_notes(control: Launch, treatment: Launch, device: Device) -> tuple[Note, ...]:
+    """Return notes on what places the memory of the two sides differently, or of each side always in the same way.
 
-    That alone can change the speed of a program by some per cent (Mytkowicz et al., "Producing wrong data without doing
-    anything obviously wrong!", ASPLOS 2009).
+    Command lines and environments that are not equally long move the stack, which alone can change the speed of a
+    program by some per cent. Padding (`harness.run.padding`) averages that out. Without randomisation of the address
+    space nothing does so for the rest of the memory: what differs between the builds then has the same effect in every
+    launch, and is taken for a difference.
     """
-    lengths = [sum(len(word) for words in launch.commands for word in words) for launch in (control, treatment)]
-    if lengths[0] == lengths[1]:
-        return None
-    message = f"the command lines are {lengths[0]} (control) and {lengths[1]} characters (treatment) long"
-    hint = "that alone can change the speed: put the programs into folders whose paths are equally long"
-    return Note(code="unequal_paths", message=message, hint=hint)
+    lines = [sum(len(word) for words in launch.commands for word in words) for launch in (control, treatment)]
+    sizes = [sum(len(name) + len(value) for name, value in launch.env.items()) for launch in (control, treatment)]
+    is_padded = control.padding is not None and treatment.padding is not None
+    notes: list[Note] = []
+    if lines[0] != lines[1]:
+        hint = "that alone can change the speed: put the programs into folders whose paths are equally long"
+        notes.append(
+            _unequal("unequal_paths", "command lines", lines, None if is_padded else hint, is_padded=is_padded)
+        )
+    if sizes[0] != sizes[1]:
+        hint = "that alone can change the speed: give both sides variables of the same length"
+        notes.append(
+            _unequal("unequal_environments", "environments", sizes, None if is_padded else hint, is_padded=is_padded)
+        )
+    if device.attributes.get(ADDRESS_RANDOMISATION) == "off":
+        notes.append(
+            Note(
+                code="fixed_addresses",
+                message=f"{device.name} does not randomise addresses: a program's memory has the same layout in every "
+                "launch",
+                hint="a layout that suits one build looks like a difference: switch randomisation on "
+                "(kernel.randomize_va_space=2, and no `setarch -R` around the harness)",
+            )
+        )
+    return tuple(notes)
+
+
+def _unequal(code: str, what: str, lengths: Sequence[int], hint: str | None, *, is_padded: bool) -> Note:
+    message = f"the {what} are {lengths[0]} (control) and {lengths[1]} characters (treatment) long"
+    averaged = "; padding of random length in each launch averages out what that does to the stack"
+    return Note(code=code, message=message + (averaged if is_padded else ""), hint=hint)
 
 
 def _cause_of(launch: Launch) -> str:

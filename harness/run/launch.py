@@ -14,6 +14,7 @@ from harness.core.errors import BenchmarkFailed
 from harness.core.protocols import Clock, Framework, Gated, Session, Staged
 from harness.core.result import Launch, Outcome, RawLog
 from harness.core.values import mask_secrets
+from harness.run.padding import separate_padding
 from harness.run.placeholder_values import PlaceholderValues, output_path
 
 
@@ -102,12 +103,14 @@ def record_launch(
     """
     last = completed[-1]
     outcome, reason = _outcome_of(last)
+    env, padding = separate_padding(last.command.env)
     launched = Launch(
         index=index,
         outcome=outcome,
         reason=reason,
         commands=tuple(step.command.argv for step in completed),
-        env=mask_secrets(last.command.env),
+        env=mask_secrets(env),
+        padding=padding,
         cpus=last.cpus,
         started=started,
         wall_s=sum(step.wall_s for step in completed),

@@ -17,6 +17,7 @@ from harness.core.protocols import Clock, Framework, Session, Staged, StepParser
 from harness.core.result import Launch, Outcome, RawLog
 from harness.run.derived_metrics import derive_energy, sum_operators
 from harness.run.launch import LaunchRecord, command_logs, compose_commands, fetch_outputs, launch
+from harness.run.padding import pad_environment
 from harness.run.placeholder_values import PlaceholderValues, on_device, on_host
 from harness.run.staging import find_made_files, run_step, stage
 from harness.shell import pause
@@ -80,6 +81,7 @@ class Launcher:
         self._logs: list[RawLog] = []
         self._staged: Staged | None = None
         self._made: Mapping[str, CachedFile] = {}
+        self._padding: int | None = None
 
     def begin(self) -> None:
         """Run the model's own steps before the first launch.
@@ -123,6 +125,8 @@ class Launcher:
         staged = self._stage(index)
         names = on_device(self.job, self.session.device, staged, self._scratch, index)
         commands = compose_commands(benchmark, self.job.build, self.framework, staged, names)
+        if self._padding is not None:
+            commands = pad_environment(commands, self._padding)
         pause(benchmark.sleep_before_run_s)
         return PreparedLaunch(index, benchmark, commands, names, preprocessed)
 
@@ -149,6 +153,10 @@ class Launcher:
         """Discard the observations of the last launch; the launch itself stays in the record."""
         self._observations[-1] = self._preprocessed[-1] = ()
         self._launches[-1] = self._launches[-1].model_copy(update={"discarded": reason})
+
+    def set_padding(self, length: int | None) -> None:
+        """Pad the environment of the launches that follow (see `harness.run.padding`), or no longer."""
+        self._padding = length
 
     def stage_again(self) -> None:
         """Stage everything again before the next launch: the device was away."""

@@ -16,14 +16,15 @@ from typing import Final, Protocol
 from harness.core.benchmark import Benchmark
 from harness.core.comparison import OperatorMedians, Pair
 from harness.core.errors import BenchmarkFailed, DeviceLost
-from harness.core.metric import LATENCY, Observation, convert
+from harness.core.metric import LATENCY, Observation, convert, is_counted
 from harness.core.note import Note
 from harness.core.result import Launch, Outcome
-from harness.run.comparability import DiscardedPairs, unequal_paths, unequal_samples
+from harness.run.comparability import DiscardedPairs, layout_notes, unequal_samples
 from harness.run.compared_metric import ComparedMetric
 from harness.run.derived_metrics import operator_medians
 from harness.run.interleaving import Interleaving
 from harness.run.launcher import Launcher, ObservedLaunch
+from harness.run.padding import padding_length
 from harness.run.retry import THROTTLED, RetryPolicy
 
 _FEWEST_FAILURES: Final = 3
@@ -121,7 +122,7 @@ class PairedLaunches:
         self._discarded = DiscardedPairs()
         self._throttled_in_a_row = 0
         self._overhead_s = 0.0
-        self._unequal_paths: Note | None = None
+        self._layout_notes: tuple[Note, ...] = ()
         self._unequal_samples: Note | None = None
 
     @property
@@ -189,6 +190,7 @@ class PairedLaunches:
         control_first = control_goes_first(self._seed, self._key, index)
         first, second = ("control", "treatment") if control_first else ("treatment", "control")
         counts = {side: launcher.launches for side, launcher in self._launchers.items()}
+        self._pad_environments(index)
         try:
             made = self._interleaving.launch_pair(self._launchers[first], self._launchers[second], self._benchmark)
         except DeviceLost as loss:
@@ -223,11 +225,18 @@ class PairedLaunches:
         Raises:
             BenchmarkFailed: A step failed.
         """
-        for note in (*self._discarded.notes(self._tried), self._unequal_paths, self._unequal_samples):
-            if note is not None:
-                self._launchers["treatment"].note(note)
+        samples = (self._unequal_samples,) if self._unequal_samples is not None else ()
+        for note in (*self._discarded.notes(self._tried), *self._layout_notes, *samples):
+            self._launchers["treatment"].note(note)
         for launcher in self._launchers.values():
             launcher.end()
+
+    def _pad_environments(self, index: int) -> None:
+        """Move the stack of either launch, unless the metric is counted: a place costs time, and changes no count."""
+        if is_counted(self._metric.name or "", self._metric.unit):
+            return
+        for side, launcher in self._launchers.items():
+            launcher.set_padding(padding_length(self._seed, self._key, index, side))
 
     def _warm_up(self, launcher: Launcher) -> ObservedLaunch:
         while True:
@@ -254,7 +263,8 @@ class PairedLaunches:
 
     def _compare_launches(self, control: ObservedLaunch, treatment: ObservedLaunch) -> None:
         """Look for signs that the launches of a pair are unlike; unequal samples in any pair count."""
-        self._unequal_paths = unequal_paths(control.launch, treatment.launch)
+        device = self._launchers["control"].session.device
+        self._layout_notes = layout_notes(control.launch, treatment.launch, device)
         if self._unequal_samples is None:
             counts = [len(self._metric.values(launch.observations) or ()) for launch in (control, treatment)]
             self._unequal_samples = unequal_samples(*counts)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from harness.core.device import Device
+from harness.core.device import ADDRESS_RANDOMISATION, Device, address_randomisation
 from harness.core.errors import EnvironmentProblem
 from platforms.android.link.phone import Phone
 from platforms.android.scripts import read_script
@@ -95,6 +95,7 @@ def _attributes(
         "soc": f"{maker} {soc}".strip() or hardware,
         "fingerprint": properties.get("ro.build.fingerprint"),
         "kernel": more.get("kernel"),
+        ADDRESS_RANDOMISATION: address_randomisation(more.get("randomize_va_space")),
         "root": "adbd" if more.get("id") == "0" else "su" if more.get("su") else "no",
         "governor": ", ".join(dict.fromkeys(more.get(f"{name}.scaling_governor", "?") for name in policies)),
         "clusters": "; ".join(_describe_cluster(more, name) for name in policies),

@@ -14,9 +14,12 @@ from pathlib import Path
 import psutil
 
 from harness import shell
-from harness.core.device import Device
+from harness.core.device import ADDRESS_RANDOMISATION, Device, address_randomisation
 from harness.files.atomic import write_atomically
 from harness.files.locks import FileLock
+
+_ADDR_NO_RANDOMIZE = 0x0040000
+"""Bit of a process's personality (`linux/personality.h`)."""
 
 _MACHINE_ID = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
@@ -110,9 +113,18 @@ def _attributes() -> dict[str, str | None]:
         "cpus_of_machine": str(os.cpu_count() or 0),
         "governor": read_text(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
         "boost": read_text(Path("/sys/devices/system/cpu/cpufreq/boost")),
+        ADDRESS_RANDOMISATION: _address_randomisation(),
         "virtual": "yes" if "hypervisor" in words else None,
         "vector": next((word for word in ("avx512f", "avx2", "avx", "asimd") if word in words), None),
     }
+
+
+def _address_randomisation() -> str | None:
+    """Return whether programs that this process starts get random addresses: `setarch -R` is inherited."""
+    personality = read_text(Path("/proc/self/personality"))
+    if personality is not None and int(personality, 16) & _ADDR_NO_RANDOMIZE:
+        return "off"
+    return address_randomisation(read_text(Path("/proc/sys/kernel/randomize_va_space")))
 
 
 def read_text(path: Path) -> str | None:

@@ -42,6 +42,7 @@ PIXEL = """\
 id=2000
 su=
 kernel=5.10.157-android13-4
+randomize_va_space=2
 cores=8
 memory_kib=11738376
 policy0.scaling_governor=sched_pixel
@@ -74,6 +75,7 @@ def test_a_phone_is_described_by_its_properties() -> None:
     assert (pixel.cores, pixel.memory_bytes) == (8, 11738376 * 1024)
     assert pixel.attributes["soc"] == "Google GS201"
     assert pixel.attributes["root"] == "no"
+    assert pixel.attributes["address_randomisation"] == "on"
     assert pixel.attributes["governor"] == "sched_pixel"
     assert pixel.attributes["clusters"] == "CPU 0 1 2 3 up to 1803 MHz; CPU 6 7 up to 2850 MHz"
     assert pixel.attributes["battery"] == "83 %"

@@ -12,6 +12,7 @@ from harness import shell
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
 from harness.core.protocols import Gated, Interactive, Reconnectable
+from harness.run.padding import pad_environment, separate_padding
 from harness.shell import signals
 from harness.testing.phones.android.lab import PhoneLab
 from harness.testing.phones.android.phone import StandInPhone
@@ -229,6 +230,13 @@ def test_of_the_cpus_to_choose_from_the_biggest_are_taken(lab: PhoneLab, make_pl
     with platform.open(platform.devices()[0], RecordedProgress()) as session:
         assert session.run(Command((SH, "-c", "true"), threads=2)).cpus == (5, 6)
         assert session.run(Command((SH, "-c", "true"), threads=9)).cpus == (0, 1, 5, 6)
+
+
+def test_padding_of_any_length_arrives(session: AndroidSession) -> None:
+    (command,) = pad_environment([script("echo ${#HARNESS_PADDING}")], 4095)
+    completed = session.run(command)
+    assert completed.stdout.strip() == "4095", completed.describe()
+    assert separate_padding(completed.command.env) == ({}, 4095)
 
 
 def test_an_invalid_variable_name_is_reported(session: AndroidSession) -> None:
