@@ -14,11 +14,12 @@ from harness.core.commit import Commit, short_id
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
 from harness.shell import Interrupted
 from harness.watch.alarm_lifecycle import AlarmLifecycle
+from harness.watch.control_troubles import ControlTroubles
 from harness.watch.controls import ControlPolicy
 from harness.watch.fai_pep_files import write_commit
 from harness.watch.store.commits import BacklogEntry, CommitStatus
 from harness.watch.store.database import StateFull
-from harness.watch.store.event_log import BrokenCommits, LastError
+from harness.watch.store.event_log import LastError
 from harness.watch.store.retry_when_full import RetryWhenFull
 from harness.watch.store.state import State
 from harness.watch.tasks import CommitOutcome, StopRequested, WatchTasks
@@ -61,6 +62,7 @@ class CommitProcessor:
         self._controls, self._commit_file = controls, commit_file
         self._tasks, self._state, self._alarms = tasks, state, alarms
         self._timing, self._retry_when_full, self._say = timing, retry_when_full, say
+        self._control_troubles = ControlTroubles(state, is_pinned=controls.pinned is not None)
         self._trends = SeriesTrends(state.points, tasks.read_trend)
         self.finished: Counter[CommitStatus] = Counter()
         """Number of finished commits by status."""
@@ -125,11 +127,11 @@ class CommitProcessor:
         except EnvironmentProblem as error:
             self._postpone(running, error)
             return
+        if outcome.control_failed or outcome.control_unmeasured:
+            self._wait_for_control(running, control, outcome)
+            return
         self._failures = 0
-        if outcome.control_failed:
-            self._change_control(running, control, outcome.reason)
-        else:
-            self._record(running, outcome)
+        self._record(running, outcome)
 
     def _compare(self, control: Commit, treatment: Commit) -> CommitOutcome:
         try:
@@ -140,7 +142,7 @@ class CommitProcessor:
             return CommitOutcome(status=CommitStatus.FAILED, reason=error.message)
 
     def _choose_control(self, entry: BacklogEntry) -> Commit | None:
-        broken = frozenset((self._state.log.read(BrokenCommits) or BrokenCommits()).commits)
+        broken = self._control_troubles.unusable
         before = self._state.commits.before(entry)
         while before is not None and before.commit.id in broken:
             before = self._state.commits.before(before)
@@ -155,7 +157,9 @@ class CommitProcessor:
                     self._state.points.add(entry, point)
                 self._state.commits.finish(entry, outcome.status, outcome.reason, self._timing.wall())
                 if outcome.status is CommitStatus.BUILD_FAILED:
-                    self._remember_broken(entry.commit)
+                    self._control_troubles.exclude(entry.commit)
+                if outcome.points:
+                    self._control_troubles.forget()
                 self._state.log.forget(LastError)
                 for trend in self._trends.update(outcome.points):
                     self._apply(trend)
@@ -173,31 +177,37 @@ class CommitProcessor:
         if outlier is not None and self._state.commits.measure_again(outlier.commit, MOST_ROUNDS):
             self._say(f"{short_id(outlier.commit)} stands out, and is measured again")
 
-    def _change_control(self, entry: BacklogEntry, control: Commit, reason: str) -> None:
-        """Let the commit wait for another control; there is none beside a pinned one."""
-        text = f"the control {control.short} cannot be built" + (f": {reason}" if reason else "")
-        if self._controls.pinned is not None:
-            self._record(entry, CommitOutcome(status=CommitStatus.FAILED, reason=text))
-            return
+    def _wait_for_control(self, entry: BacklogEntry, control: Commit, outcome: CommitOutcome) -> None:
+        """Let a commit wait for its control, or for another one. Nothing is said of the commit itself."""
+        is_built = not outcome.control_failed
+        replaced: list[bool] = []
 
         def write() -> None:
             with self._state.transaction():
-                self._remember_broken(control)
-                self._state.commits.release(entry, counts=False)
-                self._state.log.record(text, self._timing.wall())
+                replaced[:] = [self._control_troubles.record(control, is_built=is_built)]
+                if replaced[0]:
+                    self._state.commits.release(entry, counts=False)
+                    text = str(self._control_troubles.error(control, outcome.reason, is_built=is_built).message)
+                    self._state.log.record(f"{text}; another commit takes its place", self._timing.wall())
 
         self._retry_when_full.run(write)
-        self._say(text)
+        error = self._control_troubles.error(control, outcome.reason, is_built=is_built)
+        if not replaced[0]:
+            self._postpone(entry, error, gives_up=False)
+            return
+        self._failures = 0
+        self._say(f"{error.message}; another commit takes its place")
 
-    def _remember_broken(self, commit: Commit) -> None:
-        broken = self._state.log.read(BrokenCommits) or BrokenCommits()
-        others = [other for other in broken.commits if other != commit.id]
-        self._state.log.write(BrokenCommits(commits=(*others, commit.id)))
+    def _postpone(self, entry: BacklogEntry, error: EnvironmentProblem, *, gives_up: bool = True) -> None:
+        """Try a commit again later that failed without a fault of its own, for long but not for ever.
 
-    def _postpone(self, entry: BacklogEntry, error: EnvironmentProblem) -> None:
-        """Try a commit again later that failed without a fault of its own, for long but not for ever."""
+        Args:
+            entry: The commit.
+            error: What keeps it from being measured.
+            gives_up: Whether it is given up after many failures, because others may be measured then.
+        """
         self._failures += 1
-        if self._failures >= MOST_FAILURES:
+        if gives_up and self._failures >= MOST_FAILURES:
             self._failures = 0
             self._record(entry, CommitOutcome(status=CommitStatus.FAILED, reason=error.message))
             return

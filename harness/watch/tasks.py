@@ -27,13 +27,15 @@ class CommitOutcome(Value):
         status: `done`, `build_failed`, `skipped` or `failed`.
         reason: Why it is not done, or what failed beside it.
         points: The points that it adds to series.
-        control_failed: Whether the control could not be built: the commit waits for another one to be compared with.
+        control_failed: Whether the control could not be built: the commit waits, or another one is its control.
+        control_unmeasured: Whether the control was built and gave no numbers, so that the commit could not be compared.
     """
 
     status: CommitStatus = CommitStatus.DONE
     reason: str = ""
     points: tuple[SeriesPoint, ...] = ()
     control_failed: bool = False
+    control_unmeasured: bool = False
 
 
 Compare = Callable[[Commit, Commit], CommitOutcome]

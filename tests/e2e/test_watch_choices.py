@@ -166,15 +166,16 @@ def test_a_commit_whose_runner_crashes_fails_and_does_not_stop_later_commits(wat
     assert "SIGABRT" in failed.reason
 
 
-def test_unmeasured_commits_name_the_crashing_control(watch: Watch) -> None:
+def test_commits_wait_for_a_control_that_crashes(watch: Watch) -> None:
     watch.work.commit("Change 1", crashes=True)
     watch.work.commit("Change 2")
     done = watch.harness("--base_commit", watch.work.commits[1], "--pairs", "6")
-    assert done.code == 4
-    with watch.open_state() as state:
-        (failed,) = state.commits.with_status(CommitStatus.FAILED)
-    assert "the control cannot be measured" in failed.reason
+    assert done.code == 3, done.stderr
+    assert f"the control {watch.work.commits[1][:12]} cannot be measured" in done.stderr
+    assert watch.counts() == {CommitStatus.WAITING: 1}
     assert watch.series() == []
+    assert watch.harness("--base_commit", watch.work.commits[0], "--pairs", "6").code == 0
+    assert watch.counts() == {CommitStatus.DONE: 1}
 
 
 def test_a_control_that_does_not_build_is_replaced_by_the_next_commit_of_its_week(tmp_path: Path) -> None:

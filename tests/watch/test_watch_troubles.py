@@ -20,9 +20,10 @@ from harness.flows.inspect.status import status_of
 from harness.flows.watch.watch import exit_code_of
 from harness.shell import Interrupted
 from harness.watch.commit_processor import MOST_FAILURES
+from harness.watch.control_troubles import MOST_ATTEMPTS
 from harness.watch.loop import watch
 from harness.watch.store.commits import CommitStatus
-from harness.watch.store.event_log import LastError, PollStatus
+from harness.watch.store.event_log import BrokenCommits, ControlTrouble, LastError, PollStatus
 from harness.watch.store.state import MOST_KILLS, State
 from harness.watch.tasks import CommitOutcome, StopRequested, WatchTasks
 from tests.watch.watching import Clock, Laboratory, Line, for_hours, limit_pages, once, orders, page_count, point
@@ -127,11 +128,81 @@ def test_of_releases_each_is_held_against_the_one_before_that_can_be_built(
     assert laboratory.asked == [("c0", "c1"), ("c1", "c2"), ("c1", "c3")]
 
 
-def test_a_pinned_control_that_cannot_be_built_is_a_failure(state: State, line: Line, clock: Clock) -> None:
-    broken = CommitOutcome(control_failed=True, reason="no compiler then")
-    summary = watch(orders(line, base="c0"), WatchTasks(lambda *_: broken), state, timing=clock.timing)
-    assert summary.commits == {CommitStatus.FAILED: 1}
-    assert "control c0 cannot be built" in state.commits.with_status(CommitStatus.FAILED)[0].reason
+@pytest.mark.parametrize(
+    ("broken", "problem"),
+    [
+        (CommitOutcome(control_failed=True, reason="no compiler then"), "cannot be built: no compiler then"),
+        (CommitOutcome(control_unmeasured=True, reason="SIGABRT"), "cannot be measured: SIGABRT"),
+    ],
+)
+def test_a_pinned_control_that_cannot_run_is_trouble_and_no_verdict_on_commits(
+    state: State, line: Line, clock: Clock, broken: CommitOutcome, problem: str
+) -> None:
+    for _ in range(2 * MOST_FAILURES):  # each night
+        plan = orders(line, base="c0", since="c0")
+        summary = watch(plan, WatchTasks(lambda *_: broken), state, timing=clock.timing)
+        assert summary.commits == {}
+        assert exit_code_of(summary, is_worse=False, has_failures=False) is ExitCode.ENVIRONMENT
+        assert state.commits.counts() == {CommitStatus.WAITING: 2}
+    last_error = status_of(state.path).last_error
+    assert last_error is not None
+    assert f"the control c0 {problem}" in last_error.error
+    assert "--base-commit" in last_error.error
+
+
+def test_commits_are_measured_once_their_control_can_be(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock, tmp_path: Path
+) -> None:
+    tries = 0
+
+    def compare(control: Commit, treatment: Commit) -> CommitOutcome:
+        nonlocal tries
+        tries += 1
+        unmeasured = CommitOutcome(control_unmeasured=True, reason="SIGABRT")
+        return unmeasured if tries <= 2 * MOST_FAILURES else laboratory.compare(control, treatment)
+
+    for_hours(clock, switch := tmp_path / "status", 48)
+    plan = orders(line, base="c0", since="c0", interval_s=3600.0, switch=switch)
+    summary = watch(plan, WatchTasks(compare), state, timing=clock.timing)
+    assert laboratory.treatments == ["c1", "c2"]
+    assert summary.commits == {CommitStatus.DONE: 2}
+    assert not summary.has_environment_problem
+    assert state.log.read(ControlTrouble) is None
+
+
+def test_a_control_that_is_built_and_cannot_be_measured_is_replaced_after_some_attempts(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    line.times = {"c0": 10, "c1": 20, "c2": 30}
+    said: list[str] = []
+
+    def compare(control: Commit, treatment: Commit) -> CommitOutcome:
+        outcome = laboratory.compare(control, treatment)
+        return CommitOutcome(control_unmeasured=True, reason="SIGABRT") if control.id == "c0" else outcome
+
+    for night in range(1, MOST_ATTEMPTS + 1):
+        summary = watch(orders(line), WatchTasks(compare), state, timing=clock.timing, say=said.append)
+        assert summary.has_environment_problem == (night < MOST_ATTEMPTS)
+    assert laboratory.asked == [("c0", "c2")] * MOST_ATTEMPTS + [("c1", "c2")]
+    assert "the control c0 cannot be measured: SIGABRT; another commit takes its place" in said
+    assert state.commits.counts() == {CommitStatus.DONE: 1}
+
+
+def test_where_no_control_can_be_measured_controls_are_not_to_blame_and_are_not_used_up(
+    state: State, line: Line, clock: Clock
+) -> None:
+    line.ids = [f"c{number}" for number in range(6)]
+    line.times = {commit: 10 + number for number, commit in enumerate(line.ids)}
+    unmeasured = CommitOutcome(control_unmeasured=True, reason="SIGABRT")
+    for _ in range(5 * MOST_ATTEMPTS):
+        watch(orders(line), WatchTasks(lambda *_: unmeasured), state, timing=clock.timing)
+    broken = state.log.read(BrokenCommits)
+    assert broken is not None
+    assert broken.commits == ("c0",)
+    assert state.commits.counts() == {CommitStatus.WAITING: 1}
+    last_error = state.log.read(LastError)
+    assert last_error is not None
+    assert "controls are hardly to blame" in last_error.error
 
 
 def test_what_can_never_work_ends_the_watcher(state: State, line: Line, laboratory: Laboratory, clock: Clock) -> None:

@@ -15,7 +15,7 @@ from harness.core.comparison import Comparison, Verdict
 from harness.core.culprit import Candidate, SearchResult
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, HarnessError
 from harness.core.protocols import Display
-from harness.core.result import Result
+from harness.core.result import Outcome, Result
 from harness.core.series import SeriesPoint
 from harness.flows.bisect.merges import MergeSearch
 from harness.flows.bisect.search import figures_of_pairs, quartile_log_ratios, run_search
@@ -97,6 +97,9 @@ class WatchWorker:
         if errors and not points:
             raise errors[0]
         failed = [result for result in results if _has_failed(result)]
+        if failed and not points and not errors and all(map(_is_control_unmeasured, failed)):
+            reason = (failed[0].reason or "").removeprefix("the control cannot be measured: ")
+            return CommitOutcome(status=CommitStatus.FAILED, reason=reason, control_unmeasured=True)
         self.has_failures = self.has_failures or bool(failed or errors)
         if not points:
             reason = (failed or results)[0].reason or "nothing was measured"
@@ -185,6 +188,14 @@ def _build(comparer: CommitComparer, commit: Commit) -> None:
 def _has_failed(result: Result) -> bool:
     """Return whether the result should have numbers and has none."""
     return not result.ok and not result.outcome.is_skipped
+
+
+def _is_control_unmeasured(result: Result) -> bool:
+    """Return whether a comparison ended without a pair because the control could not be launched, which comes first."""
+    comparison, launches = result.comparison, result.control_launches
+    if comparison is None or comparison.pairs or result.launches:
+        return False
+    return bool(launches) and all(launch.outcome is not Outcome.OK for launch in launches)
 
 
 def _selection_of(alarm: Alarm) -> Selection:

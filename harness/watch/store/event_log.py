@@ -56,9 +56,23 @@ class PollCursor(Value):
 
 
 class BrokenCommits(Value):
-    """Ids of commits that cannot be built, and so can be no control."""
+    """Ids of commits that cannot be built, or not be measured, and so can be no control."""
 
     commits: tuple[str, ...] = ()
+
+
+class ControlTrouble(Value):
+    """Control that could not be built or measured when it was last tried.
+
+    Attributes:
+        control: Its id.
+        failures: How often in a row.
+        replaced: Ids of controls that were replaced before it because they could not be measured.
+    """
+
+    control: str
+    failures: int = 0
+    replaced: tuple[str, ...] = ()
 
 
 class LastError(Value):
@@ -85,7 +99,7 @@ class Event(Value):
     text: str
 
 
-AnyFact = TypeVar("AnyFact", CurrentActivity, PollStatus, PollCursor, BrokenCommits, LastError)
+AnyFact = TypeVar("AnyFact", CurrentActivity, PollStatus, PollCursor, BrokenCommits, ControlTrouble, LastError)
 
 
 class EventLog:
