@@ -7,6 +7,7 @@ import difflib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from harness.builders.sources.commit_names import CommitName, parse_name
 from harness.builders.sources.folders import fill_folder, lock_folder, mirror_folder
@@ -24,6 +25,9 @@ from harness.builders.sources.hg_program import (
 from harness.builders.sources.mainline import trace_mainline
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem, UsageError
+
+_MOST_DIGITS: Final = 9
+"""Digits of the longest revision number: hg counts in 32 bits."""
 
 
 def create(place: str, *, remote: str | None, cache_dir: Path) -> HgSource:
@@ -75,10 +79,11 @@ class HgSource:
             ) from error
 
     def resolve(self, name: str) -> Commit:
-        """Return the changeset that a hash, bookmark, tag or branch names, or an ancestor of it (`~2`, `^`).
+        """Return the changeset that a hash, revision number, bookmark, tag or branch names, or an ancestor (`~2`, `^`).
 
         `.` and `HEAD` are the parent of the user's working folder. Local bookmarks and tags are the user's; a branch
-        means its tip as we know it. Revision numbers are refused: they differ from clone to clone.
+        means its tip as we know it. Revision numbers and `tip` differ from clone to clone, and are those of the user's.
+        As with hg, digits are a revision number where there is one, and else the beginning of a hash.
 
         Raises:
             UsageError: There is none, or it could be several; the hint lists some.
@@ -170,17 +175,16 @@ class HgSource:
 
     def _find(self, name: CommitName) -> list[Changeset]:
         """Return every changeset that a name could mean, by the first rule that finds any."""
-        if name.base in {"HEAD", "."}:
-            nodes = [change.node for change in list_changesets(".", at=self.place)]
+        if name.base in {"HEAD", ".", "tip"}:
+            nodes = self._nodes_of_user("tip" if name.base == "tip" else ".")
         else:
-            nodes = self._find_by_name(name.base) or (self._find_by_hash(name.base.lower()) if name.is_hash else [])
+            nodes = self._find_by_name(name.base) or self._find_by_number(name.base)
+            nodes = nodes or (self._find_by_hash(name.base.lower()) if name.is_hash else [])
         ends = ("".join((_id(node), *name.steps)) for node in nodes if is_changeset(node))
         return [change for end in ends for change in list_changesets(end, at=self._mirror) if is_changeset(change.node)]
 
     def _find_by_name(self, base: str) -> list[str]:
         """Look among the user's bookmarks and local tags, then among pulled bookmarks, tags and branches."""
-        if base == "tip":  # whichever changeset arrived last: another one in each clone
-            return []
         listings: Sequence[Callable[[], Mapping[str, str]]] = (
             lambda: list_named("bookmarks", "bookmark", "node", at=self.place),
             lambda: local_tags(self.place),
@@ -190,6 +194,14 @@ class HgSource:
         )
         nodes = (node for listing in listings if (node := listing().get(base)))
         return list(itertools.islice(nodes, 1))
+
+    def _find_by_number(self, base: str) -> list[str]:
+        """Look for a revision number in the user's repository."""
+        is_number = base.isascii() and base.isdecimal() and len(base) <= _MOST_DIGITS
+        return self._nodes_of_user(f"rev({int(base)})") if is_number else []
+
+    def _nodes_of_user(self, revset: str) -> list[str]:
+        return [change.node for change in list_changesets(revset, at=self.place)]
 
     def _branches(self) -> dict[str, str]:
         return list_named("branches", "branch", "node", at=self._mirror)

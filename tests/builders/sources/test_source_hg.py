@@ -44,7 +44,33 @@ def test_changesets_resolve_by_every_kind_of_name(user: HgRepository, hg_source:
         assert hg_source.resolve(name).id == second_node, name
 
 
-@pytest.mark.parametrize("name", ["default~9", "0" * 40, "deadbee", "defualt", "0", "tip", "topic"])
+def test_revision_numbers_and_tip_are_those_of_the_users_repository(
+    user: HgRepository, cache: Path, tmp_path: Path
+) -> None:
+    nodes = [user.commit(subject) for subject in ("one", "two", "three")]
+    user.hg("update", "-q", nodes[0])
+    side = user.commit("side")
+    clone = tmp_path / "clone"
+    user.hg("clone", "-q", "-r", side, str(user.path), str(clone))
+    user.hg("update", "-q", nodes[1])
+    before = user.state()
+    theirs, ours = HgSource(user.path, cache_dir=cache), HgSource(clone, cache_dir=cache)
+    names = {"0": nodes[0], "1": nodes[1], "2": nodes[2], "3": side, "tip": side, "2~1": nodes[1], "tip^": nodes[0]}
+    assert {name: theirs.resolve(name).id for name in names} == names
+    assert user.state() == before
+    assert {name: ours.resolve(name).id for name in ("0", "1", "tip")} == {"0": nodes[0], "1": side, "tip": side}
+
+
+def test_names_and_hashes_are_found_beside_revision_numbers(user: HgRepository, hg_source: HgSource) -> None:
+    node = user.commit("one")
+    user.hg("bookmark", "-r", node, "v1")
+    digits = next((node[:length] for length in range(4, 10) if not node[:length].isdecimal()), node)
+    assert hg_source.resolve("v1").id == hg_source.resolve(digits).id == node
+    with pytest.raises(UsageError, match="has no changeset"):
+        hg_source.resolve("9" * 12)
+
+
+@pytest.mark.parametrize("name", ["default~9", "0" * 40, "deadbee", "defualt", "1", "000000001", "topic"])
 def test_an_unknown_name_is_refused(user: HgRepository, hg_source: HgSource, name: str) -> None:
     user.commit("one")
     with pytest.raises(UsageError, match="has no changeset") as caught:
