@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from harness.core.commit import Commit
+from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS
 from harness.core.effect import Effect
 from harness.core.values import Value
 
@@ -53,8 +54,26 @@ class Culprit(Value):
     merges: tuple[str, ...] = ()
 
 
+class RuledOut(Value):
+    """Changes that a search excludes. A change and its reversal between two commits that it measured are not seen.
+
+    Attributes:
+        figure: The figure of a launch, one of `harness.core.comparison.STATISTICS`.
+        log_ratio: Smallest change that is excluded.
+        after: Id of the commit behind which none is.
+        until: Id of the last commit up to which none is.
+        probability: Probability that there is none but the culprits.
+    """
+
+    figure: str
+    log_ratio: float
+    after: str
+    until: str
+    probability: Probability
+
+
 class SearchEnding(StrEnum):
-    """Ending of a search. `NOTHING` rules out changes of `SearchResult.smallest_log_ratio` or more, no smaller ones."""
+    """Ending of a search. `NOTHING` rules out the changes of `SearchResult.ruled_out`, and no smaller ones."""
 
     FOUND = "found"
     NOTHING = "nothing"
@@ -73,6 +92,8 @@ class SearchResult(Value):
         smallest_log_ratio: Size below which no change was looked for: the noise, or the total, is too large beside it.
         pairs: Pairs that were measured in all.
         reason: The same in a sentence.
+        figure: The figure of a launch that was searched: the one that shows the difference of the two ends best.
+        ruled_out: What further changes are excluded, and where; empty where nothing is known of them.
     """
 
     ending: SearchEnding
@@ -83,3 +104,5 @@ class SearchResult(Value):
     smallest_log_ratio: float
     pairs: Count = 0
     reason: str
+    figure: str = STATISTICS[ESTIMATED_STATISTIC]
+    ruled_out: tuple[RuledOut, ...] = ()

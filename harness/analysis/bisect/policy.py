@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.analysis.bisect.posterior import Inference, Neighbours
 from harness.analysis.bisect.proof import Proof, prove
 from harness.analysis.bisect.queries import Posterior, Purpose, SearchConfig, Suspect
-from harness.core.culprit import Culprit, SearchEnding, SearchResult
+from harness.core.comparison import ESTIMATED_STATISTIC
+from harness.core.culprit import Culprit, RuledOut, SearchEnding, SearchResult
 from harness.core.effect import Effect, relative_change
 
 _DOUBT_OF_NO_CHANGE = 0.2
@@ -20,6 +21,12 @@ _WORTH_GOING_ON = 0.1
 """Probability of a further culprit from which on the search goes on behind the last one."""
 
 _LIKELIER_THAN_NOT = 0.5
+
+_NEARLY_SURE = 0.99
+"""Probability from which on no digits are shown."""
+
+_PREFERENCE = 0.75
+"""How clear the better quartile must be, in the clearest figure, to be searched: it is the steadiest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +62,36 @@ def assess(inference: Inference, config: SearchConfig) -> SearchState:
         neighbours, probability = inference.next_culprit(start)
         if probability < config.confidence or not all(map(inference.has_measured, neighbours)):
             return SearchState(culprits, start, further, Purpose.LOCATE, neighbours)
-        proof = prove(inference.confirming(neighbours))
+        proof = prove(inference.confirming(neighbours), inference.figure if inference.has_all else 0)
         if proof.pairs < config.confirm_pairs and proof.evidence < 1 / config.alpha:
             return SearchState(culprits, start, further, Purpose.CONFIRM, neighbours)
         culprits += (_culprit(inference, neighbours, probability, proof, config.alpha),)
         start = neighbours[1]
         further, enough = inference.further_probability(start), _WORTH_GOING_ON
     return SearchState(culprits, start, further)
+
+
+def choose(inferences: Sequence[Inference], config: SearchConfig) -> tuple[Inference, SearchState]:
+    """Return the figure that is searched, with the state of the search in it.
+
+    That is the one in which the two ends differ most clearly, and the better quartile unless another does so much more.
+    Where a figure rules a change out, the next clearest is looked at; the first again where all do.
+    """
+    ranked = sorted(
+        inferences,
+        key=lambda inference: inference.clearness / (_PREFERENCE if inference.figure == ESTIMATED_STATISTIC else 1.0),
+        reverse=True,
+    )
+    states = ((inference, assess(inference, config)) for inference in ranked)
+    first = next(states)
+    if _is_open(first[1]):
+        return first
+    return next(((inference, state) for inference, state in states if _is_open(state)), first)
+
+
+def _is_open(state: SearchState) -> bool:
+    """Return whether a figure shows a change, or may."""
+    return bool(state.culprits) or state.purpose is not None
 
 
 def posterior_behind(inference: Inference, start: int) -> Posterior:
@@ -77,6 +107,8 @@ def posterior_behind(inference: Inference, start: int) -> Posterior:
         unchanged=float(unchanged[-1]),
         none=inference.model.no_change_probability,
         several=inference.model.several_changes_probability,
+        figure=inference.figure,
+        smallest_log_ratio=inference.model.smallest_log_ratio,
     )
 
 
@@ -93,33 +125,69 @@ def rank_all(inference: Inference, state: SearchState) -> tuple[Suspect, ...]:
     return (*suspects, *posterior_behind(inference, state.start).suspects)
 
 
-def conclude(inference: Inference, state: SearchState, pairs: int) -> SearchResult:
-    """Return what was found, also when the budget ended the search."""
+def conclude(inference: Inference, state: SearchState, pairs: int, inferences: Sequence[Inference]) -> SearchResult:
+    """Return what was found, also when the budget ended the search.
+
+    Args:
+        inference: What the answers say in the figure that was searched.
+        state: The state of the search in it.
+        pairs: Pairs that were measured.
+        inferences: What they say in each figure.
+    """
     same, total = inference.is_same((0, inference.last)), inference.total_log_ratio
-    smallest = 0.0 if same else inference.model.smallest_log_ratio
     explained = math.fsum(culprit.effect.log_ratio for culprit in state.culprits)
+    ruled_out: tuple[RuledOut, ...] = ()
     if state.purpose is not None:
         ending, reason = (
             SearchEnding.UNDECIDED,
             f"{pairs} pairs, the budget, are spent: {_explain_undecided(inference, state)}",
         )
     elif state.culprits:
-        ending, reason = SearchEnding.FOUND, _describe_all(state.culprits)
+        ending, ruled_out = SearchEnding.FOUND, (_ruled_out(inference, state),)
+        reason = f"{_describe_all(state.culprits)}; {_describe_others(ruled_out[0])}"
     elif same:
         ends = f"{inference.commits[0]} and {inference.commits[-1]}"
         ending, reason = SearchEnding.NOTHING, f"{ends} are the same bytes: there is nothing to find between them"
     else:
         ending = SearchEnding.NOTHING
-        reason = f"{pairs} pairs rule out a change of {relative_change(smallest):.2%} or more, but no smaller one"
+        ruled_out = tuple(
+            _ruled_out(figure, replace(state, further_probability=figure.further_probability(0)))
+            for figure in inferences
+        )
+        sizes = ", ".join(f"{relative_change(out.log_ratio):.2%} ({out.figure})" for out in ruled_out)
+        reason = f"{pairs} pairs rule out a change of {sizes} or more, but no smaller one"
     return SearchResult(
         ending=ending,
         culprits=state.culprits,
         total_log_ratio=total,
         unexplained_log_ratio=None if total is None else total - explained,
         further_probability=min(1.0, max(0.0, state.further_probability)),
-        smallest_log_ratio=smallest,
+        smallest_log_ratio=0.0 if same else inference.model.smallest_log_ratio,
         pairs=pairs,
         reason=reason,
+        figure=inference.figure_name,
+        ruled_out=ruled_out,
+    )
+
+
+def _ruled_out(inference: Inference, state: SearchState) -> RuledOut:
+    """Return what a search of one figure excludes besides its culprits."""
+    places = math.prod(culprit.probability for culprit in state.culprits)
+    return RuledOut(
+        figure=inference.figure_name,
+        log_ratio=inference.model.smallest_log_ratio,
+        after=inference.commits[0],
+        until=inference.commits[-1],
+        probability=min(1.0, max(0.0, places * (1.0 - state.further_probability))),
+    )
+
+
+def _describe_others(out: RuledOut) -> str:
+    """Describe what is excluded: a probability is never rounded to certainty."""
+    probability = ">99 %" if out.probability > _NEARLY_SURE else f"{100 * out.probability:.0f} %"
+    return (
+        f"no other change of {relative_change(out.log_ratio):.2%} or more ({out.figure}) behind {out.after} up to"
+        f" {out.until} ({probability}); smaller ones were not looked for"
     )
 
 

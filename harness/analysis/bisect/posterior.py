@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ import numpy as np
 
 from harness.analysis.bisect.hidden_markov import Array, HiddenMarkovModel, level_grid, log_likelihood, scale_of
 from harness.analysis.bisect.queries import Answer, Purpose
+from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS
 
 _LEAST_CHANGE = 0.25
 """Changes below this many scales of a pair are never looked for: the pairs to find them would not end."""
@@ -28,12 +30,18 @@ class Inference:
         answers: Every answer.
         skipped: Commits that do not build.
         smallest: Share of the total difference that a commit must account for to be looked for.
+        statistics: Names of the figures of a launch.
+        figure: Place of the figure that is looked at.
+        has_all: Whether every answer has all figures, and not the better quartile alone.
     """
 
     commits: Sequence[str]
     answers: Sequence[Answer]
     skipped: Sequence[str]
     smallest: float
+    statistics: Sequence[str] = STATISTICS
+    figure: int = ESTIMATED_STATISTIC
+    has_all: bool = False
 
     @property
     def last(self) -> int:
@@ -77,9 +85,26 @@ class Inference:
             answer.same and (answer.control, answer.treatment) == (control, treatment) for answer in self.answers
         )
 
-    def confirming(self, neighbours: Neighbours) -> Sequence[float]:
-        """Return the log ratios that were measured to confirm a change between two neighbours."""
-        return self._log_ratios(neighbours, Purpose.CONFIRM)
+    def confirming(self, neighbours: Neighbours) -> Sequence[Sequence[float]]:
+        """Return the log ratios of all figures that were measured to confirm a change between two neighbours."""
+        answers = (answer for answer in self._answers(neighbours) if answer.purpose is Purpose.CONFIRM)
+        if self.has_all:
+            return [ratios for answer in answers for ratios in answer.figures]
+        return [(ratio,) for answer in answers for ratio in answer.log_ratios]
+
+    @property
+    def figure_name(self) -> str:
+        """Name of the figure that is looked at."""
+        return self.statistics[self.figure]
+
+    @property
+    def clearness(self) -> float:
+        """Difference of the two ends in standard errors; 0 before it is measured."""
+        ratios = self._log_ratios((0, self.last))
+        if not ratios:
+            return 0.0
+        scale = scale_of([ratios])
+        return abs(float(np.median(ratios))) * math.sqrt(len(ratios)) / scale
 
     @cached_property
     def total_log_ratio(self) -> float | None:
@@ -113,11 +138,13 @@ class Inference:
             return np.where(steps == 0.0, 0.0, -np.inf)
         return log_likelihood(self._log_ratios(ends), steps, scale)
 
-    def _log_ratios(self, ends: tuple[int, int], purpose: Purpose | None = None) -> list[float]:
+    def _answers(self, ends: tuple[int, int]) -> Iterator[Answer]:
         control, treatment = self.commits[ends[0]], self.commits[ends[1]]
-        return [
-            ratio
-            for answer in self.answers
-            if (answer.control, answer.treatment) == (control, treatment) and purpose in (None, answer.purpose)
-            for ratio in answer.log_ratios
-        ]
+        return (answer for answer in self.answers if (answer.control, answer.treatment) == (control, treatment))
+
+    def _log_ratios(self, ends: tuple[int, int]) -> list[float]:
+        """Return the log ratios of the figure that is looked at."""
+        ratios: list[float] = []
+        for answer in self._answers(ends):
+            ratios += [pair[self.figure] for pair in answer.figures] if self.has_all else answer.log_ratios
+        return ratios

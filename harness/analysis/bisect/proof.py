@@ -31,26 +31,35 @@ class Proof:
     effect: Effect | None
 
 
-def prove(log_ratios: Sequence[float]) -> Proof:
+def prove(pairs: Sequence[Sequence[float]], figure: int = 0) -> Proof:
     """Evaluate fresh pairs of two neighbours.
 
+    All figures bet, as in a comparison, so the choice of the figure in which the difference is stated costs
+    nothing.
+
     Args:
-        log_ratios: ln(treatment / control) of one statistic, in the order of measurement.
+        pairs: ln(treatment / control) of each figure, in the order of measurement.
+        figure: Place of the figure in which the difference is stated.
     """
-    more, less = EProcess(Refutes.AT_MOST, 0.0, [0]), EProcess(Refutes.AT_LEAST, 0.0, [0])
-    scale, scales, largest = PredictableScale(), [], 0.0
-    for ratio in log_ratios:
-        scales.append(scale.next())
+    places = range(len(pairs[0]) if pairs else figure + 1)
+    more, less = EProcess(Refutes.AT_MOST, 0.0, places), EProcess(Refutes.AT_LEAST, 0.0, places)
+    scales = [PredictableScale() for _ in places]
+    known: list[float] = []
+    largest = 0.0
+    for ratios in pairs:
+        now = [scale.next() for scale in scales]
+        known.append(now[figure])
         for side in (more, less):
-            side.add([ratio], scales[-1:])
-        scale.add(ratio)
+            side.add(ratios, now)
+        for scale, ratio in zip(scales, ratios, strict=True):
+            scale.add(ratio)
         largest = max(largest, float(np.logaddexp(more.log_value, less.log_value)) - math.log(2))
-    low, high = limits(log_ratios, scales)
+    low, high = limits([ratios[figure] for ratios in pairs], known)
     if crossed(low, high):
         low = high = None
-    median = scale.median()
+    median = scales[figure].median()
     return Proof(
-        pairs=len(log_ratios),
+        pairs=len(pairs),
         evidence=finite_evidence(largest),
         effect=None if median is None else Effect(log_ratio=median, low_log_ratio=low, high_log_ratio=high),
     )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from harness.core.comparison import Share
+from harness.core.comparison import ESTIMATED_STATISTIC, Share
 from harness.core.values import Value
 
 
@@ -61,7 +61,8 @@ class Answer(Value):
         control: The commit that was compared with.
         treatment: The commit in question.
         purpose: Why they were measured.
-        log_ratios: ln(treatment / control) of one statistic, pair by pair.
+        log_ratios: ln(treatment / control) of the better quartile, pair by pair.
+        figures: The same of each of the five figures of a launch; empty where an earlier harness measured.
         same: Whether both programs are the same bytes, which is known without a pair.
     """
 
@@ -69,6 +70,7 @@ class Answer(Value):
     treatment: str
     purpose: Purpose
     log_ratios: tuple[float, ...] = ()
+    figures: tuple[tuple[float, ...], ...] = ()
     same: bool = False
 
 
@@ -89,6 +91,8 @@ class Posterior(Value):
         unchanged: Probability that no commit behind `after` changed the metric.
         none: Probability that no commit at all did.
         several: Probability that more than one did.
+        figure: Place of the figure that is searched, in `harness.core.comparison.STATISTICS`.
+        smallest_log_ratio: Smallest change that is looked for: all probabilities are of changes of that size or more.
     """
 
     after: str
@@ -96,6 +100,8 @@ class Posterior(Value):
     unchanged: float
     none: float
     several: float
+    figure: int = ESTIMATED_STATISTIC
+    smallest_log_ratio: float = 0.0
 
     def likeliest(self, share: float = 0.95) -> tuple[Suspect, ...]:
         """Return the fewest suspects that hold this share of the probability, the likeliest first."""

@@ -5,21 +5,29 @@ shifts probabilities, and the next commit in question is the one of which it is 
 changed by then (Horstein, IEEE Trans. Inf. Theory 9, 1963; Waeber, Frazier and Henderson, SIAM J. Control Optim. 51,
 2013). A commit that seems certain is then compared with the one before it, in fresh pairs: their e-value proves the
 change whatever the model assumed. The part of the difference that it leaves is searched for behind it.
+
+A launch has five figures, and a change may be in one alone, such as the tail. The search looks at the figure in which
+the two ends differ most clearly, and ends without a culprit only when every figure rules a change out.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain
 from typing import Annotated, Final, Self
 
 from pydantic import Field, model_validator
 
-from harness.analysis.bisect.policy import SearchState, assess, conclude, posterior_behind, rank_all
+from harness.analysis.bisect.policy import SearchState, choose, conclude, posterior_behind, rank_all
 from harness.analysis.bisect.posterior import Inference
 from harness.analysis.bisect.queries import Answer, Posterior, Purpose, Query, SearchConfig, Suspect
+from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS
 from harness.core.culprit import Culprit, SearchResult
 from harness.core.values import Value
+
+Figures = Sequence[Sequence[float]]
+"""ln(treatment / control) of the five figures of a launch, pair by pair."""
 
 _FORMER_NAMES: Final = {"aims": "config", "heard": "answers"}
 _FORMER_FIELDS: Final = frozenset({"costs"})
@@ -34,12 +42,14 @@ class Search(Value):
         config: When it ends.
         answers: Every answer, in order.
         skipped: Commits that do not build.
+        statistics: Names of the five figures of a launch.
     """
 
     commits: Annotated[tuple[str, ...], Field(min_length=2)]
     config: SearchConfig = SearchConfig()
     answers: tuple[Answer, ...] = ()
     skipped: tuple[str, ...] = ()
+    statistics: tuple[str, ...] = STATISTICS
 
     @model_validator(mode="before")
     @classmethod
@@ -56,7 +66,12 @@ class Search(Value):
 
     @classmethod
     def begin(
-        cls, commits: Sequence[str], endpoints: Sequence[float] = (), *, config: SearchConfig | None = None
+        cls,
+        commits: Sequence[str],
+        endpoints: Sequence[float] = (),
+        *,
+        figures: Figures = (),
+        config: SearchConfig | None = None,
     ) -> Search:
         """Begin a search between two commits.
 
@@ -64,13 +79,15 @@ class Search(Value):
             commits: Ids, oldest first: the good one, those between, the bad one.
             endpoints: ln(bad / good) of pairs that were measured already, such as those of the comparison that raised
                 the alarm; difference and scale are estimated from them, and the search asks for what is missing.
+            figures: The same in each of the five figures.
             config: When it ends.
 
         Raises:
             ValueError: There are less than two commits, one appears twice, or an endpoint is not a finite number.
         """
         search = cls(commits=tuple(commits), config=config or SearchConfig())
-        return search.learn(search.commits[0], search.commits[-1], endpoints) if endpoints else search
+        ends = search.commits[0], search.commits[-1]
+        return search.learn(*ends, endpoints, figures=figures) if endpoints else search
 
     @property
     def pairs(self) -> int:
@@ -78,22 +95,39 @@ class Search(Value):
         return sum(len(answer.log_ratios) for answer in self.answers)
 
     def learn(
-        self, control: str, treatment: str, log_ratios: Sequence[float], purpose: Purpose = Purpose.LOCATE
+        self,
+        control: str,
+        treatment: str,
+        log_ratios: Sequence[float],
+        purpose: Purpose = Purpose.LOCATE,
+        *,
+        figures: Figures = (),
     ) -> Search:
         """Learn from measured pairs.
 
         Args:
             control: The good commit, or the one before the treatment among those that build.
             treatment: The commit that was compared with it.
-            log_ratios: ln(treatment / control) of one statistic, such as the lower quartile, pair by pair.
+            log_ratios: ln(treatment / control) of the better quartile, pair by pair.
             purpose: Purpose of the query. Only fresh pairs, asked for to confirm, count as proof.
+            figures: The same in each of the five figures of a launch; without them, that one is searched alone.
 
         Raises:
-            ValueError: There is no pair, one is not a finite number, or these two cannot be compared.
+            ValueError: There is no pair, one is not a finite number or has not all figures, or these two cannot be
+                compared.
         """
-        if not log_ratios or not all(map(math.isfinite, log_ratios)):
+        if not log_ratios or not all(map(math.isfinite, (*log_ratios, *chain.from_iterable(figures)))):
             raise ValueError("log ratios of pairs must be finite numbers, at least one")
-        return self._add(Answer(control=control, treatment=treatment, purpose=purpose, log_ratios=tuple(log_ratios)))
+        if figures and [len(pair) for pair in figures] != [len(self.statistics)] * len(log_ratios):
+            raise ValueError("each pair must have every figure")
+        answer = Answer(
+            control=control,
+            treatment=treatment,
+            purpose=purpose,
+            log_ratios=tuple(log_ratios),
+            figures=tuple(map(tuple, figures)),
+        )
+        return self._add(answer)
 
     def learn_same(self, control: str, treatment: str, purpose: Purpose = Purpose.LOCATE) -> Search:
         """Learn that two commits are the same bytes. That is certain, costs no pair, and says nothing about noise.
@@ -122,40 +156,54 @@ class Search(Value):
 
     def next(self) -> Query | SearchResult:
         """Return what to measure now, or what was found. The same answer until something is learned."""
-        inference = self._inference
-        state = assess(inference, self.config)
+        inferences = self._inferences
+        inference, state = choose(inferences, self.config)
         if state.purpose is None or self.pairs >= self.config.max_pairs:
-            return conclude(inference, state, self.pairs)
+            return conclude(inference, state, self.pairs, inferences)
         return self._query(*_most_informative(inference, state, self.config), state.purpose)
 
     def posterior(self) -> Posterior:
         """Return the probabilities of the commits behind the last culprit."""
-        inference = self._inference
-        return posterior_behind(inference, assess(inference, self.config).start)
+        inference, state = choose(self._inferences, self.config)
+        return posterior_behind(inference, state.start)
 
     @property
     def culprits(self) -> tuple[Culprit, ...]:
         """Culprits that are settled, oldest first."""
-        return assess(self._inference, self.config).culprits
+        return choose(self._inferences, self.config)[1].culprits
 
     def suspects(self) -> tuple[Suspect, ...]:
         """Return every commit, oldest first, with the probability that it is the next to change the metric.
 
         That is behind the culprit before it; behind the good commit where there is none.
         """
-        inference = self._inference
-        return rank_all(inference, assess(inference, self.config))
+        return rank_all(*choose(self._inferences, self.config))
 
     def _add(self, answer: Answer) -> Search:
         before, end = self._number(answer.control), self._number(answer.treatment)
-        inference = self._inference
+        inference = self._inferences[0]
         if (before, end) not in {*inference.neighbours(0), *((0, other) for other in inference.buildable[1:])}:
             raise ValueError(f"{answer.control} is neither the good commit nor the one before {answer.treatment}")
         return self.model_copy(update={"answers": (*self.answers, answer)})
 
     @property
-    def _inference(self) -> Inference:
-        return Inference(self.commits, self.answers, self.skipped, self.config.smallest)
+    def _inferences(self) -> Sequence[Inference]:
+        """What the answers say in each figure that all of them have."""
+        measured = [answer for answer in self.answers if answer.log_ratios]
+        has_all = bool(measured) and all(answer.figures for answer in measured)
+        figures = range(len(self.statistics)) if has_all else (ESTIMATED_STATISTIC,)
+        return [
+            Inference(
+                self.commits,
+                self.answers,
+                self.skipped,
+                self.config.smallest,
+                statistics=self.statistics,
+                figure=figure,
+                has_all=has_all,
+            )
+            for figure in figures
+        ]
 
     def _number(self, commit: str) -> int:
         if commit not in self.commits:

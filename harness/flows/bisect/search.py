@@ -10,10 +10,14 @@ from harness.analysis.compare.statistics import log_ratios
 from harness.core.commit import Commit
 from harness.core.comparison import ESTIMATED_STATISTIC, Comparison
 from harness.core.culprit import SearchResult
+from harness.core.effect import relative_change
 from harness.core.errors import BenchmarkFailed, BuildFailed
 from harness.core.protocols import Progress
 from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.measure.workload import Selection
+
+_NEARLY_SURE = 0.99
+"""Probability from which on no digits are shown: nothing that was measured is certain."""
 
 Save = Callable[[Search], None]
 """Saves the state of a search, so that it can be resumed when it was killed."""
@@ -81,7 +85,14 @@ def figures_of_pairs(comparison: Comparison) -> tuple[tuple[float, ...], ...]:
 def _learn(search: Search, query: Query, comparison: Comparison) -> Search:
     if comparison.identical:
         return search.learn_same(query.control, query.treatment, query.purpose)
-    return search.learn(query.control, query.treatment, quartile_log_ratios(comparison), query.purpose)
+    named = search.model_copy(update={"statistics": comparison.statistics})
+    return named.learn(
+        query.control,
+        query.treatment,
+        quartile_log_ratios(comparison),
+        query.purpose,
+        figures=figures_of_pairs(comparison),
+    )
 
 
 def _compare(
@@ -121,5 +132,7 @@ def _summarise(search: Search, by_id: Mapping[str, Commit]) -> str:
     likeliest = [suspect for suspect in posterior.likeliest()[:3] if suspect.probability >= _WORTH_NAMING]
     names = ", ".join(f"{by_id[suspect.commit].short} {suspect.probability:.0%}" for suspect in likeliest)
     suspected = [f"suspected: {names}"] if names else []
-    unchanged = f"no {'other' if culprits else 'change'}: {posterior.unchanged:.0%}"
+    size = f"of {relative_change(posterior.smallest_log_ratio):.2%} or more ({search.statistics[posterior.figure]})"
+    sure = ">99%" if posterior.unchanged > _NEARLY_SURE else f"{posterior.unchanged:.0%}"
+    unchanged = f"no {'other ' if culprits else ''}change {size}: {sure}"
     return "; ".join([pairs, *culprits, *suspected, unchanged])

@@ -18,12 +18,12 @@ from harness.flows.bisect.merges import SearchedLine
 _SEARCHES: Final = TypeAdapter(list[Search])
 
 
-def verified_pairs(alarm: Alarm, commits: Sequence[str]) -> Sequence[float]:
-    """Return the pairs of the verification for the search between the commits that it compared."""
-    change = alarm.change
-    if alarm.verification is None or (commits[0], commits[-1]) != (change.last_without, change.first_with):
-        return ()
-    return alarm.verification.log_ratios
+def begin_search(alarm: Alarm, commits: Sequence[str]) -> Search:
+    """Begin a search, between the commits that were compared to verify the alarm with the pairs of that comparison."""
+    change, verification = alarm.change, alarm.verification
+    if verification is None or (commits[0], commits[-1]) != (change.last_without, change.first_with):
+        return Search.begin(commits)
+    return Search.begin(commits, verification.log_ratios, figures=verification.figures)
 
 
 @dataclass(slots=True)

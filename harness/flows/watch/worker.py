@@ -23,9 +23,9 @@ from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.measure.workload import Selection
 from harness.flows.watch.searches import (
     SavedSearches,
+    begin_search,
     candidates_of,
     only_culprit,
-    verified_pairs,
     with_brought_commits,
 )
 from harness.watch.store.commits import CommitStatus
@@ -136,7 +136,7 @@ class WatchWorker:
             del pairs  # each line has a budget of its own
             ids = tuple(commit.id for commit in line)
             return run_search(
-                saved.of_line(ids) or Search.begin(ids, verified_pairs(alarm, ids)),
+                saved.of_line(ids) or begin_search(alarm, ids),
                 line,
                 _selection_of(alarm),
                 self._comparer(change.device),

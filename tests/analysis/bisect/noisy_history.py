@@ -8,6 +8,7 @@ import numpy as np
 
 from harness.analysis.bisect.queries import Query
 from harness.analysis.bisect.search import Search
+from harness.core.comparison import ESTIMATED_STATISTIC
 from harness.core.culprit import SearchResult
 from tests.analysis.compare.simulated_launches import Array
 from tests.analysis.trend.made_series import tossed
@@ -22,22 +23,39 @@ class NoisyHistory:
         seed: Of the places in the noise, and of the coins.
         broken: Numbers of commits that do not build.
         plain: Whether commits at the same level are the same bytes.
+        shape: A change in each of the five figures for one of 1; then the noise has five columns. None: one figure is
+            measured.
     """
 
     def __init__(
-        self, levels: Sequence[float], noise: Array, seed: int, broken: Sequence[int] = (), *, plain: bool = False
+        self,
+        levels: Sequence[float],
+        noise: Array,
+        seed: int,
+        broken: Sequence[int] = (),
+        *,
+        plain: bool = False,
+        shape: Sequence[float] | None = None,
     ) -> None:
         self.levels = levels
         self.commits = tuple(f"c{number}" for number in range(len(levels)))
         self._noise = noise
         self._chance = np.random.default_rng(seed)
         self._plain = plain
+        self._shape = shape
         self._broken = {f"c{number}" for number in broken}
 
     def pairs(self, control: str, treatment: str, pairs: int) -> list[float]:
         """Return the log ratios of some pairs."""
         step = self._step(control, treatment)
-        return [step + float(noise) for noise in tossed(self._noise, self._chance, pairs)]
+        noise = self._noise if self._shape is None else self._noise[:, ESTIMATED_STATISTIC]
+        return [step + float(deviation) for deviation in tossed(noise, self._chance, pairs)]
+
+    def figures(self, control: str, treatment: str, pairs: int) -> list[list[float]]:
+        """Return the log ratios of the five figures of some pairs."""
+        step = self._step(control, treatment) * np.asarray(self._shape)
+        made: list[list[float]] = (step + tossed(self._noise, self._chance, pairs)).tolist()
+        return made
 
     def step(self, search: Search, query: Query) -> Search:
         """Return the search after the answer to a query."""
@@ -46,6 +64,10 @@ class NoisyHistory:
                 return search.skip(commit)
         if self._plain and self._step(query.control, query.treatment) == 0.0:
             return search.learn_same(query.control, query.treatment, query.purpose)
+        if self._shape is not None:
+            figures = self.figures(query.control, query.treatment, query.pairs)
+            quartiles = [pair[ESTIMATED_STATISTIC] for pair in figures]
+            return search.learn(query.control, query.treatment, quartiles, query.purpose, figures=figures)
         log_ratios = self.pairs(query.control, query.treatment, query.pairs)
         return search.learn(query.control, query.treatment, log_ratios, query.purpose)
 

@@ -17,7 +17,7 @@ def test_without_pairs_nothing_is_proven() -> None:
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_clear_step_is_proven_in_either_direction(sign: int) -> None:
-    proof = prove([sign * 0.03] * 12)
+    proof = prove([(sign * 0.03,)] * 12)
     assert proof.evidence > 100
     assert proof.effect is not None
     assert np.sign(proof.effect.log_ratio) == sign
@@ -27,13 +27,13 @@ def test_a_clear_step_is_proven_in_either_direction(sign: int) -> None:
 def test_false_proofs_of_equal_builds_are_as_rare_as_configured() -> None:
     chance = np.random.default_rng(1)
     noise = chance.standard_t(3, (400, 60)) * 0.01
-    false = sum(prove(row).evidence >= 20 for row in noise.tolist())
+    false = sum(prove([(ratio,) for ratio in row]).evidence >= 20 for row in noise.tolist())
     assert false <= 0.05 * 400 + 3.1 * (0.05 * 0.95 * 400) ** 0.5
 
 
 def test_evidence_stays_when_later_pairs_disagree() -> None:
-    step = [0.03] * 12
-    assert prove(step + [-0.01] * 20).evidence >= prove(step).evidence
+    step = [(0.03,)] * 12
+    assert prove(step + [(-0.01,)] * 20).evidence >= prove(step).evidence
 
 
 def test_zero_is_a_valid_level() -> None:

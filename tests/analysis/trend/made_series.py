@@ -37,9 +37,10 @@ def recorded_noise() -> Array:
 
 
 def tossed(noise: Array, chance: np.random.Generator, pairs: int) -> Array:
-    """Return successive pairs, each in random order."""
-    start = chance.integers(0, noise.size - pairs + 1)
-    return np.asarray(noise[start : start + pairs] * chance.choice([-1.0, 1.0], pairs))
+    """Return successive pairs, each in random order: of one figure, or of five in the second axis."""
+    start = chance.integers(0, len(noise) - pairs + 1)
+    sides = chance.choice([-1.0, 1.0], pairs)
+    return np.asarray((noise[start : start + pairs].T * sides).T)
 
 
 def made_point(
