@@ -124,7 +124,10 @@ def watch_request(flags: WatchFlags, settings: Settings) -> WatchRequest:
         "interval": "interval_s",
         "since": "since",
         "regression": "alarms",
-        **{name: name for name in ("step", "merges", "platforms", "commit_file", "status_file", "on_alarm", "hook")},
+        **{
+            name: name
+            for name in ("again", "step", "merges", "platforms", "commit_file", "status_file", "on_alarm", "hook")
+        },
     }
     given = {names[name]: value for name, value in values.items() if name in names and value is not None}
     return WatchRequest(state=state_file(flags.state, settings), **given)

@@ -208,6 +208,9 @@ class WatchFlags:
     since: Annotated[str | None, Parameter(group=_WATCH)] = None
     """Commit after which the first start begins (default: measure the newest commit only)."""
 
+    again: Annotated[str | None, Parameter(group=_WATCH)] = None
+    """Measure commits of the backlog again, also failed ones: A..B, or a single commit."""
+
     step: Annotated[int | None, Parameter(group=_WATCH)] = None
     """Measure every N-th commit, and always the newest."""
 

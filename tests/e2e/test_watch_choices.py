@@ -190,3 +190,22 @@ def test_a_control_that_does_not_build_is_replaced_by_the_next_commit_of_its_wee
     with watch.open_state() as state:
         controls_by_commit = {entry.commit.id: entry.control for entry in state.commits.with_status(CommitStatus.DONE)}
     assert controls_by_commit == {names[4]: names[0], names[5]: names[4], names[6]: names[4]}
+
+
+def test_a_commit_that_failed_is_measured_again_when_it_is_asked_for(watch: Watch) -> None:
+    watch.work.commit("Change 1", same=True)
+    commit = watch.work.commit("Change 2", same=True)
+    recipe = watch.project.folder / "recipes" / "generic" / "build.sh"
+    working = recipe.read_text()
+    recipe.write_text("#!/bin/sh\necho the compiler is being updated >&2\nexit 1\n")
+    arguments = ("--base_commit", watch.work.commits[0], "--since", watch.work.commits[0])
+    failed = watch.harness(*arguments)
+    recipe.write_text(working)
+    assert failed.code == 3, "its control does not build either"
+    assert watch.harness(*arguments).code == 0
+    assert watch.counts() == {CommitStatus.DONE: 2}
+    again = watch.harness(*arguments, "--again", f"{commit}~1..{commit}")
+    assert again.code == 0, again.stderr
+    assert "1 commit will be measured again" in again.stderr
+    with watch.open_state() as state:
+        assert len(state.points.of_commit(commit)) == 2

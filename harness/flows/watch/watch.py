@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from harness.watch.controls import ControlPolicy
 from harness.watch.fai_pep_files import StopFile
 from harness.watch.loop import WatchPlan, WatchSummary
 from harness.watch.loop import watch as run_loop
+from harness.watch.measuring_again import queue_again, resolve_range
 from harness.watch.new_commits import CommitSelection
 from harness.watch.notify.channels import Channel, command_channel, webhook_channel
 from harness.watch.store.commits import CommitStatus
@@ -49,6 +51,7 @@ class WatchRequest:
         hook: URL to post each notification to.
         platforms: Kinds of devices; none means that of the settings.
         since: Name of the commit after which the first start begins.
+        again: Commits to measure again: `A..B`, or one commit.
         alarms: Whether changes are detected, verified and searched.
     """
 
@@ -62,6 +65,7 @@ class WatchRequest:
     hook: str | None = None
     platforms: tuple[str, ...] = ()
     since: str | None = None
+    again: str | None = None
     alarms: bool = True
 
 
@@ -114,6 +118,8 @@ def watch(request: CompareRequest, settings: Settings, watching: WatchRequest, d
             AlarmReportChannel(reporter, state, source, request, settings) for reporter in alarm_reporters(settings)
         ]
         may_build = may_build_ahead(settings, [comparer.workload.platform for comparer in comparers])
+        if watching.again is not None:
+            display.say(queue_again(state, resolve_range(source, watching.again), time.time()))
         worker = WatchWorker(comparers, source, state, ahead if may_build else None, display)
         tasks = WatchTasks(worker.compare)
         if watching.alarms:

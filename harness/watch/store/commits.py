@@ -190,6 +190,21 @@ class CommitTable:
         statement = "UPDATE commits SET status = ? WHERE id = ? AND status = ? AND rounds < ?"
         return self._database.change(statement, CommitStatus.WAITING, commit, CommitStatus.DONE, most) == 1
 
+    def queue_again(self, commits: Iterable[str]) -> int:
+        """Let commits wait once more that were finished, in whatever way; return how many.
+
+        Those that are not in the history any more stay as they are.
+        """
+        finished = (CommitStatus.DONE, CommitStatus.BUILD_FAILED, CommitStatus.SKIPPED, CommitStatus.FAILED)
+        marks = ", ".join("?" * len(finished))
+        statement = (
+            "UPDATE commits SET status = ?, reason = '', finished = NULL, attempts = 0"  # noqa: S608 - marks only
+            f" WHERE id = ? AND status IN ({marks}) AND reason <> ?"
+        )
+        return sum(
+            self._database.change(statement, CommitStatus.WAITING, commit, *finished, WITHDRAWN) for commit in commits
+        )
+
     def interrupted(self) -> Sequence[BacklogEntry]:
         """Return the commits that ran when a watcher was killed."""
         return self.with_status(CommitStatus.RUNNING)
