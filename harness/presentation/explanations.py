@@ -63,11 +63,11 @@ def describe_discarded_pairs(comparison: Comparison) -> str:
 
 
 def list_exact_changes(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return the deterministic metrics that changed: a mark, and a description."""
+    """Return the deterministic metrics beside the compared one that changed: a mark, and a description."""
     return [
         (CATEGORY_OF_VERDICT[difference.verdict].mark, _describe_difference(difference))
         for difference in comparison.exact
-        if difference.verdict.is_change
+        if difference.verdict.is_change and difference.metric != comparison.metric
     ]
 
 

@@ -36,6 +36,7 @@ from harness.presentation.verdicts import (
 from harness.testing.results import BUILD, DEVICE, failed_result, noisy_result, ok_result
 from tests.analysis.compare.recorded_launches import recorded
 from tests.presentation.comparison_samples import (
+    LOST,
     PARAMETERS,
     compared,
     every_kind,
@@ -214,6 +215,13 @@ def test_only_exact_metrics_that_differ_are_listed() -> None:
         [("▲", "program size: 1.00 MiB → 879 KiB (-14.2 %)")],
         [],
     ]
+
+
+def test_the_compared_metric_is_not_listed_again() -> None:
+    main = LOST.model_copy(update={"metric": "NET latency"})
+    comparison = compared("a", made_pairs(0.02, 20), exact=[main, LOST]).comparison
+    assert comparison is not None
+    assert [text for _, text in list_exact_changes(comparison)] == ["delegated operators: 120 → 118 (-1.67 %)"]
 
 
 def test_discarded_pairs_are_counted() -> None:

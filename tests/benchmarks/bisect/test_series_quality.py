@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.compare.recorded_launches import recorded
-from tests.analysis.compare.simulated_launches import BURSTY, QUIET, Array, figures, iterations
+from tests.analysis.compare.simulated_launches import BURSTY, CROWDED, QUIET, Array, figures, iterations
 from tests.benchmarks.bisect.series_rules import RULES, Rule
 from tests.benchmarks.figures import claim
 
@@ -25,7 +25,8 @@ pytestmark = pytest.mark.benchmark
 def launches(name: str) -> Array:
     if name == "recorded":
         return recorded(0).figures()
-    return 1e6 * figures(iterations({"quiet": QUIET, "bursty": BURSTY}[name], np.random.default_rng(3), 20_000))
+    machine = {"quiet": QUIET, "bursty": BURSTY, "crowded": CROWDED}[name]
+    return 1e6 * figures(iterations(machine, np.random.default_rng(3), 20_000))
 
 
 def windows(name: str, commits: int, seed: int) -> list[Array]:
@@ -54,7 +55,7 @@ def detection_rate(rule: Rule, name: str, effect: float) -> tuple[float, float]:
     return len(delays) / SERIES, float(np.median(delays)) if delays else float("nan")
 
 
-@pytest.mark.parametrize("name", ["recorded", "quiet", "bursty"])
+@pytest.mark.parametrize("name", ["recorded", "quiet", "bursty", "crowded"])
 def test_rules_on_series(name: str) -> None:
     print(f"\n{name} noise, {SERIES} series, {LAUNCHES} launches a commit")
     print("| rule | false alarms per 100 commits | found within 20 commits at 1 / 2 / 5 %, % | median delay, commits |")
