@@ -67,6 +67,7 @@ class PageReporter:
         self._working_folder = Path.cwd()
         self._results: list[Result] = []
         self._places: dict[str, Path] = {}
+        self._written = 0
 
     def prepare(self) -> None:
         """Check that the page can be written; one that is there stays as it is.
@@ -89,6 +90,11 @@ class PageReporter:
             self._places[report.result.uid] = Path(report.place)
         return self._write(finished=False)
 
+    @property
+    def unreported(self) -> int:
+        """Number of results that are not on the page: a page that could be written has all of them."""
+        return len(self._results) - self._written
+
     def close(self) -> None:
         """Write the page of the finished run."""
         self._write(finished=True)
@@ -110,6 +116,7 @@ class PageReporter:
                 f"cannot write {self._file}: {error.strerror or error}",
                 hint=f"free disk space or fix permissions there, or name another file: --reporter {self.name}=FILE",
             ) from error
+        self._written = len(self._results)
         return str(self._file)
 
 

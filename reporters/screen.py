@@ -22,10 +22,16 @@ class ScreenReporter:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._results: list[Result] = []
+        self._failed = False
 
     def report(self, report: Report) -> None:
         """Keep a result for the table, without samples, which no table shows."""
         self._results.append(without_samples(make_writable(report.result)))
+
+    @property
+    def unreported(self) -> int:
+        """Number of results that a table lacks that could not be shown."""
+        return len(self._results) if self._failed else 0
 
     def close(self) -> None:
         """Show all results."""
@@ -34,6 +40,7 @@ class ScreenReporter:
         try:
             show_results(self._results, self._console)
         except (OSError, ValueError) as error:  # ValueError: the stream was closed, or knows too few characters
+            self._failed = True
             discard_output(self._console.file)
             raise ReporterFailed(
                 f"the table cannot be shown: {error}",

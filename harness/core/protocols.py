@@ -378,6 +378,18 @@ class Preparable(Protocol):
         """
 
 
+@runtime_checkable
+class DeliveryCounting(Protocol):
+    """A reporter that knows what it could not report: one that tries again later, or that reports all results at once.
+
+    Of other reporters the failures of `report` are counted.
+    """
+
+    @property
+    def unreported(self) -> int:
+        """Number of results that it was given in this run and that are not reported now."""
+
+
 @dataclass(frozen=True, slots=True)
 class FlushOutcome:
     """Outcome of sending everything that waited.

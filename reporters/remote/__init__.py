@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 import os
+from pathlib import Path
 from typing import Final, Literal
 
 from harness.config.remote_target import RemoteTarget, find_token
@@ -65,6 +66,8 @@ class RemoteReporter:
         self._endpoint = endpoint
         self._spool = spool
         self._unreachable: str | None = None
+        self._given = 0
+        self._entries: list[Path] = []
 
     def prepare(self) -> None:
         """Check that results can be spooled; the server may answer later.
@@ -82,9 +85,11 @@ class RemoteReporter:
 
     def report(self, report: Report) -> None:
         """Spool one result, then post it. A server that did not answer is left alone until the end of the run."""
+        self._given += 1
         result = make_writable(report.result)
         envelope = Envelope(category=self._endpoint.target.category, result=result)
         entry = self._spool.add(result.uid, to_json_line(envelope).encode())
+        self._entries.append(entry)
         if self._unreachable is not None:
             raise self._spooled(self._unreachable)
         answer = self._spool.send(entry, self._endpoint.post, _RUN_S)
@@ -96,6 +101,12 @@ class RemoteReporter:
             raise ReporterFailed(
                 f"the result was refused: {answer.reason}", hint=f"it is kept in {self._spool.dead / entry.name}"
             )
+
+    @property
+    def unreported(self) -> int:
+        """Number of results of this run that wait, were refused or could not even be spooled."""
+        kept = [entry for entry in self._entries if entry.exists() or (self._spool.dead / entry.name).exists()]
+        return self._given - len(self._entries) + len(kept)
 
     def close(self) -> None:
         """Send what waits, also from earlier runs, as far as a few seconds allow."""

@@ -105,3 +105,15 @@ def test_samples_are_not_kept_in_memory(tmp_path: Path) -> None:
     (kept,) = runs[0].results
     assert all(not metric.samples for metric in kept.metrics)
     assert kept.comparison == result.comparison
+
+
+def test_results_that_are_not_on_the_page_are_counted(tmp_path: Path) -> None:
+    page = _page(tmp_path / "page" / "run.txt")
+    (tmp_path / "page").write_text("in the way")
+    for count in (1, 2):
+        with pytest.raises(ReporterFailed):
+            page.report(report_of(ok_result()))
+        assert page.unreported == count
+    (tmp_path / "page").unlink()
+    page.close()
+    assert page.unreported == 0

@@ -343,6 +343,21 @@ def test_the_end_of_the_run_retries_oldest_first(tmp_path: Path, server: Server)
     assert _spooled(tmp_path) == []
 
 
+def test_a_reporter_counts_the_results_of_its_run_that_were_not_delivered(tmp_path: Path, server: Server) -> None:
+    server.reply = answer(500)
+    earlier = _reporter(_settings(tmp_path, server.place))
+    _fail(earlier, ok_result(uid="earlier"))
+    reporter = _reporter(_settings(tmp_path, server.place))
+    _fail(reporter, ok_result(uid="a"))
+    assert (earlier.unreported, reporter.unreported) == (1, 1)
+    server.replies = [answer(422, "no")]
+    _fail(reporter, ok_result(uid="b"))
+    assert reporter.unreported == 2
+    server.reply = answer(201)
+    reporter.close()
+    assert (earlier.unreported, reporter.unreported) == (0, 1), "the refused one is lost, the others arrived"
+
+
 def test_results_rejected_at_the_end_of_the_run_are_reported(tmp_path: Path, server: Server) -> None:
     server.replies = [answer(500), answer(422, "no")]
     reporter = _reporter(_settings(tmp_path, server.place))

@@ -10,12 +10,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.result import Result
 from harness.testing.results import LATENCIES_MS, failed_result, ok_result, report_of
 from reporters import simple_local, simple_screen
+from reporters.screen import ScreenReporter
 from reporters.simple_local import SimpleLocalReporter
 from reporters.simple_screen import SimpleScreenReporter
 
@@ -118,3 +120,15 @@ def test_a_full_disk_is_a_failure_and_keeps_the_exit_status() -> None:
             [sys.executable, "-c", _INTO_A_PIPE], stdout=full, stderr=subprocess.PIPE, timeout=30, check=False
         )
     assert (done.returncode, done.stderr) == (43, b"")
+
+
+def test_a_table_that_cannot_be_shown_lacks_all_results() -> None:
+    stream = io.StringIO()
+    reporter = ScreenReporter(Console(file=stream))
+    for _ in range(2):
+        reporter.report(report_of(ok_result()))
+    stream.close()
+    assert reporter.unreported == 0
+    with pytest.raises(ReporterFailed):
+        reporter.close()
+    assert reporter.unreported == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +13,7 @@ from harness import plugins
 from harness.config.settings import Settings
 from harness.core.comparison import Verdict
 from harness.core.errors import ExitCode, HarnessError, most_severe
-from harness.core.protocols import Preparable, Progress, Reporter, is_archive
+from harness.core.protocols import DeliveryCounting, Preparable, Progress, Reporter, is_archive
 from harness.core.result import Outcome, Report, Result
 
 _NOUNS: Final = frozenset(verdict.value for verdict in Verdict if verdict.is_change)
@@ -51,9 +51,9 @@ class Reporting:
         self.verdicts: Counter[Verdict] = Counter()
         self._words: Counter[str] = Counter()
         self._untrusted = 0
-        self._unreported: Counter[str] = Counter()
+        self._failures: Counter[str] = Counter()
+        self._unfinished: dict[str, None] = {}
         self._stored = True
-        self._broken = 0
 
     def report(self, report: Report) -> str | None:
         """Give one result to every reporter. May be called from any thread.
@@ -84,8 +84,19 @@ class Reporting:
     def close(self) -> None:
         """Close every reporter."""
         for reporter in self._reporters:
-            with self._isolated(reporter):
+            with self._isolated(reporter, closing=True):
                 reporter.close()
+
+    @property
+    def unreported(self) -> Mapping[str, int]:
+        """Number of results that are not reported, by the names of the reporters that miss some."""
+        counts = {
+            reporter.name: reporter.unreported
+            if isinstance(reporter, DeliveryCounting)
+            else self._failures[reporter.name]
+            for reporter in self._reporters
+        }
+        return {name: count for name, count in sorted(counts.items()) if count}
 
     @property
     def failed(self) -> int:
@@ -113,8 +124,9 @@ class Reporting:
         parts = [f"{count} {word}{_plural_ending(word, count)}" for word, count in self._words.items()]
         if self._untrusted:
             parts.append(f"{self._untrusted} not to be trusted (see the notes)")
-        if self._unreported:
-            parts += [f"{count} not reported by `{name}`" for name, count in sorted(self._unreported.items())]
+        unreported = self.unreported
+        parts += [f"{count} not reported by `{name}`" for name, count in unreported.items()]
+        parts += [f"`{name}` not finished" for name in self._unfinished if name not in unreported]
         kept = "" if place is None or not self._stored else f"; results: {place}"
         return (", ".join(parts) or "nothing measured") + kept
 
@@ -128,7 +140,7 @@ class Reporting:
             codes.add(ExitCode.REGRESSION)
         if self.verdicts[Verdict.UNDECIDED]:
             codes.add(ExitCode.UNDECIDED)
-        if self._outcomes[Outcome.DEVICE_LOST] or self._broken:
+        if self._outcomes[Outcome.DEVICE_LOST] or self.unreported or self._unfinished:
             codes.add(ExitCode.ENVIRONMENT)
         if self.failed or not (self._outcomes[Outcome.OK] or self.verdicts):
             codes.add(ExitCode.BENCHMARK_FAILED)
@@ -142,17 +154,20 @@ class Reporting:
             self.verdicts[result.comparison.effective_verdict] += 1
 
     @contextlib.contextmanager
-    def _isolated(self, reporter: Reporter) -> Iterator[None]:
+    def _isolated(self, reporter: Reporter, *, closing: bool = False) -> Iterator[None]:
         try:
             yield
         except HarnessError as error:
-            self._record_failure(reporter, f"reporter {reporter.name}: {error}")
+            self._record_failure(reporter, f"reporter {reporter.name}: {error}", closing=closing)
         except Exception as error:  # noqa: BLE001 - a third party's reporter must not cost the others their results
-            self._record_failure(reporter, f"reporter {reporter.name} is broken: {type(error).__name__}: {error}")
+            message = f"reporter {reporter.name} is broken: {type(error).__name__}: {error}"
+            self._record_failure(reporter, message, closing=closing)
 
-    def _record_failure(self, reporter: Reporter, message: str) -> None:
-        self._broken += 1
-        self._unreported[reporter.name] += 1
+    def _record_failure(self, reporter: Reporter, message: str, *, closing: bool) -> None:
+        if closing:
+            self._unfinished[reporter.name] = None
+        else:
+            self._failures[reporter.name] += 1
         self._stored = self._stored and not is_archive(reporter)
         self._progress.say(message)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from harness.core.comparison import Verdict
-from harness.core.errors import ExitCode
+from harness.core.errors import ExitCode, ReporterFailed
 from harness.core.result import Outcome, Report
 from harness.flows.measure.reporting import Reporting
 from harness.testing.progress import RecordedProgress
+from harness.testing.results import ok_result
 from reporters.local import LocalReporter
 from tests.flows.runs import RecordingReporter
 from tests.presentation.comparison_samples import compared, made_pairs
@@ -88,3 +91,56 @@ def test_the_first_archive_names_the_place() -> None:
 def test_a_reporter_that_denies_to_be_an_archive_is_none() -> None:
     reporting = Reporting((_Archive("/elsewhere", keeps_results=False),), RecordedProgress())
     assert reporting.report(Report(result=RESULT)) is None
+
+
+class _Late(RecordingReporter):
+    """A reporter that fails when it is given a result, when it is closed, or both."""
+
+    def __init__(self, *, failures: int = 0, fails_at_end: bool = False) -> None:
+        super().__init__()
+        self._failures, self._fails_at_end = failures, fails_at_end
+
+    def report(self, report: Report) -> None:
+        super().report(report)
+        if len(self.results) <= self._failures:
+            raise ReporterFailed("no place", hint="make some")
+
+    def close(self) -> None:
+        if self._fails_at_end:
+            raise ReporterFailed("no place", hint="make some")
+
+
+def reported(reporter: RecordingReporter, results: int = 3) -> Reporting:
+    """Return the reporting of some results, after its end."""
+    reporting = Reporting((reporter,), RecordedProgress())
+    for _ in range(results):
+        reporting.report(Report(result=ok_result()))
+    reporting.close()
+    return reporting
+
+
+@pytest.mark.parametrize(
+    ("reporter", "words"),
+    [
+        (_Late(), "3 ok"),
+        (_Late(failures=2), "3 ok, 2 not reported by `recording`"),
+        (_Late(failures=2, fails_at_end=True), "3 ok, 2 not reported by `recording`"),
+        (_Late(fails_at_end=True), "3 ok, `recording` not finished"),
+    ],
+)
+def test_the_failures_of_a_reporter_count_results(reporter: _Late, words: str) -> None:
+    reporting = reported(reporter)
+    assert reporting.summary() == words
+    assert reporting.exit_code() is (ExitCode.OK if words == "3 ok" else ExitCode.ENVIRONMENT)
+
+
+@pytest.mark.parametrize("unreported", [0, 1, 3])
+def test_a_reporter_that_knows_what_it_could_not_report_is_believed(unreported: int) -> None:
+    class Counting(_Late):
+        @property
+        def unreported(self) -> int:
+            return unreported
+
+    reporting = reported(Counting(failures=2))
+    assert reporting.unreported == ({"recording": unreported} if unreported else {})
+    assert reporting.exit_code() is (ExitCode.ENVIRONMENT if unreported else ExitCode.OK)
