@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -14,7 +14,14 @@ from harness.core.placeholders import suggest
 
 if TYPE_CHECKING:  # `harness --help` imports this module, and needs none of them
     from harness.core.commit import Source, SourceFactory
-    from harness.core.protocols import AlarmReporter, Framework, Platform, Reporter
+    from harness.core.protocols import (
+        AlarmChannel,
+        AlarmChannelFactory,
+        AlarmReporter,
+        Framework,
+        Platform,
+        Reporter,
+    )
 
 _GROUPS = {
     "platform": "edge_harness.platforms",
@@ -22,6 +29,7 @@ _GROUPS = {
     "reporter": "edge_harness.reporters",
     "source": "edge_harness.sources",
     "alarm reporter": "edge_harness.alarm_reporters",
+    "alarm channel": "edge_harness.alarm_channels",
 }
 _OPTIONS = "edge_harness.options"
 KINDS: Final = tuple(_GROUPS)
@@ -126,6 +134,25 @@ def alarm_reporters(settings: Settings) -> tuple[AlarmReporter, ...]:
         raise EnvironmentProblem("no reporter of alarms is installed, and alarms would reach nobody", hint=REINSTALL)
     made = (cast("AlarmReporter | None", _create("alarm reporter", name, settings)) for name in known)
     return tuple(reporter for reporter in made if reporter is not None)
+
+
+def alarm_channel(form: str, target: str, environment: Mapping[str, str], *, is_named: bool) -> AlarmChannel | None:
+    """Open a channel for messages about alarms.
+
+    Args:
+        form: Name of the plug-in: `slack`, `mail`, ...
+        target: What it opens, such as the URL of a web hook.
+        environment: Variables, which contain passwords and tokens.
+        is_named: Whether the user named the form.
+
+    Returns:
+        The channel; None where no form was named and the target is not certainly of this one.
+
+    Raises:
+        UsageError: There is no such plug-in, or the target is wrong.
+        EnvironmentProblem: The plug-in cannot be imported.
+    """
+    return cast("AlarmChannelFactory", _factory("alarm channel", form))(target, environment, is_named=is_named)
 
 
 def platform_name(name: str) -> str:

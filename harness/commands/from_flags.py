@@ -124,10 +124,9 @@ def watch_request(flags: WatchFlags, settings: Settings) -> WatchRequest:
         "interval": "interval_s",
         "since": "since",
         "regression": "alarms",
-        **{
-            name: name
-            for name in ("again", "step", "merges", "platforms", "commit_file", "status_file", "on_alarm", "hook")
-        },
+        **{name: name for name in ("again", "step", "merges", "platforms", "commit_file", "status_file", "on_alarm")},
+        **{name: name for name in ("results_url", "diff_url")},
+        "hook": "hooks",
     }
     given = {names[name]: value for name, value in values.items() if name in names and value is not None}
     return WatchRequest(state=state_file(flags.state, settings), **given)

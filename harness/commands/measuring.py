@@ -83,12 +83,17 @@ def watch(
     watch_flags: WatchFlags = _NO_WATCH_FLAGS,
 ) -> int:
     """`harness watch`."""
-    settings = arguments.require_specification(arguments.resolve_settings(run_flags))
-    request = from_flags.compare_request(run_flags, compare_flags)
+    settings = arguments.resolve_settings(run_flags)
+    watching = from_flags.watch_request(watch_flags, settings)
     from harness.flows.watch import watch as flow
 
+    if watch_flags.test_hook:
+        with shell.handle_signals(), display.open_display() as shown:
+            return flow.send_test_messages(watching, shown)
+    arguments.require_specification(settings)
+    request = from_flags.compare_request(run_flags, compare_flags)
     with shell.handle_signals(), display.open_display() as shown:
-        return flow.watch(request, settings, from_flags.watch_request(watch_flags, settings), shown)
+        return flow.watch(request, settings, watching, shown)
 
 
 def bisect(

@@ -235,8 +235,18 @@ class WatchFlags:
     on_alarm: Annotated[str | None, Parameter(group=_WATCH, allow_leading_hyphen=True)] = None
     """Command to run for each alarm, which it reads from standard input or $HARNESS_ALARM_FILE."""
 
-    hook: Annotated[str | None, Parameter(group=_WATCH)] = None
-    """URL to post each alarm to, signed with HARNESS_HOOK_SECRET."""
+    hook: Annotated[Words, Parameter(group=_WATCH)] = None
+    """Where to send alarms: a URL of Slack, Teams, Mattermost or a program of yours, `mail:smtp://HOST?to=ADDRESS`,
+    `github:OWNER/REPOSITORY`, `github-status:OWNER/REPOSITORY`; `FORM:URL` names the form, `$NAME` a variable."""
+
+    results_url: Annotated[str | None, Parameter(group=_WATCH)] = None
+    """Address under which others see the folder of results, for links in messages."""
+
+    diff_url: Annotated[str | None, Parameter(group=_WATCH)] = None
+    """Page of the difference between two commits, with `{before}` and `{after}` (default: by the remote's URL)."""
+
+    test_hook: Annotated[bool | None, Parameter(group=_WATCH, negative="")] = None
+    """Send a test through every `--hook` and `--on-alarm`, and measure nothing."""
 
 
 UNSUPPORTED_FLAGS = {

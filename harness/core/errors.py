@@ -5,6 +5,7 @@
     │   └── SpecificationError      2   one or more problems in a specification, all listed
     ├── EnvironmentProblem          3   a tool, a device, a lock, a disk
     │   ├── BuildFailed             3   no runner could be made
+    │   ├── DeliveryFailed          3   a notification could not be delivered
     │   └── DeviceLost              3   the device went away while it was held
     ├── BenchmarkFailed             4   this benchmark has no numbers; the others go on
     │   ├── FileUnavailable         4   a model file cannot be fetched, or is not what the specification promises
@@ -116,6 +117,21 @@ class EnvironmentProblem(HarnessError):
 
 class BuildFailed(EnvironmentProblem):
     """No runner could be made or found."""
+
+
+class DeliveryFailed(EnvironmentProblem):
+    """A notification could not be delivered.
+
+    Args:
+        message: Why; without credentials.
+        final: Whether another attempt would fare no better.
+        retry_after_s: Pause that the receiver asks for, seconds.
+    """
+
+    def __init__(self, message: str, *, final: bool = False, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.final = final
+        self.retry_after_s = retry_after_s
 
 
 class DeviceLost(EnvironmentProblem):

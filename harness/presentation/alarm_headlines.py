@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from harness.core.alarm import AlarmEvent, AlarmReport, SizeOrigin
+from harness.core.alarm import AlarmEvent, AlarmReport, AlarmSize, SizeOrigin
 from harness.core.change import ChangeKind
 from harness.core.commit import Commit, short_id
 from harness.core.culprit import Culprit
@@ -24,7 +24,7 @@ _NAMED: Final = 3
 
 def headline(report: AlarmReport) -> str:
     """Return what changed, by how much and with which commit."""
-    change = f"{describe_series(report)} {describe_change(report)} {_describe_cause(report)}"
+    change = f"{describe_series(report)} {describe_change(report)} {describe_cause(report)}"
     if report.event in {AlarmEvent.RECOVERED, AlarmEvent.CLOSED}:
         return f"{change}: {report.alarm.reason}"
     return change
@@ -96,7 +96,8 @@ def _format_percent(share: float) -> str:
     return text.lstrip("-") if not text.strip("-0.") else text
 
 
-def _describe_cause(report: AlarmReport) -> str:
+def describe_cause(report: AlarmReport) -> str:
+    """Say with which commit it changed, as far as is known: `with commit 1a2b3c4d5e6f “Use a slower loop” by Ada`."""
     if report.alarm.culprits:
         return _describe_culprits(report)
     commits = [candidate.commit for candidate in report.alarm.candidates]
@@ -155,7 +156,12 @@ def describe_size(report: AlarmReport) -> str:
     size, is_only = report.alarm.size, len(report.alarm.culprits) == 1
     earlier = f"the commit before it, {_name(size.before, report)}" if is_only else _name(size.before, report)
     compared = f"{_name(size.after, report)} against {earlier}"
-    return f"{format_effect(size.effect)}: {compared}, from {_MEASUREMENTS[size.origin]}"
+    return f"{format_effect(size.effect)}: {compared}, from {describe_origin(size)}"
+
+
+def describe_origin(size: AlarmSize) -> str:
+    """Name the measurement that a size is from."""
+    return _MEASUREMENTS[size.origin]
 
 
 def other_sizes(report: AlarmReport) -> Iterator[tuple[str, str, Effect]]:

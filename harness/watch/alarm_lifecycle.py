@@ -118,6 +118,10 @@ class AlarmLifecycle:
             self._retry_at.pop(alarm.identity, None)
         return True
 
+    def in_progress(self) -> Sequence[Alarm]:
+        """Return the alarms that are verified or searched next, without those that failed and wait for long."""
+        return [alarm for alarm in self._due() if not alarm.attempts]
+
     def _due(self) -> Sequence[Alarm]:
         """Return the alarms that await another stage."""
         alarms = self._state.alarms.in_stages(AlarmStage.OPENED, AlarmStage.CONFIRMED)

@@ -120,7 +120,6 @@ class _Watcher:
         retry_when_full = RetryWhenFull(timing, self._is_stop_requested, say)
         backoff = polling_backoff(plan.interval_s) if plan.interval_s is not None else None
         branch = _branch_since(plan)
-        self._outbox = Outbox(state, channels, timing, retry_when_full, say)
         self._alarms = AlarmLifecycle(
             state,
             tasks,
@@ -129,6 +128,7 @@ class _Watcher:
             retry_when_full=retry_when_full,
             say=say,
         )
+        self._outbox = Outbox(state, channels, timing, retry_when_full, say, in_progress=self._alarms.in_progress)
         self._commits = CommitProcessor(
             replace(plan.controls, since=branch.since),
             plan.commit_file,

@@ -9,12 +9,14 @@ from typing import Final
 from pydantic import BaseModel, ValidationError
 
 from harness.core.alarm import AlarmEvent, AlarmReport
+from harness.core.alarm_message import AlarmMessage
 from harness.core.errors import ReporterFailed
 from harness.core.values import replace_surrogates
 from harness.files.atomic import write_atomically
 from harness.store.canonical_json import to_pretty_json
 from harness.store.tree import encode_segment
-from reporters.alarms.page import PICTURE, render
+from reporters.alarms.group_page import render_group
+from reporters.alarms.page import GROUP_PAGE, PICTURE, render
 from reporters.alarms.plot import picture
 
 PAGE: Final = "alarm.md"
@@ -58,6 +60,26 @@ class AlarmFolder:
                 hint="make room or permission there",
             ) from error
         return str(place / PAGE)
+
+    def group_place(self, group: str) -> str:
+        """Return the path of the page of all alarms with one cause: in the folder of the oldest."""
+        return f"{self.folder.name}/{encode_segment(group)}/{GROUP_PAGE}"
+
+    def report_group(self, message: AlarmMessage) -> str:
+        """Write the page of all alarms with one cause in place of an earlier one.
+
+        Raises:
+            ReporterFailed: It cannot be written.
+        """
+        file = self.folder / encode_segment(message.group) / GROUP_PAGE
+        try:
+            write_atomically(file, render_group(replace_surrogates(message)), durable=True)
+        except OSError as error:
+            raise ReporterFailed(
+                f"cannot write the page of alarms {file}: {error.strerror or error}",
+                hint="make room or permission there",
+            ) from error
+        return str(file)
 
 
 class _WrittenReport(BaseModel):

@@ -13,12 +13,11 @@ from harness.core.change import ChangeKind, Trend
 from harness.core.commit import Commit
 from harness.core.comparison import Verdict
 from harness.core.culprit import Candidate, SearchResult
-from harness.core.errors import BuildFailed, DeviceLost, UsageError
+from harness.core.errors import BuildFailed, DeliveryFailed, DeviceLost, UsageError
 from harness.core.series import Series
 from harness.flows.inspect.status import status_of
 from harness.watch.alarm_lifecycle import MOST_SEARCHES
 from harness.watch.loop import watch
-from harness.watch.notify.channels import DeliveryFailed
 from harness.watch.recoveries import takes_back
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.notifications import DeliveryStatus, Notification

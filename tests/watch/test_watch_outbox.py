@@ -16,11 +16,10 @@ from pathlib import Path
 import pytest
 
 from harness.core.alarm import AlarmEvent
-from harness.core.errors import UsageError
+from harness.core.errors import DeliveryFailed, UsageError
 from harness.watch.notify.channels import (
     Channel,
     CommandChannel,
-    DeliveryFailed,
     WebhookChannel,
     command_channel,
     webhook_channel,

@@ -1,29 +1,31 @@
-"""Reports of alarms: from the state of a watcher to a page that a person reads, delivered like any notification."""
+"""Reports of alarms: from the state of a watcher to pages and messages that a person reads."""
 
 from __future__ import annotations
 
 import json
 import shlex
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 import harness
 from harness.config.settings import Settings
 from harness.core import DEFAULT_PLATFORM
-from harness.core.alarm import Alarm, AlarmOrigin, AlarmReport
+from harness.core.alarm import Alarm, AlarmEvent, AlarmOrigin, AlarmReport, AlarmStage
+from harness.core.alarm_message import AlarmMessage
 from harness.core.change import Change
 from harness.core.commit import PublishedSource, Source
 from harness.core.culprit import Candidate
-from harness.core.errors import HarnessError
-from harness.core.protocols import AlarmReporter
+from harness.core.errors import DeliveryFailed, HarnessError
+from harness.core.protocols import AlarmGroupReporter, AlarmReporter
 from harness.core.series import SeriesKey
 from harness.flows.compare.requests import CompareRequest
+from harness.presentation.alarm_messages import result_url
 from harness.presentation.repository_links import diff_url, fill_diff_url, web_address
 from harness.shell import Interrupted
 from harness.store.index import find_result
-from harness.watch.notify.channels import DeliveryFailed
-from harness.watch.store.notifications import Notification
+from harness.watch.store.notifications import DeliveryStatus, Notification
 from harness.watch.store.state import State
 
 
@@ -42,44 +44,52 @@ class LinkSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class AlarmReportChannel:
-    """Has a reporter of alarms write a report for each notification (`harness.watch.notify.channels.Channel`).
+class AlarmReports:
+    """Makes reports and messages of the alarms of a state.
 
     Attributes:
-        reporter: Writes the reports.
-        state: Contains the series.
+        state: Contains the alarms and the series.
         source: Source of the commits.
         request: What is compared.
         settings: What is measured, and where results are.
         links: Addresses that the user names for links.
+        pages: Write pages; the first that writes one for each group says where it is.
     """
 
-    reporter: AlarmReporter
     state: State
     source: Source
     request: CompareRequest
     settings: Settings
     links: LinkSettings = LinkSettings()
+    pages: tuple[AlarmReporter, ...] = ()
 
-    @property
-    def name(self) -> str:
-        """Name of the channel: that of the reporter."""
-        return self.reporter.name
+    def message_of(self, notifications: Sequence[Notification], channel: str) -> AlarmMessage:
+        """Return the message about all alarms with the cause of some notifications, as they are now.
 
-    def deliver(self, notification: Notification) -> str:
-        """Write the report of an alarm in place of an earlier one.
+        Args:
+            notifications: What is new; at least one, all with one cause.
+            channel: Name of the channel that sends it: what it delivered before is no news.
 
         Raises:
-            DeliveryFailed: The commits cannot be read, or the report cannot be written.
+            HarnessError: Commits cannot be read.
         """
-        try:
-            return self.reporter.report(self.report_of(notification))
-        except Interrupted:
-            raise
-        except HarnessError as error:
-            raise DeliveryFailed(error.message) from error
-        except Exception as error:  # a third party's reporter must not stop the watcher
-            raise DeliveryFailed(f"alarm reporter {self.name} is broken: {type(error).__name__}: {error}") from error
+        given = [notification.alarm for notification in notifications]
+        alarms = self._group(self.state.alarms.find(given[0].identity) or given[0])
+        group, known = alarms[0].identity, self._known(alarms, channel)
+        reports = tuple(self._report(alarm, _event_of(alarm), group) for alarm in alarms)
+        keys = "\n".join(sorted(notification.key for notification in notifications))
+        place = next((page.group_place(group) for page in self.pages if isinstance(page, AlarmGroupReporter)), "")
+        return AlarmMessage(
+            key=sha256(keys.encode()).hexdigest()[:32],
+            group=group,
+            event=min((report.event for report in reports), key=tuple(AlarmEvent).index),
+            reports=reports,
+            new=tuple(dict.fromkeys(alarm.identity for alarm in given if alarm.identity not in known)),
+            is_update=bool(known),
+            continued=tuple(alarm.identity for alarm in alarms[1:]),
+            page=result_url(self.links.results_url, place) if place else "",
+            place=place,
+        )
 
     def report_of(self, notification: Notification) -> AlarmReport:
         """Return the report of an alarm as it was when something happened.
@@ -88,8 +98,37 @@ class AlarmReportChannel:
             HarnessError: Its commits cannot be read.
         """
         alarm = notification.alarm
-        change, verification = alarm.change, alarm.verification
-        size = alarm.size
+        current = self.state.alarms.find(alarm.identity) or alarm
+        return self._report(alarm, notification.event, self._group(current)[0].identity)
+
+    def commits_of(self, alarm: Alarm) -> Sequence[str]:
+        """Return the ids of the commits that may have caused a change, oldest first.
+
+        Raises:
+            HarnessError: They cannot be read.
+        """
+        change = alarm.change
+        before, after = self.source.resolve(change.last_without), self.source.resolve(change.first_with)
+        return [commit.id for commit in self.source.between(before, after)]
+
+    def _group(self, alarm: Alarm) -> Sequence[Alarm]:
+        """Return all alarms with the cause of one that somebody was to be notified of, that one at least."""
+        every = self.state.alarms.in_stages(*AlarmStage)
+        group = [other for other in every if other.cause == alarm.cause]
+        told = [other for other in group if self.state.deliveries.of_alarm(other.identity)]
+        return told or [alarm]
+
+    def _known(self, alarms: Sequence[Alarm], channel: str) -> set[str]:
+        """Return the identities of the alarms that a channel has delivered notifications about."""
+        deliveries = (delivery for alarm in alarms for delivery in self.state.deliveries.of_alarm(alarm.identity))
+        return {
+            delivery.notification.alarm.identity
+            for delivery in deliveries
+            if delivery.channel == channel and delivery.status is DeliveryStatus.DELIVERED
+        }
+
+    def _report(self, alarm: Alarm, event: AlarmEvent, group: str) -> AlarmReport:
+        change, verification, size = alarm.change, alarm.verification, alarm.size
         key = SeriesKey(benchmark=change.benchmark, device=change.device, metric=change.metric.name)
         platform = verification.platform if verification is not None else ""
         series = self.state.points.series(key)
@@ -97,17 +136,18 @@ class AlarmReportChannel:
             metric = change.metric.model_copy(update={"unit": series.metric.unit})
             alarm = alarm.model_copy(update={"change": change.model_copy(update={"metric": metric})})
         return AlarmReport(
-            event=notification.event,
+            event=event,
             alarm=alarm if alarm.candidates else self._with_candidates(alarm),
             device_name=(verification.device_name if verification is not None else "") or change.device,
             before=self.source.resolve(change.last_without),
             series=series.points,
             command=self.command(change, platform or self.settings.platform),
-            discovery=AlarmOrigin(time=alarm.opened, harness=harness.__version__, host=socket.gethostname()),
+            discovery=origin(alarm.opened),
             results=self._results(alarm),
             results_url=self.links.results_url,
             repository=self.repository,
             diff_url=self._diff_url(size.before, size.after),
+            group=group,
         )
 
     def _results(self, alarm: Alarm) -> tuple[str, ...]:
@@ -143,6 +183,69 @@ class AlarmReportChannel:
         if platform != DEFAULT_PLATFORM:
             words += ["-p", platform, "-d", change.device]
         return shlex.join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmReportChannel:
+    """Has a reporter of alarms write a report for each notification (`harness.watch.notify.channels.Channel`).
+
+    Attributes:
+        reporter: Writes the reports, and perhaps a page for all alarms with one cause.
+        reports: Makes them.
+    """
+
+    reporter: AlarmReporter
+    reports: AlarmReports
+
+    @property
+    def name(self) -> str:
+        """Name of the channel: that of the reporter."""
+        return self.reporter.name
+
+    def deliver(self, notification: Notification) -> str:
+        """Write the report of an alarm in place of an earlier one.
+
+        Raises:
+            DeliveryFailed: The commits cannot be read, or the report cannot be written.
+        """
+
+        def report() -> str:
+            place = self.reporter.report(self.reports.report_of(notification))
+            if isinstance(self.reporter, AlarmGroupReporter):
+                self.reporter.report_group(self.reports.message_of([notification], self.name))
+            return place
+
+        return map_errors(report, f"alarm reporter {self.name}")
+
+
+def map_errors(action: Callable[[], str], what: str) -> str:
+    """Do what a plug-in does; a third party's mistake must not stop the watcher.
+
+    Raises:
+        DeliveryFailed: It failed, in whatever way.
+    """
+    try:
+        return action()
+    except (Interrupted, DeliveryFailed):
+        raise
+    except HarnessError as error:
+        raise DeliveryFailed(error.message) from error
+    except Exception as error:
+        raise DeliveryFailed(f"{what} is broken: {type(error).__name__}: {error}") from error
+
+
+def origin(time: float) -> AlarmOrigin:
+    """Return the circumstances of this process."""
+    return AlarmOrigin(time=time, harness=harness.__version__, host=socket.gethostname())
+
+
+def _event_of(alarm: Alarm) -> AlarmEvent:
+    """Return what happened last to an alarm."""
+    if alarm.stage is AlarmStage.CLOSED:
+        return AlarmEvent.CLOSED
+    if alarm.recovery is not None:
+        return AlarmEvent.RECOVERED
+    return AlarmEvent.CONFIRMED if alarm.search is None else AlarmEvent.BISECTED
 
 
 def measuring_flags(request: CompareRequest, settings: Settings) -> Iterator[str]:

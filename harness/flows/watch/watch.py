@@ -14,13 +14,15 @@ from harness.config.settings import Settings
 from harness.core.commit import BranchingSource, Source
 from harness.core.errors import ExitCode, UsageError, most_severe
 from harness.core.protocols import Display, Platform
+from harness.files.http import is_web_url
 from harness.flows.compare.batch import builds_ahead
 from harness.flows.compare.commits import CommitComparer
 from harness.flows.compare.requests import CompareRequest
 from harness.flows.measure.reporting import prepare_reporters
 from harness.flows.measure.runners import Programs
 from harness.flows.measure.workload import Workload, load_benchmarks, load_workload
-from harness.flows.watch.alarm_reports import AlarmReportChannel
+from harness.flows.watch.alarm_channels import open_channels, send_tests
+from harness.flows.watch.alarm_reports import AlarmReportChannel, AlarmReports, LinkSettings
 from harness.flows.watch.worker import WatchWorker
 from harness.plugins import alarm_reporters
 from harness.watch.branch_poller import Branch
@@ -30,7 +32,8 @@ from harness.watch.loop import WatchPlan, WatchSummary
 from harness.watch.loop import watch as run_loop
 from harness.watch.measuring_again import queue_again, resolve_range
 from harness.watch.new_commits import CommitSelection
-from harness.watch.notify.channels import Channel, command_channel, webhook_channel
+from harness.watch.notify.channels import Channel
+from harness.watch.notify.outbox import release_refused
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.state import State, open_state
 from harness.watch.tasks import StopRequested, WatchTasks
@@ -48,7 +51,9 @@ class WatchRequest:
         commit_file: FAI-PEP's file with the last commit.
         status_file: FAI-PEP's switch: 0 in it stops the watcher.
         on_alarm: Command to run for each notification.
-        hook: URL to post each notification to.
+        hooks: Where to send messages, with or without the form.
+        results_url: Address under which others see the folder of results; empty where there is none.
+        diff_url: Page of the difference between two commits, with `{before}` and `{after}`.
         platforms: Kinds of devices; none means that of the settings.
         since: Name of the commit after which the first start begins.
         again: Commits to measure again: `A..B`, or one commit.
@@ -62,7 +67,9 @@ class WatchRequest:
     commit_file: Path | None = None
     status_file: Path | None = None
     on_alarm: str | None = None
-    hook: str | None = None
+    hooks: tuple[str, ...] = ()
+    results_url: str = ""
+    diff_url: str = ""
     platforms: tuple[str, ...] = ()
     since: str | None = None
     again: str | None = None
@@ -112,11 +119,12 @@ def watch(request: CompareRequest, settings: Settings, watching: WatchRequest, d
         stop_file=stop_file,
         commit_file=watching.commit_file,
     )
-    channels = _channels(watching)
+    channels = _channels(watching)  # mistakes in them are found before anything is opened
     with open_state(watching.state) as state, ThreadPoolExecutor(1, "build-ahead") as ahead:
-        reports = [
-            AlarmReportChannel(reporter, state, source, request, settings) for reporter in alarm_reporters(settings)
-        ]
+        pages = alarm_reporters(settings)
+        links = LinkSettings(watching.results_url, watching.diff_url)
+        reports = AlarmReports(state, source, request, settings, links, pages)
+        channels = [*(AlarmReportChannel(page, reports) for page in pages), *_channels(watching, reports)]
         may_build = may_build_ahead(settings, [comparer.workload.platform for comparer in comparers])
         if watching.again is not None:
             display.say(queue_again(state, resolve_range(source, watching.again), time.time()))
@@ -124,7 +132,7 @@ def watch(request: CompareRequest, settings: Settings, watching: WatchRequest, d
         tasks = WatchTasks(worker.compare)
         if watching.alarms:
             tasks = WatchTasks(worker.compare, TrendReader, worker.verify, worker.find_culprits)
-        summary = run_loop(plan, tasks, state, channels=[*reports, *channels], say=display.say)
+        summary = run_loop(plan, tasks, state, channels=channels, say=display.say)
         is_worse = any(_is_worse(state, alarm) for alarm in summary.alarms)
         return exit_code_of(summary, is_worse=is_worse, has_failures=worker.has_failures)
 
@@ -149,6 +157,18 @@ def _refuse(request: CompareRequest, settings: Settings, watching: WatchRequest)
         raise UsageError("what a watcher will do depends on commits to come", hint="`harness run --dry-run` has a plan")
     if request.treatment is not None and watching.since is not None:
         raise UsageError("--since and --commit both say where to begin", hint="leave one of them out")
+    _check_addresses(watching)
+
+
+def _check_addresses(watching: WatchRequest) -> None:
+    if watching.results_url and not is_web_url(watching.results_url):
+        raise UsageError(
+            f"--results-url {watching.results_url} is no http(s) URL", hint="for example https://perf/results"
+        )
+    if watching.diff_url and not is_web_url(watching.diff_url):
+        raise UsageError(
+            f"--diff-url {watching.diff_url} is no http(s) URL", hint="https://git/diff?from={before}&to={after}"
+        )
 
 
 def _since(request: CompareRequest, watching: WatchRequest) -> str | None:
@@ -167,13 +187,30 @@ def _commit_selection(watching: WatchRequest) -> CommitSelection:
     return CommitSelection(watching.step, None if watching.merges else lambda commit: commit.merge)
 
 
-def _channels(watching: WatchRequest) -> list[Channel]:
-    channels: list[Channel] = []
-    if watching.on_alarm is not None:
-        channels.append(command_channel(watching.on_alarm, watching.state.parent / "alarms"))
-    if watching.hook is not None:
-        channels.append(webhook_channel(watching.hook, os.environ))
-    return channels
+def _channels(watching: WatchRequest, reports: AlarmReports | None = None) -> Sequence[Channel]:
+    return open_channels(watching.on_alarm, watching.hooks, os.environ, watching.state.parent / "alarms", reports)
+
+
+def send_test_messages(watching: WatchRequest, display: Display) -> ExitCode:
+    """Send a test through every channel, and say what became of each.
+
+    What a receiver refused before, and takes now, is sent again: by the watcher that runs, or by the next start.
+
+    Raises:
+        UsageError: There is no channel, or one is named wrongly.
+    """
+    _check_addresses(watching)
+    channels = _channels(watching)
+    if not channels:
+        raise UsageError("--test-hook without --hook and --on-alarm", hint="name what to test")
+    sound: list[str] = []
+    for number, (place, answer, error) in enumerate(send_tests(channels, time.time(), watching.results_url)):
+        display.say(f"{place}: {'failed' if error is not None else 'sent'}: {answer}")
+        if error is None:
+            sound.append(channels[number].name)
+    for name, count in release_refused(watching.state, sound).items():
+        display.say(f"{name}: {count} refused {'notification is' if count == 1 else 'notifications are'} tried again")
+    return ExitCode.OK if len(sound) == len(channels) else ExitCode.ENVIRONMENT
 
 
 def _is_worse(state: State, identity: str) -> bool:

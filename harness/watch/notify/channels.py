@@ -21,23 +21,20 @@ from __future__ import annotations
 import hashlib
 import hmac
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
-from urllib.parse import urlsplit
+from typing import Final, Protocol, runtime_checkable
 
 from pydantic import SecretStr
 
-from harness import __version__, shell
+from harness import shell
+from harness.core.alarm import Alarm
 from harness.core.command import Command, Completed
-from harness.core.errors import EnvironmentProblem, UsageError
-from harness.core.network_errors import describe_cause, format_status, is_permanent_refusal
+from harness.core.errors import DeliveryFailed, EnvironmentProblem, UsageError
 from harness.files.atomic import write_atomically
+from harness.files.http import is_web_url, send_request
 from harness.watch.store.notifications import Notification
-
-if TYPE_CHECKING:
-    import requests
 
 FILE_VARIABLE: Final = "HARNESS_ALARM_FILE"
 KEY_VARIABLE: Final = "HARNESS_ALARM_KEY"
@@ -47,21 +44,6 @@ COMMAND_S: Final = 300.0
 """Time limit of a command."""
 _PIPE_BYTES: Final = 60_000
 """Bytes that a pipe takes unread (64 KiB on Linux and macOS). Longer documents are in the file only."""
-_CONNECT_S: Final = 10.0
-_ANSWER_S: Final = 30.0
-
-
-class DeliveryFailed(EnvironmentProblem):
-    """A notification could not be delivered.
-
-    Args:
-        message: Why; without credentials.
-        final: Whether another attempt would fare no better.
-    """
-
-    def __init__(self, message: str, *, final: bool = False) -> None:
-        super().__init__(message)
-        self.final = final
 
 
 class Channel(Protocol):
@@ -83,6 +65,26 @@ class Channel(Protocol):
         """
 
 
+@runtime_checkable
+class GroupingChannel(Channel, Protocol):
+    """A channel that brings notifications with one cause together, as one message."""
+
+    def deliver_together(self, notifications: Sequence[Notification]) -> str:
+        """Deliver one message about all of them; obligations as in `deliver`."""
+
+    def waits_for(self, notification: Notification, in_progress: Sequence[Alarm]) -> bool:
+        """Return whether alarms that are being verified or searched may soon belong into the same message."""
+
+
+@runtime_checkable
+class ConfiguredChannel(Channel, Protocol):
+    """A channel whose receiver the user may change."""
+
+    @property
+    def configuration(self) -> str:
+        """Return everything that determines the receiver, secrets among it: never shown, and stored as a digest."""
+
+
 @dataclass(frozen=True, slots=True)
 class CommandChannel:
     """Runs a command of the user's (`Channel`).
@@ -97,6 +99,11 @@ class CommandChannel:
     folder: Path
     timeout_s: float = COMMAND_S
     name: str = "command"
+
+    @property
+    def configuration(self) -> str:
+        """Return the command."""
+        return shlex.join(self.argv)
 
     def deliver(self, notification: Notification) -> str:
         """Write the document into the folder, then run the command."""
@@ -150,64 +157,37 @@ class WebhookChannel:
     secret: SecretStr | None = None
     name: str = "hook"
 
+    @property
+    def configuration(self) -> str:
+        """Return the form and the URL."""
+        return f"json:{self.url}"
+
     def deliver(self, notification: Notification) -> str:
         """Post the document once."""
-        import requests  # noqa: PLC0415 - a tenth of a second that a watcher without alarms need not pay
-
         body = notification.model_dump_json().encode()
-        try:
-            with requests.post(
-                self.url,
-                data=body,
-                headers=self._headers(notification, body),
-                auth=None if urlsplit(self.url).username else _add_nothing,  # ours, or none: never ~/.netrc
-                timeout=(_CONNECT_S, _ANSWER_S),
-                allow_redirects=False,
-                stream=True,
-            ) as response:
-                status = response.status_code
-        except requests.RequestException as error:
-            why = describe_cause(error, "no answer in time, or the connection was cut")
-            raise DeliveryFailed(f"{self._host} cannot be reached: {why}") from None
-        answer = f"{self._host} answered {format_status(status)}"
-        if not 200 <= status < 300:
-            raise DeliveryFailed(answer, final=is_permanent_refusal(status))
-        return answer
+        return send_request("POST", self.url, body=body, headers=self._headers(notification, body)).description
 
     def _headers(self, notification: Notification, body: bytes) -> dict[str, str]:
         headers = {
-            "Content-Type": "application/json",
             "Idempotency-Key": notification.key,
             "X-Harness-Event": notification.event.value,
-            "User-Agent": f"edge-harness/{__version__}",
         }
         if self.secret is not None:
             digest = hmac.new(self.secret.get_secret_value().encode(), body, hashlib.sha256).hexdigest()
             headers["X-Harness-Signature-256"] = f"sha256={digest}"
         return headers
 
-    @property
-    def _host(self) -> str:
-        """The URL without the parts that may be secret: paths of web hooks often are."""
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.hostname}"
 
-
-def webhook_channel(url: str, environment: Mapping[str, str]) -> WebhookChannel:
-    """Return the channel of `--hook URL`; its secret is `HARNESS_HOOK_SECRET`.
+def webhook_channel(url: str, environment: Mapping[str, str], name: str = "hook") -> WebhookChannel:
+    """Return the channel of `--hook json:URL`; its secret is `HARNESS_HOOK_SECRET`.
 
     Raises:
         UsageError: It is no URL. The message shows nothing of it.
     """
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.isprintable()
-    except ValueError:
-        usable = False
-    if not usable:
+    if not is_web_url(url):
         raise UsageError("the web hook is no http(s) URL", hint="for example https://chat.example.org/hooks/perf")
     secret = environment.get(SECRET_VARIABLE)
-    return WebhookChannel(url, SecretStr(secret) if secret else None)
+    return WebhookChannel(url, SecretStr(secret) if secret else None, name)
 
 
 def _run_with_input(command: Command, line: str) -> Completed:
@@ -215,8 +195,3 @@ def _run_with_input(command: Command, line: str) -> Completed:
         if len(line.encode()) < _PIPE_BYTES:
             running.write_line(line)
         return running.finish()
-
-
-def _add_nothing(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """An authentication that adds nothing."""
-    return request

@@ -99,7 +99,7 @@ class Event(Value):
     text: str
 
 
-AnyFact = TypeVar("AnyFact", CurrentActivity, PollStatus, PollCursor, BrokenCommits, ControlTrouble, LastError)
+AnyFact = TypeVar("AnyFact", bound=Value)
 
 
 class EventLog:

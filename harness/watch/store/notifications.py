@@ -88,6 +88,13 @@ class DeliveryTable:
         values = (delivery.status, delivery.model_dump_json(), delivery.notification.key, delivery.channel)
         self._database.change(statement, *values)
 
+    def release(self, channel: str) -> int:
+        """Let the refused deliveries of a channel wait again, as if they had never been tried; return how many."""
+        refused = [delivery for delivery in self.with_status(DeliveryStatus.REFUSED) if delivery.channel == channel]
+        for delivery in refused:
+            self.update(delivery.model_copy(update={"status": DeliveryStatus.WAITING, "attempts": 0}))
+        return len(refused)
+
     def with_status(self, status: DeliveryStatus) -> Sequence[Delivery]:
         """Return the deliveries with a status, oldest first."""
         return self._deliveries("WHERE status = ? ORDER BY number", status)

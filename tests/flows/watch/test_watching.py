@@ -19,20 +19,18 @@ from harness.core.build import BuildInfo
 from harness.core.change import ChangeKind
 from harness.core.commit import Commit, Source
 from harness.core.comparison import Comparison, Pair, Parameters, Verdict
-from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, ExitCode, HarnessError
+from harness.core.errors import BenchmarkFailed, BuildFailed, DeliveryFailed, EnvironmentProblem, ExitCode, HarnessError
 from harness.core.metric import MetricInfo
-from harness.core.protocols import AlarmReporter
 from harness.core.result import Report, Result
 from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.compare.requests import CompareRequest
-from harness.flows.watch.alarm_reports import AlarmReportChannel, LinkSettings
+from harness.flows.watch.alarm_reports import AlarmReportChannel, AlarmReports, LinkSettings
 from harness.flows.watch.watch import exit_code_of, may_build_ahead
 from harness.flows.watch.worker import WatchWorker, verification_of
 from harness.plugins import alarm_reporters
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import ok_result
 from harness.watch.loop import WatchSummary, watch
-from harness.watch.notify.channels import DeliveryFailed
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.notifications import Notification
 from harness.watch.store.state import State, open_state
@@ -192,9 +190,9 @@ def test_commits_that_were_skipped_on_purpose_are_no_failure() -> None:
 def again(platform: str) -> list[str]:
     """The words of the command that measures an alarm of a device again."""
     changed = change(device="SERIAL 1", first="a" * 40, last="b" * 40)
-    reporter, state = cast("AlarmReporter", None), cast("State", None)
-    channel = AlarmReportChannel(reporter, state, Line(), CompareRequest(source="git:/src"), Settings())
-    return shlex.split(channel.command(changed, platform))
+    state = cast("State", None)
+    reports = AlarmReports(state, Line(), CompareRequest(source="git:/src"), Settings())
+    return shlex.split(reports.command(changed, platform))
 
 
 def test_the_command_of_an_alarm_measures_on_the_platform_of_its_device() -> None:
@@ -211,10 +209,8 @@ class PublishedLine(Line):
 
 def test_the_user_names_the_page_of_a_difference_where_the_remote_does_not_show_it(state: State) -> None:
     links = LinkSettings(diff_url="https://git.example.org/diff?from={before}&to={after}")
-    channel = AlarmReportChannel(
-        _BrokenReporter(), state, Line(["c0", "c1"]), CompareRequest(source="git:/src"), Settings(), links
-    )
-    report = channel.report_of(Notification(key="k", event=AlarmEvent.CONFIRMED, time=1.0, alarm=alarm()))
+    reports = AlarmReports(state, Line(["c0", "c1"]), CompareRequest(source="git:/src"), Settings(), links)
+    report = reports.report_of(Notification(key="k", event=AlarmEvent.CONFIRMED, time=1.0, alarm=alarm()))
     assert report.diff_url == "https://git.example.org/diff?from=c0&to=c1"
     assert report.repository == ""
 
@@ -233,7 +229,7 @@ def test_the_report_of_an_alarm_says_where_results_are_and_how_to_measure_on_its
     (reporter,) = alarm_reporters(settings)
     source, request = PublishedLine(["c0", "c1", "c2"]), CompareRequest(source="git:/src")
     links = LinkSettings(results_url="https://perf.example/results/")
-    channel = AlarmReportChannel(reporter, state, source, request, settings, links)
+    channel = AlarmReportChannel(reporter, AlarmReports(state, source, request, settings, links))
     page = Path(channel.deliver(Notification(key="k", event=AlarmEvent.CONFIRMED, time=1.0, alarm=verified)))
     report = AlarmReport.model_validate_json((page.parent / "alarm.json").read_bytes())
     assert [tmp_path / "results" / place for place in report.results] == [tmp_path / kept], "relative to the folder"
@@ -255,7 +251,9 @@ class _BrokenReporter:
 def test_a_broken_reporter_of_alarms_is_a_failed_delivery(state: State) -> None:
     """The watcher goes on; it would meet the same delivery at every start."""
     source = Line(["c0", "c1", "c2"])
-    channel = AlarmReportChannel(_BrokenReporter(), state, source, CompareRequest(source="git:/src"), Settings())
+    channel = AlarmReportChannel(
+        _BrokenReporter(), AlarmReports(state, source, CompareRequest(source="git:/src"), Settings())
+    )
     confirmed = alarm(changed=change(last="c2"))
     with pytest.raises(DeliveryFailed, match="alarm reporter pager is broken: KeyError"):
         channel.deliver(Notification(key="k", event=AlarmEvent.CONFIRMED, time=1.0, alarm=confirmed))
@@ -267,7 +265,8 @@ def test_the_report_of_an_alarm_without_unit_has_that_of_its_series(state: State
     changed = change().model_copy(update={"metric": MetricInfo(name="NET latency")})
     settings = Settings(local_reporter=tmp_path)
     (reporter,) = alarm_reporters(settings)
-    channel = AlarmReportChannel(reporter, state, Line(["c0", "c1"]), CompareRequest(source="git:/src"), settings)
+    reports = AlarmReports(state, Line(["c0", "c1"]), CompareRequest(source="git:/src"), settings)
+    channel = AlarmReportChannel(reporter, reports)
     notification = Notification(key="k", event=AlarmEvent.CONFIRMED, time=1.0, alarm=alarm(changed=changed))
     page = Path(channel.deliver(notification))
     report = AlarmReport.model_validate_json((page.parent / "alarm.json").read_bytes())

@@ -1,0 +1,211 @@
+"""The page of all alarms with one cause as HTML: one table, then each benchmark with its picture.
+
+It is complete in itself: no script, and no address but those of the links. Links to results and to the pages of single
+alarms are relative, so that they work wherever the folder of results is served or copied.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from html import escape
+from typing import Final
+from urllib.parse import quote
+
+from harness.core.alarm import AlarmEvent, AlarmReport
+from harness.core.alarm_message import AlarmMessage
+from harness.core.commit import Commit
+from harness.presentation.alarm_headlines import (
+    clip,
+    describe_change,
+    describe_origin,
+    describe_series,
+    describe_size,
+    format_effect,
+    other_sizes,
+    short,
+)
+from harness.presentation.alarm_messages import describe_state, is_worse, message_text, order_reports
+from harness.presentation.numbers import format_change, format_interval
+from harness.presentation.repository_links import commit_url, is_absolute
+from harness.presentation.text import make_printable
+from harness.store.tree import encode_segment
+from reporters.alarms.page import TO_RESULTS, format_time
+from reporters.alarms.plot import caption, picture
+
+_PICTURES: Final = 40
+"""Most pictures of a page; the others are on the pages of their alarms."""
+_OF_PATHS: Final = "/+=,@~"
+_OF_URLS: Final = "/+=,@~:%?&#.()!;*'$"
+
+_ENDS: Final = {AlarmEvent.CLOSED: "Closed", AlarmEvent.RECOVERED: "Not over"}
+
+_STYLE: Final = """
+:root { color-scheme: light dark; --ink: #1c2126; --soft: #5d6772; --line: #dde2e7; --paper: #fff; --card: #f7f9fa;
+  --worse: #c22f22; --better: #1f7f45; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e8ec; --soft: #98a3ae; --line: #333b43; --paper: #14181c;
+  --card: #1b2126; --worse: #ff7b6e; --better: #5fcf8b; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 62rem; padding: 1.5rem 1rem 3rem; background: var(--paper); color: var(--ink);
+  font: 15px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 1.25rem; line-height: 1.3; margin: 0 0 .75rem; }
+h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
+h3 { font-size: 1rem; margin: 0; }
+p { margin: .4rem 0; }
+a { color: inherit; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: .75rem 0; }
+dt { color: var(--soft); }
+dd { margin: 0; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .9rem .3rem 0; text-align: left; vertical-align: baseline; }
+th, td { border-bottom: 1px solid var(--line); }
+th { color: var(--soft); font-weight: 500; font-size: .85rem; }
+.wide td { overflow-wrap: normal; } td.name { min-width: 10rem; }
+.right { text-align: right; white-space: nowrap; }
+.worse { color: var(--worse); } .better { color: var(--better); } .over { color: var(--soft); }
+td.right.worse, td.right.better { font-weight: 600; }
+article { background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: .9rem 1rem;
+  margin: 1rem 0; break-inside: avoid; }
+img { display: block; width: 100%; height: auto; margin: .6rem 0; border-radius: 6px; }
+pre { font: 13px/1.5 ui-monospace, Menlo, Consolas, monospace; background: var(--paper); padding: .5rem .75rem;
+  border: 1px solid var(--line); border-radius: 6px; white-space: pre-wrap; overflow-wrap: anywhere; }
+.soft, summary { color: var(--soft); font-size: .9rem; }
+@media (max-width: 36rem) { .origin { display: none; } th, td { padding-right: .5rem; font-size: .85rem; }
+  td.name { min-width: 7rem; } dl { grid-template-columns: 1fr; } dd { margin-bottom: .4rem; } }
+"""
+
+
+_INTERVALS: Final = "Intervals hold at 95 % however often one looks; those of series only if the change is there."
+_HEAD: Final = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="edge-harness">
+"""
+
+
+def render_group(message: AlarmMessage) -> str:
+    """Render the page. Whatever texts the alarms contain, the page shows them as they are."""
+    text = message_text(message.model_copy(update={"is_update": False}))
+    largest = order_reports(message)
+    title = f"{text.mark} {text.title}"
+    parts = (
+        f"{_HEAD}<title>{_escape(title)}</title><style>{_STYLE}</style>\n</head>\n<body>",
+        f"<h1>{_escape(title)}</h1>",
+        *_facts(largest[0]),
+        *(_table(largest) if len(largest) > 1 else ()),
+        *(f'<p class="soft">{_escape(sentence)}</p>' for sentence in text.summary if len(largest) > 1),
+        *(part for number, report in enumerate(largest) for part in _article(report, draws=number < _PICTURES)),
+        f'<p class="soft">{_escape(text.footer.partition("; page:")[0])}. {_INTERVALS}</p>',
+        "</body>\n</html>",
+    )
+    return "\n".join(parts) + "\n"
+
+
+def _facts(report: AlarmReport) -> Iterator[str]:
+    """Yield what is the same for all benchmarks: the commits, and the difference between them."""
+    size = report.alarm.size
+    known = {candidate.commit.id: candidate.commit for candidate in report.alarm.candidates}
+    after = known.get(size.after) or Commit(source="", id=size.after)
+    rows = [
+        ("commit", f"{_commit(after, report)} {_escape(after.subject)}"),
+        ("author", _escape(after.author)),
+        ("time", "" if after.time is None else f"{format_time(after.time)} UTC"),
+        ("before it", _commit(known.get(size.before) or Commit(source="", id=size.before), report)),
+        ("difference", _link(report.diff_url, "of the two commits") if report.diff_url else ""),
+        ("search", _escape(report.alarm.search.reason) if report.alarm.search is not None else ""),
+    ]
+    yield "<dl>"
+    yield from (f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows if value.strip())
+    yield "</dl>"
+
+
+def _commit(commit: Commit, report: AlarmReport) -> str:
+    url = commit_url(report.repository, commit.id)
+    return _link(url, short(commit)) if url else f"<code>{_escape(short(commit))}</code>"
+
+
+def _table(reports: Sequence[AlarmReport]) -> Iterator[str]:
+    headings = ("benchmark", "change", "95 % interval", "measured by", "")
+    yield '<div class="wide"><table><thead><tr>'
+    kinds = ("", "right", "right", "origin", "")
+    yield "".join(f'<th class="{kind}">{heading}</th>' for kind, heading in zip(kinds, headings, strict=True))
+    yield "</tr></thead><tbody>"
+    for report in reports:
+        size = report.alarm.size
+        effect = size.effect
+        interval = format_interval(effect.low_relative_change, effect.high_relative_change)
+        yield (
+            f'<tr><td class="name"><a href="#{_anchor(report)}">{_escape(describe_series(report))}</a></td>'
+            f'<td class="right {_tone(report)}">{_escape(format_change(effect.relative_change))}</td>'
+            f'<td class="right">{_escape(interval)}</td><td class="origin">{describe_origin(size)}</td>'
+            f"<td>{describe_state(report)}</td></tr>"
+        )
+    yield "</tbody></table></div>"
+
+
+def _article(report: AlarmReport, *, draws: bool) -> Iterator[str]:
+    """Yield one benchmark: its size with where that is from, its picture, and links."""
+    yield f'<article id="{_anchor(report)}"><h3>{_escape(describe_series(report))} '
+    yield f'<span class="{_tone(report)}">{_escape(describe_change(report))}</span></h3>'
+    if report.event in _ENDS:
+        yield f"<p>{_ENDS[report.event]}: {_escape(report.alarm.reason)}</p>"
+    yield f"<p>{_escape(describe_size(report))}</p>"
+    if report.series and draws:
+        data = base64.b64encode(picture(report).encode()).decode()
+        yield f'<img alt="{_escape(clip(report.alarm.change.metric.name))} of each commit" '
+        yield f'src="data:image/svg+xml;base64,{data}"><p class="soft">{_escape(caption(report))}</p>'
+    others = [
+        f"<li>{_escape(name)}: {_escape(format_effect(effect))} ({_escape(commits)})</li>"
+        for name, commits, effect in other_sizes(report)
+    ]
+    if others:
+        yield f"<details><summary>other measurements of this change</summary><ul>{''.join(others)}</ul></details>"
+    links = [
+        _link(
+            f"../{quote(encode_segment(report.alarm.identity), safe=_OF_PATHS)}/alarm.md", "all details of the alarm"
+        ),
+        *(_result(place) for place in report.results),
+    ]
+    yield f"<p>{' · '.join(links)}</p>"
+    if report.command:
+        # Unlike `make_printable` this keeps spaces as they are: an argument may hold several.
+        shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in report.command)
+        yield f"<details><summary>to measure it again</summary><pre>{escape(shown)}</pre></details>"
+    yield "</article>"
+
+
+def _result(place: str) -> str:
+    """Return a link to a result, which describes both builds; a path of this machine alone is no link."""
+    label = "result, with recipe, compiler and flags of both builds"
+    if place.startswith(("http://", "https://")):
+        return _link(place, clip(place))
+    if is_absolute(place):
+        return _escape(place)
+    return _link(f"{TO_RESULTS}{_path(place)}", label)
+
+
+def _path(place: str) -> str:
+    return quote(place, safe=_OF_PATHS, errors="replace")
+
+
+def _link(url: str, label: str) -> str:
+    return f'<a href="{escape(quote(url, safe=_OF_URLS, errors="replace"))}">{_escape(label)}</a>'
+
+
+def _anchor(report: AlarmReport) -> str:
+    return f"alarm-{sha256(report.alarm.identity.encode()).hexdigest()[:16]}"
+
+
+def _tone(report: AlarmReport) -> str:
+    if report.event is AlarmEvent.CLOSED:
+        return "over"
+    return "worse" if is_worse(report) else "better"
+
+
+def _escape(text: str) -> str:
+    return escape(make_printable(text))
