@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.store.canonical_json import load_result
 from harness.watch.store.commits import CommitStatus
-from tests.cli.project import Project
+from tests.cli.project import Project, generic, one_test
 from tests.e2e.repositories import need
 from tests.e2e.watched import Watch, watch_of
 
@@ -209,3 +210,21 @@ def test_a_commit_that_failed_is_measured_again_when_it_is_asked_for(watch: Watc
     assert "1 commit will be measured again" in again.stderr
     with watch.open_state() as state:
         assert len(state.points.of_commit(commit)) == 2
+
+
+def test_benchmarks_of_the_same_bytes_leave_one_record_and_a_point_each(watch: Watch) -> None:
+    names = ("one", "two", "three")
+    tests = (one_test(name, "{program} {iter}", iter=10, threads=1) for name in names)
+    watch.project.write("spec.json", generic(*tests))
+    commit = watch.work.commit("Change a comment", same=True)
+    assert watch.harness("--since", watch.work.commits[0]).code == 0
+    (record,) = (watch.project.folder / "results").glob("*/generic/**/result.json")
+    result = load_result(record)
+    assert result.comparison is not None
+    assert result.comparison.identical
+    (note,) = (note.message for note in result.notes if note.code == "same_bytes")
+    assert note.startswith("the runners of 2 further benchmarks are the same bytes too: m/")
+    with watch.open_state() as state:
+        points = state.points.of_commit(commit)
+    assert sorted(point.title for point in points) == sorted(f"m/{name}" for name in names)
+    assert {point.result for point in points} == {result.uid}

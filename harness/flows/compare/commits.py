@@ -146,6 +146,7 @@ class CommitComparer:
                     self._request.metric,
                     resume=resume,
                     check=self._check,
+                    one_record_of_same=True,
                 ),
                 self._report_as(run_type, quiet=quiet),
                 QuietDisplay(self._display) if quiet else self._display,

@@ -16,6 +16,7 @@ from harness.core.build import Build
 from harness.core.comparison import Comparison, Parameters, Verdict
 from harness.core.device import Device
 from harness.core.errors import ExitCode, HarnessError
+from harness.core.note import Note
 from harness.core.protocols import Display, Reporter
 from harness.core.result import Outcome, Report, Result
 from harness.flows.compare import self_check
@@ -49,6 +50,8 @@ class ComparisonTask:
         self_check: Whether both sides are meant to be the same: then even equal bytes are compared.
         check: Called before each pair; a `HarnessError` that it raises ends the comparison, whose pairs stay for
             `resume`.
+        one_record_of_same: Whether all benchmarks whose runners are the same bytes leave one record, instead of one
+            each. Listeners get a result of each.
     """
 
     control: Side
@@ -58,6 +61,7 @@ class ComparisonTask:
     resume: bool = False
     self_check: bool = False
     check: Callable[[], None] = lambda: None
+    one_record_of_same: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +179,27 @@ class ComparisonStages:
     def _subjects(self, control: Builds, treatment: Builds) -> list[ComparisonSubject]:
         """Return what has to be measured, and report the rest."""
         assignments = distribute(self._plan.assignments) if self._plan.spread else self._plan.assignments
-        return [subject for assignment in assignments if (subject := self._subject(assignment, control, treatment))]
+        subjects = [subject for assignment in assignments if (subject := self._subject(assignment, control, treatment))]
+        is_same = [self._is_same_program(subject) for subject in subjects]
+        self._report_same([self._identical(subject) for subject, same in zip(subjects, is_same, strict=True) if same])
+        return [subject for subject, same in zip(subjects, is_same, strict=True) if not same]
+
+    def _is_same_program(self, subject: ComparisonSubject) -> bool:
+        return not self._task.self_check and _are_same_program(subject.control.build, subject.treatment.build)
+
+    def _report_same(self, reports: Sequence[Report]) -> None:
+        """Report benchmarks whose runners are the same bytes: each, or one record that names the others."""
+        if not self._task.one_record_of_same or len(reports) < 2:
+            for report in reports:
+                self._report(report)
+            return
+        first, *others = (report.result for report in reports)
+        titles = ", ".join(sorted({other.benchmark.title for other in others}))
+        message = f"the runners of {len(others)} further benchmarks are the same bytes too: {titles}"
+        notes = (*first.notes, Note(code="same_bytes", message=message))
+        self._report(Report(result=first.model_copy(update={"notes": notes})))
+        for other in others:
+            self._reporting.recall(other.model_copy(update={"uid": first.uid}))
 
     def _subject(self, assignment: Assignment, control: Builds, treatment: Builds) -> ComparisonSubject | None:
         """Return what has to be measured; None, and a result, where nothing can or need be."""
@@ -186,11 +210,7 @@ class ComparisonStages:
         if isinstance(treatment_job, Failure):
             self._report(self._not_run(assignment, treatment_job))
             return None
-        subject = ComparisonSubject(control_job, treatment_job, assignment.device, self._task.metric)
-        if not self._task.self_check and _are_same_program(control_job.build, treatment_job.build):
-            self._report(self._identical(subject))
-            return None
-        return subject
+        return ComparisonSubject(control_job, treatment_job, assignment.device, self._task.metric)
 
     def _recall(self, subjects: Sequence[ComparisonSubject]) -> Mapping[int, Result]:
         """Return the results, by position, that were reported before an interruption. They count again."""
