@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 
 from harness.analysis.trend.changes import find_changes
-from harness.core.change import ChangeKind
+from harness.core.change import Change
 from harness.core.comparison import STATISTICS
 from tests.analysis.compare.simulated_launches import Array, coin
-from tests.analysis.trend.made_series import paired, point, series
+from tests.analysis.trend.made_series import figures_point, paired_figures, series
 
 _MEDIAN, _MEAN = STATISTICS.index("median"), STATISTICS.index("mean")
 _FEWEST_RUNS, _RUNS, _LATEST = 5, 12, 2
@@ -23,16 +23,37 @@ on are slower by so much."""
 
 def harness_rule(windows: Sequence[Array], effect: float, since: int) -> list[int]:
     """This harness: a ratio to the pinned control from pairs in tossed order, then its changes for the worse."""
-    chance = np.random.default_rng(since)
-    points = []
-    for number, window in enumerate(windows):
-        first = coin(chance, len(window))[0::2]
-        sides = np.where(first, 1, -1) * paired(window) + (np.log1p(effect) if number >= since else 0.0)
-        points.append(point(number + 1, sides.tolist()))
-    worse = {ChangeKind.STEP, ChangeKind.DRIFT}
     return [
-        int(change.detected_with[1:]) - 1 for change in find_changes(series(points)).changes if change.kind in worse
+        number for number, _ in harness_changes(windows, [effect * (i >= since) for i in range(len(windows))], since)
     ]
+
+
+def harness_changes(windows: Sequence[Array], effects: Sequence[float], seed: int) -> list[tuple[int, Change]]:
+    """Return the changes for the worse that this harness finds, with the numbers of the commits that showed them.
+
+    Args:
+        windows: Figures (launches, 5) of each commit.
+        effects: How much slower each commit is.
+        seed: Of the coins.
+    """
+    chance = np.random.default_rng(seed)
+    points = []
+    for number, (window, effect) in enumerate(zip(windows, effects, strict=True)):
+        sides = np.where(coin(chance, len(window))[0::2], 1, -1)[:, None] * paired_figures(window)
+        points.append(figures_point(number + 1, sides + np.log1p(effect)))
+    changes = find_changes(series(points)).changes
+    return [(int(change.detected_with[1:]) - 1, change) for change in changes if change.is_worse]
+
+
+def tail_rule(windows: Sequence[Array], control_windows: Sequence[Array], seed: int) -> list[int]:
+    """This harness, where treatments have launches of their own: figures of pairs of control and treatment."""
+    chance = np.random.default_rng(seed)
+    points = []
+    for number, (treatment, control) in enumerate(zip(windows, control_windows, strict=True)):
+        first = coin(chance, len(treatment))[0::2, None]
+        pairs = np.where(first, treatment[0::2], treatment[1::2]), np.where(first, control[1::2], control[0::2])
+        points.append(figures_point(number + 1, np.log(pairs[0]) - np.log(pairs[1])))
+    return [int(change.detected_with[1:]) - 1 for change in find_changes(series(points)).changes if change.is_worse]
 
 
 def threshold(windows: Sequence[Array], effect: float, since: int) -> list[int]:
