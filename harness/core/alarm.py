@@ -9,7 +9,7 @@ from pydantic import Field
 
 from harness.core.change import Change
 from harness.core.commit import Commit
-from harness.core.comparison import Verdict
+from harness.core.comparison import Verdict, tail_figure
 from harness.core.culprit import Candidate, Count, Culprit, SearchResult
 from harness.core.effect import Effect
 from harness.core.series import SeriesPoint
@@ -72,6 +72,8 @@ class Verification(Value):
         log_ratios: ln(later / earlier) of the better quartile, pair by pair: a search between the same two commits
             begins with them.
         figures: ln(later / earlier) of each of the five figures, pair by pair; empty in an alarm of an earlier harness.
+        figure: The figure of a launch that `effect` is in, where that is not the difference that the comparison states:
+            one that shows a change in the tail.
         operators: The operators that changed, if they were timed.
         device_name: Name of the device for people.
         platform: Platform of the device.
@@ -87,6 +89,7 @@ class Verification(Value):
     seconds: Annotated[float, Field(ge=0)] = 0.0
     log_ratios: tuple[float, ...] = ()
     figures: tuple[tuple[float, ...], ...] = ()
+    figure: str = ""
     operators: tuple[ChangedOperator, ...] = ()
     device_name: str = ""
     platform: str = ""
@@ -109,12 +112,14 @@ class AlarmSize(Value):
         origin: Measurement that it is from.
         before: Id of the earlier commit: the parent of the culprit, where it is known.
         after: Id of the later commit.
+        figure: The figure of a launch that the effect is in, where it is of the tail; else empty.
     """
 
     effect: Effect
     origin: SizeOrigin
     before: str
     after: str
+    figure: str = ""
 
 
 class Alarm(Value):
@@ -166,11 +171,19 @@ class Alarm(Value):
             is_verified = verified == culprit.effect
             origin = SizeOrigin.VERIFICATION if is_verified else SizeOrigin.SEARCH
             before = culprit.before or change.last_without
-            return AlarmSize(effect=culprit.effect, origin=origin, before=before, after=culprit.commits[-1])
+            figure = verification.figure if verification is not None and is_verified else self._tail_searched
+            return AlarmSize(
+                effect=culprit.effect, origin=origin, before=before, after=culprit.commits[-1], figure=figure
+            )
         ends = {"before": change.last_without, "after": change.first_with}
         if verified is not None:
-            return AlarmSize(effect=verified, origin=SizeOrigin.VERIFICATION, **ends)
-        return AlarmSize(effect=change.effect, origin=SizeOrigin.SERIES, **ends)
+            figure = verification.figure if verification is not None else ""
+            return AlarmSize(effect=verified, origin=SizeOrigin.VERIFICATION, figure=figure, **ends)
+        return AlarmSize(effect=change.effect, origin=SizeOrigin.SERIES, figure=tail_figure(change.figure), **ends)
+
+    @property
+    def _tail_searched(self) -> str:
+        return tail_figure(self.search.figure) if self.search is not None else ""
 
     @property
     def cause(self) -> str:

@@ -24,6 +24,11 @@ ESTIMATED_STATISTIC: Final = STATISTICS.index("p25")
 extreme than the best."""
 
 
+def tail_figure(statistic: str) -> str:
+    """Return the name of a figure that shows the tail of a launch; empty for one that shows the typical iteration."""
+    return statistic if statistic in {*STATISTICS[3:], *GAIN_STATISTICS[3:]} else ""
+
+
 Share = Annotated[float, Field(gt=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
 

@@ -62,11 +62,12 @@ def describe_series(report: AlarmReport) -> str:
 
 def describe_change(report: AlarmReport) -> str:
     """Say by how much it changed: `became 3.1 % slower [2.6, 3.6]`."""
-    effect = report.alarm.size.effect
+    effect, figure = report.alarm.size.effect, report.alarm.size.figure
     more = effect.log_ratio >= 0
+    size = f"{_format_size(effect)}{{}}{_format_interval_of_size(effect)}{f' in its {figure}' if figure else ''}"
     if report.alarm.change.metric.name == LATENCY:
-        return f"became {_format_size(effect)} {'slower' if more else 'faster'}{_format_interval_of_size(effect)}"
-    return f"{'rose' if more else 'fell'} by {_format_size(effect)}{_format_interval_of_size(effect)}"
+        return f"became {size.format(' slower' if more else ' faster')}"
+    return f"{'rose' if more else 'fell'} by {size.format('')}"
 
 
 def _format_size(effect: Effect) -> str:

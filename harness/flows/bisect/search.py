@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from harness.analysis.bisect.proof import prove
 from harness.analysis.bisect.queries import Query
 from harness.analysis.bisect.search import Search
 from harness.analysis.compare.statistics import log_ratios
 from harness.core.commit import Commit
 from harness.core.comparison import ESTIMATED_STATISTIC, Comparison
 from harness.core.culprit import SearchResult
-from harness.core.effect import relative_change
+from harness.core.effect import Effect, relative_change
 from harness.core.errors import BenchmarkFailed, BuildFailed
 from harness.core.protocols import Progress
 from harness.flows.compare.commits import CommitComparer, ControlFailed
@@ -80,6 +81,13 @@ def quartile_log_ratios(comparison: Comparison) -> tuple[float, ...]:
 def figures_of_pairs(comparison: Comparison) -> tuple[tuple[float, ...], ...]:
     """Return ln(treatment / control) of the five figures, pair by pair; empty where both are the same bytes."""
     return tuple(log_ratios(pair) for pair in comparison.pairs)
+
+
+def tail_effect(comparison: Comparison, figure: str) -> Effect | None:
+    """Return the difference of a comparison in one figure of a launch; None where its pairs do not have it."""
+    if figure not in comparison.statistics:
+        return None
+    return prove(figures_of_pairs(comparison), comparison.statistics.index(figure)).effect
 
 
 def _learn(search: Search, query: Query, comparison: Comparison) -> Search:

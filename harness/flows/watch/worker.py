@@ -11,14 +11,14 @@ from harness.analysis.bisect.search import Search
 from harness.analysis.trend.points import series_point
 from harness.core.alarm import Alarm, ChangedOperator, Verification
 from harness.core.commit import Commit, Source
-from harness.core.comparison import Comparison, Verdict
+from harness.core.comparison import Comparison, Verdict, tail_figure
 from harness.core.culprit import Candidate, SearchResult
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, HarnessError
 from harness.core.protocols import Display
 from harness.core.result import Outcome, Result
 from harness.core.series import SeriesPoint
 from harness.flows.bisect.merges import MergeSearch
-from harness.flows.bisect.search import figures_of_pairs, quartile_log_ratios, run_search
+from harness.flows.bisect.search import figures_of_pairs, quartile_log_ratios, run_search, tail_effect
 from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.measure.workload import Selection
 from harness.flows.watch.searches import (
@@ -121,7 +121,7 @@ class WatchWorker:
         if result.comparison is None or _has_failed(result):
             raise BenchmarkFailed(f"it could not be measured again: {result.reason or 'it gave no pair'}")
         expected = Verdict.REGRESSION if change.is_worse else Verdict.IMPROVEMENT
-        return verification_of(result, result.comparison, expected)
+        return verification_of(result, result.comparison, expected, change.figure)
 
     def find_culprits(
         self, alarm: Alarm, progress: str | None, save: Callable[[str], None]
@@ -198,24 +198,35 @@ def _is_control_unmeasured(result: Result) -> bool:
     return bool(launches) and all(launch.outcome is not Outcome.OK for launch in launches)
 
 
+def _shows(comparison: Comparison, expected: Verdict) -> bool:
+    """Return whether the difference that a comparison states goes the way of a verdict, with its whole interval."""
+    upwards = (expected is Verdict.REGRESSION) != comparison.higher_is_better
+    end = comparison.low if upwards else comparison.high
+    return end is not None and (end > 0 if upwards else end < 0)
+
+
 def _selection_of(alarm: Alarm) -> Selection:
     return Selection(alarm.change.title, alarm.change.device)
 
 
-def verification_of(result: Result, comparison: Comparison, expected: Verdict) -> Verification:
+def verification_of(result: Result, comparison: Comparison, expected: Verdict, figure: str) -> Verification:
     """Make a verification of the comparison of the builds around a change.
 
     Args:
         result: Result of the later build.
         comparison: Its comparison with the earlier.
         expected: Verdict that confirms the change.
+        figure: The figure of a launch that showed the change.
     """
+    shown = tail_figure(figure) if not _shows(comparison, expected) else ""
+    tail = tail_effect(comparison, shown) if shown else None
     verdict, evidence = comparison.effective_verdict, comparison.evidence
     return Verification(
         confirmed=verdict is expected,
         verdict=verdict,
         reason=comparison.reason,
-        effect=comparison.effect,
+        effect=tail or comparison.effect,
+        figure=shown if tail is not None else "",
         evidence=max(evidence.regression, evidence.improvement),
         pairs=len(comparison.pairs),
         seconds=comparison.seconds,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 from collections import Counter
@@ -277,9 +278,41 @@ def test_verifying_remembers_the_platform() -> None:
     result = compared("board")
     assert result.comparison is not None
     assert result.device is not None
-    verification = verification_of(result, result.comparison, Verdict.REGRESSION)
+    verification = verification_of(result, result.comparison, Verdict.REGRESSION, "p25")
     assert verification.platform == result.device.platform
     assert not verification.confirmed
+
+
+def test_a_change_of_the_tail_is_verified_in_the_figure_that_shows_it() -> None:
+    result = compared("board")
+    assert result.comparison is not None
+    equal = (8.0, 8.1, 8.2, 8.3, 8.4)
+    longer = (*equal[:3], 1.02 * equal[3], 1.2 * equal[4])
+    pairs = tuple(
+        Pair(
+            index=index,
+            control_first=index % 2 == 0,
+            control=equal,
+            treatment=longer,
+            control_launch=index,
+            treatment_launch=index,
+            seconds=0.2,
+        )
+        for index in range(20)
+    )
+    stated = {"pairs": pairs, "verdict": Verdict.REGRESSION, "difference": 0.0, "low": -0.001, "high": 0.001}
+    comparison = result.comparison.model_copy(update=stated)
+    verification = verification_of(result, comparison, Verdict.REGRESSION, "p90")
+    assert verification.confirmed
+    assert verification.figure == "p90"
+    assert verification.effect is not None
+    assert verification.effect.log_ratio == pytest.approx(math.log(1.2))
+    verified = alarm(changed=change().model_copy(update={"figure": "p90"})).model_copy(
+        update={"verification": verification}
+    )
+    assert (verified.size.effect, verified.size.figure) == (verification.effect, "p90")
+    whole = comparison.model_copy(update={"difference": 0.02, "low": 0.01, "high": 0.03})
+    assert verification_of(result, whole, Verdict.REGRESSION, "p90").effect == whole.effect
 
 
 def test_the_command_of_an_alarm_names_the_source_wherever_it_is_typed() -> None:

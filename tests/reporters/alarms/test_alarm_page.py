@@ -163,6 +163,12 @@ def test_a_level_that_is_back_does_not_end_an_alarm() -> None:
     assert f"**Not over**: {reason}." in render(report)
 
 
+def test_a_change_of_the_tail_names_its_figure() -> None:
+    change = found_step().alarm.change.model_copy(update={"figure": "p90"})
+    assert " in its p90 with " in headline(changed(found_step(), change=change, verification=None))
+    assert " in its p90 " not in headline(changed(found_step(), verification=None))
+
+
 def test_a_search_without_a_culprit_names_the_range_and_the_reason() -> None:
     report = changed(found_step(), search=searched(reason="the budget is spent", rest=0.03))
     text = render(report)
