@@ -153,9 +153,12 @@ class _Watcher:
         if self._is_stop_requested():
             self._say(f"{self._plan.stop_file.file} contains 0: stopped; write 1 into it before the next start")
         self._announce("stopped")
-        has_environment_problem = any(
-            part.has_environment_problem for part in (self._commits, self._alarms, self._outbox)
-        )
+        undelivered = len(self._outbox.undelivered())
+        if undelivered:
+            news = "1 notification is" if undelivered == 1 else f"{undelivered} notifications are"
+            self._say(f"{news} not delivered: `harness status` says why")
+        parts = (self._commits, self._alarms, self._outbox)
+        has_environment_problem = undelivered > 0 or any(part.has_environment_problem for part in parts)
         return WatchSummary(
             self._commits.finished, tuple(self._alarms.confirmed), self._is_unreachable, has_environment_problem
         )

@@ -16,7 +16,9 @@ from pathlib import Path
 import pytest
 
 from harness.core.alarm import AlarmEvent
-from harness.core.errors import DeliveryFailed, UsageError
+from harness.core.errors import DeliveryFailed, ExitCode, UsageError
+from harness.flows.watch.watch import exit_code_of
+from harness.watch.loop import watch
 from harness.watch.notify.channels import (
     Channel,
     CommandChannel,
@@ -28,7 +30,8 @@ from harness.watch.notify.outbox import MOST_ATTEMPTS, Outbox
 from harness.watch.store.notifications import DeliveryStatus, Notification
 from harness.watch.store.retry_when_full import RetryWhenFull
 from harness.watch.store.state import State
-from tests.watch.watching import Clock, alarm, change
+from harness.watch.tasks import WatchTasks
+from tests.watch.watching import Clock, Laboratory, Line, alarm, change, orders
 
 ALARM = alarm(changed=change("grüße\n"))
 NOTIFICATION = Notification(key="ab" * 16, event=AlarmEvent.CONFIRMED, time=3.0, alarm=ALARM)
@@ -295,3 +298,25 @@ def test_the_key_of_a_notification_fits_a_header_and_a_file_name(state: State) -
 def test_two_channels_of_one_name_are_refused(state: State, clock: Clock) -> None:
     with pytest.raises(UsageError, match="two channels of alarms have one name"):
         outbox(state, clock, RecordingChannel("hook"), RecordingChannel("hook"))
+
+
+@pytest.mark.parametrize("is_final", [True, False], ids=["refused", "waiting"])
+def test_a_watcher_that_ends_with_undelivered_news_is_no_success_however_often_it_is_started(
+    state: State, clock: Clock, is_final: bool
+) -> None:
+    """Also by later starts, which have tried nothing themselves."""
+    queue(state, "hook")
+    line, tasks = Line(["c0", "c1"]), WatchTasks(Laboratory().compare)
+    channel = RecordingChannel(problems=[DeliveryFailed("HTTP 400", final=is_final)])
+    for start in range(3):
+        said: list[str] = []
+        if not is_final and not channel.problems:
+            channel.problems = [DeliveryFailed("connection refused")]
+        summary = watch(orders(line, base="c0"), tasks, state, channels=[channel], timing=clock.timing, say=said.append)
+        assert exit_code_of(summary, is_worse=False, has_failures=False) is ExitCode.ENVIRONMENT, start
+        assert "1 notification is not delivered: `harness status` says why" in said
+    (undelivered,) = state.deliveries.with_status(DeliveryStatus.REFUSED if is_final else DeliveryStatus.WAITING)
+    state.deliveries.update(undelivered.model_copy(update={"status": DeliveryStatus.DELIVERED}))
+    channel.problems = []
+    summary = watch(orders(line, base="c0"), tasks, state, channels=[channel], timing=clock.timing)
+    assert exit_code_of(summary, is_worse=False, has_failures=False) is ExitCode.OK
