@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,10 +11,10 @@ from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.device import Device
-from harness.core.errors import BenchmarkUnsupported, BuildFailed
+from harness.core.errors import BenchmarkUnsupported
 from harness.core.metric import Observation
 from harness.core.protocols import Progress
-from harness.files.digests import sha256_of_file
+from harness.files.programs import prebuilt
 
 
 class Generic:
@@ -35,20 +33,11 @@ class Generic:
         """Return the given programs as a build. Without any, the build suits commands that use none.
 
         Raises:
-            BuildFailed: A program is missing or not executable.
+            BuildFailed: A program is missing or cannot be read.
         """
         if not self._programs:
             return Build(source="none", commit="none")
-        digests = {name: _digest(name, path) for name, path in sorted(self._programs.items())}
-        digest = next(iter(digests.values()))
-        if len(digests) > 1:
-            digest = hashlib.sha256("".join(f"{name} {each}\n" for name, each in digests.items()).encode()).hexdigest()
-        return Build(
-            source="prebuilt",
-            commit=digest[:12],
-            digest=digest,
-            programs={name: path.absolute() for name, path in self._programs.items()},
-        )
+        return prebuilt(self._programs)
 
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:  # noqa: ARG002 - the seam's
         """Refuse: this framework cannot compose commands.
@@ -76,15 +65,3 @@ class Generic:
     def parse_step(self, completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
         """Parse the observer lines of a step on the host."""
         return parse_step(completed, benchmark)
-
-
-def _digest(name: str, path: Path) -> str:
-    hint = f"give the path of an executable file: --program {name}=PATH"
-    if not path.is_file():
-        raise BuildFailed(f"program `{name}`: there is no file {path}", hint=hint)
-    if path.suffix != ".apk" and not os.access(path, os.X_OK):
-        raise BuildFailed(f"program `{name}`: {path} may not be executed", hint=f"chmod +x {path}")
-    try:
-        return sha256_of_file(path)
-    except OSError as error:
-        raise BuildFailed(f"program `{name}`: {path} cannot be read: {error.strerror}", hint=hint) from error

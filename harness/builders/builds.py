@@ -7,7 +7,6 @@ data without doing anything obviously wrong!", ASPLOS 2009). In the cache all pa
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Final
 
 from harness.builders.cache import BuildCache
 from harness.builders.recipes import TIME_LIMIT_S, Recipe, run_recipe
-from harness.builders.records import RUNNER, BuildKey
+from harness.builders.records import BuildKey
 from harness.builders.toolchain import Toolchain, find_toolchain
 from harness.builders.workdirs import Workdir
 from harness.core.build import Build
@@ -23,8 +22,7 @@ from harness.core.commit import Commit, Source
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
 from harness.files.digests import sha256_of_file, sha256_of_texts
-
-_PREBUILT: Final = "prebuilt"
+from harness.files.programs import PREBUILT, RUNNER, prebuilt
 
 _RELATIVE_PATHS: Final = (b"$ORIGIN", b"@loader_path", b"@executable_path", b"@rpath")
 """Names of a program's own folder in its search path for libraries (ld.so(8), dyld(1))."""
@@ -97,29 +95,26 @@ def build_prebuilt(programs: Mapping[str, Path], cache: BuildCache, progress: Pr
         progress: Shown when they are not copied.
 
     Raises:
-        BuildFailed: One is missing, cannot be executed or cannot be read; or none is the runner.
+        BuildFailed: One is missing or cannot be read; or none is the runner.
     """
-    _check(programs)
-    try:
-        flags = {name: sha256_of_file(path) for name, path in sorted(programs.items())}
-        rooted = [path for path in programs.values() if _has_relative_paths(path)]
-    except OSError as error:
-        raise BuildFailed(f"a program cannot be read: {error}", hint="check its permissions") from error
-    commit, digest = flags[RUNNER][:12], sha256_of_texts(flags)
+    if RUNNER not in programs:
+        raise BuildFailed(f"no program is named `{RUNNER}`", hint="--program program=PATH, or --program PATH")
+    build = prebuilt(programs)
+    flags = build.flags
+    rooted = [path for path in programs.values() if _has_relative_paths(path)]
     if rooted:
         progress.say(f"{rooted[0]} looks for libraries relative to itself, so it is used where it is")
         # Files beside it belong to it: equal programs in two folders need not be the same runner.
         digest = sha256_of_texts({**flags, "place": str(rooted[0].absolute().parent)})
-        return Build(
-            source=_PREBUILT,
-            commit=commit,
-            recipe=_PREBUILT,
-            flags=flags,
-            digest=digest,
-            programs={name: path.absolute() for name, path in programs.items()},
-        )
+        return build.model_copy(update={"digest": digest})
     key = BuildKey(
-        source=_PREBUILT, commit=commit, recipe=_PREBUILT, recipe_digest=digest, platform="", machine="", toolchain=""
+        source=PREBUILT,
+        commit=build.commit,
+        recipe=PREBUILT,
+        recipe_digest=build.digest,
+        platform="",
+        machine="",
+        toolchain="",
     )
 
     def copy(workdir: Workdir) -> None:
@@ -132,16 +127,6 @@ def build_prebuilt(programs: Mapping[str, Path], cache: BuildCache, progress: Pr
                 )
 
     return cache.get_or_build(key, copy, progress=progress, flags=flags, force=True)
-
-
-def _check(programs: Mapping[str, Path]) -> None:
-    if RUNNER not in programs:
-        raise BuildFailed(f"no program is named `{RUNNER}`", hint="--program program=PATH, or --program PATH")
-    for name, path in programs.items():
-        if not path.is_file():
-            raise BuildFailed(f"program `{name}` is not there: {path}", hint="check the path given with --program")
-        if path.suffix != ".apk" and not os.access(path, os.X_OK):
-            raise BuildFailed(f"program `{name}` cannot be executed: {path}", hint=f"chmod +x {path}")
 
 
 def _has_relative_paths(path: Path) -> bool:

@@ -15,8 +15,8 @@ from harness.core.build import Build
 from harness.core.errors import BuildFailed
 from harness.core.values import Value
 from harness.files.digests import files_below, sha256_of_files, sha256_of_texts
+from harness.files.programs import RUNNER
 
-RUNNER: Final = "program"
 META: Final = "meta.json"
 CONTENT: Final = "programs_sha256"
 """Flag of a build: SHA-256 over its programs and everything that lies beside them."""

@@ -240,6 +240,11 @@ class AppStarting(Protocol):
     """Ending of the name of an application's package, such as `.apk`: a program with this name is installed."""
 
 
+def app_suffix(platform: Platform) -> str:
+    """Return the ending of the names of packages of apps (`AppStarting`); empty where a platform starts none."""
+    return platform.app_suffix if isinstance(platform, AppStarting) else ""
+
+
 class Framework(Protocol):
     """A kind of runner: how to build it, start it, and parse its output."""
 

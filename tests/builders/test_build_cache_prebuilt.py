@@ -61,13 +61,10 @@ def test_a_program_with_libraries_beside_it_is_used_in_place(tmp_path: Path, cac
     assert "used where it is" in progress.lines[0]
 
 
-def test_a_prebuilt_program_must_exist_and_be_executable(tmp_path: Path, cache: BuildCache) -> None:
-    with pytest.raises(BuildFailed, match="is not there"):
+def test_a_prebuilt_program_must_exist(tmp_path: Path, cache: BuildCache) -> None:
+    with pytest.raises(BuildFailed, match="there is no file") as caught:
         build_prebuilt({"program": tmp_path / "runner"}, cache, RecordedProgress())
-    (tmp_path / "runner").write_text("")
-    with pytest.raises(BuildFailed, match="cannot be executed") as caught:
-        build_prebuilt({"program": tmp_path / "runner"}, cache, RecordedProgress())
-    assert caught.value.hint == f"chmod +x {tmp_path / 'runner'}"
+    assert "--program program=PATH" in (caught.value.hint or "")
 
 
 def test_one_program_must_be_named_as_the_runner(tmp_path: Path, cache: BuildCache) -> None:

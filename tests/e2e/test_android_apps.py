@@ -105,3 +105,18 @@ def test_an_app_that_is_given_as_a_program_is_installed(desk: Desk, spec: Path) 
     done = desk.harness("-b", spec, "--program", f"app={package}", on=desk.phones[0].serial)
     assert done.code == 0, done.stderr + done.stdout
     assert desk.phones[0].exists(f"/services/packages/{PACKAGE}")
+
+
+def test_two_apps_that_are_given_are_compared_with_each_other(desk: Desk, spec: Path) -> None:
+    sides: list[str] = []
+    for side, behaviour in (
+        ("control", MINIBENCH),
+        ("treatment", MINIBENCH.replace("$iterations.5", "9$iterations.5")),
+    ):
+        package = desk.project.write(f"{side}/{PACKAGE}.apk", f"#!/system/bin/sh\n{behaviour}")
+        sides += [f"--{side}-program", f"app={package}"]
+    done = desk.harness("compare", "-b", spec, *sides, "--pairs", "1", on=desk.phones[0].serial)
+    (result,) = done.read()
+    assert result["outcome"] == "ok", (result["reason"], result["hint"])
+    pairs = result["comparison"]["pairs"]
+    assert {(pair["control"][0], pair["treatment"][0]) for pair in pairs} == {(40.5, 940.5)}, done.stderr

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +16,8 @@ from harness.core.build import Build
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
 from harness.files.atomic import write_atomically
-from harness.files.digests import sha256_of_file, sha256_of_folder, sha256_of_texts
+from harness.files.digests import sha256_of_folder, sha256_of_texts
+from harness.files.programs import prebuilt
 
 PYTHON_SOURCES: Final = Path(__file__).parents[1] / "python"
 
@@ -31,7 +30,7 @@ def installed_build(settings: Settings, progress: Progress) -> Build:
     """
     runner = settings.of(ExecuTorchOptions).runner
     if settings.program:
-        return prebuilt_build(settings.program)
+        return prebuilt(settings.program)
     if runner == "python":
         return python_build(settings.cache_dir)
     try:
@@ -41,29 +40,6 @@ def installed_build(settings: Settings, progress: Progress) -> Build:
             raise
         progress.say(f"using the Python runner, which adds microseconds and a second of start-up: {error}")
         return python_build(settings.cache_dir)
-
-
-def prebuilt_build(programs: Mapping[str, Path]) -> Build:
-    """Return the given programs as a build; `program` is the runner. Ours, or upstream's with `commands` of its own.
-
-    Raises:
-        BuildFailed: A program is missing or not executable.
-    """
-    for name, path in programs.items():
-        if not path.is_file():
-            raise BuildFailed(f"program `{name}` does not exist: {path}", hint="check the path given with --program")
-        if path.suffix != ".apk" and not os.access(path, os.X_OK):
-            raise BuildFailed(f"program `{name}` cannot be executed: {path}", hint=f"chmod +x {path}")
-    flags = {name: sha256_of_file(path) for name, path in sorted(programs.items())}
-    digest = sha256_of_texts(flags)
-    return Build(
-        source="prebuilt",
-        commit=flags.get("program", digest)[:12],
-        recipe="prebuilt",
-        flags=flags,
-        digest=digest,
-        programs=dict(programs),
-    )
 
 
 def python_build(cache_dir: Path) -> Build:

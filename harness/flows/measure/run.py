@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.errors import ExitCode, most_severe
-from harness.core.protocols import AppStarting, Progress
+from harness.core.protocols import Progress, app_suffix
 from harness.flows.measure.fetching import fetch
 from harness.flows.measure.jobs import make_jobs, report_failure
 from harness.flows.measure.plan import Builds, Failure, Files, Plan
@@ -41,8 +41,8 @@ def run(plan: Plan, settings: Settings, progress: Progress, side: Side = install
 
 def build(plan: Plan, settings: Settings, progress: Progress, side: Side) -> Builds:
     """Get the runner of every framework for every device."""
-    suffix = plan.platform.app_suffix if isinstance(plan.platform, AppStarting) else None
-    app_given = any(path.suffix == suffix for path in settings.program.values())
+    suffix = app_suffix(plan.platform)
+    app_given = bool(suffix) and any(path.name.endswith(suffix) for path in settings.program.values())
     builds = build_side(plan, side, progress, app_given=app_given)
     return {key: result if isinstance(result, Failure) else _rename(result, settings) for key, result in builds.items()}
 

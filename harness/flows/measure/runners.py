@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -14,8 +15,9 @@ from harness.core.build import Build
 from harness.core.commit import Commit, PackageSource, Source
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, UsageError
-from harness.core.protocols import Framework, Progress, RunnerSources, is_local
+from harness.core.protocols import Framework, Progress, RunnerSources, app_suffix, is_local
 from harness.core.result import Outcome
+from harness.files.programs import prebuilt
 from harness.flows.measure.plan import Builds, Failure, Plan
 
 
@@ -28,12 +30,18 @@ class BuildTarget:
         device: One of the devices that it is for.
         abi: Machine architecture of the device; empty where that is this machine.
         recipe_variant: Recipe to build with, among those of the platform; empty for the usual one.
+        app_suffix: Ending of the names of programs that are apps, which the platform installs; empty where it has none.
     """
 
     framework: Framework
     device: Device
     abi: str
     recipe_variant: str = ""
+    app_suffix: str = ""
+
+    def is_app(self, program: Path) -> bool:
+        """Return whether a program is the package of an app."""
+        return bool(self.app_suffix) and program.name.endswith(self.app_suffix)
 
 
 Side = Callable[[BuildTarget, Progress], Build]
@@ -47,7 +55,9 @@ Raises:
 def installed_runner(target: BuildTarget, progress: Progress) -> Build:
     """Return the runner that a run without comparison would use."""
     _reject_variant(target)
-    return target.framework.build(target.device, progress)
+    build = target.framework.build(target.device, progress)
+    _reject_unexecutable(build.programs, target)
+    return build
 
 
 def _reject_variant(target: BuildTarget) -> None:
@@ -61,6 +71,17 @@ def _reject_variant(target: BuildTarget) -> None:
             f"--platform {target.device.platform}/{target.recipe_variant} names a recipe, and nothing is built",
             hint=f"leave out `/{target.recipe_variant}`, or name a commit to build (--repo-dir, --commit)",
         )
+
+
+def _reject_unexecutable(programs: Mapping[str, Path], target: BuildTarget) -> None:
+    """Reject programs that cannot be executed and are no apps, which are installed.
+
+    Raises:
+        BuildFailed: There is one.
+    """
+    for name, path in programs.items():
+        if path.is_file() and not target.is_app(path) and not os.access(path, os.X_OK):
+            raise BuildFailed(f"program `{name}` cannot be executed: {path}", hint=f"chmod +x {path}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +117,11 @@ class GivenRunner:
         """Return the programs, under the commit that the user gave them."""
         _reject_variant(target)
         given = self.given
-        build = build_prebuilt(given.programs, self.cache, progress)
+        _reject_unexecutable(given.programs, target)
+        if any(target.is_app(path) for path in given.programs.values()):
+            build = prebuilt(given.programs)  # installed under a path that the device chooses
+        else:
+            build = build_prebuilt(given.programs, self.cache, progress)
         commit = {} if given.commit is None else {"commit": given.commit, "commit_time": given.commit_time}
         return build.model_copy(update={**commit, "variables": {**build.variables, **given.variables}})
 
@@ -166,7 +191,8 @@ def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = 
         try:
             framework = plan.frameworks[assignment.benchmark.framework]
             abi = "" if on_this_machine else assignment.device.abi
-            builds[key] = side(BuildTarget(framework, assignment.device, abi, plan.recipe_variant), progress)
+            target = BuildTarget(framework, assignment.device, abi, plan.recipe_variant, app_suffix(plan.platform))
+            builds[key] = side(target, progress)
         except BenchmarkFailed as error:
             builds[key] = Failure(Outcome.UNSUPPORTED, error.message, error.hint)
         except EnvironmentProblem as error:

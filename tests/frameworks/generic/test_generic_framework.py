@@ -78,7 +78,7 @@ def test_a_given_program_is_used_unchanged_and_identified_by_its_content(tmp_pat
     program = script(tmp_path / "program", "exit 0")
     build = framework(program=program).build(DEVICE, Unwatched())
     digest = hashlib.sha256(program.read_bytes()).hexdigest()
-    assert (build.source, build.digest, build.commit) == ("prebuilt", digest, digest[:12])
+    assert (build.source, build.flags, build.commit) == ("prebuilt", {"program": digest}, digest[:12])
     assert build.programs == {"program": program}
 
 
@@ -106,14 +106,6 @@ def test_a_missing_program_fails_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(BuildFailed, match="there is no file") as caught:
         framework(program=tmp_path / "absent").build(DEVICE, Unwatched())
     assert "--program program=PATH" in (caught.value.hint or "")
-
-
-def test_a_program_without_execute_permission_fails_with_a_hint(tmp_path: Path) -> None:
-    program = script(tmp_path / "program", "exit 0")
-    program.chmod(0o644)
-    with pytest.raises(BuildFailed, match="may not be executed") as caught:
-        framework(program=program).build(DEVICE, Unwatched())
-    assert caught.value.hint == f"chmod +x {program}"
 
 
 def test_a_benchmark_without_commands_is_rejected_with_an_example() -> None:

@@ -63,12 +63,3 @@ def test_a_given_program_is_identified_by_its_content(tmp_path: Path, progress: 
     second = choice.installed_build(Settings(program={"program": program}), progress)
     assert first.commit != second.commit
     assert first.digest != second.digest
-
-
-def test_a_given_program_must_be_there_and_executable(tmp_path: Path) -> None:
-    program = tmp_path / "runner"
-    with pytest.raises(BuildFailed, match="does not exist"):
-        choice.prebuilt_build({"program": program})
-    program.write_text("")
-    with pytest.raises(BuildFailed, match="cannot be executed"):
-        choice.prebuilt_build({"program": program})

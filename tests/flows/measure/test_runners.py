@@ -1,0 +1,55 @@
+"""Runners that the user gives: programs, and packages of apps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from frameworks.generic.framework import Generic
+from harness.builders.cache import BuildCache
+from harness.core.errors import BuildFailed, UsageError
+from harness.flows.measure.runners import BuildTarget, GivenRunner, Programs, Side, installed_runner
+from harness.testing.progress import RecordedProgress
+from harness.testing.results import DEVICE
+
+
+def sides(programs: dict[str, Path], folder: Path) -> tuple[Side, ...]:
+    return (installed_runner, GivenRunner(Programs(programs), BuildCache(folder)))
+
+
+def target(programs: dict[str, Path], *, app_suffix: str = "", recipe_variant: str = "") -> BuildTarget:
+    return BuildTarget(Generic(programs), DEVICE, "", recipe_variant, app_suffix)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_program_must_be_executable_unless_it_is_an_app_of_the_platform(tmp_path: Path, side: int) -> None:
+    app = tmp_path / "speed.apk"
+    app.write_text("package")
+    programs = {"program": app}
+    build = sides(programs, tmp_path / "cache")[side]
+    with pytest.raises(BuildFailed, match=r"program `program` cannot be executed: .*speed\.apk") as caught:
+        build(target(programs), RecordedProgress())
+    assert caught.value.hint == f"chmod +x {app}"
+    made = build(target(programs, app_suffix=".apk"), RecordedProgress())
+    assert made.programs == programs, "a copy would lose the name by which it is known as an app"
+    app.chmod(0o755)
+    assert build(target(programs), RecordedProgress()).source == "prebuilt"
+
+
+def test_apps_need_no_runner_beside_them(tmp_path: Path) -> None:
+    first, second = tmp_path / "one.apk", tmp_path / "two.apk"
+    builds = []
+    for app in (first, second):
+        app.write_text(app.name)
+        runner = GivenRunner(Programs({"app": app}), BuildCache(tmp_path / "cache"))
+        builds.append(runner(target({}, app_suffix=".apk"), RecordedProgress()))
+    assert [build.programs["app"] for build in builds] == [first, second]
+    assert builds[0].digest != builds[1].digest
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_recipe_where_nothing_is_built_is_an_error(tmp_path: Path, side: int) -> None:
+    build = sides({}, tmp_path)[side]
+    with pytest.raises(UsageError, match="names a recipe, and nothing is built"):
+        build(target({}, recipe_variant="incremental"), RecordedProgress())
