@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from harness.core.alarm_message import AlarmMessage
@@ -26,7 +26,7 @@ class ChatHook:
         form: Draws a message as the service's document.
     """
 
-    url: str
+    url: str = field(repr=False)
     form: Callable[[MessageText], Document]
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +25,8 @@ JSON_FORM: Final = "json"
 """Form of a web hook for programs, which gets each notification as a document."""
 _NAMED: Final = re.compile(r"(?P<form>[a-z][a-z0-9-]*):(?P<target>.*)", re.DOTALL)
 _WEB: Final = frozenset({"http", "https"})
+_OF_CHANNELS: Final = ("HARNESS_", "GITHUB_TOKEN", "GITHUB_API_URL")
+"""Beginnings of the names of variables that channels read."""
 _VARIABLE: Final = re.compile(r"\$(?:\{(?P<braced>\w+)\}|(?P<plain>\w+))")
 
 
@@ -40,7 +42,7 @@ class Hook:
 
     name: str
     form: str | None
-    target: str
+    target: str = field(repr=False)
 
 
 def parse_hooks(texts: Sequence[str], environment: Mapping[str, str]) -> Sequence[Hook]:
@@ -80,11 +82,14 @@ class MessageChannel:
         hook: As the user wrote it.
         channel: Sends.
         reports: Makes messages; None where only tests are sent.
+        credentials: Variables that a channel may read: what was refused for want of a right may be taken with another
+            token.
     """
 
     hook: Hook
     channel: AlarmChannel
     reports: AlarmReports | None = None
+    credentials: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @property
     def name(self) -> str:
@@ -93,8 +98,8 @@ class MessageChannel:
 
     @property
     def configuration(self) -> str:
-        """Return form and target."""
-        return f"{self.hook.form or ''}:{self.hook.target}"
+        """Return form, target and credentials."""
+        return f"{self.hook.form or ''}:{self.hook.target}\n{self.credentials}"
 
     def deliver(self, notification: Notification) -> str:
         """Send a message about one notification."""
@@ -167,12 +172,16 @@ def _open(hook: Hook, environment: Mapping[str, str], reports: AlarmReports | No
         channel = alarm_channel(hook.form, hook.target, environment, is_named=True)
         if channel is None:
             raise UsageError(f"the form {hook.form} does not take this target", hint="see `docs/watching.md`")
-        return MessageChannel(hook, channel, reports)
+        return MessageChannel(hook, channel, reports, _credentials(environment))
     for form in installed_names("alarm channel"):
         channel = alarm_channel(form, hook.target, environment, is_named=False)
         if channel is not None:
-            return MessageChannel(hook, channel, reports)
+            return MessageChannel(hook, channel, reports, _credentials(environment))
     return webhook_channel(hook.target, environment, hook.name)
+
+
+def _credentials(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(pair for pair in environment.items() if pair[0].startswith(_OF_CHANNELS)))
 
 
 def notification_of_test(time: float) -> Notification:

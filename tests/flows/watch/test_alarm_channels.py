@@ -211,3 +211,13 @@ def test_a_commit_of_no_repository_is_no_obstacle(state: State, tmp_path: Path) 
     assert not channel.waits_for(notification, [notification.alarm])
     with pytest.raises(DeliveryFailed, match="no c0"):
         channel.deliver(notification)
+
+
+def test_another_form_target_or_token_is_another_receiver(tmp_path: Path) -> None:
+    """GitHub answers 404 where the token lacks a right: what was refused then is tried again with another token."""
+    configurations = set()
+    for hook, token in (("github:a/b", "x"), ("github:a/b", "y"), ("github:a/c", "x"), ("github-status:a/b", "x")):
+        (channel,) = open_channels(None, [hook], {"HARNESS_GITHUB_TOKEN": token, "UNRELATED": token}, tmp_path)
+        assert isinstance(channel, MessageChannel)
+        configurations.add(channel.configuration)
+    assert len(configurations) == 4
