@@ -267,6 +267,11 @@ class Comparison(Value):
     notes: tuple[Note, ...] = ()
 
     @property
+    def is_exact(self) -> bool:
+        """True if counts that never varied were compared exactly: then the interval is the difference itself."""
+        return self.low is not None and self.low == self.high
+
+    @property
     def effective_verdict(self) -> Verdict:
         """Return the verdict that counts: undecided for a change that does not survive among many benchmarks."""
         rejected = self.verdict.is_change and not self.discovered

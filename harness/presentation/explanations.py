@@ -129,7 +129,10 @@ def collect_rules(results: Sequence[Result]) -> list[tuple[tuple[str, str], ...]
 
 
 def tabulate_evidence(comparison: Comparison) -> list[tuple[str, str, str]]:
-    """Return each hypothesis with the evidence against it and the evidence that rejects it."""
+    """Return each hypothesis with the evidence against it and the evidence that rejects it.
+
+    Counts that are compared exactly need no margin, and so no evidence about it.
+    """
     parameters, evidence = comparison.parameters, comparison.evidence
     alpha, beta = format_evidence(1 / parameters.alpha), format_evidence(1 / parameters.beta)
     margin, tail_margin = format_percent(parameters.margin), format_percent(parameters.tail_margin)
@@ -138,7 +141,9 @@ def tabulate_evidence(comparison: Comparison) -> list[tuple[str, str, str]]:
     worse = (f"worse by {margin} or more", evidence.not_worse, beta)
     better = (f"better by {margin} or more", evidence.not_better, beta)
     tail = (f"{comparison.statistics[-1]} worse by {tail_margin} or more", evidence.tail, beta)
-    rows = (not_worse, worse, tail) if parameters.gate else (not_worse, not_better, worse, better, tail)
+    change = [not_worse] if parameters.gate else [not_worse, not_better]
+    margins = [worse, tail] if parameters.gate else [worse, better, tail]
+    rows = change if comparison.is_exact else [*change, *margins]
     return [(hypothesis, format_evidence(e_value), needed) for hypothesis, e_value, needed in rows]
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.analysis.compare.recompute import recompute
 from harness.config.arguments import normalise_flags
 from harness.core.build import BuildInfo
 from harness.core.comparison import Evidence, Pair, Parameters
@@ -222,6 +223,20 @@ def test_the_compared_metric_is_not_listed_again() -> None:
     comparison = compared("a", made_pairs(0.02, 20), exact=[main, LOST]).comparison
     assert comparison is not None
     assert [text for _, text in list_exact_changes(comparison)] == ["delegated operators: 120 → 118 (-1.67 %)"]
+
+
+def test_counts_are_shown_as_exact_without_margins() -> None:
+    sides = [
+        pair.model_copy(update={"control": (1000.0,) * 5, "treatment": (1001.0,) * 5}) for pair in made_pairs(0, 4)
+    ]
+    result = compared("a", sides)
+    assert result.comparison is not None
+    counted = recompute(result.comparison.model_copy(update={"metric": "NET instructions", "unit": ""}))
+    row = build_row(result.model_copy(update={"comparison": counted}))
+    assert (row.verdict, row.control, row.treatment, row.difference, row.interval, row.pairs) == (
+        "regression", "1,000", "1,001", "+0.10 %", "exact", "4",
+    )  # fmt: skip
+    assert tabulate_evidence(counted) == [("not worse", "128", "100"), ("not better", "< 0.01", "100")]
 
 
 def test_discarded_pairs_are_counted() -> None:

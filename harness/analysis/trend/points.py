@@ -70,8 +70,7 @@ def _figures(comparison: Comparison) -> tuple[FigureEffect, ...]:
         for scale, ratio in zip(scales, log_ratios(pair), strict=True):
             scale.add(ratio)
     factor = _OF_MEDIAN / math.sqrt(max(1, len(comparison.pairs)))
-    is_exact = comparison.low is not None and comparison.low == comparison.high
-    medians = ((scale.median(), _EXACT_ERROR if is_exact else factor * scale.next()) for scale in scales)
+    medians = ((scale.median(), _EXACT_ERROR if comparison.is_exact else factor * scale.next()) for scale in scales)
     return tuple(
         FigureEffect(log_ratio=median, standard_error=error) for median, error in medians if median is not None
     )
