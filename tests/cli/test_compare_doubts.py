@@ -61,8 +61,8 @@ def test_a_treatment_that_reports_fewer_samples_is_not_reported_as_unchanged(pro
 def test_fewer_samples_before_an_interruption_still_count(project: Project, spec: Path) -> None:
     few = text().replace("range(12)", "range(3)")
     programs = sides(script(project, "control", text()), script(project, "treatment", few))
-    arguments: tuple[str | Path, ...] = ("compare", "-b", spec, *programs, "--pairs", "20")
-    broken = project.write("results", "")  # nothing can be stored, so that the pairs are kept
+    arguments: tuple[str | Path, ...] = ("compare", "-b", spec, *programs, "--pairs", "20", "--platform-sig", "lab")
+    broken = project.write("results/lab", "")  # in place of a folder: nothing can be stored, so that the pairs are kept
     assert project.harness(*arguments).code == 3
     broken.unlink()
     (result,) = project.harness(*arguments, "--resume").read()
