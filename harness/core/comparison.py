@@ -20,8 +20,8 @@ GAIN_STATISTICS: Final = ("max", "p75", "median", "mean", "p10")
 """The same of a metric whose larger values are better: each stands where its mirror stands in `STATISTICS`."""
 
 ESTIMATED_STATISTIC: Final = STATISTICS.index("p25")
-"""Place of the figure that the difference is estimated from, the better quartile: steadier than median and mean, less
-extreme than the best."""
+"""Place of the figure that stands for a launch where a single one has to: the better quartile, steadier than median and
+mean, less extreme than the best."""
 
 
 def tail_figure(statistic: str) -> str:
@@ -233,9 +233,11 @@ class Comparison(Value):
         verdict: Verdict of the pairs.
         reason: Why it is undecided, or what made the verdict.
         difference: Relative difference of treatment to control, 0.02 is 2 % more; positive is worse only where lower is
-            better. None without pairs.
+            better. Within its interval. None without pairs.
         low: Lower end of its 95 % interval, valid at any stopping time; None where nothing is excluded.
         high: Upper end.
+        figure: Name of the statistic that changed most, where not all share one difference: then difference and
+            interval describe the largest change. Empty where they describe all.
         evidence: The e-values behind the verdict.
         identical: Whether both runners are the same bytes; then nothing was measured.
         discovered: Whether the regression or improvement survives the control of false discoveries over all benchmarks.
@@ -258,6 +260,7 @@ class Comparison(Value):
     difference: float | None = None
     low: float | None = None
     high: float | None = None
+    figure: str = ""
     evidence: Evidence = Evidence()
     identical: bool = False
     discovered: bool = True

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from harness.core.comparison import Comparison, ExactDifference, Interleave, Parameters, Verdict
+from harness.core.levels import levels_of
 from harness.core.result import Result
 from harness.presentation.numbers import format_change, format_evidence, format_percent, format_quantity
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT, VerdictCategory, categorise, is_undiscovered
@@ -114,6 +115,8 @@ def describe_rules(parameters: Parameters) -> list[tuple[str, str]]:
         ),
         ("budget per benchmark", " or ".join(budget)),
     ]
+    if not (levels := levels_of(parameters)).is_usual:
+        rules.append(("confidence of intervals", f"{format_percent(levels.confidence)}, because of --alpha"))
     if parameters.precision is not None:
         rules.append(("continues until the change is known to", f"± {format_percent(parameters.precision)}"))
     return [*rules, ("random seed", str(parameters.seed))]
@@ -135,11 +138,12 @@ def tabulate_evidence(comparison: Comparison) -> list[tuple[str, str, str]]:
     """
     parameters, evidence = comparison.parameters, comparison.evidence
     alpha, beta = format_evidence(1 / parameters.alpha), format_evidence(1 / parameters.beta)
+    equivalence = format_evidence(1 / levels_of(parameters).equivalence)
     margin, tail_margin = format_percent(parameters.margin), format_percent(parameters.tail_margin)
     not_worse = ("not worse", evidence.regression, alpha)
     not_better = ("not better", evidence.improvement, alpha)
-    worse = (f"worse by {margin} or more", evidence.not_worse, beta)
-    better = (f"better by {margin} or more", evidence.not_better, beta)
+    worse = (f"worse by {margin} or more", evidence.not_worse, equivalence)
+    better = (f"better by {margin} or more", evidence.not_better, equivalence)
     tail = (f"{comparison.statistics[-1]} worse by {tail_margin} or more", evidence.tail, beta)
     change = [not_worse] if parameters.gate else [not_worse, not_better]
     margins = [worse, tail] if parameters.gate else [worse, better, tail]

@@ -1,4 +1,4 @@
-"""Course of a comparison: the relative change of each pair in order, its running estimate, and launch statistics."""
+"""Course of a comparison: the relative change of each pair in order, their running median, and launch statistics."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ class PairPoint:
 
     Attributes:
         relative_change: Treatment / control - 1 of the better quartiles of its two launches.
-        estimate: Median over this pair and all before it, as the comparison estimated it then.
+        median: Median over this pair and all before it. The reported difference is of all statistics, and without what
+            the order of the launches explains: it may differ.
         control_first: Whether the coin put the control first.
     """
 
     relative_change: float
-    estimate: float
+    median: float
     control_first: bool
 
 

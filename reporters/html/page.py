@@ -40,8 +40,8 @@ _HEAD: Final = """<!doctype html>
 
 _KEY: Final = (
     "Each dot is one pair: filled where the control was launched first, hollow where the treatment was, and small at "
-    "the edge where it lies beyond. The line is the running estimate, the band its final 95 % interval; the dashed "
-    "lines are the margins."
+    "the edge where it lies beyond. The line is the running median, the band the 95 % interval of the difference; the "
+    "dashed lines are the margins."
 )
 
 

@@ -37,7 +37,7 @@ class _Frame:
 
 
 def draw_comparison(comparison: Comparison) -> str:
-    """Draw a dot for each pair in order, the running estimate, the interval as a band, and the margins.
+    """Draw a dot for each pair in order, the running median, the interval as a band, and the margins.
 
     Empty without pairs.
     """
@@ -123,7 +123,7 @@ def _line(kind: str, y: float) -> str:
 
 
 def _estimates(points: Sequence[PairPoint], frame: _Frame) -> Iterator[str]:
-    return (f"{frame.x(number):.1f},{frame.y(point.estimate):.1f}" for number, point in enumerate(points))
+    return (f"{frame.x(number):.1f},{frame.y(point.median):.1f}" for number, point in enumerate(points))
 
 
 def _dots(points: Sequence[PairPoint], frame: _Frame) -> Iterator[str]:

@@ -144,12 +144,12 @@ def test_percentages_have_no_needless_digits() -> None:
     assert [format_percent(share) for share in (0.05, 0.005, 0.01, 0.123456)] == ["5 %", "0.5 %", "1 %", "12.3 %"]
 
 
-def test_the_trajectory_ends_at_the_reported_difference() -> None:
+def test_the_trajectory_ends_near_the_reported_difference() -> None:
     for result in every_kind():
         if result.comparison and result.comparison.pairs:
             points = list(trace_pairs(result.comparison.pairs))
             assert len(points) == len(result.comparison.pairs)
-            assert points[-1].estimate == pytest.approx(result.comparison.difference)
+            assert points[-1].median == pytest.approx(result.comparison.difference, abs=0.005)
             assert [point.control_first for point in points] == [pair.control_first for pair in result.comparison.pairs]
 
 
@@ -273,8 +273,8 @@ def test_evidence_is_shown_beside_the_rejection_threshold() -> None:
     assert [(value, needed) for _, value, needed in tabulate_evidence(some)] == [
         ("1e300", "100"),
         ("< 0.01", "100"),
-        ("1", "20"),
-        ("1", "20"),
+        ("1", "29"),
+        ("1", "29"),
         ("20", "20"),
     ]
     gate = some.model_copy(update={"parameters": Parameters(seed=1, gate=True)})

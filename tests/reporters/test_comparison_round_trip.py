@@ -92,4 +92,4 @@ def test_the_command_on_pages_finds_the_result_and_its_verdict(tmp_path: Path) -
     stream = io.StringIO()
     code = reevaluate.reevaluate(tmp_path / result_folder(result), {}, Console(file=stream))
     assert code is ExitCode.REGRESSION
-    assert "+2.00 %" in stream.getvalue()
+    assert "+1.99 %" in stream.getvalue()

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
 from harness.analysis.compare.counts import CountTest
-from harness.analysis.compare.estimate import Estimate, Interval
-from harness.analysis.compare.evidence import finite_evidence
-from harness.analysis.compare.hypotheses import ChangeTest, EquivalenceTest
+from harness.analysis.compare.evidence import Refutes, finite_evidence
+from harness.analysis.compare.hypotheses import ChangeTest, EquivalenceTest, Observation
+from harness.analysis.compare.inversion import FinalTest, Inversion, Statement
 from harness.analysis.compare.reasons import (
     explain_contradiction,
-    explain_hidden_change,
+    explain_figures,
     explain_missing_verdict,
     explain_verdict,
 )
 from harness.analysis.compare.resolution import explain_coarseness
+from harness.analysis.compare.slot import PredictableSlotEffect, side_of
 from harness.analysis.compare.statistics import PredictableScale, log_ratios, statistics_of
 from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Evidence, Pair, Parameters, Verdict
 from harness.core.effect import relative_change
+from harness.core.levels import levels_of
+
+Interval = tuple[float | None, float | None]
+"""Lower and upper end, as relative differences; None where nothing is excluded on that side."""
 
 
 class SequentialTest:
@@ -38,11 +48,16 @@ class SequentialTest:
         self._parameters = parameters
         self._higher_is_better = higher_is_better
         self._harm_sign = -1 if higher_is_better else 1
+        self._slots = tuple(PredictableSlotEffect() for _ in STATISTICS)
         self._scales = tuple(PredictableScale() for _ in STATISTICS)
         self._change = ChangeTest(parameters)
         self._equivalence = EquivalenceTest(parameters, exact=exact)
         self._counts = CountTest(parameters, higher_is_better=higher_is_better) if exact else None
-        self._estimate = Estimate()
+        self._added: list[Observation] = []
+        self._harm_ratios: list[float] = []
+        self._sides: list[int] = []
+        self._final: FinalTest | None = None
+        self._statement: Statement | None = None
         self._pairs_s = self._overhead_s = 0.0
         self._decided: Verdict | None = None
         self._decided_after = 0
@@ -61,12 +76,17 @@ class SequentialTest:
     @property
     def pairs(self) -> int:
         """Number of pairs that were added."""
-        return self._estimate.pairs
+        return len(self._added)
 
     @property
     def seconds(self) -> float:
         """Device time of the pairs, and of the launches that are part of none."""
         return self._pairs_s + self._overhead_s
+
+    @property
+    def observations(self) -> Sequence[Observation]:
+        """What each pair contributed, in order."""
+        return self._added
 
     @property
     def log_step(self) -> float:
@@ -82,7 +102,16 @@ class SequentialTest:
     @property
     def is_unsteady(self) -> bool:
         """True if the pairs refute every single difference, so that there is no interval."""
-        return self._estimate.is_unsteady(self.log_step)
+        statement = self._current_statement()
+        return statement is not None and statement.is_unsteady
+
+    @property
+    def figure(self) -> str:
+        """Name of the statistic that changed most, where not all share one difference; empty where they do."""
+        statement = self._current_statement()
+        if statement is None or statement.statistic is None:
+            return ""
+        return self._statistics()[statement.statistic]
 
     def add(self, pair: Pair) -> None:
         """Take the evidence of one more pair.
@@ -90,14 +119,20 @@ class SequentialTest:
         Raises:
             ValueError: The pair does not have five finite statistics above zero on each side; nothing was taken.
         """
-        ratios = log_ratios(pair)
+        harm_ratios = [self._harm_sign * ratio for ratio in log_ratios(pair)]
+        side = side_of(pair)
         scales = [scale.next() for scale in self._scales]
-        harm_ratios = [self._harm_sign * ratio for ratio in ratios]
-        self._change.add(harm_ratios, scales)
-        self._equivalence.add(pair, harm_ratios, scales)
-        for scale, ratio in zip(self._scales, ratios, strict=True):
-            scale.add(ratio)
-        self._estimate.add(ratios[ESTIMATED_STATISTIC], scales[ESTIMATED_STATISTIC])
+        unslotted = [ratio - side * slot.next() for ratio, slot in zip(harm_ratios, self._slots, strict=True)]
+        observation = Observation(unslotted, scales)
+        self._change.add(observation)
+        self._equivalence.add(pair, observation)
+        for scale, slot, ratio, rest in zip(self._scales, self._slots, harm_ratios, unslotted, strict=True):
+            scale.add(rest)
+            slot.add(ratio, side)
+        self._added.append(observation)
+        self._harm_ratios.append(harm_ratios[ESTIMATED_STATISTIC])
+        self._sides.append(side)
+        self._statement = None
         if self._counts is not None:
             self._counts.add(pair)
         self._pairs_s += pair.seconds
@@ -117,55 +152,81 @@ class SequentialTest:
         """Explain the verdict, or why there is none."""
         if self._decided is None:
             return explain_missing_verdict(self.pairs)
-        if (counts := self._constant_counts()) is not None and self._decided is counts.verdict():
+        if (counts := self._deciding_counts()) is not None:
             return counts.reason()
         reason = explain_verdict(self._decided, self._decided_after, self._parameters)
-        detail = self._explain_undecided() if self._decided is Verdict.UNDECIDED else self.hidden_change()
+        detail = self._explain_undecided() if self._decided is Verdict.UNDECIDED else self.explain_figures()
         return f"{reason}; {detail}" if detail else reason
 
-    def hidden_change(self) -> str | None:
-        """Explain why the interval does not show the change that is proven; None where it does, or none is proven."""
-        if self._decided is None or not self._decided.is_change:
+    def explain_figures(self) -> str | None:
+        """Explain what difference and interval describe where the figures do not share one; None where they do."""
+        figure = self.figure
+        if not figure:
             return None
         names = self._statistics()
         medians = zip(names, (scale.median() for scale in self._scales), strict=True)
-        changes = {name: relative_change(median) for name, median in medians if median is not None}
-        upwards = (self._decided is Verdict.REGRESSION) != self._higher_is_better
-        reason = explain_hidden_change(self.interval(), changes, names[ESTIMATED_STATISTIC], upwards=upwards)
-        coarseness = explain_coarseness(self.log_step, self._parameters)
-        return f"{reason}; {coarseness}" if reason and coarseness else reason
+        changes = {name: relative_change(self._harm_sign * median) for name, median in medians if median is not None}
+        return explain_figures(changes, figure)
 
     def evidence(self) -> Evidence:
         """Return the evidence after the last pair."""
-        change = self._constant_counts() or self._change
+        counts = self._constant_counts()
         return Evidence(
-            regression=finite_evidence(change.log_regression),
-            improvement=finite_evidence(change.log_improvement),
-            not_worse=finite_evidence(self._equivalence.log_not_worse),
-            not_better=finite_evidence(self._equivalence.log_not_better),
-            tail=finite_evidence(self._equivalence.log_tail),
+            regression=self._change.regression if counts is None else finite_evidence(counts.log_regression),
+            improvement=self._change.improvement if counts is None else finite_evidence(counts.log_improvement),
+            not_worse=self._equivalence.not_worse,
+            not_better=self._equivalence.not_better,
+            tail=self._equivalence.tail,
         )
 
     def difference(self) -> float | None:
-        """Return the median of treatment / control - 1 of the better quartiles of the launches; None without pairs."""
-        median = self._scales[ESTIMATED_STATISTIC].median()
-        return None if median is None else relative_change(median)
+        """Return the estimate of treatment / control - 1, within the interval; None without pairs."""
+        if (counts := self._deciding_counts()) is not None:
+            return counts.relative_change()
+        statement = self._current_statement()
+        return None if statement is None else relative_change(self._oriented(statement).log_ratio)
 
     def interval(self) -> Interval:
         """Return the 95 % interval of the difference, valid whenever it is looked at.
 
-        None where nothing is excluded on a side, and on both where every single difference is (`is_unsteady`). Both
-        ends are the difference itself where counts that do not vary have decided.
+        It excludes 0 exactly where the verdict is a change, and lies within the margins where it is `no change`. None
+        where nothing is excluded on a side, and on both where every single difference is (`is_unsteady`). Both ends are
+        the difference itself where counts that do not vary have decided.
         """
-        if (counts := self._constant_counts()) is not None and self._decided is counts.verdict():
+        if (counts := self._deciding_counts()) is not None:
             return counts.relative_change(), counts.relative_change()
-        return self._estimate.interval(self.log_step)
+        statement = self._current_statement()
+        if statement is None:
+            return None, None
+        low, high = self._oriented(statement)[1:3]
+        return (None if low is None else relative_change(low)), (None if high is None else relative_change(high))
+
+    def _oriented(self, statement: Statement) -> Statement:
+        return statement.mirrored() if self._harm_sign < 0 else statement
+
+    def _current_statement(self) -> Statement | None:
+        """Return what the evidence says of the size: computed once per pair, and only where somebody asks."""
+        if self._deciding_counts() is not None:
+            return None
+        if self._statement is None and self._added:
+            self._statement = self._state()
+        return self._statement
+
+    def _state(self) -> Statement:
+        ratios, scales = (np.array(column) for column in zip(*self._added, strict=True))
+        inversion = Inversion(ratios, scales, levels_of(self._parameters), self._final)
+        margin = math.log1p(self._parameters.margin) if self._equivalence.is_equivalent() else math.inf
+        return inversion.state(self._decided, self.log_step, margin, gate=self._parameters.gate)
 
     def _decide(self) -> None:
-        if self.is_budget_spent:
-            self._change.stake_reserve([self._harm_sign * ratio for ratio in self._estimate.log_ratios])
+        if self.is_budget_spent and self._final is None and self._added:
+            self._final = FinalTest(tuple(self._harm_ratios), tuple(self._sides), self._parameters.alpha)
+            self._change.stake_reserve(*map(self._final.payoff, (Refutes.AT_MOST, Refutes.AT_LEAST)))
         if not self._is_final:
+            before = self._decided
             self._update_decision()
+            if self._decided is not before:
+                self._statement = None
             self._is_final = self._decided is not None and (self.is_budget_spent or self._is_precise())
 
     def _update_decision(self) -> None:
@@ -187,12 +248,17 @@ class SequentialTest:
 
     def _explain_undecided(self) -> str | None:
         if self._equivalence.is_equivalent():
-            return explain_contradiction(self._statistics()[ESTIMATED_STATISTIC])
+            return explain_contradiction()
         return explain_coarseness(self.log_step, self._parameters)
 
     def _constant_counts(self) -> CountTest | None:
         """Return the test of counts, as long as they do not vary."""
         return self._counts if self._counts is not None and self._counts.is_constant else None
+
+    def _deciding_counts(self) -> CountTest | None:
+        """Return the test of counts where it gave the verdict, and they still do not vary."""
+        counts = self._constant_counts()
+        return counts if counts is not None and self._decided is counts.verdict() is not None else None
 
     def _statistics(self) -> tuple[str, ...]:
         return statistics_of(higher_is_better=self._higher_is_better)

@@ -1,4 +1,4 @@
-"""Size of the difference, and the limits that it lies between: both may be read after any pair."""
+"""Limits that the effect on one statistic lies between, readable after any pair: what a search for a culprit proves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.analysis.compare.evidence import BETS, CLIP, Refutes
-from harness.core.effect import relative_change
 
 CONFIDENCE_ALPHA: Final = 0.05
 """Probability that the interval ever leaves out the true difference."""
@@ -20,47 +19,6 @@ _RESOLUTION: Final = 1e-6
 
 Limits = tuple[float | None, float | None]
 """Lower and upper limit of log ratios; None where nothing is excluded on that side."""
-
-Interval = tuple[float | None, float | None]
-"""The same as relative differences."""
-
-
-class Estimate:
-    """Log ratios of one statistic, pair by pair, with the limits of their difference."""
-
-    def __init__(self) -> None:
-        self._log_ratios: list[float] = []
-        self._scales: list[float] = []
-        self._limits: Limits | None = None
-
-    @property
-    def pairs(self) -> int:
-        """Number of pairs that were added."""
-        return len(self._log_ratios)
-
-    @property
-    def log_ratios(self) -> Sequence[float]:
-        """The log ratio of each pair, in order."""
-        return self._log_ratios
-
-    def add(self, log_ratio: float, scale: float) -> None:
-        """Add one more pair, with the scale that was known before it."""
-        self._log_ratios.append(log_ratio)
-        self._scales.append(scale)
-        self._limits = None
-
-    def interval(self, log_step: float) -> Interval:
-        """Return the 95 % interval of the relative difference, at a resolution that depends on the pairs alone."""
-        return relative_interval(*self._current_limits(log_step))
-
-    def is_unsteady(self, log_step: float) -> bool:
-        """Return whether the pairs refute every single difference."""
-        return crossed(*self._current_limits(log_step))
-
-    def _current_limits(self, log_step: float) -> Limits:
-        if self._limits is None:  # a table shows every comparison after each pair of one of them
-            self._limits = limits(self._log_ratios, self._scales, CONFIDENCE_ALPHA, log_step=log_step)
-        return self._limits
 
 
 def limits(
@@ -101,20 +59,6 @@ def limits(
 def crossed(low: float | None, high: float | None) -> bool:
     """Return whether no effect is left between two limits: it was not one and the same in all pairs."""
     return low is not None and high is not None and low > high
-
-
-def interval(
-    log_ratios: Sequence[float], scales: Sequence[float], alpha: float = CONFIDENCE_ALPHA, *, log_step: float = 0.0
-) -> Interval:
-    """Return what lies between the limits (`limits`, with the same arguments), as relative differences."""
-    return relative_interval(*limits(log_ratios, scales, alpha, log_step=log_step))
-
-
-def relative_interval(low: float | None, high: float | None) -> Interval:
-    """Convert two limits into relative differences; none where they have crossed, for nothing lies between them."""
-    if crossed(low, high):
-        return None, None
-    return (None if low is None else relative_change(low)), (None if high is None else relative_change(high))
 
 
 def _largest_log(scores: NDArray[np.float64]) -> float:

@@ -10,6 +10,8 @@ is multiplied by
 is a martingale of mean 1, and the probability that it ever reaches 1 / alpha is at most alpha (Ville 1939). No
 independence, normality or stationarity is used. The factor grows with d, so capital refutes "at most m" as well as
 "exactly m". Means of such capitals, over bets k and over statistics of the same launches, are such capitals again.
+d is the log ratio without what the order of its pair explains, which keeps all of this
+(see `harness.analysis.compare.slot`).
 
 The bets, the clip and the prior scale were tuned on simulated normal and Student t (3) noise; validity does not depend
 on them.
@@ -23,13 +25,25 @@ from enum import IntEnum
 from operator import add
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from harness.core.effect import LARGEST_LOG
+
+Floats = NDArray[np.float64]
 
 BETS: Final = (0.3, 0.8, 2.0)
 """Sizes of the bets: 0.3 gains from small differences in many pairs, 2 from large ones in few."""
 
 CLIP: Final = 2.5
 """Largest score of a single pair, in scales: a burst on one launch must not ruin a capital."""
+
+
+_BETS: Final = np.asarray(BETS)
+_EQUAL_SHARES: Final = np.full(len(BETS), 1 / len(BETS))
+
+_MOST: Final = 1e300
+"""Largest capital that is told apart."""
 
 
 class Refutes(IntEnum):
@@ -87,6 +101,52 @@ class EProcess:
         self._logs = logs = list(map(add, self._logs, gains))
         self.log_value = _log_mean(logs)
         self.log_largest = max(self.log_largest, self.log_value)
+
+
+class EProcesses:
+    """Evidence against several hypotheses by the same pairs, of each statistic by itself: `EProcess`, all at once.
+
+    Capital that leaves the range of doubles at its lower end is lost: a thousand pairs could not bring it back. At the
+    upper end it grows no more.
+
+    Args:
+        refutes: Which side of its effect each hypothesis is on.
+        effects: m of each hypothesis, as a log ratio.
+        statistics: Number of statistics of a launch.
+    """
+
+    __slots__ = ("_capital", "_effects", "_refutes")
+
+    def __init__(self, refutes: Sequence[Refutes], effects: Sequence[float], statistics: int) -> None:
+        self._refutes = np.asarray(refutes, dtype=np.float64)[:, None]
+        self._effects = np.asarray(effects, dtype=np.float64)[:, None]
+        self._capital = np.ones((len(effects), statistics, len(BETS)))
+
+    def add(self, log_ratios: Sequence[float], scales: Sequence[float]) -> Floats:
+        """Bet on one more pair.
+
+        Args:
+            log_ratios: Of each statistic of the pair.
+            scales: The scale of each, known before the pair.
+
+        Returns:
+            The evidence, shape (hypotheses, statistics).
+        """
+        scores = (np.array(log_ratios) - self._effects) * (self._refutes / np.array(scales))
+        self._capital *= _gains(scores)
+        np.minimum(self._capital, _MOST, out=self._capital)
+        return np.asarray(self._capital @ _EQUAL_SHARES)
+
+
+def _gains(scores: Floats) -> Floats:
+    """Return the factors by which each bet moves with each score: one more axis, of the bets."""
+    clipped = np.minimum(CLIP, np.maximum(-CLIP, scores))
+    return np.asarray(1.0 + np.tanh(clipped[..., None] * _BETS))  # exp(x) / cosh(x)
+
+
+def log_gains(scores: Floats) -> Floats:
+    """Return the logarithms of the factors by which each bet moves with each score: one more axis, of the bets."""
+    return np.log(_gains(scores))
 
 
 def _log_mean(logs: Sequence[float]) -> float:

@@ -26,11 +26,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.core.levels import RESERVE
+
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-RESERVE: Final = 0.3
-"""Share of the capital, and of alpha, that is kept for the end."""
 
 _FINEST: Final = 40_000
 """If the square of the number of pairs is more, ranks are coarsened, for the sake of time: steps of 25 for 1,000."""
@@ -41,24 +40,24 @@ def level_on_the_way(alpha: float) -> float:
     return (1 - RESERVE) * alpha
 
 
-def add_reserve(log_evidence: float, log_payoff: float) -> float:
-    """Return the logarithm of evidence including the reserve.
+def add_reserve(evidence: float, payoff: float) -> float:
+    """Return evidence including the reserve.
 
     Args:
-        log_evidence: Of the capital that bets on the way.
-        log_payoff: Payoff of the final bet; -inf if it was lost or not made.
+        evidence: Of the capital that bets on the way.
+        payoff: Payoff of the final bet; 0 if it was lost or not made.
     """
-    return float(np.logaddexp(math.log1p(-RESERVE) + log_evidence, log_payoff))
+    return (1 - RESERVE) * evidence + payoff
 
 
-def log_final_payoff(log_ratios: Sequence[float], alpha: float) -> float:
-    """Return the logarithm of what the final bet pays: 1 / alpha if the pairs refute "not above zero", else nothing.
+def final_payoff(log_ratios: Sequence[float], alpha: float) -> float:
+    """Return what the final bet pays: 1 / alpha if the pairs refute "not above zero", else nothing.
 
     Args:
-        log_ratios: ln(treatment / control) of one statistic of every pair, larger is worse.
+        log_ratios: ln(treatment / control) of one statistic of every pair, larger is worse, without the slot effect.
         alpha: Level of the comparison.
     """
-    return -math.log(alpha) if signed_rank_p(log_ratios) <= RESERVE * alpha else -math.inf
+    return 1 / alpha if signed_rank_p(log_ratios) <= RESERVE * alpha else 0.0
 
 
 def signed_rank_p(differences: Sequence[float]) -> float:

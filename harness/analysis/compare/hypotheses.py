@@ -7,20 +7,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from statistics import fmean
+from typing import Final, NamedTuple
 
-from harness.analysis.compare.evidence import EProcess, Refutes, reaches
-from harness.analysis.compare.final_test import add_reserve, log_final_payoff
+from harness.analysis.compare.evidence import EProcesses, Floats, Refutes
+from harness.analysis.compare.final_test import add_reserve
 from harness.analysis.compare.resolution import Resolution, add_pair
 from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Pair, Parameters, Verdict
+from harness.core.levels import levels_of
 
-_ALL: Final = range(len(STATISTICS))
+TYPICAL: Final = slice(STATISTICS.index("min"), STATISTICS.index("median") + 1)
+"""Statistics that rule out a change of the margin or more: of them at least one is quiet on nearly every machine. The
+others also depend on what disturbs some iterations, and so could rule out a change that all others have: a mean does
+where the control has outliers that a slower treatment lacks (docs/decisions/0015, 0020)."""
 
 _TAIL: Final = STATISTICS.index("p90")
 """Must be no worse for `no change` as well. It moves too much to be held within as narrow a margin."""
 
-_CONTRADICTION: Final = 8.0
-"""Evidence of a single statistic for a change that `no change` does not override: docs/decisions/0015."""
+_QUARTILE_EVIDENCE: Final = 12.0
+"""Evidence of p25 by itself that `no change` needs: one quiet statistic does not outvote it (docs/decisions/0021)."""
+
+CONTRADICTION: Final = 3.0
+"""Evidence of a single statistic for a change that `no change` does not override (docs/decisions/0015, 0021)."""
+
+
+class Observation(NamedTuple):
+    """What a pair contributes.
+
+    Attributes:
+        log_ratios: ln(treatment / control) of each statistic, larger is worse, without the slot effect.
+        scales: The scale of each, known before the pair.
+    """
+
+    log_ratios: Sequence[float]
+    scales: Sequence[float]
 
 
 class ChangeTest:
@@ -32,49 +52,42 @@ class ChangeTest:
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
-        self._regression = EProcess(Refutes.AT_MOST, 0.0, _ALL)
-        self._improvement = EProcess(Refutes.AT_LEAST, 0.0, _ALL)
-        self._final_payoffs: dict[Refutes, float] = {}
+        self._processes = EProcesses((Refutes.AT_MOST, Refutes.AT_LEAST), (0.0, 0.0), len(STATISTICS))
+        self._values = self._strongest = (1.0, 1.0)
+        self._payoffs = (0.0, 0.0)
 
-    def add(self, harm_ratios: Sequence[float], scales: Sequence[float]) -> None:
-        """Bet on the statistics of one more pair."""
-        self._regression.add(harm_ratios, scales)
-        self._improvement.add(harm_ratios, scales)
+    def add(self, observation: Observation) -> None:
+        """Bet on one more pair."""
+        worse, better = self._processes.add(*observation).tolist()
+        self._values = (fmean(worse), fmean(better))
+        self._strongest = (max(worse), max(better))
 
-    def stake_reserve(self, harm_ratios: Sequence[float]) -> None:
-        """Bet the reserve on the final test of all pairs; only the first call does.
-
-        Args:
-            harm_ratios: Of the estimated statistic, pair by pair.
-        """
-        if self._final_payoffs:
-            return
-        for refutes in Refutes:
-            oriented = [refutes * ratio for ratio in harm_ratios]
-            self._final_payoffs[refutes] = log_final_payoff(oriented, self._parameters.alpha)
+    def stake_reserve(self, payoff_worse: float, payoff_better: float) -> None:
+        """Add what the reserve pays that was put on the final test (see `harness.analysis.compare.final_test`)."""
+        self._payoffs = (payoff_worse, payoff_better)
 
     @property
-    def log_regression(self) -> float:
-        """Logarithm of the evidence against "not worse"."""
-        return add_reserve(self._regression.log_value, self._final_payoffs.get(Refutes.AT_MOST, -math.inf))
+    def regression(self) -> float:
+        """Evidence against "not worse"."""
+        return add_reserve(self._values[0], self._payoffs[0])
 
     @property
-    def log_improvement(self) -> float:
-        """Logarithm of the evidence against "not better"."""
-        return add_reserve(self._improvement.log_value, self._final_payoffs.get(Refutes.AT_LEAST, -math.inf))
+    def improvement(self) -> float:
+        """Evidence against "not better"."""
+        return add_reserve(self._values[1], self._payoffs[1])
 
     def verdict(self) -> Verdict | None:
         """Return the change that is proven; None where none is."""
-        if reaches(self.log_regression, self._parameters.alpha):
+        if self.regression >= 1 / self._parameters.alpha:
             return Verdict.REGRESSION
-        if not self._parameters.gate and reaches(self.log_improvement, self._parameters.alpha):
+        if not self._parameters.gate and self.improvement >= 1 / self._parameters.alpha:
             return Verdict.IMPROVEMENT
         return None
 
     def suspects_change(self) -> bool:
-        """Return whether any single statistic indicates a change, so that equivalence of one is not the whole truth."""
-        processes = (self._regression,) if self._parameters.gate else (self._regression, self._improvement)
-        return any(process.log_strongest >= math.log(_CONTRADICTION) for process in processes)
+        """Return whether any single statistic indicates a change: then equivalence of others is not the whole truth."""
+        worse, better = self._strongest
+        return (worse if self._parameters.gate else max(worse, better)) >= CONTRADICTION
 
 
 class EquivalenceTest:
@@ -87,8 +100,9 @@ class EquivalenceTest:
 
     def __init__(self, parameters: Parameters, *, exact: bool) -> None:
         self._parameters = parameters
+        self._enough = 1 / levels_of(parameters).equivalence
         self._resolution = Resolution(exact=exact)
-        self._added: list[tuple[Sequence[float], Sequence[float]]] = []
+        self._added: list[Observation] = []
         self._start()
 
     @property
@@ -96,46 +110,64 @@ class EquivalenceTest:
         """Largest rounding error of a log ratio, as far as the pairs show it; infinite where they do not."""
         return self._resolution.log_step
 
-    def add(self, pair: Pair, harm_ratios: Sequence[float], scales: Sequence[float]) -> None:
+    def add(self, pair: Pair, observation: Observation) -> None:
         """Bet on one more pair; on all of them again where it showed a finer resolution."""
-        self._added.append((harm_ratios, scales))
+        self._added.append(observation)
         add_pair(self._resolution, pair)
         if self.log_step == self._assumed_step:
-            self._bet(harm_ratios, scales)
+            self._keep_largest(self._processes.add(*observation))
             return
         self._start()
-        for earlier_ratios, earlier_scales in self._added:
-            self._bet(earlier_ratios, earlier_scales)
+        for earlier in self._added:
+            self._keep_largest(self._processes.add(*earlier))
 
     @property
-    def log_not_worse(self) -> float:
-        """Logarithm of the largest evidence against "worse by the margin or more"."""
-        return self._not_worse.log_largest
+    def not_worse(self) -> float:
+        """Largest evidence against "worse by the margin or more"."""
+        return self._not_worse.combined(self._enough)
 
     @property
-    def log_not_better(self) -> float:
-        """Logarithm of the largest evidence against "better by the margin or more"."""
-        return self._not_better.log_largest
+    def not_better(self) -> float:
+        """Largest evidence against "better by the margin or more"."""
+        return self._not_better.combined(self._enough)
 
     @property
-    def log_tail(self) -> float:
-        """Logarithm of the largest evidence against "the tail worse by its margin or more"."""
-        return self._tail.log_largest
+    def tail(self) -> float:
+        """Largest evidence against "the tail worse by its margin or more"."""
+        return self._tail
 
     def is_equivalent(self) -> bool:
         """Return whether a difference of the margin or more is ruled out."""
-        beta = self._parameters.beta
-        no_worse = reaches(self.log_not_worse, beta) and reaches(self.log_tail, beta)
-        return no_worse and (self._parameters.gate or reaches(self.log_not_better, beta))
+        no_worse = self.not_worse >= self._enough and self.tail >= 1 / self._parameters.beta
+        return no_worse and (self._parameters.gate or self.not_better >= self._enough)
 
     def _start(self) -> None:
         """Begin without bets, at the resolution known now."""
         margin, tail_margin = math.log1p(self._parameters.margin), math.log1p(self._parameters.tail_margin)
         self._assumed_step = step = self.log_step
-        self._not_worse = EProcess(Refutes.AT_LEAST, margin - step, [ESTIMATED_STATISTIC])
-        self._not_better = EProcess(Refutes.AT_MOST, step - margin, [ESTIMATED_STATISTIC])
-        self._tail = EProcess(Refutes.AT_LEAST, tail_margin - step, [_TAIL])
+        self._processes = EProcesses(
+            (Refutes.AT_LEAST, Refutes.AT_MOST, Refutes.AT_LEAST),
+            (margin - step, step - margin, tail_margin - step),
+            len(STATISTICS),
+        )
+        self._not_worse, self._not_better, self._tail = _Largest(), _Largest(), 1.0
 
-    def _bet(self, harm_ratios: Sequence[float], scales: Sequence[float]) -> None:
-        for process in (self._not_worse, self._not_better, self._tail):
-            process.add(harm_ratios, scales)
+    def _keep_largest(self, evidence: Floats) -> None:
+        not_worse, not_better, tail = evidence.tolist()
+        self._not_worse = self._not_worse.with_pair(not_worse)
+        self._not_better = self._not_better.with_pair(not_better)
+        self._tail = max(self._tail, tail[_TAIL])
+
+
+class _Largest(NamedTuple):
+    """Largest evidence so far against a change of the margin in one direction."""
+
+    typical: float = 1.0
+    quartile: float = 1.0
+
+    def with_pair(self, evidence: Sequence[float]) -> _Largest:
+        return _Largest(max(self.typical, fmean(evidence[TYPICAL])), max(self.quartile, evidence[ESTIMATED_STATISTIC]))
+
+    def combined(self, enough: float) -> float:
+        """Return evidence that is `enough` only if both are what is asked of them."""
+        return min(self.typical, self.quartile * enough / min(enough, _QUARTILE_EVIDENCE))

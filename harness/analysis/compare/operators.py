@@ -11,15 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence, Set
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
+
+import numpy as np
 
 from harness.analysis.compare.discovery import select_discoveries
-from harness.analysis.compare.estimate import interval
-from harness.analysis.compare.evidence import EProcess, Refutes, fewest_pairs, finite_evidence, reaches
+from harness.analysis.compare.evidence import EProcesses, Refutes, fewest_pairs
+from harness.analysis.compare.inversion import Inversion
 from harness.analysis.compare.resolution import Resolution
 from harness.analysis.compare.statistics import PredictableScale
 from harness.core.comparison import Evidence, OperatorComparison, OperatorMedians, Parameters, Verdict
 from harness.core.effect import relative_change
+from harness.core.levels import Levels, levels_of
 from harness.core.note import Note
 
 _UNAVAILABLE: Final = "operators_unavailable"
@@ -103,15 +106,6 @@ def update_operator_notes(
     return (*others, *_unproven_note(operators, verdict, parameters))
 
 
-class _OperatorEvidence(NamedTuple):
-    """Evidence on one operator."""
-
-    regression: EProcess
-    improvement: EProcess
-    not_worse: EProcess
-    not_better: EProcess
-
-
 def _gather(name: str, pairs: Sequence[OperatorMedians]) -> OperatorComparison:
     """Gather one operator from the pairs in which both sides had it, else from all in which one had."""
     both = [pair for pair in pairs if name in pair.control and name in pair.treatment]
@@ -154,42 +148,46 @@ def _decide(operator: OperatorComparison, parameters: Parameters) -> OperatorCom
     for median in chain.from_iterable(medians):
         if median > 0:
             resolution.add(median)
-    room = math.log1p(parameters.margin) - resolution.log_step
-    evidence = _OperatorEvidence(
-        EProcess(Refutes.AT_MOST, 0.0, [0]),
-        EProcess(Refutes.AT_LEAST, 0.0, [0]),
-        EProcess(Refutes.AT_LEAST, room, [0]),
-        EProcess(Refutes.AT_MOST, -room, [0]),
+    if not ratios:
+        return operator.model_copy(
+            update={"difference": None, "low": None, "high": None, "evidence": Evidence(), "verdict": Verdict.UNDECIDED}
+        )
+    levels, margin = levels_of(parameters), math.log1p(parameters.margin)
+    room = margin - resolution.log_step
+    processes = EProcesses(
+        (Refutes.AT_MOST, Refutes.AT_LEAST, Refutes.AT_LEAST, Refutes.AT_MOST), (0.0, 0.0, room, -room), statistics=1
     )
-    scale, scales = PredictableScale(), []
+    scale, scales, evidence = PredictableScale(), [], Evidence()
     for ratio in ratios:
         scales.append(scale.next())
-        for process in evidence:
-            process.add([ratio], scales[-1:])
+        worse, better, not_worse, not_better = processes.add([ratio], scales[-1:])[:, 0].tolist()
+        evidence = Evidence(
+            regression=worse,
+            improvement=better,
+            not_worse=max(evidence.not_worse, not_worse),
+            not_better=max(evidence.not_better, not_better),
+        )
         scale.add(ratio)
-    middle, (low, high) = scale.median(), interval(ratios, scales, log_step=resolution.log_step)
+    verdict = _verdict(evidence, levels)
+    inversion = Inversion(np.array([ratios]).T, np.array([scales]).T, levels, reserve=0.0)
+    statement = inversion.state(verdict, resolution.log_step, margin)
     return operator.model_copy(
         update={
-            "difference": None if middle is None else relative_change(middle),
-            "low": low,
-            "high": high,
-            "evidence": Evidence(
-                regression=finite_evidence(evidence.regression.log_value),
-                improvement=finite_evidence(evidence.improvement.log_value),
-                not_worse=finite_evidence(evidence.not_worse.log_largest),
-                not_better=finite_evidence(evidence.not_better.log_largest),
-            ),
-            "verdict": _verdict(evidence, parameters),
+            "difference": relative_change(statement.log_ratio),
+            "low": None if statement.low is None else relative_change(statement.low),
+            "high": None if statement.high is None else relative_change(statement.high),
+            "evidence": evidence,
+            "verdict": verdict,
         }
     )
 
 
-def _verdict(evidence: _OperatorEvidence, parameters: Parameters) -> Verdict:
-    if reaches(evidence.regression.log_value, parameters.alpha):
+def _verdict(evidence: Evidence, levels: Levels) -> Verdict:
+    if evidence.regression >= 1 / levels.change:
         return Verdict.REGRESSION
-    if reaches(evidence.improvement.log_value, parameters.alpha):
+    if evidence.improvement >= 1 / levels.change:
         return Verdict.IMPROVEMENT
-    if reaches(min(evidence.not_worse.log_largest, evidence.not_better.log_largest), parameters.beta):
+    if min(evidence.not_worse, evidence.not_better) >= 1 / levels.equivalence:
         return Verdict.NO_CHANGE
     return Verdict.UNDECIDED
 

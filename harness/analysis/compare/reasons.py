@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from harness.analysis.compare.estimate import Interval
 from harness.analysis.compare.evidence import fewest_pairs
 from harness.analysis.compare.final_test import level_on_the_way
 from harness.core.comparison import Parameters, Verdict
 from harness.core.note import Note
 
+FIGURES_DIFFER: Final = "figures"
+"""Code of the note that the figures of the launches changed by different amounts."""
+
 HIDDEN_CHANGE: Final = "interval"
-"""Code of the note that the interval does not show the change that is proven."""
+"""Code of a note in older results: the interval described one figure alone, and not the change that was proven."""
 
 UNSTEADY: Final = "unsteady"
 """Code of the note that the pairs refute every single difference."""
@@ -39,40 +41,28 @@ def explain_missing_verdict(pairs: int) -> str:
     return f"{_count_pairs(pairs)} did not suffice for a verdict, and the budget is not spent"
 
 
-def explain_contradiction(estimated: str) -> str:
-    """Explain why pairs that rule out a change of one statistic do not give `no change`."""
-    return f"{estimated} alone shows no change, but the other statistics indicate one"
+def explain_contradiction() -> str:
+    """Explain why pairs that rule out a change of the margin do not give `no change`."""
+    return "together the figures show no change, but one of them by itself indicates one"
 
 
-def explain_hidden_change(
-    interval: Interval, changes: Mapping[str, float], estimated: str, *, upwards: bool
-) -> str | None:
-    """Explain why the interval does not show a change that is proven; None where it does.
-
-    The interval is that of one statistic of five, so that it can contain 0 where others prove a change: a tail, for
-    example.
+def explain_figures(changes: Mapping[str, float], figure: str) -> str:
+    """Explain what difference and interval describe where no single difference is that of all figures.
 
     Args:
-        interval: Of the estimated statistic.
         changes: Relative change of each statistic, by name.
-        estimated: Name of the estimated one.
-        upwards: Whether the proven change is one to larger values.
+        figure: Name of the one that changed most.
     """
-    low, high = interval
-    above, below = low is not None and low > 0, high is not None and high < 0
-    if above if upwards else below:
-        return None
-    place = "lies on the other side of 0" if above or below else "contains 0"
-    listed = ", ".join(f"{name} {100 * change:+.2f} %" for name, change in changes.items())
+    listed = ", ".join(f"{name} {round(100 * change, 2) + 0.0:+.2f} %" for name, change in changes.items())
     return (
-        f"the interval describes {estimated} alone and {place}; the evidence combines all statistics of all pairs "
-        f"({listed})"
+        f"the figures of the launches changed by different amounts ({listed}): difference and interval describe the "
+        f"largest change, which is that of {figure}"
     )
 
 
-def hidden_change_note(reason: str | None) -> tuple[Note, ...]:
-    """Note for a reader who sees a change beside an interval that does not show it."""
-    return () if reason is None else (Note(code=HIDDEN_CHANGE, message=reason),)
+def figures_note(reason: str | None) -> tuple[Note, ...]:
+    """Note for a reader of a difference that is not that of all figures."""
+    return () if reason is None else (Note(code=FIGURES_DIFFER, message=reason),)
 
 
 def unsteady_note(is_unsteady: bool) -> tuple[Note, ...]:

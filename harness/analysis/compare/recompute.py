@@ -9,13 +9,13 @@ from typing import Final
 
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.operators import decide_operators, restrict_to_pairs, update_operator_notes
-from harness.analysis.compare.reasons import HIDDEN_CHANGE, UNSTEADY, hidden_change_note, unsteady_note
+from harness.analysis.compare.reasons import FIGURES_DIFFER, HIDDEN_CHANGE, UNSTEADY, figures_note, unsteady_note
 from harness.analysis.compare.resolution import COARSE, coarseness_note
 from harness.core.comparison import Comparison, Evidence, Pair, Parameters, Verdict
 from harness.core.metric import is_counted
 from harness.core.note import Note
 
-_CONCLUDED: Final = frozenset({COARSE, HIDDEN_CHANGE, UNSTEADY})
+_CONCLUDED: Final = frozenset({COARSE, FIGURES_DIFFER, HIDDEN_CHANGE, UNSTEADY})
 """Codes of the notes that a conclusion brings."""
 
 
@@ -29,6 +29,7 @@ class Conclusion:
     low: float | None
     high: float | None
     evidence: Evidence
+    figure: str = ""
     notes: tuple[Note, ...] = ()
 
 
@@ -43,9 +44,10 @@ def draw_conclusion(test: SequentialTest) -> Conclusion:
         low=low,
         high=high,
         evidence=test.evidence(),
+        figure=test.figure,
         notes=(
             *(coarseness_note(test.log_step, verdict, test.parameters) if test.pairs else ()),
-            *hidden_change_note(test.hidden_change()),
+            *figures_note(test.explain_figures()),
             *unsteady_note(test.is_unsteady),
         ),
     )
@@ -116,6 +118,7 @@ def recompute(comparison: Comparison, parameters: Parameters | None = None, *, d
             "low": conclusion.low,
             "high": conclusion.high,
             "evidence": conclusion.evidence,
+            "figure": conclusion.figure,
             "operators": operators,
             "notes": (*update_operator_notes(others, operators, conclusion.verdict, chosen), *conclusion.notes),
         }

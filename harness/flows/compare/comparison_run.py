@@ -192,6 +192,7 @@ class ComparisonRun:
             difference=conclusion.difference,
             low=conclusion.low,
             high=conclusion.high,
+            figure=conclusion.figure,
             evidence=conclusion.evidence,
             discovered=not conclusion.verdict.is_change,
             seconds=self._test.seconds,

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from harness.core.comparison import Verdict
+from harness.core.levels import levels_of
 from harness.core.protocols import Board, BoardRow
 from harness.flows.compare.comparison_run import ComparisonRun
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
@@ -100,11 +101,12 @@ def is_settled(run: ComparisonRun, *, discovered: bool) -> bool:
 def _bar(run: ComparisonRun) -> str:
     """Draw how far the strongest evidence is on its way to a verdict, behind the mark of that verdict."""
     parameters, evidence = run.test.parameters, run.test.evidence()
-    equivalence = min(evidence.not_worse, evidence.tail, evidence.not_better if not parameters.gate else math.inf)
+    bulk = evidence.not_worse if parameters.gate else min(evidence.not_worse, evidence.not_better)
+    equivalence = min(_share(bulk, levels_of(parameters).equivalence), _share(evidence.tail, parameters.beta))
     shares = {
         Verdict.REGRESSION: _share(evidence.regression, parameters.alpha),
         Verdict.IMPROVEMENT: 0.0 if parameters.gate else _share(evidence.improvement, parameters.alpha),
-        Verdict.NO_CHANGE: _share(equivalence, parameters.beta),
+        Verdict.NO_CHANGE: equivalence,
     }
     leading = max(shares, key=lambda verdict: shares[verdict])
     filled = int(_BAR * shares[leading])

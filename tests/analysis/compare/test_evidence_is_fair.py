@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.analysis.compare.evidence import EProcess, Refutes, fewest_pairs
-from harness.analysis.compare.final_test import RESERVE, level_on_the_way
+from harness.analysis.compare.final_test import level_on_the_way
 from harness.analysis.compare.statistics import PredictableScale
 from harness.core.comparison import STATISTICS, Parameters, Verdict
-from tests.analysis.compare.made_pairs import feed_pairs, pair
+from harness.core.levels import RESERVE
+from tests.analysis.compare.made_pairs import feed_pairs, pair, tossed
 
 differences = st.floats(min_value=-0.2, max_value=0.2)
 launches = st.lists(st.tuples(*(differences,) * len(STATISTICS)), min_size=1, max_size=6)
@@ -37,10 +38,7 @@ def evidence(process: EProcess, log_ratios: Sequence[float]) -> float:
 @few
 @given(launches)
 def test_mean_evidence_over_all_tosses_is_one_without_an_effect(slots: list[tuple[float, ...]]) -> None:
-    evidences = [
-        feed_pairs(pair([sign * ratio for ratio in slot]) for sign, slot in zip(signs, slots, strict=True)).evidence()
-        for signs in tosses(len(slots))
-    ]
+    evidences = [feed_pairs(tossed(signs, slots)).evidence() for signs in tosses(len(slots))]
     assert statistics.fmean(item.regression for item in evidences) == pytest.approx(1 - RESERVE)
     assert statistics.fmean(item.improvement for item in evidences) == pytest.approx(1 - RESERVE)
 
@@ -80,8 +78,7 @@ def test_false_alarms_over_all_tosses_are_at_most_alpha(alpha: float) -> None:
     slots = [0.011, -0.02, 0.015, 0.08, -0.013, 0.012, -0.017, 0.021, 0.014]
     parameters = Parameters(seed=1, alpha=alpha, max_pairs=1000)
     verdicts = [
-        feed_pairs((pair([sign * slot] * 5) for sign, slot in zip(signs, slots, strict=True)), parameters).decided
-        for signs in tosses(len(slots))
+        feed_pairs(tossed(signs, [[slot] * 5 for slot in slots]), parameters).decided for signs in tosses(len(slots))
     ]
     for false_alarm in (Verdict.REGRESSION, Verdict.IMPROVEMENT):
         assert 0 < verdicts.count(false_alarm) <= alpha * len(verdicts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import statistics
 from collections.abc import Sequence
 
@@ -14,10 +13,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.analysis.compare.decision import SequentialTest
-from harness.analysis.compare.final_test import RESERVE, log_final_payoff, signed_rank_p
+from harness.analysis.compare.final_test import final_payoff, signed_rank_p
 from harness.analysis.compare.recompute import replay
 from harness.core.comparison import Pair, Parameters, Verdict
-from tests.analysis.compare.made_pairs import feed_pairs, flat
+from harness.core.levels import RESERVE
+from tests.analysis.compare.made_pairs import feed_pairs, flat, pair
 
 values = st.floats(min_value=-0.1, max_value=0.1) | st.integers(-2, 2).map(float)
 few_values = st.lists(values, min_size=1, max_size=8)
@@ -32,6 +32,17 @@ def tosses(magnitudes: Sequence[float]) -> list[list[float]]:
     return [
         [sign * size for sign, size in zip(signs, magnitudes, strict=True)]
         for signs in itertools.product((-1, 1), repeat=len(magnitudes))
+    ]
+
+
+def tossed_pairs(effect: float = 0.0) -> list[list[Pair]]:
+    """Return the pairs of a comparison under every possible assignment."""
+    return [
+        [
+            pair([effect + sign * slot] * 5, index=index, control_first=sign > 0)
+            for index, (sign, slot) in enumerate(zip(signs, SLOTS, strict=True))
+        ]
+        for signs in itertools.product((-1, 1), repeat=PAIRS)
     ]
 
 
@@ -71,12 +82,12 @@ def test_for_many_pairs_p_values_differ_from_wilcoxon_only_by_rank_resolution(pa
 
 def test_identical_figures_give_no_evidence() -> None:
     assert signed_rank_p([0.0] * 20) == 1.0
-    assert log_final_payoff([0.0] * 20, ALPHA) == -math.inf
+    assert final_payoff([0.0] * 20, ALPHA) == 0.0
 
 
 def test_mean_evidence_with_the_final_test_is_at_most_one() -> None:
     parameters = Parameters(seed=1, alpha=ALPHA, max_pairs=PAIRS)
-    evidences = [feed_pairs(flat(toss), parameters).evidence() for toss in tosses(SLOTS)]
+    evidences = [feed_pairs(toss, parameters).evidence() for toss in tossed_pairs()]
     for mean in (
         statistics.fmean(item.regression for item in evidences),
         statistics.fmean(item.improvement for item in evidences),
@@ -86,7 +97,7 @@ def test_mean_evidence_with_the_final_test_is_at_most_one() -> None:
 
 def test_false_alarms_including_the_final_test_are_at_most_alpha() -> None:
     parameters = Parameters(seed=1, alpha=ALPHA, max_pairs=PAIRS)
-    tests = [replay(flat(toss), parameters, higher_is_better=False) for toss in tosses(SLOTS)]
+    tests = [replay(toss, parameters, higher_is_better=False) for toss in tossed_pairs()]
     verdicts = [test.decided for test in tests]
     at_the_end = [test.decided for test in tests if f"{PAIRS} pairs" in test.reason()]
     for false_alarm in (Verdict.REGRESSION, Verdict.IMPROVEMENT):
@@ -99,8 +110,7 @@ def test_a_faster_treatment_is_called_slower_even_less_often() -> None:
     parameters = Parameters(seed=1, alpha=ALPHA, max_pairs=PAIRS)
 
     def share(effect: float) -> float:
-        moved = [[effect + difference for difference in toss] for toss in tosses(SLOTS)]
-        verdicts = [replay(flat(toss), parameters, higher_is_better=False).decided for toss in moved]
+        verdicts = [replay(toss, parameters, False).decided for toss in tossed_pairs(effect)]
         return verdicts.count(Verdict.REGRESSION) / len(verdicts)
 
     assert share(-0.002) <= share(0.0) <= ALPHA

@@ -84,7 +84,7 @@ def test_before_the_first_pair_no_verdict_is_shown() -> None:
 
 
 def test_a_row_has_pairs_difference_and_interval() -> None:
-    assert _row(0.03, 20) == ["m/a", "20/100", "+3.00 %", "+2.77 … +3.25 %", "▼ ████████", "regression"]
+    assert _row(0.03, 20) == ["m/a", "20/100", "+2.99 %", "+2.71 … +3.26 %", "▼ ████████", "regression"]
 
 
 def test_a_change_that_may_not_survive_among_many_is_a_suspicion() -> None:
