@@ -13,7 +13,7 @@ from harness.watch.store.commits import CommitStatus
 from harness.watch.store.notifications import DeliveryStatus
 from tests.cli.project import Project
 from tests.e2e.repositories import need
-from tests.e2e.watched import Watch, culprits, documents, watch_of
+from tests.e2e.watched import WORK, Watch, culprits, documents, watch_of
 
 pytestmark = pytest.mark.slow
 
@@ -103,6 +103,35 @@ def test_a_commit_with_identical_bytes_does_not_hide_the_next_culprit(watch: Wat
     (alarm,) = watch.alarms()
     assert culprits(watch.report(alarm)) == [culprit]
     assert [document["event"] for _, document in documents(watch)] == ["confirmed", "bisected"]
+
+
+def test_in_a_history_with_merges_commits_of_branches_are_named_and_nothing_is_over(watch: Watch) -> None:
+    """A branch that began before a regression and is merged after it neither ends nor causes it."""
+    work = watch.work
+    for number in range(1, 5):
+        work.commit(f"Change {number}")
+    before = work.commits[-1]
+    slow = work.commit("Do more", slower=0.06)
+    for number in range(5, 9):
+        work.commit(f"Change {number}")
+    work.merge("Merge documentation", {"MANUAL": "1"}, {"MANUAL": "2"}, {"MANUAL": "3"}, base=before)
+    work.commit("Change 9")
+    work.merge("Merge a feature", {"SIDE": "1"}, {"extra.h": f"#define EXTRA {int(0.06 * WORK)}\n"}, {"SIDE": "2"})
+    feature = work.commits[-3]
+    for number in range(10, 14):
+        work.commit(f"Change {number}")
+
+    done = watch.harness("--since", work.commits[0], *watch.diary, *FEW)
+
+    assert done.code == 1, done.stderr
+    line = work.git("log", "--first-parent", "--format=%H").splitlines()[::-1]
+    (series,) = watch.series()
+    assert list(dict.fromkeys(placed.commit for placed in series.points if placed.commit in line[1:])) == line[1:]
+    assert {placed.commit for placed in series.points} <= set(line)
+    reports = [watch.report(alarm) for alarm in watch.alarms() if alarm.stage is not AlarmStage.CLOSED]
+    assert [culprits(report) for report in reports] == [[slow], [feature]], done.stderr
+    assert [culprit["merges"] for culprit in reports[1]["alarm"]["search"]["culprits"]] == [[work.commits[-5]]]
+    assert "closed" not in {document["event"] for _, document in documents(watch)}
 
 
 def test_a_repository_may_grow_while_it_is_watched(watch: Watch) -> None:

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,11 @@ RUNNER = """// Multiplies and adds for as long as it is told, and says how long 
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#if __has_include("extra.h")
+#include "extra.h"
+#else
+#define EXTRA 0
+#endif
 @HEAD@
 extern const char note[] = "@NOTE@";
 static long long now() {
@@ -43,7 +48,7 @@ int main(int argc, char** argv) {
   double value = 1.0 + argc;
   for (int i = 0; i < iterations + 3; ++i) {
     const long long begin = now();
-    for (int k = 0; k < @WORK@; ++k) value = value * 1.0000001 + 0.5;
+    for (int k = 0; k < @WORK@ + EXTRA; ++k) value = value * 1.0000001 + 0.5;
     const long long end = now();
     if (i >= 3) {
       std::printf("PyTorchObserver {\\"type\\": \\"NET\\", \\"metric\\": \\"latency\\", \\"unit\\": \\"ns\\", ");
@@ -113,13 +118,21 @@ class WatchedRepository:
         self.git("commit", "--quiet", "-m", subject)
         return self._remember()
 
-    def merge(self, subject: str) -> str:
-        """A branch with one commit that changes nothing, and its merge: two commits."""
-        self.git("checkout", "--quiet", "-b", "side")
-        (self.folder / "SIDE").write_text(subject)
-        self.git("add", "-A")
-        self.git("commit", "--quiet", "-m", f"Aside: {subject}")
-        self._remember()
+    def merge(self, subject: str, *changes: Mapping[str, str], base: str = "main") -> str:
+        """Merge a branch into the main one.
+
+        Args:
+            subject: What the message of the merge says.
+            changes: Files of each commit of the branch; by default one that changes nothing.
+            base: Where the branch leaves the main one.
+        """
+        self.git("checkout", "--quiet", "-b", "side", base)
+        for number, files in enumerate(changes or ({"SIDE": subject},)):
+            for name, content in files.items():
+                (self.folder / name).write_text(content)
+            self.git("add", "-A")
+            self.git("commit", "--quiet", "-m", f"Aside {number}: {subject}")
+            self._remember()
         self.git("checkout", "--quiet", "main")
         self.git("merge", "--quiet", "--no-ff", "-m", subject, "side")
         self.git("branch", "--quiet", "-d", "side")
