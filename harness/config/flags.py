@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, make_dataclass
 from pathlib import Path
-from typing import Annotated, Final, Literal, Optional, TypeVar, get_args
+from typing import Annotated, Final, Literal, Optional, TypeVar, get_args, get_type_hints
 
 from cyclopts import Group, Parameter, Token
 
@@ -96,7 +96,7 @@ def _annotation(option: DeclaredOption) -> object:
         name=option.flags,
         group=group_of(option.heading),
         help=option.option.help,
-        negative="" if option.default is False or option.takes_words else None,
+        negative=option.negative_flags or "",
         consume_multiple=option.takes_words,
         converter=_split_words if option.takes_words else None,
         allow_leading_hyphen=option.option.leading_hyphen,
@@ -278,4 +278,14 @@ def reserved_flags() -> frozenset[str]:
     names = {"given", "base_commit", "commit", *UNSUPPORTED_FLAGS}
     for flags in (InspectFlags, RunFlags, CompareFlags, WatchFlags):
         names |= {field.name for field in dataclasses.fields(flags)}
+        names |= {f"no_{name}" for name in _switches(flags)}
     return _COMMAND_FLAGS | {f"--{name.replace('_', '-')}" for name in names}
+
+
+def _switches(flags: type) -> Iterator[str]:
+    """Yield the names of flags that can be switched off: `--no-NAME`."""
+    for name, hint in get_type_hints(flags, include_extras=True).items():
+        value_type, *metadata = get_args(hint)
+        is_switch = bool in get_args(value_type)
+        if is_switch and not any(isinstance(part, Parameter) and part.negative == () for part in metadata):
+            yield name

@@ -98,6 +98,13 @@ class DeclaredOption:
         return (f"--{self.name.replace('_', '-')}",) if self.option.flags is None else self.option.flags
 
     @property
+    def negative_flags(self) -> tuple[str, ...]:
+        """Names of the flag that switches it off, `--no-NAME`; none where it is off by default."""
+        if self.bare_type is not bool or self.default is False:
+            return ()
+        return tuple(f"--no-{flag[2:]}" for flag in self.flags if flag.startswith("--"))
+
+    @property
     def flag(self) -> str:
         """Name of the flag in messages; that of the field where there is no flag."""
         return next((flag for flag in self.flags if flag.startswith("--")), self.name)
@@ -154,7 +161,7 @@ class OptionTable:
             _reject_reserved(option, reserved)
             for key in option.keys:
                 _add_option(self._by_key, key, option)
-            for flag in option.flags:
+            for flag in (*option.flags, *option.negative_flags):
                 _add_option(by_flag, flag.replace("_", "-"), option)
 
     def find(self, key: str) -> DeclaredOption | None:
@@ -217,7 +224,7 @@ def _is_single_value(value_type: object) -> bool:
 
 def _reject_reserved(option: DeclaredOption, reserved: Collection[str]) -> None:
     """Reject an option whose flag or field would replace what commands have besides options."""
-    names = (f"--{option.name}", *option.flags) if option.flags else ()
+    names = (f"--{option.name}", *option.flags, *option.negative_flags) if option.flags else ()
     for name in names:
         if name.replace("_", "-") in reserved:
             both = f"{_full_name(option.owner)} and the commands of the harness"

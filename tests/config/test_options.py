@@ -140,6 +140,29 @@ def test_a_plug_in_cannot_take_the_name_of_a_flag_that_is_no_option(name: str) -
         OptionTable(Settings, other, reserved=reserved_flags())
 
 
+@pytest.mark.parametrize("name", ["no_merges", "no_regression"])
+def test_a_plug_in_cannot_take_the_name_of_a_flag_that_switches_off(name: str) -> None:
+    other = make_dataclass("Other", [(name, Annotated[bool, Option("Something.")], False)], frozen=True)
+    with pytest.raises(EnvironmentProblem, match=r"Other and the commands of the harness .* the same flag `--no"):
+        OptionTable(Settings, other, reserved=reserved_flags())
+
+
+def test_the_opposite_of_a_flag_without_one_is_free() -> None:
+    other = make_dataclass("Other", [("no_resume", Annotated[bool, Option("Something.")], False)], frozen=True)
+    assert OptionTable(Settings, other, reserved=reserved_flags()).find("no_resume") is not None
+
+
+def test_two_options_cannot_have_one_flag_because_one_switches_the_other_off() -> None:
+    lamps = make_dataclass("Lamps", [("lamps", Annotated[bool, Option("Lamps.")], True)], frozen=True)
+    dark = make_dataclass("Dark", [("no_lamps", Annotated[bool, Option("No lamps.")], False)], frozen=True)
+    message = r"Dark and .*Lamps declare the same option `--no-lamps`"
+    with pytest.raises(EnvironmentProblem, match=message):
+        OptionTable(Settings, lamps, dark)
+    ours = make_dataclass("Ours", [("no_screen_reporter", Annotated[str, Option("Other.")], "")], frozen=True)
+    with pytest.raises(EnvironmentProblem, match=r"Ours and .*Settings declare the same option"):
+        OptionTable(Settings, ours)
+
+
 @pytest.mark.parametrize("flag", ["-b", "--spread"])
 def test_a_plug_in_cannot_take_a_flag_of_ours(flag: str) -> None:
     other = make_dataclass("Other", [("pace", Annotated[str, Option("Pace.", flags=("--pace", flag))], "")])
@@ -151,11 +174,9 @@ def test_every_flag_of_a_command_is_an_option_or_reserved() -> None:
     commands = [app[name] for name in app if not name.startswith("-")]
     collections = [command.assemble_argument_collection() for command in commands]
     names = {name for collection in collections for argument in collection for name in argument.names}
-    options = {flag for option in installed_options().options for flag in option.flags}
-    assert "--margin" in names
-    assert {
-        name for name in names if name.startswith("-") and not name.startswith("--no-")
-    } <= options | reserved_flags()
+    options = {flag for option in installed_options().options for flag in (*option.flags, *option.negative_flags)}
+    assert {"--margin", "--no-merges", "--no-screen-reporter"} <= names
+    assert {name for name in names if name.startswith("-")} <= options | reserved_flags()
 
 
 def test_an_option_of_a_plug_in_can_be_protected_from_specifications() -> None:
