@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from harness.core.command import Command, Completed
+from harness.shell.guardian import Guardian
 from harness.shell.signals import POLL_S, Interrupted, check_stopping, defer_signals, is_stopping
 
 MAX_OUTPUT_BYTES: Final = 64 << 20
@@ -30,12 +31,20 @@ class RunningProcess:
         command: What was started.
         process: The process, with both outputs on pipes.
         on_line: Called with each line of standard error as it arrives.
+        guardian: Ends its process group if the harness is killed meanwhile.
     """
 
     def __init__(
-        self, command: Command, process: subprocess.Popen[bytes], on_line: Callable[[str], None] | None
+        self,
+        command: Command,
+        process: subprocess.Popen[bytes],
+        on_line: Callable[[str], None] | None,
+        guardian: Guardian | None = None,
     ) -> None:
         self._command = command
+        self._guardian = guardian
+        if guardian is not None:
+            guardian.add(process.pid)
         self._process = process
         self._on_line = on_line
         self._started = time.monotonic()
@@ -162,6 +171,8 @@ class RunningProcess:
             for kill in (os.killpg, os.kill):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     kill(self._process.pid, signal.SIGKILL)
+            if self._guardian is not None:
+                self._guardian.remove(self._process.pid)
             return _reap(self._process)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from harness.core.command import Command, Completed
 from harness.core.errors import EnvironmentProblem
+from harness.shell.guardian import start_guardian
 from harness.shell.process import RunningProcess
 from harness.shell.signals import Interrupted, defer_signals, is_stopping
 
@@ -24,7 +25,7 @@ def run(
     """Run a program until it exits, and capture its output.
 
     Its environment is the harness's own, overridden by `env`, then by the command's. It leads a process group of its
-    own, which is killed as a whole when the time limit expires and when the harness is interrupted.
+    own, which is killed as a whole when the time limit expires, when the harness is interrupted, and when it is killed.
 
     Args:
         command: What to start.
@@ -117,10 +118,10 @@ def _running(
     if is_stopping():
         raise Interrupted("stopped before the program was started")
     with contextlib.ExitStack() as stack:
+        guardian = start_guardian()
         with defer_signals():
-            running = RunningProcess(
-                command, _start(command, {**inherited_environment(), **env, **command.env}, stdin), on_line
-            )
+            process = _start(command, {**inherited_environment(), **env, **command.env}, stdin)
+            running = RunningProcess(command, process, on_line, guardian)
             stack.callback(running.close)
         yield running
 

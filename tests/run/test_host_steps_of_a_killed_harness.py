@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -30,3 +31,26 @@ def test_a_step_on_the_host_does_not_outlive_a_harness_that_is_killed(tmp_path: 
         harness.kill()
         harness.wait()
     wait_until(lambda: not is_running(int((tmp_path / "pid").read_text())), within_s=10)
+
+
+RUN = """
+import sys
+from harness import shell
+from harness.core.command import Command
+script = "sh -c 'echo $$ > child; exec sleep 60' & echo $$ > pid; wait"
+shell.run(Command(("/bin/sh", "-c", script), cwd=sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_the_children_of_a_program_do_not_outlive_a_harness_that_is_killed(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    harness = subprocess.Popen((sys.executable, "-c", RUN, str(tmp_path)))
+    try:
+        wait_until(lambda: written(tmp_path / "child") and written(tmp_path / "pid"))
+    finally:
+        harness.send_signal(number)
+        harness.wait()
+    pids = [int((tmp_path / name).read_text()) for name in ("pid", "child")]
+    wait_until(lambda: not any(map(is_running, pids)), within_s=10)
