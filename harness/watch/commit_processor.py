@@ -12,6 +12,7 @@ from typing import Final
 from harness.core.change import Trend
 from harness.core.commit import Commit, short_id
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
+from harness.core.series import SeriesPoint
 from harness.shell import Interrupted
 from harness.watch.alarm_lifecycle import AlarmLifecycle
 from harness.watch.control_troubles import ControlTroubles
@@ -66,6 +67,7 @@ class CommitProcessor:
         self._trends = SeriesTrends(state.points, tasks.read_trend)
         self.finished: Counter[CommitStatus] = Counter()
         """Number of finished commits by status."""
+        self._unjudged: tuple[SeriesPoint, ...] = ()
         self._failures = 0
         self._retry_at = -math.inf
         """Moment of the monotonic clock before which no commit is processed."""
@@ -161,10 +163,15 @@ class CommitProcessor:
                 if outcome.points:
                     self._control_troubles.forget()
                 self._state.log.forget(LastError)
-                for trend in self._trends.update(outcome.points):
+                # points in earlier places have their series read anew: once for all commits that are measured again
+                is_judged[:] = [not self._state.commits.has_waiting_before_measured()]
+                for trend in self._trends.update(points) if is_judged[0] else ():
                     self._apply(trend)
 
+        points = (*self._unjudged, *outcome.points)
+        is_judged: list[bool] = []
         self._retry_when_full.run(write)
+        self._unjudged = () if is_judged[0] else points
         self.finished[outcome.status] += 1
         first_line, *_ = outcome.reason.splitlines() or [""]
         reason = f" ({first_line})" if first_line else ""

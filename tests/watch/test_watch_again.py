@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from harness.analysis.trend.changes import TrendReader
 from harness.core.errors import BenchmarkFailed, BuildFailed, UsageError
 from harness.core.series import SeriesKey
+from harness.watch.loop import watch
 from harness.watch.measuring_again import queue_again, resolve_range
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.event_log import BrokenCommits
 from harness.watch.store.state import MOST_KILLS, State
-from tests.watch.watching import Clock, Laboratory, Line, once
+from harness.watch.tasks import WatchTasks
+from tests.watch.watching import Clock, Laboratory, Line, once, orders
 
 KEY = SeriesKey(benchmark="mv2", device="board", metric="NET latency")
 
@@ -92,3 +95,25 @@ def test_commits_that_are_not_in_the_history_any_more_stay_as_they_are(
     once(state, line, laboratory, clock, base="c0")
     queue_again(state, [gone, line.commit("c4")], 1.0)
     assert state.commits.counts() == {CommitStatus.VANISHED: 1, CommitStatus.WAITING: 1, CommitStatus.DONE: 1}
+
+
+def test_series_are_read_anew_once_for_all_commits_that_are_measured_again(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    readers: list[SeriesKey] = []
+
+    def read_trend(key: SeriesKey, progress: str | None) -> TrendReader:
+        readers.extend([key] * (progress is None))
+        return TrendReader(key, progress)
+
+    tasks = WatchTasks(laboratory.compare, read_trend)
+    watch(orders(line, base="c0", since="c0"), tasks, state, timing=clock.timing)
+    assert len(readers) == 1
+    queue_again(state, resolve_range(line, "c0..c4"), 1.0)
+    laboratory.answers["c4"] = BenchmarkFailed("the last of them has no point")
+    watch(orders(line, base="c0"), tasks, state, timing=clock.timing)
+    assert len(readers) == 2
+    progress = state.points.load_progress(KEY)
+    assert progress is not None
+    numbers = [number for number, _ in state.points.stored_after(KEY, 0)]
+    assert progress[0] == max(numbers), "every point was judged"

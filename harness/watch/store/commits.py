@@ -205,6 +205,12 @@ class CommitTable:
             self._database.change(statement, CommitStatus.WAITING, commit, *finished, WITHDRAWN) for commit in commits
         )
 
+    def has_waiting_before_measured(self) -> bool:
+        """Return whether a commit waits that is before one that was measured: it is to be measured again."""
+        last = "(SELECT max(position) FROM commits WHERE status = ?)"
+        query = f"SELECT EXISTS (SELECT 1 FROM commits WHERE status = ? AND position < {last})"  # noqa: S608 - all ours
+        return bool(self._database.rows(query, CommitStatus.WAITING, CommitStatus.DONE)[0][0])
+
     def interrupted(self) -> Sequence[BacklogEntry]:
         """Return the commits that ran when a watcher was killed."""
         return self.with_status(CommitStatus.RUNNING)
