@@ -19,7 +19,7 @@ from harness.core.errors import BenchmarkFailed, DeviceLost
 from harness.core.metric import LATENCY, Observation, convert, is_counted
 from harness.core.note import Note
 from harness.core.result import Launch, Outcome
-from harness.run.comparability import DiscardedPairs, layout_notes, unequal_samples
+from harness.run.comparability import DiscardedPairs, layout_notes, thin, thinned_samples, unequal_samples
 from harness.run.compared_metric import ComparedMetric
 from harness.run.derived_metrics import operator_medians
 from harness.run.interleaving import Interleaving
@@ -124,6 +124,7 @@ class PairedLaunches:
         self._overhead_s = 0.0
         self._layout_notes: tuple[Note, ...] = ()
         self._unequal_samples: Note | None = None
+        self._thinned_samples: Note | None = None
 
     @property
     def metric(self) -> ComparedMetric:
@@ -225,9 +226,10 @@ class PairedLaunches:
         Raises:
             BenchmarkFailed: A step failed.
         """
-        samples = (self._unequal_samples,) if self._unequal_samples is not None else ()
-        for note in (*self._discarded.notes(self._tried), *self._layout_notes, *samples):
-            self._launchers["treatment"].note(note)
+        samples = self._unequal_samples or self._thinned_samples
+        for note in (*self._discarded.notes(self._tried), *self._layout_notes, samples):
+            if note is not None:
+                self._launchers["treatment"].note(note)
         for launcher in self._launchers.values():
             launcher.end()
 
@@ -249,7 +251,7 @@ class PairedLaunches:
         self, launches: Mapping[str, ObservedLaunch], seconds: float
     ) -> Mapping[str, tuple[float, ...]] | None:
         """Return the figures of each side; None, and the pair is discarded, where a launch does not count."""
-        figures: dict[str, tuple[float, ...]] = {}
+        samples: dict[str, tuple[float, ...]] = {}
         for side, launch in sorted(launches.items(), key=lambda item: item[1].launch.outcome is Outcome.OK):
             values = self._metric.values(launch.observations) if launch.counts else None
             if values is None:
@@ -258,16 +260,20 @@ class PairedLaunches:
                 self._overhead_s += seconds
                 self._discard(side, launch)
                 return None
-            figures[side] = self._statistics(values, higher_is_better=self._metric.higher_is_better)
-        return figures
+            samples[side] = values
+        fewest = min(map(len, samples.values()))
+        return {
+            side: self._statistics(thin(values, fewest), higher_is_better=self._metric.higher_is_better)
+            for side, values in samples.items()
+        }
 
     def _compare_launches(self, control: ObservedLaunch, treatment: ObservedLaunch) -> None:
         """Look for signs that the launches of a pair are unlike; unequal samples in any pair count."""
         device = self._launchers["control"].session.device
         self._layout_notes = layout_notes(control.launch, treatment.launch, device)
-        if self._unequal_samples is None:
-            counts = [len(self._metric.values(launch.observations) or ()) for launch in (control, treatment)]
-            self._unequal_samples = unequal_samples(*counts)
+        counts = [len(self._metric.values(launch.observations) or ()) for launch in (control, treatment)]
+        self._unequal_samples = self._unequal_samples or unequal_samples(*counts)
+        self._thinned_samples = self._thinned_samples or thinned_samples(*counts)
 
     def _discard_cut_short(self, counts: Mapping[str, int]) -> None:
         """Discard a pair that a lost device cut short."""

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import random
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.analysis.compare.statistics import launch_statistics
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.command import Command, Completed
+from harness.core.comparison import Pair
 from harness.core.device import DeviceState
 from harness.core.errors import BenchmarkFailed
 from harness.core.measurement import Job
@@ -19,6 +26,7 @@ from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Session
 from harness.core.result import Outcome
+from harness.run.comparability import thin
 from harness.run.interleaving import SequentialLaunches
 from harness.run.launch import record_launch
 from harness.run.launcher import Launcher
@@ -44,15 +52,50 @@ class Reporting(Players):
         return (Observation(type="NET", metric="latency", unit=unit, samples=(value,)),), ()
 
 
+class Sampling(Reporting):
+    """Framework whose every launch reports the same samples."""
+
+    def __init__(self, journal: Path, samples: Sequence[float]) -> None:
+        super().__init__(journal, (1.0, "us"))
+        self._samples = tuple(samples)
+
+    def parse(
+        self, completed: Sequence[Completed], benchmark: Benchmark
+    ) -> tuple[Sequence[Observation], Sequence[Note]]:
+        return (Observation(type="NET", metric="latency", unit="us", samples=self._samples),), ()
+
+
 @pytest.fixture
 def journal(tmp_path: Path) -> Path:
     return tmp_path / "journal"
 
 
 def _pairs(session: Session, control: Reporting, treatment: Reporting, scratch: Path) -> PairedLaunches:
-    job = Job(benchmark(), player("good"))
-    launchers = (Launcher(job, session, side, scratch, time.time) for side in (control, treatment))
-    return PairedLaunches(*launchers, seed=1, key="k", statistics=launch_statistics, interleaving=SequentialLaunches())
+    return _pair_up(*(_launcher(session, side, scratch) for side in (control, treatment)))
+
+
+def _launcher(session: Session, framework: Reporting, scratch: Path) -> Launcher:
+    return Launcher(Job(benchmark(), player("good")), session, framework, scratch, time.time)
+
+
+def _pair_up(control: Launcher, treatment: Launcher) -> PairedLaunches:
+    return PairedLaunches(
+        control, treatment, seed=1, key="k", statistics=launch_statistics, interleaving=SequentialLaunches()
+    )
+
+
+def _sampling(
+    session: Session, journal: Path, control: Sequence[float], treatment: Sequence[float]
+) -> tuple[Pair, list[Note]]:
+    """Return one pair of launches that report given samples, and the notes about unequal numbers of them."""
+    launchers = [_launcher(session, Sampling(journal, samples), journal.parent) for samples in (control, treatment)]
+    pairs = _pair_up(*launchers)
+    pairs.begin()
+    pair = pairs.measure_pair().pair
+    pairs.end()
+    assert pair is not None
+    notes = launchers[1].measurement(Outcome.OK, None, None).notes
+    return pair, [note for note in notes if note.code.endswith("_samples")]
 
 
 @pytest.mark.parametrize(
@@ -79,6 +122,47 @@ def test_a_side_that_reports_zeros_is_named(session: Session, tmp_path: Path, jo
         TooManyFailures, match="the treatment failed in 3 of 3 launches: it reported 0 us, of which there is no ratio"
     ):
         pairs.measure_pair()
+
+
+def test_figures_are_of_equal_numbers_of_samples(session: Session, journal: Path) -> None:
+    """Fifteen samples have a better best and a worse tail than ten, whatever they are of."""
+    rising = [float(number) for number in range(1, 16)]
+    pair, notes = _sampling(session, journal, rising, rising[:10])
+    assert pair.control == launch_statistics(thin(rising, 10))
+    assert pair.treatment == launch_statistics(rising[:10])
+    assert [(note.code, note.trust) for note in notes] == [("thinned_samples", True)]
+    assert "the control reported 15 samples, one of the treatment 10" in notes[0].message
+
+
+def test_equal_numbers_of_samples_stay_as_they_are(session: Session, journal: Path) -> None:
+    pair, notes = _sampling(session, journal, (3.0, 1.0, 2.0), (4.0, 5.0, 6.0))
+    assert (pair.control, pair.treatment) == (launch_statistics((3.0, 1.0, 2.0)), launch_statistics((4.0, 5.0, 6.0)))
+    assert notes == []
+
+
+@given(st.integers(1, 60), st.data())
+def test_samples_are_thinned_evenly(count: int, data: st.DataObject) -> None:
+    kept = data.draw(st.integers(1, count))
+    places = [int(sample) for sample in thin(range(count), kept)]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(places)]
+    assert len(places) == kept
+    assert min(gaps, default=1) >= 1
+    assert max(gaps, default=1) - min(gaps, default=1) <= 1
+    assert abs(places[0] - (count - 1 - places[-1])) <= 1
+
+
+def test_thinned_launches_of_equal_builds_are_exchangeable() -> None:
+    """Compare launches of ten iterations with launches of fifteen, on a machine that disturbs half of them."""
+    chance = random.Random(1)
+    few, many = ([[1 + chance.random() ** 4 for _ in range(count)] for _ in range(4000)] for count in (10, 15))
+
+    def mean_log_ratios(launches: Sequence[Sequence[float]]) -> list[float]:
+        pairs = zip(map(launch_statistics, launches), map(launch_statistics, few), strict=True)
+        log_ratios = [[math.log(first / second) for first, second in zip(*pair, strict=True)] for pair in pairs]
+        return [fmean(column) for column in zip(*log_ratios, strict=True)]
+
+    assert max(map(abs, mean_log_ratios(many))) > 0.02
+    assert max(map(abs, mean_log_ratios([thin(launch, 10) for launch in many]))) < 0.01
 
 
 def test_a_program_with_too_much_output_fails_without_a_crash() -> None:
