@@ -11,7 +11,7 @@ from typing import Final
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from harness.core.build import Build
+from harness.core.build import Build, BuildInfo
 from harness.core.errors import BuildFailed
 from harness.core.values import Value
 from harness.files.digests import files_below, sha256_of_files, sha256_of_texts
@@ -95,6 +95,11 @@ def is_same_runner(first: Build, second: Build) -> bool:
     if CONTENT in first.flags and CONTENT in second.flags:
         return first.flags[CONTENT] == second.flags[CONTENT]
     return bool(first.digest) and first.digest == second.digest
+
+
+def content_of(build: BuildInfo) -> str | None:
+    """Return the SHA-256 over the programs of a build and what lies beside them; None where it is not known."""
+    return build.flags.get(CONTENT)
 
 
 def find_programs(folder: Path, title: str) -> dict[str, Path]:

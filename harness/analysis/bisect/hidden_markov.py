@@ -12,7 +12,7 @@ normal distribution, so that a burst in one launch says little instead of everyt
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
@@ -55,6 +55,7 @@ class HiddenMarkovModel:
         level_likelihoods: Log likelihood of each level at a position, from pairs with the good commit.
         step_likelihoods: Log likelihood of each pair of levels at a position and the one before it, from pairs between
             the two: shape (levels, levels).
+        unchanged_positions: Positions whose commit is known to be the same program as that of the position before.
     """
 
     levels: Array
@@ -62,6 +63,7 @@ class HiddenMarkovModel:
     positions: Sequence[int]
     level_likelihoods: Mapping[int, Array]
     step_likelihoods: Mapping[int, Array]
+    unchanged_positions: Collection[int] = ()
 
     def unchanged_since(self, start: int) -> Array:
         """Return for each commit the probability that no commit behind `start` up to it changed the level.
@@ -121,6 +123,8 @@ class HiddenMarkovModel:
 
     def _stay_probability(self, step: int) -> float:
         """Prior probability that no commit between two positions changed the level."""
+        if self.positions[step] in self.unchanged_positions:
+            return 1.0
         width, total = self.positions[step] - self.positions[step - 1], self.positions[-1]
         return float((1.0 - _CHANGES / max(total, 1 + _CHANGES)) ** width)
 

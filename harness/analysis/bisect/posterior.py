@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
@@ -33,6 +33,7 @@ class Inference:
         statistics: Names of the figures of a launch.
         figure: Place of the figure that is looked at.
         has_all: Whether every answer has all figures, and not the better quartile alone.
+        programs: SHA-256 of the program of each commit that was built.
     """
 
     commits: Sequence[str]
@@ -42,6 +43,7 @@ class Inference:
     statistics: Sequence[str] = STATISTICS
     figure: int = ESTIMATED_STATISTIC
     has_all: bool = False
+    programs: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def last(self) -> int:
@@ -124,13 +126,20 @@ class Inference:
         measured = [ratios[ends] for ends in compared if ends[0] == 0 and ratios[ends]]
         levels = level_grid([float(np.median(group)) for group in measured], scale)
         steps = levels[None, :] - levels[:, None]
+        positions = sorted({0, self.last, *(number for ends in compared for number in ends)})
         return HiddenMarkovModel(
             levels=levels,
             smallest_log_ratio=max(self.smallest * abs(self.total_log_ratio or 0.0), _LEAST_CHANGE * scale),
-            positions=sorted({0, self.last, *(number for ends in compared for number in ends)}),
+            positions=positions,
             level_likelihoods={ends[1]: self._likelihood(ends, levels, scale) for ends in compared if ends[0] == 0},
             step_likelihoods={ends[1]: self._likelihood(ends, steps, scale) for ends in compared if ends[0] != 0},
+            unchanged_positions={end for before, end in pairwise(positions) if self._has_equal_programs(before, end)},
         )
+
+    def _has_equal_programs(self, before: int, end: int) -> bool:
+        """Return whether two commits are known to give the same program."""
+        program = self.programs.get(self.commits[before])
+        return program is not None and program == self.programs.get(self.commits[end])
 
     def _likelihood(self, ends: Neighbours, steps: Array, scale: float) -> Array:
         """Log likelihood of each step from one commit to the other."""

@@ -43,6 +43,8 @@ class Search(Value):
         answers: Every answer, in order.
         skipped: Commits that do not build.
         statistics: Names of the five figures of a launch.
+        programs: SHA-256 of the program of each commit that was built. Between two neighbouring measured commits with
+            the same program nothing is suspected, and the pairs of both tell about their common level.
     """
 
     commits: Annotated[tuple[str, ...], Field(min_length=2)]
@@ -50,6 +52,7 @@ class Search(Value):
     answers: tuple[Answer, ...] = ()
     skipped: tuple[str, ...] = ()
     statistics: tuple[str, ...] = STATISTICS
+    programs: dict[str, str] = {}
 
     @model_validator(mode="before")
     @classmethod
@@ -142,6 +145,19 @@ class Search(Value):
         """
         return self._add(Answer(control=control, treatment=treatment, purpose=purpose, same=True))
 
+    def identify(self, commit: str, program: str) -> Search:
+        """Learn which program a commit gives.
+
+        Args:
+            commit: A commit that was built.
+            program: SHA-256 of its program.
+
+        Raises:
+            ValueError: The commit is not in the history.
+        """
+        self._number(commit)
+        return self.model_copy(update={"programs": {**self.programs, commit: program}})
+
     def skip(self, commit: str) -> Search:
         """Learn that a commit does not build, or does not run.
 
@@ -201,6 +217,7 @@ class Search(Value):
                 statistics=self.statistics,
                 figure=figure,
                 has_all=has_all,
+                programs=self.programs,
             )
             for figure in figures
         ]

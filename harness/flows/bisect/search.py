@@ -8,12 +8,15 @@ from harness.analysis.bisect.proof import prove
 from harness.analysis.bisect.queries import Query
 from harness.analysis.bisect.search import Search
 from harness.analysis.compare.statistics import log_ratios
+from harness.builders.records import content_of
+from harness.core.build import BuildInfo
 from harness.core.commit import Commit
 from harness.core.comparison import ESTIMATED_STATISTIC, Comparison
 from harness.core.culprit import SearchResult
 from harness.core.effect import Effect, relative_change
 from harness.core.errors import BenchmarkFailed, BuildFailed
 from harness.core.protocols import Progress
+from harness.core.result import Result
 from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.measure.workload import Selection
 
@@ -58,7 +61,7 @@ def run_search(
     while isinstance(query := search.next(), Query):
         control, treatment = by_id[query.control], by_id[query.treatment]
         try:
-            comparison = _compare(comparer, control, treatment, selection, query)
+            result, comparison = _compare(comparer, control, treatment, selection, query)
         except ControlFailed as error:
             search = _skip(search, control, error)
             progress.say(f"skipped: {error.message}")
@@ -66,7 +69,7 @@ def run_search(
             search = _skip(search, treatment, error)
             progress.say(f"skipped: {error.message}")
         else:
-            search = _learn(search, query, comparison)
+            search = _learn(search, query, result, comparison)
             same = f"{control.short} and {treatment.short} are the same bytes: nothing to measure"
             progress.say(same if comparison.identical else _summarise(search, by_id))
         save(search)
@@ -90,7 +93,9 @@ def tail_effect(comparison: Comparison, figure: str) -> Effect | None:
     return prove(figures_of_pairs(comparison), comparison.statistics.index(figure)).effect
 
 
-def _learn(search: Search, query: Query, comparison: Comparison) -> Search:
+def _learn(search: Search, query: Query, result: Result, comparison: Comparison) -> Search:
+    search = _identify(search, query.control, comparison.control)
+    search = _identify(search, query.treatment, comparison.control if comparison.identical else result.build)
     if comparison.identical:
         return search.learn_same(query.control, query.treatment, query.purpose)
     named = search.model_copy(update={"statistics": comparison.statistics})
@@ -103,9 +108,14 @@ def _learn(search: Search, query: Query, comparison: Comparison) -> Search:
     )
 
 
+def _identify(search: Search, commit: str, build: BuildInfo | None) -> Search:
+    program = None if build is None else content_of(build)
+    return search if program is None else search.identify(commit, program)
+
+
 def _compare(
     comparer: CommitComparer, control: Commit, treatment: Commit, selection: Selection, query: Query
-) -> Comparison:
+) -> tuple[Result, Comparison]:
     """Compare two commits: the result has pairs, or they are the same bytes."""
     results = comparer.compare(
         control, treatment, run_type="regress", selection=selection, quiet=True, max_pairs=query.pairs
@@ -113,7 +123,7 @@ def _compare(
     comparison = results[0].comparison
     if comparison is None or not (comparison.pairs or comparison.identical):
         raise BenchmarkFailed(f"{treatment.short} does not run: {results[0].reason or 'it gave no pairs'}")
-    return comparison
+    return results[0], comparison
 
 
 def _skip(search: Search, commit: Commit, error: BuildFailed | BenchmarkFailed) -> Search:

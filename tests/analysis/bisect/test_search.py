@@ -297,3 +297,32 @@ def test_recorded_noise_rarely_misleads() -> None:
 
 def suspected(posterior: Posterior, commit: str) -> float:
     return next(suspect.probability for suspect in posterior.suspects if suspect.commit == commit)
+
+
+def test_nothing_is_suspected_between_commits_of_the_same_program() -> None:
+    commits = tuple(f"c{number}" for number in range(9))
+    search = Search.begin(commits, [0.10, 0.11, 0.09, 0.10])
+    for number, log_ratio in ((3, 0.0), (6, 0.04)):  # noise: between them, only a comparison of bytes can tell
+        search = search.learn("c0", f"c{number}", [log_ratio, log_ratio + 0.01, log_ratio - 0.01, log_ratio])
+    suspected = {suspect.commit: suspect.probability for suspect in search.suspects()}
+    assert sum(suspected[f"c{number}"] for number in (4, 5, 6)) > 0.1
+    known = search.identify("c3", "a").identify("c6", "a").identify("c8", "b")
+    suspected = {suspect.commit: suspect.probability for suspect in known.suspects()}
+    assert [suspected[f"c{number}"] for number in (4, 5, 6)] == [0.0, 0.0, 0.0]
+    assert math.fsum(suspected.values()) == pytest.approx(1.0, abs=0.01)
+    assert Search.model_validate_json(known.model_dump_json()) == known
+
+
+def test_a_program_between_two_equal_ones_separates_them() -> None:
+    commits = tuple(f"c{number}" for number in range(9))
+    search = Search.begin(commits, [0.10, 0.11, 0.09, 0.10])
+    for number, log_ratio in ((2, 0.0), (4, 0.10), (6, 0.0)):
+        search = search.learn("c0", f"c{number}", [log_ratio, log_ratio + 0.01, log_ratio - 0.01, log_ratio] * 3)
+    known = search.identify("c2", "a").identify("c4", "b").identify("c6", "a")
+    suspected = {suspect.commit: suspect.probability for suspect in known.suspects()}
+    assert suspected["c3"] + suspected["c4"] > 0.9
+
+
+def test_only_a_commit_of_the_history_is_identified() -> None:
+    with pytest.raises(ValueError, match="not in the history"):
+        Search.begin(("c0", "c1")).identify("c2", "a")

@@ -37,14 +37,19 @@ class Laboratory:
         same = one == other
         self.pairs += 0 if same else max_pairs
         comparison = Comparison(
-            control=BuildInfo(source="git:/src", commit=control.id),
+            control=built(control, one),
             metric="NET latency",
             parameters=Parameters(seed=1),
             verdict=Verdict.NO_CHANGE if same else Verdict.REGRESSION,
             identical=same,
             pairs=() if same else tuple(pair(number, other / one) for number in range(max_pairs)),
         )
-        return (ok_result().model_copy(update={"comparison": comparison}),)
+        build = None if same else built(treatment, other)
+        return (ok_result().model_copy(update={"comparison": comparison, "build": build}),)
+
+
+def built(commit: Commit, level: float) -> BuildInfo:
+    return BuildInfo(source="git:/src", commit=commit.id, flags={"programs_sha256": f"{level}"})
 
 
 def pair(number: int, ratio: float) -> Pair:
@@ -105,3 +110,11 @@ def test_a_proven_culprit_has_the_same_probability_among_the_commits_in_question
     probabilities = {candidate.commit.id: candidate.probability for candidate in candidates}
     assert probabilities[culprit.commits[0]] == culprit.probability > 0.99
     assert len(probabilities) == 4
+
+
+def test_the_programs_that_were_built_are_known_to_the_search() -> None:
+    ended, finding, _, _ = found_in([1.0, 1.0, 1.0, 1.1, 1.1])
+    assert [culprit.commits for culprit in finding.culprits] == [(COMMITS[3].id,)]
+    levels = dict(zip((commit.id for commit in COMMITS), "11122", strict=True))
+    assert {levels[commit] + program for commit, program in ended.programs.items()} <= {"11.0", "21.1"}
+    assert {COMMITS[0].id, COMMITS[-1].id} <= ended.programs.keys()
