@@ -19,12 +19,13 @@ from harness.presentation.alarm_headlines import (
     headline,
 )
 from harness.presentation.numbers import format_change, format_interval
-from harness.presentation.repository_links import commit_url, is_absolute
+from harness.presentation.repository_links import commit_url, is_absolute, is_web_address
 
 MOST_ROWS: Final = 20
 """Most benchmarks of a message; the page has all."""
 _TITLE: Final = 250
 _OF_PATHS: Final = "/+=,@~"
+_OF_URLS: Final = "/+=,@~:%?&#"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +173,8 @@ def _links(message: AlarmMessage, largest: AlarmReport) -> Iterator[MessageLink]
     size = largest.alarm.size
     if message.page:
         yield MessageLink("page", message.page)
-    if largest.diff_url:
-        yield MessageLink("difference", largest.diff_url)
+    if is_web_address(largest.diff_url):
+        yield MessageLink("difference", quote(largest.diff_url, safe=_OF_URLS, errors="replace"))
     for label, commit in (("build before", size.before), ("build after", size.after)):
         if url := commit_url(largest.repository, commit):
             yield MessageLink(label, url)
@@ -184,11 +185,12 @@ def _links(message: AlarmMessage, largest: AlarmReport) -> Iterator[MessageLink]
 
 def result_url(base: str, place: str) -> str:
     """Return the address of a file or folder of the results under which others see it; empty where there is none."""
-    if place.startswith(("http://", "https://")):
-        return quote(place, safe="/+=,@~:%?&#", errors="replace")
-    if not base or is_absolute(place):
+    if is_web_address(place):
+        return quote(place, safe=_OF_URLS, errors="replace")
+    if not is_web_address(base) or is_absolute(place):
         return ""
-    return f"{base.rstrip('/')}/{quote(place, safe=_OF_PATHS, errors='replace')}"
+    address = quote(base.rstrip("/"), safe=_OF_URLS, errors="replace")
+    return f"{address}/{quote(place, safe=_OF_PATHS, errors='replace')}"
 
 
 def _footer(message: AlarmMessage) -> str:

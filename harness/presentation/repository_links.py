@@ -82,6 +82,11 @@ def is_absolute(place: str) -> bool:
     return place.startswith(("/", "\\", "~")) or bool(_DRIVE_OR_SCHEME.match(place))
 
 
+def is_web_address(place: str) -> bool:
+    """Return whether a place is an address that a browser opens, on whatever machine."""
+    return place.startswith(("http://", "https://"))
+
+
 def commit_url(repository: str, commit: str) -> str:
     """Return the page of a commit of a repository (`web_address`); empty where none is known."""
     return _url(repository, lambda forge: forge.commit, "", commit)
@@ -94,7 +99,10 @@ def diff_url(repository: str, before: str, after: str) -> str:
 
 def fill_diff_url(template: str, before: str, after: str) -> str:
     """Fill a user's own address of a difference, which contains `{before}` and `{after}`."""
-    return template.replace("{before}", quote(before, safe="")).replace("{after}", quote(after, safe=""))
+    names = {"{before}": before, "{after}": after}
+    for name, commit in names.items():
+        template = template.replace(name, quote(commit, safe="", errors="replace"))
+    return template
 
 
 def _url(repository: str, page: Callable[[_Forge], str], before: str, after: str) -> str:

@@ -28,7 +28,7 @@ from harness.presentation.alarm_headlines import (
 )
 from harness.presentation.alarm_messages import describe_state, is_worse, message_text, order_reports
 from harness.presentation.numbers import format_change, format_interval
-from harness.presentation.repository_links import commit_url, is_absolute
+from harness.presentation.repository_links import commit_url, is_absolute, is_web_address
 from harness.presentation.text import make_printable
 from harness.store.tree import encode_segment
 from reporters.alarms.page import TO_RESULTS, format_time
@@ -116,7 +116,7 @@ def _facts(report: AlarmReport) -> Iterator[str]:
         ("author", _escape(after.author)),
         ("time", "" if after.time is None else f"{format_time(after.time)} UTC"),
         ("before it", _commit(known.get(size.before) or Commit(source="", id=size.before), report)),
-        ("difference", _link(report.diff_url, "of the two commits") if report.diff_url else ""),
+        ("difference", _link(report.diff_url, "of the two commits") if is_web_address(report.diff_url) else ""),
         ("search", _escape(report.alarm.search.reason) if report.alarm.search is not None else ""),
     ]
     yield "<dl>"
@@ -182,7 +182,7 @@ def _article(report: AlarmReport, *, draws: bool) -> Iterator[str]:
 def _result(place: str) -> str:
     """Return a link to a result, which describes both builds; a path of this machine alone is no link."""
     label = "result, with recipe, compiler and flags of both builds"
-    if place.startswith(("http://", "https://")):
+    if is_web_address(place):
         return _link(place, clip(place))
     if is_absolute(place):
         return _escape(place)
@@ -198,7 +198,7 @@ def _link(url: str, label: str) -> str:
 
 
 def _anchor(report: AlarmReport) -> str:
-    return f"alarm-{sha256(report.alarm.identity.encode()).hexdigest()[:16]}"
+    return f"alarm-{sha256(report.alarm.identity.encode(errors='replace')).hexdigest()[:16]}"
 
 
 def _tone(report: AlarmReport) -> str:

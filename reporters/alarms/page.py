@@ -26,7 +26,7 @@ from harness.presentation.alarm_headlines import (
 )
 from harness.presentation.markdown import escape, fence, format_table
 from harness.presentation.numbers import format_change, format_evidence, format_interval, format_quantity
-from harness.presentation.repository_links import commit_url, is_absolute
+from harness.presentation.repository_links import commit_url, is_absolute, is_web_address
 from harness.presentation.text import make_printable
 from harness.presentation.verdicts import VerdictCategory
 from harness.store.tree import encode_segment
@@ -236,7 +236,7 @@ def _links(report: AlarmReport) -> Iterator[str]:
         lines.append(f"[everything that this change moved](<{quote(page, safe=_OF_PATHS)}>)")
     elif report.group:
         lines.append(f"[everything that this change moved]({GROUP_PAGE})")
-    if report.diff_url:
+    if is_web_address(report.diff_url):
         lines.append(f"[difference](<{_address(report.diff_url)}>) of the two commits")
     for name, commit in (("before", size.before), ("after", size.after)):
         if url := commit_url(report.repository, commit):
@@ -272,7 +272,7 @@ def _about(report: AlarmReport) -> Iterator[str]:
 
 def _link(place: str) -> str:
     """Return a link to an address or to a folder of results; a folder that only this machine has is no link."""
-    if place.startswith(("http://", "https://")):
+    if is_web_address(place):
         return f"[{_plain(place)}](<{_address(place)}>)"
     if is_absolute(place):
         return _plain(place)

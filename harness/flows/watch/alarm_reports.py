@@ -20,6 +20,7 @@ from harness.core.culprit import Candidate
 from harness.core.errors import DeliveryFailed, HarnessError
 from harness.core.protocols import AlarmGroupReporter, AlarmReporter
 from harness.core.series import SeriesKey
+from harness.core.values import replace_surrogates
 from harness.flows.compare.requests import CompareRequest
 from harness.presentation.alarm_messages import result_url
 from harness.presentation.repository_links import diff_url, fill_diff_url, web_address
@@ -79,7 +80,7 @@ class AlarmReports:
         reports = tuple(self._report(alarm, _event_of(alarm), group) for alarm in alarms)
         keys = "\n".join(sorted(notification.key for notification in notifications))
         place = next((page.group_place(group) for page in self.pages if isinstance(page, AlarmGroupReporter)), "")
-        return AlarmMessage(
+        message = AlarmMessage(
             key=sha256(keys.encode()).hexdigest()[:32],
             group=group,
             event=min((report.event for report in reports), key=tuple(AlarmEvent).index),
@@ -90,6 +91,7 @@ class AlarmReports:
             page=result_url(self.links.results_url, place) if place else "",
             place=place,
         )
+        return replace_surrogates(message)
 
     def report_of(self, notification: Notification) -> AlarmReport:
         """Return the report of an alarm as it was when something happened.

@@ -6,15 +6,23 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
+import jsonschema
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from harness.core.alarm import AlarmEvent
+from harness.core.alarm import AlarmEvent, AlarmReport
 from harness.core.alarm_message import AlarmMessage
 from harness.core.errors import ReporterFailed
+from harness.core.values import replace_surrogates
+from harness.presentation.alarm_messages import message_text
 from harness.store.tree import encode_segment
 from reporters.alarms.folder import AlarmFolder
 from reporters.alarms.group_page import render_group
+from reporters.channels import mattermost, slack, teams
 from tests.reporters.alarms.alarm_samples import bisected_step, changed, closed
+from tests.reporters.alarms.any_alarm import reports
+from tests.reporters.channels import schemas
 from tests.reporters.channels.messages import ALL, BETTER, MANY, NASTY, ONE, message, step
 
 VOID = {"meta", "img"}
@@ -130,3 +138,18 @@ def test_a_page_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
 
 def test_a_message_is_read_back_as_it_was_written() -> None:
     assert AlarmMessage.model_validate_json(NASTY.model_dump_json()) == NASTY
+
+
+@pytest.mark.slow
+@given(st.lists(reports, min_size=1, max_size=4))
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=25)
+def test_any_alarms_make_a_page_and_messages(alarms: list[AlarmReport]) -> None:
+    text = replace_surrogates(message(*alarms))
+    page = Page(render_group(text))
+    assert all(link.startswith(("https://", "http://", "#", "../")) for link in page.links)
+    assert page.tags.count("article") == len(alarms)
+    shown = message_text(text)
+    jsonschema.validate(slack.document(shown), schemas.SLACK)
+    jsonschema.validate(teams.document(shown), schemas.TEAMS)
+    jsonschema.validate(mattermost.document(shown), schemas.MATTERMOST)
+    assert "\n" not in shown.title
