@@ -63,7 +63,7 @@ def _decide_again(result: Result, replaced: Mapping[str, object], file: Path) ->
     doubt = next((note.message for note in result.notes if note.code in _DOUBTS and not note.trust), None)
     try:
         recomputed = recompute(comparison, parameters, doubt=doubt)
-    except (ValueError, ArithmeticError) as error:
+    except (ValueError, ArithmeticError, LookupError) as error:
         raise EnvironmentProblem(
             f"{file} cannot be evaluated: {error}",
             hint="its pairs were changed afterwards: restore the file, or remove it",
