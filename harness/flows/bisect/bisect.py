@@ -95,7 +95,7 @@ def bisect(
         inner = inner.model_copy(update={"config": config})
         return run_search(inner, line, selection, comparer, progress=display, save=inner_file.save)
 
-    merges = MergeSearch(source, search_branch)
+    merges = MergeSearch(source, search_branch, lists_all=True)
     result = merges.run(result, commits)
     if result.ending is not SearchEnding.UNDECIDED and not merges.is_undecided:
         for finished in files:

@@ -46,6 +46,8 @@ class MergeSearch:
     Attributes:
         source: Source of the commits.
         search_range: Searches one line.
+        lists_all: Whether to list, beside the commits that make the change of a merge, those of its branch that make
+            another: smaller ones, and those in the other direction.
         pairs: Pairs that were measured so far.
         lines: Lines that were searched, in the order of the searches.
         remarks: What the searches found, in sentences.
@@ -54,6 +56,7 @@ class MergeSearch:
 
     source: Source
     search_range: SearchRange
+    lists_all: bool = False
     pairs: int = 0
     lines: list[SearchedLine] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
@@ -112,7 +115,10 @@ class MergeSearch:
     def _search(
         self, culprit: Culprit, merge: Commit, line: tuple[Commit, ...], shared: tuple[Commit, ...]
     ) -> Sequence[Culprit]:
-        """Search one line for commits that changed the metric in the direction of the merge."""
+        """Search one line for commits that changed the metric in the direction of the merge.
+
+        Others are among them where all are to be listed and one of these was found.
+        """
         base, *brought = line
         commits = "commit" if len(brought) == 1 else f"{len(brought)} commits"
         about = f"{merge.short} is a merge, whose {commits} of a branch were compared with {base.short}, where it began"
@@ -132,12 +138,13 @@ class MergeSearch:
             self.is_undecided = True
         by_id = {commit.id: commit for commit in line}
         place = len(self.remarks)
-        found = [
-            inner
+        explaining = [
+            candidate
             for candidate in result.culprits
             if candidate.effect.log_ratio * culprit.effect.log_ratio >= _LEAST_SHARE * culprit.effect.log_ratio**2
-            for inner in self._descend(candidate, by_id, shared) or ()
         ]
+        listed = result.culprits if self.lists_all and explaining else explaining
+        found = [inner for candidate in listed for inner in self._descend(candidate, by_id, shared) or ()]
         names = ", ".join(commit[:12] for inner in found for commit in inner.commits)
         remark = f"found {names}" if found else f"none of them makes a quarter of the change ({result.reason})"
         self.remarks.insert(place, f"{about}: {remark}")

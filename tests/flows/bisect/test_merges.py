@@ -73,11 +73,11 @@ class History:
     def __post_init__(self) -> None:
         self.bench = Bench(self.repository)
 
-    def search(self, good: str, bad: str = "main") -> tuple[SearchResult, MergeSearch]:
+    def search(self, good: str, bad: str = "main", *, lists_all: bool = False) -> tuple[SearchResult, MergeSearch]:
         commits = (older := self.source.resolve(good), *self.source.between(older, self.source.resolve(bad)))
         found = self._search_line(commits, 0)
         assert found is not None
-        merges = MergeSearch(self.source, self._search_line)
+        merges = MergeSearch(self.source, self._search_line, lists_all=lists_all)
         return merges.run(found[1], commits), merges
 
     def _search_line(self, line: Sequence[Commit], pairs: int) -> tuple[Search, SearchResult] | None:
@@ -192,6 +192,20 @@ def test_a_merge_inside_a_merge(history: History) -> None:
     result, _ = history.search("start")
     assert history.names(result) == ["slow deep"]
     assert history.merges_of(result.culprits[0]) == ["outer", "inner"]
+
+
+@pytest.mark.parametrize(
+    ("lists_all", "names"), [(False, ["slow 1", "slow 2"]), (True, ["slow 1", "slow 2", "fast 4"])]
+)
+def test_changes_of_a_branch_in_the_other_direction_are_listed_on_request(
+    history: History, *, lists_all: bool, names: list[str]
+) -> None:
+    branch(history.repository, "side", "slow 1", "slow 2", "side 3", "fast 4")
+    grow(history, "main 1")
+    merge(history.repository, "merge", "side")
+    result, _ = history.search("start", lists_all=lists_all)
+    assert history.names(result) == names
+    assert {tuple(history.merges_of(culprit)) for culprit in result.culprits} == {("merge",)}
 
 
 def test_a_merge_that_changed_something_itself_stays_the_culprit(history: History) -> None:
