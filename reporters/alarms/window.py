@@ -9,6 +9,8 @@ from typing import Final
 
 from harness.core.alarm import AlarmEvent, AlarmReport
 from harness.core.commit import short_id
+from harness.core.comparison import GAIN_STATISTICS, STATISTICS, tail_figure
+from harness.core.effect import Effect
 from harness.core.series import SeriesPoint
 
 MOST: Final = 200
@@ -17,6 +19,8 @@ _BESIDE: Final = 12
 """Points beside a change that show the levels it lies between; farther ones may belong to other changes."""
 _FARTHEST: Final = 1e6
 """Relative changes beyond this are drawn as if they were this large."""
+_OF_INTERVAL: Final = 1.96
+"""Standard errors of a 95 % interval."""
 _NEIGHBOURS: Final = 5
 """Points that show the level at a place: enough for a median that one of them does not move."""
 
@@ -89,7 +93,7 @@ class Window:
 
 def window(report: AlarmReport) -> Window:
     """Choose the newest points, but never without the change."""
-    every = dots(report.series)
+    every = dots(report.series, report.alarm.change.figure)
     candidates = report.alarm.candidates
     after = _place(candidates[-1].commit.id, every) if candidates else None
     before = _place(report.before.id, every)
@@ -137,13 +141,28 @@ def _place(commit: str, every: Sequence[Dot]) -> int | None:
     return next((dot.point.order for dot in every if dot.point.commit in names), None)
 
 
-def dots(series: Sequence[SeriesPoint]) -> list[Dot]:
-    """Return the points that have a number, each relative to its own control."""
-    known = ((point, point.effect) for point in series if point.effect is not None)
+def dots(series: Sequence[SeriesPoint], figure: str = "") -> list[Dot]:
+    """Return the points that have a number, each relative to its own control.
+
+    Args:
+        series: The points.
+        figure: The figure that shows a change; one of the tail is drawn as such, where points have it.
+    """
+    known = ((point, effect) for point in series if (effect := _effect_in(point, figure)) is not None)
     return [
         Dot(point, effect.relative_change, effect.low_relative_change, effect.high_relative_change)
         for point, effect in known
     ]
+
+
+def _effect_in(point: SeriesPoint, figure: str) -> Effect | None:
+    """Return the difference of a point in a figure of the tail; what its comparison states in any other."""
+    if not tail_figure(figure) or not point.figures:
+        return point.effect
+    names = STATISTICS if figure in STATISTICS else GAIN_STATISTICS
+    log_ratio, error = point.figures[names.index(figure)].log_ratio, point.figures[names.index(figure)].standard_error
+    reach = _OF_INTERVAL * (error or 0.0)
+    return Effect(log_ratio=log_ratio, low_log_ratio=log_ratio - reach, high_log_ratio=log_ratio + reach)
 
 
 def on_one_scale(measured: Sequence[Dot], side: Callable[[int], int]) -> tuple[Dot, ...]:

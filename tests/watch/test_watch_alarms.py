@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from harness.analysis.trend.changes import TrendReader
 from harness.core.alarm import Alarm, AlarmEvent, AlarmStage, Verification
 from harness.core.change import ChangeKind, Trend
 from harness.core.commit import Commit
 from harness.core.comparison import Verdict
 from harness.core.culprit import Candidate, SearchResult
 from harness.core.errors import BuildFailed, DeliveryFailed, DeviceLost, UsageError
-from harness.core.series import Series
+from harness.core.series import FigureEffect, Series
 from harness.flows.inspect.status import status_of
 from harness.watch.alarm_lifecycle import MOST_SEARCHES
 from harness.watch.loop import watch
@@ -201,6 +202,22 @@ def test_a_regression_of_one_comparison_is_verified_and_told_once(
     tasks = WatchTasks(laboratory.compare, suspicion_or_step(("suspicion",)), confirmed)
     watch(orders(line, base="c0", since="c0"), tasks, state, channels=(channel,), timing=clock.timing)
     assert channel.events == [("suspicion", AlarmEvent.CONFIRMED)]
+
+
+def test_what_a_comparison_calls_a_regression_is_verified_with_the_first_commit_that_shows_it(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    figures = tuple(FigureEffect(log_ratio=ratio, standard_error=0.004) for ratio in (0.0, 0.0, 0.001, 0.01, 0.012))
+    tail = point("c0", commit="c2").model_copy(update={"verdict": Verdict.REGRESSION, "figures": figures})
+    laboratory.answers["c2"] = CommitOutcome(points=(tail,))
+    channel = RecordingChannel()
+    tasks = WatchTasks(laboratory.compare, TrendReader, confirmed)
+    watch(orders(line, base="c0", since="c0"), tasks, state, channels=(channel,), timing=clock.timing)
+    ((identity, event),) = channel.events
+    assert event is AlarmEvent.CONFIRMED
+    alarm = state.alarms.find(identity)
+    assert alarm is not None
+    assert (alarm.change.figure, alarm.change.first_with) == ("p90", "c2")
 
 
 def test_a_change_of_the_series_is_verified_although_a_suspicion_of_it_was_refuted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from xml.etree import ElementTree
 
@@ -13,6 +14,7 @@ from harness.core.alarm import AlarmReport
 from harness.core.comparison import Verdict
 from harness.core.culprit import Candidate
 from harness.core.effect import effect_of
+from harness.core.series import FigureEffect
 from reporters.alarms.plot import HEIGHT, WIDTH, caption, fit_axes, picture
 from reporters.alarms.window import MOST, dots, on_one_scale, window
 from tests.reporters.alarms.alarm_samples import (
@@ -98,6 +100,18 @@ def test_levels_are_shown_only_for_an_open_change() -> None:
     assert (before.last, after.first) == (22, 26)
     assert after.change - before.change == pytest.approx(0.031, abs=0.002)
     assert window(closed()).levels == ()
+
+
+def test_a_change_of_the_tail_is_drawn_in_its_figure() -> None:
+    step = found_step()
+    figures = tuple(FigureEffect(log_ratio=ratio, standard_error=0.001) for ratio in (0.0, 0.0, 0.0, 0.01, 0.1))
+    series = tuple(point.model_copy(update={"figures": figures}) for point in step.series)
+    for figure, expected in (("p90", 0.1), ("p10", 0.1), ("mean", 0.01)):
+        change = step.alarm.change.model_copy(update={"figure": figure})
+        dot, *_ = window(changed(step, change=change).model_copy(update={"series": series})).dots
+        assert dot.change == pytest.approx(math.expm1(expected))
+    dot, *_ = window(step.model_copy(update={"series": series})).dots
+    assert dot.change == pytest.approx(step.series[0].effect.relative_change if step.series[0].effect else None)
 
 
 def test_a_changed_control_does_not_look_like_a_change() -> None:
