@@ -146,7 +146,7 @@ def test_status_summarises_progress_and_prints_everything_as_json(watch: Watch) 
         assert words in told.stdout
     status = watch.status()
     assert status["counts"] == {"done": 8}
-    assert status["deliveries"] == {"delivered": 2}
+    assert status["deliveries"] == {"delivered": 4}, "two events: the alarm's page, and that of all with its culprit"
     assert [alarm["change"]["kind"] for alarm in status["unresolved"]] == ["step"]
     assert status["waiting"] == status["undelivered"] == status["alarms"] == []
     assert any("bisected: step of m/work" in event["text"] for event in status["events"])

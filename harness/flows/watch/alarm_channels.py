@@ -13,7 +13,7 @@ from harness.core.alarm_message import AlarmMessage
 from harness.core.change import Change, ChangeKind
 from harness.core.commit import Commit
 from harness.core.effect import effect_of
-from harness.core.errors import DeliveryFailed, HarnessError, UsageError
+from harness.core.errors import DeliveryFailed, UsageError
 from harness.core.metric import LATENCY, MetricInfo
 from harness.core.protocols import AlarmChannel
 from harness.flows.watch.alarm_reports import AlarmReports, map_errors, origin
@@ -125,21 +125,8 @@ class MessageChannel:
         return map_errors(lambda: self.channel.send(message()), f"the channel {self.name}")
 
     def waits_for(self, notification: Notification, in_progress: Sequence[Alarm]) -> bool:
-        """Return whether alarms are being verified that share a commit with this one, or whose search is short.
-
-        A search among several commits may take hours, and nothing waits for it.
-        """
-        if self.reports is None:
-            return False
-        try:
-            own = set(self.reports.commits_of(notification.alarm))
-            others = [(alarm, self.reports.commits_of(alarm)) for alarm in in_progress]
-        except HarnessError:
-            return False
-        return any(
-            own.intersection(commits) and (alarm.stage is AlarmStage.OPENED or len(commits) == 1)
-            for alarm, commits in others
-        )
+        """Return whether alarms in progress may soon belong into the same message."""
+        return self.reports is not None and self.reports.waits_for(notification, in_progress)
 
 
 def open_channels(

@@ -6,7 +6,7 @@ import json
 import shlex
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 
 import harness
@@ -19,13 +19,14 @@ from harness.core.commit import PublishedSource, Source
 from harness.core.culprit import Candidate
 from harness.core.errors import DeliveryFailed, HarnessError
 from harness.core.protocols import AlarmGroupReporter, AlarmReporter
-from harness.core.series import SeriesKey
+from harness.core.series import Series, SeriesKey
 from harness.core.values import replace_surrogates
 from harness.flows.compare.requests import CompareRequest
 from harness.presentation.alarm_messages import result_url
 from harness.presentation.repository_links import diff_url, fill_diff_url, web_address
 from harness.shell import Interrupted
 from harness.store.index import find_result
+from harness.watch.notify.channels import Channel
 from harness.watch.store.notifications import DeliveryStatus, Notification
 from harness.watch.store.state import State
 
@@ -63,13 +64,17 @@ class AlarmReports:
     settings: Settings
     links: LinkSettings = LinkSettings()
     pages: tuple[AlarmReporter, ...] = ()
+    _ranges: dict[tuple[str, str], Sequence[str]] = field(default_factory=dict, init=False, repr=False)
 
-    def message_of(self, notifications: Sequence[Notification], channel: str) -> AlarmMessage:
+    def message_of(
+        self, notifications: Sequence[Notification], channel: str, *, with_series: bool = False
+    ) -> AlarmMessage:
         """Return the message about all alarms with the cause of some notifications, as they are now.
 
         Args:
             notifications: What is new; at least one, all with one cause.
             channel: Name of the channel that sends it: what it delivered before is no news.
+            with_series: Whether reports contain their series: reading those of many benchmarks takes seconds.
 
         Raises:
             HarnessError: Commits cannot be read.
@@ -77,7 +82,7 @@ class AlarmReports:
         given = [notification.alarm for notification in notifications]
         alarms = self._group(self.state.alarms.find(given[0].identity) or given[0])
         group, known = alarms[0].identity, self._known(alarms, channel)
-        reports = tuple(self._report(alarm, _event_of(alarm), group) for alarm in alarms)
+        reports = tuple(self._report(alarm, _event_of(alarm), group, with_series=with_series) for alarm in alarms)
         keys = "\n".join(sorted(notification.key for notification in notifications))
         place = next((page.group_place(group) for page in self.pages if isinstance(page, AlarmGroupReporter)), "")
         message = AlarmMessage(
@@ -101,7 +106,22 @@ class AlarmReports:
         """
         alarm = notification.alarm
         current = self.state.alarms.find(alarm.identity) or alarm
-        return self._report(alarm, notification.event, self._group(current)[0].identity)
+        return self._report(alarm, notification.event, self._group(current)[0].identity, with_series=True)
+
+    def waits_for(self, notification: Notification, in_progress: Sequence[Alarm]) -> bool:
+        """Return whether alarms are being verified that share a commit with this one, or whose search is short.
+
+        A search among several commits may take hours, and nothing waits for it.
+        """
+        try:
+            own = set(self.commits_of(notification.alarm))
+            others = [(alarm, self.commits_of(alarm)) for alarm in in_progress]
+        except HarnessError:
+            return False
+        return any(
+            own.intersection(commits) and (alarm.stage is AlarmStage.OPENED or len(commits) == 1)
+            for alarm, commits in others
+        )
 
     def commits_of(self, alarm: Alarm) -> Sequence[str]:
         """Return the ids of the commits that may have caused a change, oldest first.
@@ -109,9 +129,11 @@ class AlarmReports:
         Raises:
             HarnessError: They cannot be read.
         """
-        change = alarm.change
-        before, after = self.source.resolve(change.last_without), self.source.resolve(change.first_with)
-        return [commit.id for commit in self.source.between(before, after)]
+        ends = (alarm.change.last_without, alarm.change.first_with)
+        if ends not in self._ranges:  # asked in each step of the loop, for each alarm, and always the same
+            before, after = map(self.source.resolve, ends)
+            self._ranges[ends] = [commit.id for commit in self.source.between(before, after)]
+        return self._ranges[ends]
 
     def _group(self, alarm: Alarm) -> Sequence[Alarm]:
         """Return all alarms with the cause of one that somebody was to be notified of, that one at least."""
@@ -129,11 +151,11 @@ class AlarmReports:
             if delivery.channel == channel and delivery.status is DeliveryStatus.DELIVERED
         }
 
-    def _report(self, alarm: Alarm, event: AlarmEvent, group: str) -> AlarmReport:
+    def _report(self, alarm: Alarm, event: AlarmEvent, group: str, *, with_series: bool) -> AlarmReport:
         change, verification, size = alarm.change, alarm.verification, alarm.size
         key = SeriesKey(benchmark=change.benchmark, device=change.device, metric=change.metric.name)
         platform = verification.platform if verification is not None else ""
-        series = self.state.points.series(key)
+        series = self.state.points.series(key) if with_series else Series(key=key)
         if not change.metric.unit and series.metric is not None:
             metric = change.metric.model_copy(update={"unit": series.metric.unit})
             alarm = alarm.model_copy(update={"change": change.model_copy(update={"metric": metric})})
@@ -192,7 +214,7 @@ class AlarmReportChannel:
     """Has a reporter of alarms write a report for each notification (`harness.watch.notify.channels.Channel`).
 
     Attributes:
-        reporter: Writes the reports, and perhaps a page for all alarms with one cause.
+        reporter: Writes the reports.
         reports: Makes them.
     """
 
@@ -210,14 +232,55 @@ class AlarmReportChannel:
         Raises:
             DeliveryFailed: The commits cannot be read, or the report cannot be written.
         """
+        return map_errors(
+            lambda: self.reporter.report(self.reports.report_of(notification)), f"alarm reporter {self.name}"
+        )
 
-        def report() -> str:
-            place = self.reporter.report(self.reports.report_of(notification))
-            if isinstance(self.reporter, AlarmGroupReporter):
-                self.reporter.report_group(self.reports.message_of([notification], self.name))
-            return place
 
-        return map_errors(report, f"alarm reporter {self.name}")
+@dataclass(frozen=True, slots=True)
+class GroupPageChannel:
+    """Has a reporter write the page of all alarms with one cause (`harness.watch.notify.channels.GroupingChannel`).
+
+    Attributes:
+        reporter: Writes the page.
+        reports: Makes its content.
+    """
+
+    reporter: AlarmGroupReporter
+    reports: AlarmReports
+
+    @property
+    def name(self) -> str:
+        """Name of the channel: made of that of the reporter."""
+        return f"{self.reporter.name} page"
+
+    def deliver(self, notification: Notification) -> str:
+        """Write the page that one notification is about."""
+        return self.deliver_together([notification])
+
+    def deliver_together(self, notifications: Sequence[Notification]) -> str:
+        """Write the page in place of an earlier one.
+
+        Raises:
+            DeliveryFailed: The commits cannot be read, or the page cannot be written.
+        """
+        return map_errors(
+            lambda: self.reporter.report_group(self.reports.message_of(notifications, self.name, with_series=True)),
+            f"alarm reporter {self.reporter.name}",
+        )
+
+    def waits_for(self, notification: Notification, in_progress: Sequence[Alarm]) -> bool:
+        """Return whether alarms in progress may soon be on the page."""
+        return self.reports.waits_for(notification, in_progress)
+
+
+def page_channels(reports: AlarmReports) -> Sequence[Channel]:
+    """Return the channels that write pages: those of single alarms first, to which the others link."""
+    groups = [page for page in reports.pages if isinstance(page, AlarmGroupReporter)]
+    return [
+        *(AlarmReportChannel(page, reports) for page in reports.pages),
+        *(GroupPageChannel(page, reports) for page in groups),
+    ]
 
 
 def map_errors(action: Callable[[], str], what: str) -> str:

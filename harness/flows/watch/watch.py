@@ -22,7 +22,7 @@ from harness.flows.measure.reporting import prepare_reporters
 from harness.flows.measure.runners import Programs
 from harness.flows.measure.workload import Workload, load_benchmarks, load_workload
 from harness.flows.watch.alarm_channels import open_channels, send_tests
-from harness.flows.watch.alarm_reports import AlarmReportChannel, AlarmReports, LinkSettings
+from harness.flows.watch.alarm_reports import AlarmReports, LinkSettings, page_channels
 from harness.flows.watch.worker import WatchWorker
 from harness.plugins import alarm_reporters
 from harness.watch.branch_poller import Branch
@@ -124,7 +124,7 @@ def watch(request: CompareRequest, settings: Settings, watching: WatchRequest, d
         pages = alarm_reporters(settings)
         links = LinkSettings(watching.results_url, watching.diff_url)
         reports = AlarmReports(state, source, request, settings, links, pages)
-        channels = [*(AlarmReportChannel(page, reports) for page in pages), *_channels(watching, reports)]
+        channels = [*page_channels(reports), *_channels(watching, reports)]
         may_build = may_build_ahead(settings, [comparer.workload.platform for comparer in comparers])
         if watching.again is not None:
             display.say(queue_again(state, resolve_range(source, watching.again), time.time()))

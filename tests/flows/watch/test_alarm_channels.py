@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from harness.config.settings import Settings
 from harness.core.alarm import Alarm, AlarmEvent, AlarmStage
+from harness.core.commit import Commit
 from harness.core.errors import DeliveryFailed, HarnessError, UsageError
 from harness.core.protocols import AlarmGroupReporter
 from harness.flows.compare.requests import CompareRequest
@@ -221,3 +223,21 @@ def test_another_form_target_or_token_is_another_receiver(tmp_path: Path) -> Non
         assert isinstance(channel, MessageChannel)
         configurations.add(channel.configuration)
     assert len(configurations) == 4
+
+
+def test_the_source_is_asked_once_for_the_commits_of_many_alarms(state: State, tmp_path: Path) -> None:
+    """The loop asks in each step, for each alarm that waits and each that is in progress."""
+    notifications = [raise_alarm(state, str(number)) for number in range(9)]
+    channel = channel_of(state, tmp_path)
+    assert channel.reports is not None
+    asked: list[tuple[str, str]] = []
+    between = channel.reports.source.between
+
+    def counted(older: Commit, newer: Commit) -> Sequence[Commit]:
+        asked.append((older.id, newer.id))
+        return between(older, newer)
+
+    channel.reports.source.between = counted  # type: ignore[method-assign]
+    in_progress = [notification.alarm for notification in notifications]
+    assert [channel.waits_for(notification, in_progress) for notification in notifications] == [True] * 9
+    assert asked == [("c0", "c1")]

@@ -16,7 +16,7 @@ from harness.core.errors import DeviceLost
 from harness.core.series import Series
 from harness.flows.compare.requests import CompareRequest
 from harness.flows.watch.alarm_channels import open_channels
-from harness.flows.watch.alarm_reports import AlarmReportChannel, AlarmReports
+from harness.flows.watch.alarm_reports import AlarmReports, page_channels
 from harness.plugins import alarm_reporters
 from harness.watch.loop import watch
 from harness.watch.store.notifications import DeliveryStatus
@@ -72,7 +72,7 @@ def run(watching: Watching, receiver: Receiver, **tasks: object) -> None:
     settings, request = Settings(local_reporter=folder), CompareRequest(source="git:/src")
     reports = AlarmReports(state, line, request, settings, pages=pages)
     hooks = open_channels(None, [f"slack:{receiver.url}/services/x"], {}, folder, reports)
-    channels = [*(AlarmReportChannel(page, reports) for page in pages), *hooks]
+    channels = [*page_channels(reports), *hooks]
     given = {"verify": confirmed, "find_culprits": search, **tasks}
     every = WatchTasks(watching.laboratory.compare, step, **given)  # type: ignore[arg-type]
     watch(orders(line, since="c0"), every, state, channels=channels, timing=watching.clock.timing)
@@ -105,7 +105,7 @@ def test_many_benchmarks_of_one_commit_are_one_message_and_one_page(state: State
     assert len(list((tmp_path / "alarms").glob("*/alarm.md"))) == 5
     (page,) = (tmp_path / "alarms").glob("*/index.html")
     assert page.read_text(encoding="utf-8").count("<article") == 5
-    assert state.deliveries.counts() == {DeliveryStatus.DELIVERED: 20}
+    assert state.deliveries.counts() == {DeliveryStatus.DELIVERED: 30}
     assert len(state.alarms.in_stages(AlarmStage.REPORTED)) == 5
 
 
