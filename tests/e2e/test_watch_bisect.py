@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.project import Outcome, Project, command
 from tests.e2e.repositories import need
-from tests.e2e.watched import Watch, watch_of
+from tests.e2e.watched import WORK, Watch, watch_of
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.slow
@@ -65,6 +65,21 @@ def test_two_culprits_are_distinguished(watch: Watch) -> None:
     done = bisect(watch)
     assert done.code == 0, done.stderr + done.stdout
     assert named(watch, done) == [3, 9]
+
+
+def test_a_merge_is_searched_inside_and_resumed_there(watch: Watch) -> None:
+    work(watch, 4, slower={})
+    changes = [{"SIDE": "1"}, {"extra.h": f"#define EXTRA {int(0.08 * WORK)}\n"}, {"SIDE": "2"}]
+    merge = watch.work.merge("Merge a feature", *changes)
+    watch.work.commit("Change 5")
+    commits = watch.work.commits
+    begun = bisect(watch, "--pairs", "40")
+    assert merge[:12] in begun.stdout, begun.stderr + begun.stdout
+    done = bisect(watch, "--resume", "--pairs", "1000")
+    assert done.code == 0, done.stderr + done.stdout
+    assert named(watch, done) == [commits.index(merge) - 2]
+    assert f"{merge[:12]} is a merge, whose 3 commits of a branch were compared" in " ".join(done.stdout.split())
+    assert "there is no such search to resume" not in done.stderr
 
 
 def test_bisect_also_identifies_improvements(watch: Watch) -> None:
