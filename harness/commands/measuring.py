@@ -125,6 +125,7 @@ def bisect(
 def _show_plan(settings: Settings, sides: tuple[str, str] | None = None, *, builds_runner: bool) -> ExitCode:
     """Show what would be measured, and measure nothing."""
     from harness.flows.inspect import checks
+    from harness.flows.measure.runners import reject_recipe_variant
     from harness.flows.measure.workload import load_benchmarks, load_workload
 
     console = display.open_console()
@@ -133,5 +134,7 @@ def _show_plan(settings: Settings, sides: tuple[str, str] | None = None, *, buil
     for name, side in zip(("control", "treatment"), sides or (), strict=False):
         console.print(f"{name}: {side}", markup=False, highlight=False, soft_wrap=True)
     plan = load_workload(settings, benchmarks).plan()
+    if not builds_runner:
+        reject_recipe_variant(plan.platform.name, plan.recipe_variant)
     checks.show_plan(plan, settings, console, builds_runner=builds_runner)
     return ExitCode.OK

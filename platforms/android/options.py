@@ -31,9 +31,13 @@ class AndroidOptions:
             of_device=True,
         ),
     ] = None
-    wipe_cache: Annotated[bool, Option("Drop the page cache of a rooted phone before each launch.", of_device=True)] = (
-        False
-    )
+    wipe_cache: Annotated[
+        bool,
+        Option(
+            "Drop the page cache of a rooted phone before each launch; not the program's own flag of this name.",
+            of_device=True,
+        ),
+    ] = False
     airplane: Annotated[
         bool,
         Option("Turn radios off while measuring; never on a phone that is reached through them.", of_device=True),

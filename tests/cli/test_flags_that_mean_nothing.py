@@ -89,10 +89,13 @@ def test_a_truth_value_belongs_to_the_switch_before_it(value: str) -> None:
     ]
 
 
-def test_a_recipe_where_nothing_is_built_is_rejected(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("more", [(), ("--dry_run",)])
+def test_a_recipe_where_nothing_is_built_is_rejected(
+    more: tuple[str, ...], project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
     spec = project.write("spec.json", generic(one_test("a", "true")))
     with pytest.raises(SystemExit) as ended:
-        main(["-b", str(spec), "-p", "host/incremental", "--local_reporter", str(project.folder / "results")])
+        main(["-b", str(spec), "-p", "host/incremental", "--local_reporter", str(project.folder / "results"), *more])
     assert ended.value.code == 2
     assert "leave out `/incremental`" in capsys.readouterr().err
 

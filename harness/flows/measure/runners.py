@@ -54,22 +54,22 @@ Raises:
 
 def installed_runner(target: BuildTarget, progress: Progress) -> Build:
     """Return the runner that a run without comparison would use."""
-    _reject_variant(target)
+    reject_recipe_variant(target.device.platform, target.recipe_variant)
     build = target.framework.build(target.device, progress)
     _reject_unexecutable(build.programs, target)
     return build
 
 
-def _reject_variant(target: BuildTarget) -> None:
+def reject_recipe_variant(platform: str, variant: str) -> None:
     """Reject a recipe where nothing is built.
 
     Raises:
         UsageError: There is one.
     """
-    if target.recipe_variant:
+    if variant:
         raise UsageError(
-            f"--platform {target.device.platform}/{target.recipe_variant} names a recipe, and nothing is built",
-            hint=f"leave out `/{target.recipe_variant}`, or name a commit to build (--repo-dir, --commit)",
+            f"--platform {platform}/{variant} names a recipe, and nothing is built",
+            hint=f"leave out `/{variant}`, or name a commit to build (--repo-dir, --commit)",
         )
 
 
@@ -115,7 +115,7 @@ class GivenRunner:
 
     def __call__(self, target: BuildTarget, progress: Progress) -> Build:
         """Return the programs, under the commit that the user gave them."""
-        _reject_variant(target)
+        reject_recipe_variant(target.device.platform, target.recipe_variant)
         given = self.given
         _reject_unexecutable(given.programs, target)
         if any(target.is_app(path) for path in given.programs.values()):
