@@ -66,7 +66,7 @@ class AlarmLifecycle:
         identities = {change.identity for change in changes}
         alarms = self._state.alarms
         for change in changes:
-            if alarms.find(change.identity) is None and not is_known(change, alarms, identities):
+            if not alarms.has(change.identity) and not is_known(change, alarms, identities):
                 alarms.open(change, self._timing.wall())
                 self._state.log.record(f"suspicion: {_describe(change)}", self._timing.wall())
                 self._drop_covered(change)

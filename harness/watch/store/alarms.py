@@ -31,6 +31,10 @@ class AlarmTable:
         rows = self._database.rows("SELECT alarm FROM alarms WHERE identity = ?", identity)
         return self._database.parse(Alarm, rows[0][0]) if rows else None
 
+    def has(self, identity: str) -> bool:
+        """Return whether an alarm of an identity was raised, without reading it."""
+        return bool(self._database.rows("SELECT 1 FROM alarms WHERE identity = ?", identity))
+
     def in_stages(self, *stages: AlarmStage) -> Sequence[Alarm]:
         """Return the alarms that are in some stages, oldest first."""
         marks = ", ".join("?" * len(stages))
