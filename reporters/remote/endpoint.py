@@ -89,6 +89,8 @@ class Endpoint:
             return self._unreachable(f"did not answer within {answer_s:.1f} s"), False
         except requests.RequestException as error:
             return self._unreachable(f"cannot be reached: {describe_cause(error, 'the connection was cut')}"), True
+        except ValueError:  # of `urllib.parse`: requests looks at the target of a redirect that it does not follow
+            return self._unreachable("answered with a redirect to a malformed address"), False
 
     def _authorise(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         """Add our credentials; being there, it also keeps requests from adding those of ~/.netrc."""

@@ -13,6 +13,7 @@ from harness.core.protocols import Finding
 from harness.core.result import Report
 from harness.core.values import Value
 from harness.files.atomic import write_atomically
+from harness.files.reading import read_bounded
 
 _REMEDY = "harness compare --self-check -b specifications/models/mv2.json"
 
@@ -80,7 +81,7 @@ def store(settings: Settings, counter: VerdictCounter) -> None:
 def diagnose(settings: Settings, device: Device) -> Finding:
     """Return the line of `harness doctor` about the last self-check of a device."""
     file = _file(settings, device.identity)
-    check = SelfCheck.model_validate_json(file.read_text()) if file.exists() else None
+    check = _read(file)
     if check is None or not sum(check.verdicts.values()):
         return Finding("self-check", None, f"{device.name} was never compared with itself", _REMEDY)
     counts = ", ".join(f"{count} {verdict.value}" for verdict, count in sorted(check.verdicts.items()))
@@ -91,3 +92,11 @@ def diagnose(settings: Settings, device: Device) -> Finding:
 
 def _file(settings: Settings, identity: str) -> Path:
     return settings.cache_dir / "self-checks" / f"{identity}.json"
+
+
+def _read(file: Path) -> SelfCheck | None:
+    """Return the last self-check; None where there is none, or it is damaged and has to be made again."""
+    try:
+        return SelfCheck.model_validate_json(read_bounded(file))
+    except (OSError, ValueError):
+        return None

@@ -34,6 +34,9 @@ def test_a_false_alarm_counts_for_its_device(tmp_path: Path) -> None:
     assert diagnoses["A"].found.endswith(": 2 no change")
     assert diagnoses["B"].found.endswith(": 1 regression")
     assert "never compared" in diagnoses["C"].found
+    for file in (settings.cache_dir / "self-checks").iterdir():
+        file.write_text("{")
+    assert "never compared" in self_check.diagnose(settings, device("A")).found
 
 
 def test_failed_measurements_are_not_counted() -> None:
