@@ -68,6 +68,7 @@ class MessageText:
         footer: Who sends it, and where to look when no link leads there.
         is_worse: Whether there is a change for the worse that is not over.
         is_over: Whether all changes are over.
+        is_update: Whether an earlier message was about some of them.
     """
 
     title: str
@@ -78,6 +79,12 @@ class MessageText:
     footer: str
     is_worse: bool
     is_over: bool
+    is_update: bool = False
+
+    @property
+    def announcement(self) -> str:
+        """Return the title of a message that stays beside earlier ones; where it replaces them, `title` is enough."""
+        return f"{self.mark} {'Update: ' if self.is_update else ''}{self.title}"
 
     @property
     def mark(self) -> str:
@@ -93,7 +100,7 @@ def message_text(message: AlarmMessage) -> MessageText:
     shown = largest[:MOST_ROWS]
     is_over = all(report.event is AlarmEvent.CLOSED for report in message.reports)
     return MessageText(
-        title=clip(f"{'Update: ' if message.is_update and not is_over else ''}{_title(largest)}", _TITLE),
+        title=clip(_title(largest), _TITLE),
         summary=(_describe_sizes(message.reports),),
         rows=tuple(_row(report, message) for report in shown),
         left_out=len(largest) - len(shown),
@@ -101,6 +108,7 @@ def message_text(message: AlarmMessage) -> MessageText:
         footer=_footer(message),
         is_worse=any(is_worse(report) for report in message.reports if report.event is not AlarmEvent.CLOSED),
         is_over=is_over,
+        is_update=message.is_update and not is_over,
     )
 
 

@@ -181,7 +181,7 @@ def _article(report: AlarmReport, *, draws: bool) -> Iterator[str]:
 
 def _result(place: str) -> str:
     """Return a link to a result, which describes both builds; a path of this machine alone is no link."""
-    label = "result, with recipe, compiler and flags of both builds"
+    label = "result of the verification, with recipe, compiler and flags of both builds"
     if is_web_address(place):
         return _link(place, clip(place))
     if is_absolute(place):

@@ -241,7 +241,10 @@ def _links(report: AlarmReport) -> Iterator[str]:
     for name, commit in (("before", size.before), ("after", size.after)):
         if url := commit_url(report.repository, commit):
             lines.append(f"build {name}: commit [{_plain(clip(short_id(commit)))}](<{_address(url)}>)")
-    lines += [f"result, with recipe, compiler and flags of both builds: {_link(place)}" for place in report.results]
+    lines += [
+        f"result of the verification, with recipe, compiler and flags of both builds: {_link(place)}"
+        for place in report.results
+    ]
     if lines:
         yield "## Links"
         yield "\n".join(f"- {line}" for line in lines)

@@ -128,7 +128,7 @@ class MailServer:
         domain = self.sender.rpartition("@")[2]
         thread = f"<{_identifier(message.group)}@{domain}>"
         mail = EmailMessage()
-        mail["Subject"] = f"{text.mark} {text.title}"[:_SUBJECT]
+        mail["Subject"] = text.announcement[:_SUBJECT]
         mail["From"], mail["To"] = self.sender, ", ".join(self.receivers)
         mail["Message-ID"] = f"<{message.key}@{domain}>" if message.is_update else thread
         if message.is_update:
@@ -191,7 +191,7 @@ def plain(text: MessageText) -> str:
     ]
     rows += [f"  and {text.left_out} more"] if text.left_out else []
     links = [f"{link.label}: {link.url}" for link in text.links]
-    paragraphs = [text.title, *text.summary, "\n".join(rows), "\n".join(links), f"-- \n{text.footer}"]
+    paragraphs = [text.announcement, *text.summary, "\n".join(rows), "\n".join(links), f"-- \n{text.footer}"]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
 
 
@@ -205,7 +205,7 @@ def html(text: MessageText) -> str:
     )
     links = " · ".join(f'<a href="{escape(link.url)}">{escape(link.label)}</a>' for link in text.links)
     parts = [
-        f"<h3>{escape(f'{text.mark} {text.title}')}</h3>",
+        f"<h3>{escape(text.announcement)}</h3>",
         *[f"<p>{escape(sentence)}</p>" for sentence in text.summary],
         f"<table>{rows}</table>" if rows else "",
         f"<p>and {text.left_out} more</p>" if text.left_out else "",

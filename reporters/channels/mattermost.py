@@ -30,7 +30,7 @@ def create(target: str, environment: Mapping[str, str], *, is_named: bool) -> Al
 
 def document(text: MessageText) -> Document:
     """Return the document of a message."""
-    title = _without_mentions(f"{text.mark} {text.title}")
+    title = _without_mentions(text.announcement)
     count = len(text.rows)
     while len(body := _body(text, count)) > _MOST and count:
         count -= 1

@@ -28,7 +28,7 @@ def create(target: str, environment: Mapping[str, str], *, is_named: bool) -> Al
 
 def document(text: MessageText) -> Document:
     """Return the document of a message."""
-    title = f"{text.mark} {text.title}"
+    title = text.announcement
     header = title if len(title) <= _HEADER else f"{title[: _HEADER - 1]}…"
     rest = [] if header == title else [_section(_escape(title))]
     lines = [_row(row) for row in text.rows]

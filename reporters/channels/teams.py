@@ -57,7 +57,7 @@ def _message(text: MessageText, rows: tuple[MessageRow, ...]) -> Document:
         "msteams": {"width": "Full"},
         "fallbackText": text.title,
         "body": [
-            _text(_run(f"{text.mark} {text.title}", weight="Bolder", size="Medium", color=colour)),
+            _text(_run(text.announcement, weight="Bolder", size="Medium", color=colour)),
             *[_text(_run(sentence)) for sentence in text.summary],
             *[_text(*_row(row)) for row in rows],
             *([_text(_run(f"and {left_out} more"))] if left_out else []),

@@ -54,6 +54,7 @@ def test_an_issue_is_opened_updated_and_closed(github: GitHub, server: Receiver)
     assert channel.send(first) == "opened issue 1 of ada/engine"
     assert "became 3.1 % slower" in str(github.issues[1]["title"])
     assert channel.send(UPDATE) == "updated issue 1 of ada/engine"
+    assert str(github.issues[1]["title"]).startswith("▼ 2 benchmarks became worse"), "it is brought up to date in place"
     assert "model2" in str(github.issues[1]["body"])
     assert len(github.comments[1]) == 1
     over = message(*(report.model_copy(update={"event": closed().event}) for report in UPDATE.reports), key="k4")
