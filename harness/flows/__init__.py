@@ -12,8 +12,10 @@
                reevaluate     stored pairs, decided     commits          for watch and bisect
                self_check     a runner against itself
     watch/     watch          the continuous mode       worker           comparing, verifying, searching
+               searches       searches of alarms, saved
                alarm_reports  builds the reports of alarms
     bisect/    bisect         search for a culprit      search           its queries answered with real pairs
+               merges         inside merges
     inspect/   the commands that look without measuring
 
 Threads: `run` and `compare` start one for each device; its measurements and their reports happen in it.
