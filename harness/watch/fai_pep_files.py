@@ -8,6 +8,7 @@ from pathlib import Path
 
 from harness.core.errors import EnvironmentProblem
 from harness.files.atomic import write_atomically
+from harness.files.reading import read_bounded
 
 
 def read_commit(file: Path) -> str | None:
@@ -17,7 +18,7 @@ def read_commit(file: Path) -> str | None:
         EnvironmentProblem: The file cannot be read.
     """
     try:
-        return file.read_text(encoding="utf-8").strip() or None
+        return read_bounded(file).decode().strip() or None
     except FileNotFoundError:
         return None
     except (OSError, UnicodeError) as error:
@@ -70,6 +71,6 @@ class StopFile:
         if self.file is None:
             return False
         try:
-            return self.file.read_text(encoding="utf-8", errors="replace").strip() == "0"
+            return read_bounded(self.file).decode(errors="replace").strip() == "0"
         except OSError:
             return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,13 @@ def test_a_waiting_watcher_looks_at_its_status_file_each_second(clock: Clock, tm
     clock.meanwhile = stop
     clock.timing.wait(clock.monotonic + 3600.0, switch.is_stop_requested)
     assert sum(clock.waited) == 3.0
+
+
+def test_a_status_file_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert not StopFile(tmp_path / "pipe").is_stop_requested()
+    with pytest.raises(EnvironmentProblem, match="not a regular file"):
+        read_commit(tmp_path / "pipe")
 
 
 def test_the_status_file_is_made_with_a_one_and_never_overwritten(tmp_path: Path) -> None:
