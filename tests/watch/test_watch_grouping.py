@@ -202,3 +202,12 @@ def test_an_older_state_knows_no_receivers_and_tries_refused_notifications_again
         chat = Chat()
         drain(outbox(state, clock, chat))
     assert chat.messages == [["a"]]
+
+
+def test_a_state_of_an_earlier_harness_is_not_migrated_under_its_watcher(
+    state: State, clock: Clock, state_file: Path
+) -> None:
+    refused(state, clock)
+    state._database.rows("PRAGMA user_version = 2")
+    assert release_refused(state_file, ["hook"]) == {}
+    assert state._database.rows("PRAGMA user_version")[0][0] == 2

@@ -19,7 +19,7 @@ from harness.core.alarm import Alarm
 from harness.core.errors import DeliveryFailed, UsageError
 from harness.core.values import Value
 from harness.watch.notify.channels import Channel, ConfiguredChannel, GroupingChannel
-from harness.watch.store.database import Database
+from harness.watch.store.database import Database, is_current
 from harness.watch.store.notifications import Delivery, DeliveryStatus, DeliveryTable
 from harness.watch.store.retry_when_full import RetryWhenFull
 from harness.watch.store.state import State, read_state
@@ -242,13 +242,16 @@ def release_after_change(
 def release_refused(path: Path, channels: Collection[str]) -> Mapping[str, int]:
     """Let refused deliveries of some channels wait again, also while a watcher has the state: it takes them up soon.
 
+    A state of an earlier harness is left alone, because its watcher may be running. The next start migrates it, and
+    tries every refused delivery again, because such a state names no receivers.
+
     Returns:
         How many they are, by channel; nothing where there is no state yet.
 
     Raises:
         EnvironmentProblem: The state is damaged, or cannot be written.
     """
-    if not path.is_file():
+    if not path.is_file() or not is_current(path):
         return {}
     with read_state(path) as state:
         refused = state.deliveries.with_status(DeliveryStatus.REFUSED)

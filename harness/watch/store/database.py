@@ -71,6 +71,19 @@ def describe_invalid(error: ValidationError) -> str:
     return f"a stored {error.title.lstrip('_')} has no valid {place or 'content'}: {first['msg']}"
 
 
+def is_current(path: Path) -> bool:
+    """Return whether a file has the present version of the schema. It is read as it is, and not changed.
+
+    Raises:
+        EnvironmentProblem: It cannot be read.
+    """
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            return bool(connection.execute("PRAGMA user_version").fetchone()[0] == VERSION)
+    except sqlite3.Error as error:
+        raise EnvironmentProblem(f"cannot read the state {path}: {error}", hint="is it a file of ours?") from error
+
+
 class Database:
     """An open state file. Used by one thread.
 
