@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.recompute import replay
 from harness.core.comparison import Parameters, Verdict
 from tests.analysis.compare.simulated_launches import (
@@ -15,8 +18,13 @@ from tests.analysis.compare.simulated_launches import (
     MACHINES,
     QUIET,
     WARMING,
+    Array,
     Change,
     Machine,
+    coin,
+    figures,
+    iterations,
+    pairs_of,
     simulated_pairs,
 )
 
@@ -67,6 +75,40 @@ def test_a_change_of_the_margin_is_rarely_called_no_change() -> None:
 def test_a_slower_tail_invisible_to_quartiles_is_detected() -> None:
     counted = verdicts(QUIET, Change(tail=0.20), 40)
     assert counted[Verdict.REGRESSION] >= 0.9 * 40
+
+
+def stopped_verdict(samples: Array, treatment: NDArray[np.bool_]) -> Verdict | None:
+    test = SequentialTest(Parameters(seed=1), higher_is_better=False)
+    for pair in pairs_of(figures(samples), treatment):
+        test.add(pair)
+        if test.verdict() is not None:
+            break
+    return test.decided
+
+
+@pytest.mark.parametrize("machine", [QUIET, BURSTY], ids=lambda machine: machine.name)
+def test_four_percent_slower_beside_outliers_of_the_control_is_never_no_change(machine: Machine) -> None:
+    """Equal means and a better tail speak for the treatment, and all else against it (docs/decisions/0015)."""
+    verdicts = []
+    for seed in range(40):
+        chance = np.random.default_rng(seed)
+        samples, treatment = iterations(machine, chance, 200), coin(chance, 200)
+        outliers = 1 + 0.4 * (chance.random(samples.shape) < 0.1)
+        verdicts.append(stopped_verdict(samples * np.where(treatment[:, None], 1.04, outliers), treatment))
+    assert Verdict.NO_CHANGE not in verdicts
+    assert verdicts.count(Verdict.REGRESSION) >= 36
+
+
+@pytest.mark.parametrize("machine", [QUIET, BURSTY], ids=lambda machine: machine.name)
+def test_a_slower_median_alone_is_rarely_no_change(machine: Machine) -> None:
+    verdicts = []
+    for seed in range(40):
+        chance = np.random.default_rng(seed)
+        samples, treatment = np.sort(iterations(machine, chance, 200), axis=1), coin(chance, 200)
+        middle = 1 + 0.04 * np.isin(np.arange(samples.shape[1]), range(8, 12))
+        verdicts.append(stopped_verdict(samples * np.where(treatment[:, None], middle, 1.0), treatment))
+    assert verdicts.count(Verdict.NO_CHANGE) <= 4
+    assert verdicts.count(Verdict.REGRESSION) >= 32
 
 
 def test_intervals_cover_the_true_effect() -> None:
