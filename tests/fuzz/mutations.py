@@ -86,7 +86,7 @@ class Edit:
             case "wrap":
                 parent[key] = [parent[key]] if self.other % 2 else {str(self.value): parent[key]}
             case "repeat" if isinstance(parent[key], list):
-                parent[key] = parent[key] * (self.other % 50)
+                parent[key] = parent[key] * (self.other % 8)
             case _:
                 parent[key] = self.value
         return document
