@@ -52,7 +52,7 @@ Raises:
 """
 
 
-class TrendReader(Protocol):
+class IncrementalReader(Protocol):
     """Reader of one series that grows. Reading a point is quick, however many were read before."""
 
     @property
@@ -66,7 +66,7 @@ class TrendReader(Protocol):
         """Return what the points so far show. A change that was shown before has the same identity."""
 
 
-ReadTrend = Callable[[SeriesKey, str | None], TrendReader]
+ReadTrend = Callable[[SeriesKey, str | None], IncrementalReader]
 """Begins to read a series, or goes on where another reader stopped: from its progress, None at the beginning.
 
 Pure, and quick: it is called while the newest point is being recorded. It raises `ValueError` where the progress is of
@@ -96,7 +96,7 @@ class _NoTrend:
         return Trend()
 
 
-def read_no_trend(key: SeriesKey, progress: str | None) -> TrendReader:  # noqa: ARG001 - for series that are only recorded
+def read_no_trend(key: SeriesKey, progress: str | None) -> IncrementalReader:  # noqa: ARG001 - for series that are only recorded
     """Begin to read a series in which no change is looked for."""
     return _NoTrend()
 

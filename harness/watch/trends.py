@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from harness.core.change import Trend
 from harness.core.series import SeriesKey, SeriesPoint
 from harness.watch.store.points import PointTable
-from harness.watch.tasks import ReadTrend, TrendReader
+from harness.watch.tasks import IncrementalReader, ReadTrend
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class _Progress:
         last: Number of the last point that was read.
     """
 
-    reader: TrendReader
+    reader: IncrementalReader
     last: int = 0
 
 

@@ -204,7 +204,7 @@ class Search(Value):
 
     @property
     def _inferences(self) -> Sequence[Inference]:
-        """What the answers say in each figure that all of them have."""
+        """Return what the answers say in each figure that all of them have."""
         measured = [answer for answer in self.answers if answer.log_ratios]
         has_all = bool(measured) and all(answer.figures for answer in measured)
         figures = range(len(self.statistics)) if has_all else (ESTIMATED_STATISTIC,)

@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.analysis.compare.counts import CountTest
 from harness.analysis.compare.evidence import Refutes, finite_evidence
-from harness.analysis.compare.hypotheses import ChangeTest, EquivalenceTest, Observation
+from harness.analysis.compare.hypotheses import ChangeTest, EquivalenceTest, PairObservation
 from harness.analysis.compare.inversion import FinalTest, Inversion, Statement
 from harness.analysis.compare.reasons import (
     explain_contradiction,
@@ -53,7 +53,7 @@ class SequentialTest:
         self._change = ChangeTest(parameters)
         self._equivalence = EquivalenceTest(parameters, exact=exact)
         self._counts = CountTest(parameters, higher_is_better=higher_is_better) if exact else None
-        self._added: list[Observation] = []
+        self._added: list[PairObservation] = []
         self._harm_ratios: list[float] = []
         self._sides: list[int] = []
         self._final: FinalTest | None = None
@@ -84,8 +84,8 @@ class SequentialTest:
         return self._pairs_s + self._overhead_s
 
     @property
-    def observations(self) -> Sequence[Observation]:
-        """What each pair contributed, in order."""
+    def observations(self) -> Sequence[PairObservation]:
+        """Contributions of the pairs, in order."""
         return self._added
 
     @property
@@ -123,7 +123,7 @@ class SequentialTest:
         side = side_of(pair)
         scales = [scale.next() for scale in self._scales]
         unslotted = [ratio - side * slot.next() for ratio, slot in zip(harm_ratios, self._slots, strict=True)]
-        observation = Observation(unslotted, scales)
+        observation = PairObservation(unslotted, scales)
         self._change.add(observation)
         self._equivalence.add(pair, observation)
         for scale, slot, ratio, rest in zip(self._scales, self._slots, harm_ratios, unslotted, strict=True):

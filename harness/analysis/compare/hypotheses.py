@@ -31,7 +31,7 @@ CONTRADICTION: Final = 3.0
 """Evidence of a single statistic for a change that `no change` does not override (docs/decisions/0015, 0021)."""
 
 
-class Observation(NamedTuple):
+class PairObservation(NamedTuple):
     """What a pair contributes.
 
     Attributes:
@@ -56,7 +56,7 @@ class ChangeTest:
         self._values = self._strongest = (1.0, 1.0)
         self._payoffs = (0.0, 0.0)
 
-    def add(self, observation: Observation) -> None:
+    def add(self, observation: PairObservation) -> None:
         """Bet on one more pair."""
         worse, better = self._processes.add(*observation).tolist()
         self._values = (fmean(worse), fmean(better))
@@ -102,7 +102,7 @@ class EquivalenceTest:
         self._parameters = parameters
         self._enough = 1 / levels_of(parameters).equivalence
         self._resolution = Resolution(exact=exact)
-        self._added: list[Observation] = []
+        self._added: list[PairObservation] = []
         self._start()
 
     @property
@@ -110,7 +110,7 @@ class EquivalenceTest:
         """Largest rounding error of a log ratio, as far as the pairs show it; infinite where they do not."""
         return self._resolution.log_step
 
-    def add(self, pair: Pair, observation: Observation) -> None:
+    def add(self, pair: Pair, observation: PairObservation) -> None:
         """Bet on one more pair; on all of them again where it showed a finer resolution."""
         self._added.append(observation)
         add_pair(self._resolution, pair)

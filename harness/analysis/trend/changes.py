@@ -23,7 +23,7 @@ _LEFT: Final = 0.25
 
 
 class TrendReader:
-    """Reader of a series that grows, point by point (`harness.watch.tasks.TrendReader`).
+    """Reader of a series that grows, point by point (`harness.watch.tasks.IncrementalReader`).
 
     A series that grew shows the same changes as before, with the same identities, and perhaps new ones. Work and memory
     for a point do not depend on how many were read before it.
@@ -46,7 +46,7 @@ class TrendReader:
 
     @property
     def progress(self) -> str:
-        """What the next reader needs to go on, as JSON."""
+        """State that the next reader needs to go on, as JSON."""
         return self._reader.progress.model_dump_json()
 
     def add(self, point: SeriesPoint) -> None:

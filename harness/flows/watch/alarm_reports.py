@@ -139,8 +139,8 @@ class AlarmReports:
         """Return all alarms with the cause of one that somebody was to be notified of, that one at least."""
         every = self.state.alarms.in_stages(*AlarmStage)
         group = [other for other in every if other.cause == alarm.cause]
-        told = [other for other in group if self.state.deliveries.of_alarm(other.identity)]
-        return told or [alarm]
+        notified = [other for other in group if self.state.deliveries.of_alarm(other.identity)]
+        return notified or [alarm]
 
     def _known(self, alarms: Sequence[Alarm], channel: str) -> set[str]:
         """Return the identities of the alarms that a channel has delivered notifications about."""
