@@ -57,6 +57,7 @@ def test_a_large_effect_is_not_taken_for_one_of_the_slot() -> None:
     assert slot.next() == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", [0.0, 0.012, -0.012])
 def test_evidence_and_intervals_are_exact_with_a_slot_effect(effect: float) -> None:
     """Toss the coin of all pairs in every possible way."""

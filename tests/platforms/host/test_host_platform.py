@@ -58,6 +58,7 @@ def test_a_machine_without_an_identity_generates_one(tmp_path: Path, monkeypatch
     assert identity.identity(tmp_path / "another") != first
 
 
+@pytest.mark.slow
 def test_concurrent_processes_generate_the_same_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(identity, "_system_id", lambda: None)
     for number in range(50):
