@@ -41,6 +41,8 @@ class Culprit(Value):
             refute every single effect.
         evidence: E-value of the fresh pairs against "no change in this direction"; 100 refutes it at 1 %.
         confirmed: Whether that is enough.
+        figure: The figure of a launch that `effect` is of, one of `harness.core.comparison.STATISTICS`; empty where it
+            is that of a whole comparison.
         merges: Ids of the merges that brought it into the history that was searched, outermost first; empty for a
             commit of that history itself.
     """
@@ -51,6 +53,7 @@ class Culprit(Value):
     effect: Effect
     evidence: Annotated[float, Field(ge=0)]
     confirmed: bool
+    figure: str = ""
     merges: tuple[str, ...] = ()
 
 

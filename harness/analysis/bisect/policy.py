@@ -200,6 +200,7 @@ def _culprit(inference: Inference, neighbours: Neighbours, probability: float, p
         effect=proof.effect or Effect(log_ratio=inference.model.change(before, end)),
         evidence=proof.evidence,
         confirmed=proof.evidence >= 1 / alpha,
+        figure=inference.figure_name,
     )
 
 

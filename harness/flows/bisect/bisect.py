@@ -205,7 +205,7 @@ class SearchFile:
 def _show(result: SearchResult, search: Search, by_id: Mapping[str, Commit], console: Console) -> None:
     """Show the culprits, or the likely commits where there are none yet."""
     if result.culprits:
-        header = ("commit", "changed by", "95 % interval", "evidence", "by", "subject")
+        header = ("commit", "changed by", "95 % interval", "of", "evidence", "by", "subject")
         rows = (
             (commit.short, *_describe(culprit), commit.author, commit.subject)
             for culprit in result.culprits
@@ -219,10 +219,10 @@ def _show(result: SearchResult, search: Search, by_id: Mapping[str, Commit], con
     print_output(plain_text(result.reason), console)
 
 
-def _describe(culprit: Culprit) -> tuple[str, str, str]:
-    """Return its size, the interval of it and the evidence."""
+def _describe(culprit: Culprit) -> tuple[str, str, str, str]:
+    """Return its size, the interval of it, the figure that both are of, and the evidence."""
     effect = culprit.effect
     ends = [end for end in (effect.low_relative_change, effect.high_relative_change) if end is not None]
     interval = f"[{', '.join(f'{end:+.2%}' for end in ends)}]" if len(ends) == 2 else "open"
     evidence = f"{culprit.evidence:.3g}" if culprit.confirmed else f"{culprit.evidence:.3g}, not proven"
-    return f"{effect.relative_change:+.2%}", interval, evidence
+    return f"{effect.relative_change:+.2%}", interval, culprit.figure, evidence

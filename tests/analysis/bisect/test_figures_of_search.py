@@ -29,6 +29,7 @@ def test_a_change_of_the_tail_alone_is_found(seed: int) -> None:
     (culprit,) = result.culprits
     assert (culprit.commits, culprit.confirmed) == (("c11",), True)
     assert result.figure in {"mean", "p90"}
+    assert culprit.figure == result.figure
     assert culprit.effect.log_ratio == pytest.approx(0.18 * TAIL[STATISTICS.index(result.figure)], abs=0.02)
 
 
