@@ -84,8 +84,10 @@ def describe_false_discoveries(results: Sequence[Result]) -> str:
     if not comparisons:
         return ""
     if len(comparisons) == 1:
-        alpha = format_percent(comparisons[0].parameters.alpha)
-        return f"A benchmark that did not get worse is reported as a regression with a probability of at most {alpha}."
+        chance = f"with a probability of at most {format_percent(comparisons[0].parameters.alpha)}"
+        if comparisons[0].parameters.gate:
+            return f"A benchmark that did not get worse is reported as a regression {chance}."
+        return f"An unchanged benchmark is reported as a regression, or as an improvement, {chance} each."
     fdr = format_percent(max(comparison.parameters.fdr for comparison in comparisons))
     either = any(not comparison.parameters.gate for comparison in comparisons)
     return (
