@@ -41,19 +41,21 @@ def run(
 
 
 @contextlib.contextmanager
-def start(command: Command) -> Iterator[RunningProcess]:
+def start(command: Command, *, tidies_up: bool = False) -> Iterator[RunningProcess]:
     """Start a program whose standard input and output are used while it runs.
 
     It is killed at the end of the context, unless `finish` was called before. Everything else is as in `run`.
 
     Args:
         command: What to start.
+        tidies_up: Whether it ends by itself when its standard input does, and has something to do then: it is not
+            killed when the harness is.
 
     Raises:
         EnvironmentProblem: The program cannot be started at all.
         Interrupted: The harness is being stopped.
     """
-    with _running(command, {}, subprocess.PIPE, None) as running:
+    with _running(command, {}, subprocess.PIPE, None, guarded=not tidies_up) as running:
         yield running
 
 
@@ -113,12 +115,17 @@ def _no_such_program(program: str) -> EnvironmentProblem:
 
 @contextlib.contextmanager
 def _running(
-    command: Command, env: Mapping[str, str], stdin: int, on_line: Callable[[str], None] | None
+    command: Command,
+    env: Mapping[str, str],
+    stdin: int,
+    on_line: Callable[[str], None] | None,
+    *,
+    guarded: bool = True,
 ) -> Iterator[RunningProcess]:
     if is_stopping():
         raise Interrupted("stopped before the program was started")
     with contextlib.ExitStack() as stack:
-        guardian = start_guardian()
+        guardian = start_guardian() if guarded else None
         with defer_signals():
             process = _start(command, {**inherited_environment(), **env, **command.env}, stdin)
             running = RunningProcess(command, process, on_line, guardian)

@@ -77,7 +77,8 @@ from harness.core.command import Command
 
 with open_workdir(Path(sys.argv[1]), Path(sys.argv[1], "log")) as workdir:
     environment = {"HARNESS_BUILD_DIR": str(workdir.build)}
-    shell.run(Command(("sh", "-c", 'echo $$ > "$1"; exec sleep 600', "sh", sys.argv[2]), env=environment))
+    leave = 'setsid sleep 600 & echo $! > "$1"; wait'  # out of the process group, which ends with the harness
+    shell.run(Command(("sh", "-c", leave, "sh", sys.argv[2]), env=environment))
 """
 
 

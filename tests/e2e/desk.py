@@ -105,6 +105,7 @@ class Desk:
         for phone in self.phones:
             restore(phone)
             phone.wait_until_ready()
+            sh(self.lab, phone, "for app in $(pm list packages); do pm uninstall ${app#package:}; done")
             sh(self.lab, phone, f"rm -rf {OWN} {WITNESS} {NEIGHBOUR.rpartition('/')[0]} /data/app-hooks/* /data/data/*")
 
 

@@ -41,7 +41,7 @@ def serve(home: Path) -> Iterator[int]:
     variables = {name: str(home) for name in ("HOME", "ANDROID_USER_HOME", "TMPDIR")} | _NO_DISCOVERY
     variables["PYTHONPATH"] = str(Path(harness.__file__).parent.parent)
     argv = (sys.executable, "-S", "-s", "-m", supervisor.__name__, str(port), str(home), str(find_adb()))
-    with shell.start(Command(argv, env=variables, timeout_s=_END_S)) as process:
+    with shell.start(Command(argv, env=variables, timeout_s=_END_S), tidies_up=True) as process:
         if not shell.poll_until(lambda: _answers(port), _START_S):
             raise StandInUnavailable(f"no adb server starts: {process.finish().describe()}")
         try:

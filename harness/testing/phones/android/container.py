@@ -106,7 +106,7 @@ def run_container(folder: Path, model: PhoneModel) -> Iterator[PhoneContainer]:
         env={"PYTHONPATH": str(Path(harness.__file__).parent.parent), "PYTHONDONTWRITEBYTECODE": "1"},
         timeout_s=_BOOT_S,
     )
-    with shell.start(command) as process:
+    with shell.start(command, tidies_up=True) as process:
         if not process.wait_for_line(controller.READY):
             raise StandInUnavailable(f"no stand-in phone boots here: {process.finish().describe()}")
         try:
