@@ -26,7 +26,12 @@ from harness.testing.phones.android.adb_server import find_adb
 with start_phones(1) as lab:
     if "restart" in sys.argv:
         lab.kill_server()
-        subprocess.run([find_adb(), "start-server"], env=lab.environment, check=True)
+        for attempt in range(50):  # the port may be taken for a moment by the one that was killed
+            if subprocess.run([find_adb(), "start-server"], env=lab.environment).returncode == 0:
+                break
+            time.sleep(0.2)
+        else:
+            sys.exit("no adb server starts")
     print("up", flush=True)
     time.sleep(600)
 """
