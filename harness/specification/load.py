@@ -140,7 +140,7 @@ def _read(file: Path, problems: Problems, reference: Origin | None = None) -> Do
 
 def _suggest_neighbour(file: Path) -> str | None:
     try:
-        names = sorted(entry.name for entry in file.parent.iterdir())
+        names = sorted(entry.name for entry in file.parent.iterdir() if entry.name != file.name)
     except (OSError, ValueError):
         return None
     similar = difflib.get_close_matches(file.name, names, n=1)

@@ -234,5 +234,7 @@ def test_a_document_with_too_many_levels_is_a_problem(levels: int, name: str, tm
 @pytest.mark.parametrize("place", ["/dev/zero", "pipe"])
 def test_a_specification_is_a_regular_file(place: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(SpecificationError, match="not a regular file"):
+    with pytest.raises(SpecificationError, match="not a regular file") as caught:
         load([tmp_path / place])
+    (problem,) = caught.value.problems
+    assert problem.hint != f"did you mean {tmp_path / place}?", "the file itself is not what was meant instead"
