@@ -28,8 +28,6 @@ from harness.watch.timing import Backoff, Timing
 MOST_ATTEMPTS: Final = 40
 """After this many attempts a delivery counts as refused; with the pauses below that is more than a week."""
 _BACKOFF: Final = Backoff(first_s=60.0, most_s=6 * 3600.0)
-
-
 _LONGEST_LIMIT_S: Final = 24 * 3600.0
 """Longest pause that a receiver may ask for."""
 LONGEST_WAIT_S: Final = 3600.0

@@ -105,13 +105,7 @@ class CommitTable:
         Returns:
             How many commits were passed over.
         """
-        known = self.find(after) if after else None
-        kept = set(keep)
-        gone = [
-            entry
-            for entry in self.with_status(CommitStatus.WAITING)
-            if entry.commit.id not in kept and (known is None or entry.position > known.position)
-        ]
+        gone = self._missing(CommitStatus.WAITING, after, keep)
         for entry in gone:
             statement = "UPDATE commits SET status = ?, reason = ? WHERE id = ?"
             self._database.change(statement, CommitStatus.SKIPPED, WITHDRAWN, entry.commit.id)
@@ -127,17 +121,20 @@ class CommitTable:
         Returns:
             The commits as they were.
         """
-        known = self.find(after) if after else None
-        kept = set(keep)
-        gone = [
-            entry
-            for entry in self.with_status(CommitStatus.DONE)
-            if entry.commit.id not in kept and (known is None or entry.position > known.position)
-        ]
+        gone = self._missing(CommitStatus.DONE, after, keep)
         for entry in gone:
             statement = "UPDATE commits SET status = ? WHERE id = ?"
             self._database.change(statement, CommitStatus.VANISHED, entry.commit.id)
         return gone
+
+    def _missing(self, status: CommitStatus, after: str | None, keep: Iterable[str]) -> list[BacklogEntry]:
+        """Return the commits with a status behind one that are not among those that stay."""
+        known, kept = self.find(after) if after else None, set(keep)
+        return [
+            entry
+            for entry in self.with_status(status)
+            if entry.commit.id not in kept and (known is None or entry.position > known.position)
+        ]
 
     def next(self) -> BacklogEntry | None:
         """Return the first commit that waits."""
