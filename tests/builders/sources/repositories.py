@@ -120,10 +120,23 @@ class HgRepository:
         return self.hg("log", "-r", revset, "-T", "{node}")
 
     def state(self) -> dict[str, object]:
-        """Return everything that could be changed, except files that hg itself calls a cache."""
-        commands = ("log --debug -G", "bookmarks", "tags", "status", "identify --debug", "phase -r all()", "paths")
+        """Return everything that could be changed, except files that hg itself calls a cache.
+
+        The dirstate is compared as `hg status` shows it: that command also writes times into the file, once the clock
+        has left the second of the last update.
+        """
+        commands = (
+            "log --debug -G",
+            "bookmarks",
+            "tags",
+            "status --all",
+            "identify --debug",
+            "phase -r all()",
+            "paths",
+        )
         outputs = {command: self.hg(*command.split()) for command in commands}
-        files = {name: content for name, content in _contents(self.path).items() if "cache/" not in name}
+        contents = _contents(self.path).items()
+        files = {name: content for name, content in contents if "cache/" not in name and name != ".hg/dirstate"}
         return {**outputs, **files}
 
 
