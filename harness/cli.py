@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 import harness
 from harness.core.errors import ExitCode, HarnessError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 app = App(
     name="harness",
@@ -57,8 +60,8 @@ _COMMANDS: Final = {
 }
 """Name, module and description of each command, in the order of `--help`. A command is imported when it is called:
 its flags need the options of every plug-in, and the list of commands does not."""
-_OVERVIEW: Final = frozenset({"--help", "-h", "--version"})
-"""Flags that ask about the harness, and not about a command."""
+_HELP: Final = frozenset({"--help", "-h", "--version"})
+"""Flags that ask about the harness; alone, they ask about no command."""
 
 for _place, (_name, (_module, _description)) in enumerate(_COMMANDS.items()):
     app.command(f"harness.commands.{_module}:{_name}", name=_name, help=_description, sort_key=_place)
@@ -72,16 +75,13 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _run_command(argv: Sequence[str]) -> int:
     tokens = list(argv)
     try:
-        if not _OVERVIEW.issuperset(tokens):
+        if not _HELP.issuperset(tokens):
             from harness.config import arguments
 
             tokens = arguments.prepare(tokens)
-        return int(app(tokens, exit_on_error=False, print_error=False, result_action="return_value") or 0)
-    except BrokenPipeError:
-        from harness.shell.streams import discard_output
-
-        discard_output(sys.stdout)
-        return ExitCode.ENVIRONMENT
+        console = None if _HELP.isdisjoint(tokens) and tokens else _open_console()
+        code = app(tokens, console=console, exit_on_error=False, print_error=False, result_action="return_value")
+        return int(code or 0)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost frame: nothing is above it
         from harness.config.arguments import warn
 
@@ -90,6 +90,13 @@ def _run_command(argv: Sequence[str]) -> int:
         text, code = _describe(error, tokens)
         warn(text)
         return code
+
+
+def _open_console() -> Console:
+    """Return the console for help: it must be ours, as the library's own ends the process where a reader has gone."""
+    from harness.display.console import CleanConsole
+
+    return CleanConsole()
 
 
 def _describe(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tuple[str, ExitCode]:

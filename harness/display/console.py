@@ -9,6 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from harness.core.terminal_text import clean_for_terminal
+from harness.shell.streams import discard_output
 
 
 class CleanConsole(Console):
@@ -30,10 +31,9 @@ class CleanConsole(Console):
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=clean_for_terminal(segment.text))
 
-
-class PipeConsole(CleanConsole):
-    """Console that is no terminal: a reader that has gone is an error there like any other."""
-
     def on_broken_pipe(self) -> None:
-        """Rich would end the process, with the exit status that means a regression."""
-        raise BrokenPipeError("its reader has gone")
+        """Discard what is still to be written: rich would end the process, with the code that means a regression.
+
+        A reader that has gone (`| head`) has read what it wanted, and changes neither results nor exit code.
+        """
+        discard_output(self.file)

@@ -11,10 +11,9 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from harness.display.console import PipeConsole
+from harness.display.console import CleanConsole
 from harness.presentation.tables import KEEP, Column, select_informative
 from harness.presentation.text import Line, Span, Tone, make_printable
-from harness.shell.streams import discard_output
 
 STYLES: Final = {
     Tone.NORMAL: "",
@@ -31,7 +30,7 @@ _ENDLESS: Final = 1_000_000
 
 def widen(console: Console) -> Console:
     """Return the console itself where it is a terminal, else one on the same stream that neither folds nor cuts."""
-    return console if console.is_terminal else PipeConsole(file=console.file, width=_ENDLESS)
+    return console if console.is_terminal else CleanConsole(file=console.file, width=_ENDLESS)
 
 
 def fit_table(columns: Sequence[Column], console: Console) -> Table:
@@ -84,11 +83,8 @@ def style_line(line: Line) -> Text:
 
 
 def print_output(output: Table | Text, console: Console) -> None:
-    """Print on standard output; a reader that has gone (`| head`) changes neither output nor exit code."""
-    try:
-        widen(console).print(output, soft_wrap=isinstance(output, Text))
-    except BrokenPipeError:
-        discard_output(console.file)
+    """Print on standard output; in a pipe nothing is folded or cut."""
+    widen(console).print(output, soft_wrap=isinstance(output, Text))
 
 
 def plain_text(text: str) -> Text:

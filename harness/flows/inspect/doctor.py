@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from rich.console import Console
 from rich.table import Table
@@ -17,10 +17,17 @@ from harness import plugins
 from harness.config.settings import Settings
 from harness.core.errors import ExitCode, HarnessError
 from harness.core.protocols import Diagnosable, Finding, Platform
-from harness.display.tables import plain_text
+from harness.display.tables import plain_text, print_output, style_line
 from harness.flows.compare import self_check
+from harness.presentation.text import Line, Span, Tone
 
 PlugInT = TypeVar("PlugInT")
+
+_MARKS: Final = {
+    True: style_line(Line.of(Span("✓", Tone.GOOD))),
+    None: style_line(Line.of(Span("·", Tone.WARNING))),
+    False: style_line(Line.of(Span("✗", Tone.BAD))),
+}
 
 _ROOM_BYTES = 2 * 2**30
 """Free disk below which exports of usual models begin to fail."""
@@ -35,15 +42,15 @@ def examine(settings: Settings, console: Console) -> ExitCode:
     findings = [*_check_harness(settings), *_check_plug_ins(settings)]
     table = Table(show_header=False, box=None, pad_edge=False)
     for finding in findings:
-        mark = {True: "[green]✓", None: "[yellow]·", False: "[bold red]✗"}[finding.ok]
-        table.add_row(mark, plain_text(finding.name), plain_text(finding.found))
+        table.add_row(_MARKS[finding.ok], plain_text(finding.name), plain_text(finding.found))
         if finding.ok is not True and finding.remedy:
             remedy = plain_text(f"remedy: {finding.remedy}")
             remedy.stylize("dim")
             table.add_row("", "", remedy)
-    console.print(table)
+    print_output(table, console)
     missing = sum(finding.ok is False for finding in findings)
-    console.print(f"{missing} thing{'s' if missing != 1 else ''} missing" if missing else "ready to measure")
+    verdict = f"{missing} thing{'s' if missing != 1 else ''} missing" if missing else "ready to measure"
+    print_output(plain_text(verdict), console)
     return ExitCode.ENVIRONMENT if missing else ExitCode.OK
 
 
