@@ -18,9 +18,10 @@ from harness.builders.records import BuildKey
 from harness.builders.toolchain import Toolchain, find_toolchain
 from harness.builders.workdirs import Workdir
 from harness.core.build import Build
-from harness.core.commit import Commit, Source
+from harness.core.commit import Commit, Source, SubmoduleSource
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
+from harness.core.submodules import SubmoduleSelection
 from harness.files.digests import sha256_of_file, sha256_of_texts
 from harness.files.programs import PREBUILT, RUNNER, prebuilt
 
@@ -35,6 +36,7 @@ def build_commit(
     *,
     platform: str,
     abi: str = "",
+    submodules: SubmoduleSelection | None = None,
     cache: BuildCache,
     progress: Progress,
     toolchain: Toolchain | None = None,
@@ -51,6 +53,7 @@ def build_commit(
         recipe: How to build it.
         platform: Kind of device to build for.
         abi: Machine architecture to build for, where it is not that of this machine.
+        submodules: Submodules that the user chose; None for those that the recipe needs.
         cache: Keeps builds; it must stay open as long as the runner is used.
         progress: Shows what happens.
         toolchain: Toolchain of this machine; looked for unless given.
@@ -62,6 +65,9 @@ def build_commit(
         EnvironmentProblem: Network, disk or a lock stood in the way, which says nothing about the commit.
     """
     tools = toolchain if toolchain is not None else find_toolchain()
+    options = {"abi": abi} if abi else {}
+    if isinstance(source, SubmoduleSource) and submodules not in {None, recipe.submodules}:
+        options["submodules"] = str(submodules)  # the recipe's own choice is in its digest
     key = BuildKey(
         source=commit.source,
         commit=commit.id,
@@ -70,13 +76,16 @@ def build_commit(
         platform=platform,
         machine=tools.machine,
         toolchain=tools.digest,
-        options={"abi": abi} if abi else {},
+        options=options,
     )
 
     def make(workdir: Workdir) -> None:
         repository = workdir.sources / recipe.framework
         repository.mkdir()
-        source.materialise(commit, repository)
+        if isinstance(source, SubmoduleSource):
+            source.materialise_with(commit, repository, recipe.submodules if submodules is None else submodules)
+        else:
+            source.materialise(commit, repository)
         title = f"{recipe.framework} {commit.short}"
         run_recipe(recipe, repository, workdir, title=title, abi=abi, jobs=jobs, time_limit_s=time_limit_s)
 

@@ -11,6 +11,10 @@ need; and `meta.json`, whose entries become flags of the build. It finds in its 
     HARNESS_RUNNER_SOURCE  folder of our own runner's sources, for recipes that name this variable
 
 The recipes for several platforms may share files: those that lie in the folder of their framework.
+
+Beside `build.sh`, or among the shared files, `submodules.txt` may name the submodules that the recipe needs: one path
+from the top of the repository in each line, `#` begins a comment; or the single word `all` or `none`. Nested submodules
+are named by their whole path. Without the file all are needed.
 """
 
 from __future__ import annotations
@@ -25,10 +29,12 @@ from typing import Final
 from harness import shell
 from harness.builders.workdirs import BUILD_DIR, Workdir
 from harness.core.command import Command
-from harness.core.errors import BuildFailed, EnvironmentProblem
+from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
+from harness.core.submodules import ALL_SUBMODULES, SubmoduleSelection
 from harness.files.digests import files_below, sha256_of_files, sha256_of_folder, sha256_of_texts
 
 SCRIPT: Final = "build.sh"
+SUBMODULES: Final = "submodules.txt"
 RUNNER_SOURCE: Final = "HARNESS_RUNNER_SOURCE"
 
 TIME_LIMIT_S: Final = 7200.0
@@ -58,6 +64,7 @@ class Recipe:
         digest: SHA-256 over every file of the recipe, over those that the framework's recipes share, and over our
             runner's sources where it uses them.
         runner_source: Folder of these sources, if it uses them.
+        submodules: Submodules of the commit that it needs.
     """
 
     name: str
@@ -65,6 +72,7 @@ class Recipe:
     script: Path
     digest: str
     runner_source: Path | None = None
+    submodules: SubmoduleSelection = ALL_SUBMODULES
 
 
 def find_recipe(
@@ -118,9 +126,27 @@ def _read(name: str, framework: str, script: Path, shared_folder: Path | None, r
         uses_ours = any(RUNNER_SOURCE.encode() in file.read_bytes() for file in files)
         if uses_ours and runner_source is not None:
             parts["runner"] = sha256_of_folder(runner_source)
-    except OSError as error:
+        submodules = _read_submodules([script.parent, *([shared_folder] if shared_folder else [])])
+    except (OSError, UnicodeDecodeError) as error:
         raise BuildFailed(f"recipe {name} cannot be read: {error}", hint=f"see {script.parent}") from error
-    return Recipe(name, framework, script, sha256_of_texts(parts), runner_source if uses_ours else None)
+    source = runner_source if uses_ours else None
+    return Recipe(name, framework, script, sha256_of_texts(parts), source, submodules)
+
+
+def _read_submodules(folders: Sequence[Path]) -> SubmoduleSelection:
+    """Return the submodules that the first file names; all where there is none.
+
+    Raises:
+        BuildFailed: The file is not what it should be.
+    """
+    file = next((folder / SUBMODULES for folder in folders if (folder / SUBMODULES).is_file()), None)
+    if file is None:
+        return ALL_SUBMODULES
+    lines = (line.partition("#")[0].strip() for line in file.read_text(encoding="utf-8").splitlines())
+    try:
+        return SubmoduleSelection.parse([line for line in lines if line], str(file))
+    except UsageError as error:
+        raise BuildFailed(error.message, hint=error.hint) from error
 
 
 def run_recipe(

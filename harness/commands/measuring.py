@@ -38,6 +38,7 @@ def run(run_flags: RunFlags = _NO_RUN_FLAGS, compare_flags: CompareFlags = _NO_C
     with shell.handle_signals(), display.open_display() as shown:
         plan = load_workload(settings).plan()
         if not from_flags.is_single_commit_run(compare_flags):
+            requests.reject_unused_submodules(settings)
             return flow.run(plan, settings, shown)
         treatments = requests.split_treatments(from_flags.compare_request(run_flags, compare_flags), settings)
         fetcher = source_fetcher.SourceFetcher(shown)

@@ -145,6 +145,14 @@ class Settings:
     return_timeout: Annotated[Pause, Option("Seconds to wait for a device that went away.", WHERE)] = 300.0
     cool_timeout: Annotated[Pause, Option("Seconds to wait for a device that is too warm.", WHERE)] = 900.0
 
+    submodules: Annotated[
+        tuple[str, ...] | None,
+        Option(
+            "Submodules to check out for a build, by their paths, or `all` or `none` (default: those that the recipe "
+            "needs).",
+            HOW,
+        ),
+    ] = None
     same_host: Annotated[
         bool | None,
         Option("Do not build the next commit while measuring (default: on for host, off for phones).", HOW),

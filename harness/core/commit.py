@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from harness.core.submodules import SubmoduleSelection
 from harness.core.values import Value
 
 
@@ -143,6 +144,22 @@ class PublishedSource(Source, Protocol):
 
     def remote_url(self) -> str | None:
         """Return the URL of its remote, without credentials; None where it has none."""
+
+
+@runtime_checkable
+class SubmoduleSource(Source, Protocol):
+    """A source whose commits pin other repositories (submodules), of which a build may need only some."""
+
+    def materialise_with(self, commit: Commit, folder: Path, submodules: SubmoduleSelection) -> None:
+        """Do as `materialise` does, but with these submodules only. Folders of the others stay empty.
+
+        A path that is no submodule of the commit is ignored: which there are differs from commit to commit.
+
+        Raises:
+            BuildFailed: They cannot be had whole; nothing half-made is left. Submodules that are not needed cannot be
+                the reason.
+            EnvironmentProblem: Network or disk stood in the way, which says nothing about the commit.
+        """
 
 
 @runtime_checkable

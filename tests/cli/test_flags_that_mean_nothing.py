@@ -27,6 +27,8 @@ MV2 = "specifications/models/mv2.json"
         (("builds", "prune", "--keep_mib", "-5"), "0 or more"),
         (("builds", "--prune", "--unused_days", "nan"), "0 or more"),
         (("builds", "forget"), "forget"),
+        (("run", "-b", MV2, "--submodules", "all"), "--submodules: no commit is built here"),
+        (("compare", "-b", MV2, "--self-check", "--submodules", "lib"), "--submodules: no commit is built here"),
         (("compare", "-b", MV2, "--repo_dir", ".", "--treatment", ""), "--treatment is empty"),
         (("run", "-b", MV2, "--repo_dir", ".", "--base_commit", "", "--ab_testing"), "--control is empty"),
     ],

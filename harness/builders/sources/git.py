@@ -16,6 +16,7 @@ from harness.builders.sources.git_program import GitFailed, without_credentials
 from harness.builders.sources.git_submodules import WorkingTree, check_out_submodules
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem, UsageError
+from harness.core.submodules import ALL_SUBMODULES, SubmoduleSelection
 
 _USERS_REFERENCES = tuple(f"+refs/{kind}/*:refs/{kind}/*" for kind in ("heads", "tags", "remotes"))
 _USERS_HEAD = "refs/user/HEAD"
@@ -190,6 +191,15 @@ class GitSource:
             BuildFailed: They cannot be fetched completely; the folder is removed.
             EnvironmentProblem: Network or disk is the reason; the folder is removed as well.
         """
+        self.materialise_with(commit, folder, ALL_SUBMODULES)
+
+    def materialise_with(self, commit: Commit, folder: Path, submodules: SubmoduleSelection) -> None:
+        """Put the files of a commit into an empty folder, with some of its submodules (`SubmoduleSource`).
+
+        Raises:
+            BuildFailed: They cannot be fetched completely; the folder is removed.
+            EnvironmentProblem: Network or disk is the reason; the folder is removed as well.
+        """
         with self._clone() as clone:
             url = clone.url(self._remote)
             modules = clone.common / "modules"
@@ -198,7 +208,8 @@ class GitSource:
         with fill_folder(folder):
             self._copy_clone_once()
             self._mirror.check_out(commit.id, folder)
-            check_out_submodules(WorkingTree(folder, PurePosixPath(), address, modules), self._cache_dir)
+            tree = WorkingTree(folder, PurePosixPath(), address, modules)
+            check_out_submodules(tree, self._cache_dir, submodules)
 
     def remote_url(self) -> str | None:
         """Return the URL of the remote, without credentials; None where the clone has none (`PublishedSource`)."""

@@ -14,6 +14,7 @@ from typing import Final
 from harness.builders.sources.git_mirror import Mirror
 from harness.builders.sources.git_program import GitFailed, git, without_credentials
 from harness.core.errors import BuildFailed, EnvironmentProblem
+from harness.core.submodules import ALL_SUBMODULES, SubmoduleSelection
 
 _GITLINK: Final = "160000"
 _DEEPEST: Final = 10
@@ -59,8 +60,16 @@ class WorkingTree:
         return self.url.startswith("file://") or ":" not in self.url.partition("/")[0]
 
 
-def check_out_submodules(tree: WorkingTree, cache_dir: Path, depth: int = 0) -> None:
-    """Check out the submodules of a tree, and theirs.
+def check_out_submodules(
+    tree: WorkingTree, cache_dir: Path, selection: SubmoduleSelection = ALL_SUBMODULES, depth: int = 0
+) -> None:
+    """Check out the submodules of a tree, and theirs, as far as they are needed.
+
+    Args:
+        tree: The working tree.
+        cache_dir: The harness's cache, in which their mirrors are.
+        selection: Which are needed.
+        depth: Number of trees around this one.
 
     Raises:
         BuildFailed: One cannot be fetched; the message names its path and its pin.
@@ -68,9 +77,9 @@ def check_out_submodules(tree: WorkingTree, cache_dir: Path, depth: int = 0) -> 
     """
     if depth > _DEEPEST:
         raise BuildFailed(f"submodules are nested more than {_DEEPEST} deep at {tree.path}")
-    for submodule in _submodules(tree):
+    for submodule in _submodules(tree, selection):
         inner = _check_out(submodule, tree.path / submodule.path, tree, cache_dir)
-        check_out_submodules(inner, cache_dir, depth + 1)
+        check_out_submodules(inner, cache_dir, selection, depth + 1)
 
 
 def absolute_url(url: str, base: str) -> str:
@@ -87,7 +96,7 @@ def absolute_url(url: str, base: str) -> str:
     return f"{base}{separator}{url}".rstrip("/")
 
 
-def _submodules(tree: WorkingTree) -> Iterator[Submodule]:
+def _submodules(tree: WorkingTree, selection: SubmoduleSelection) -> Iterator[Submodule]:
     at = tree.folder / ".git"
     staged = git("ls-files", "--stage", "-z", at=at).stdout.split("\0")
     links = [line for line in staged if line.startswith(_GITLINK)]
@@ -97,6 +106,8 @@ def _submodules(tree: WorkingTree) -> Iterator[Submodule]:
     for link in links:
         facts, _, path = link.partition("\t")
         pin = facts.split()[1]
+        if not selection.needs(tree.path / path):
+            continue
         if path not in modules:
             raise BuildFailed(
                 f"submodule {tree.path / path} is pinned to {pin}, but `.gitmodules` does not say where it is"

@@ -14,7 +14,13 @@ from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
 from harness.core.protocols import BoardRow, Display, Task
 from harness.core.result import Outcome, Report, Result
 from harness.flows.compare.compare import ComparisonOutcome, ComparisonTask, run_comparison
-from harness.flows.compare.requests import CompareRequest, open_cache, open_source, validate_parameters
+from harness.flows.compare.requests import (
+    CompareRequest,
+    open_cache,
+    open_source,
+    selected_submodules,
+    validate_parameters,
+)
 from harness.flows.measure.plan import Builds, Failure
 from harness.flows.measure.runners import CommitRunner, build_side
 from harness.flows.measure.workload import Selection, Workload
@@ -99,6 +105,7 @@ class CommitComparer:
         self._check = check
         self._cache = open_cache(request, settings)
         self.source: Source = open_source(request, settings)
+        self._submodules = selected_submodules(settings, self.source)
 
     def compare(
         self,
@@ -169,7 +176,7 @@ class CommitComparer:
         build_side(self.workload.plan(), self._side(commit), self._display)
 
     def _side(self, commit: Commit) -> CommitRunner:
-        return CommitRunner(self.source, commit, self._cache, self._request.recipes)
+        return CommitRunner(self.source, commit, self._cache, self._request.recipes, self._submodules)
 
     def _report_as(self, run_type: str, *, quiet: bool) -> Settings:
         settings = replace(self.settings, run_type=run_type)

@@ -14,10 +14,11 @@ from pydantic import ValidationError
 from harness import plugins
 from harness.builders.cache import BuildCache
 from harness.config.settings import Settings
-from harness.core.commit import BranchingSource, Commit, Source
+from harness.core.commit import BranchingSource, Commit, Source, SubmoduleSource
 from harness.core.comparison import Interleave, Parameters
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Progress
+from harness.core.submodules import SubmoduleSelection
 from harness.flows.compare.compare import ComparisonTask
 from harness.flows.compare.source_fetcher import SourceFetcher
 from harness.flows.measure.runners import CommitRunner, GivenRunner, Programs, Side, installed_runner
@@ -146,7 +147,8 @@ def resolve_side(request: CompareRequest, settings: Settings, fetcher: SourceFet
     with fetcher.fetch(source, [name if isinstance(name, str) else None]):
         commit = source.resolve(name if isinstance(name, str) else request.branch or source.newest)
     progress.say(f"commit: {commit.short} {commit.subject}".rstrip())
-    return CommitRunner(source, commit, open_cache(request, settings), request.recipes)
+    submodules = selected_submodules(settings, source)
+    return CommitRunner(source, commit, open_cache(request, settings), request.recipes, submodules)
 
 
 def validate_parameters(values: Mapping[str, object]) -> Parameters:
@@ -218,16 +220,44 @@ def open_source(request: CompareRequest, settings: Settings) -> Source:
 
 def _sides(request: CompareRequest, settings: Settings, fetcher: SourceFetcher, cache: BuildCache) -> tuple[Side, Side]:
     if request.self_check:
+        reject_unused_submodules(settings)
         return installed_runner, installed_runner
     if isinstance(request.control, Programs) and isinstance(request.treatment, Programs):
+        reject_unused_submodules(settings)
         return GivenRunner(request.control, cache), GivenRunner(request.treatment, cache)
     _, control_name, treatment_name = _require_commits(request)
     source = open_source(request, settings)
     control, treatment = _commits(control_name, treatment_name or request.branch, source, fetcher)
     if control.id == treatment.id:
         raise SameCommit(f"control and treatment are both {control.short}", hint="name another --control")
-    recipes = request.recipes
-    return CommitRunner(source, control, cache, recipes), CommitRunner(source, treatment, cache, recipes)
+    recipes, submodules = request.recipes, selected_submodules(settings, source)
+    return (
+        CommitRunner(source, control, cache, recipes, submodules),
+        CommitRunner(source, treatment, cache, recipes, submodules),
+    )
+
+
+def reject_unused_submodules(settings: Settings) -> None:
+    """Reject a choice of submodules where no commit is built. One that is a saved default is for other commands.
+
+    Raises:
+        UsageError: A flag or the specification makes one.
+    """
+    if settings.submodules is not None and "submodules" in settings.requested:
+        raise UsageError("--submodules: no commit is built here", hint="leave the flag out, or name a --repo-dir")
+
+
+def selected_submodules(settings: Settings, source: Source) -> SubmoduleSelection | None:
+    """Return the submodules that the user chose; None for those that each recipe needs.
+
+    Raises:
+        UsageError: The choice cannot be parsed, or a flag makes it for a source that has no submodules.
+    """
+    if settings.submodules is None:
+        return None
+    if not isinstance(source, SubmoduleSource) and "submodules" in settings.requested:
+        raise UsageError(f"--submodules: {source.name} has no submodules", hint="leave the flag out")
+    return SubmoduleSelection.parse(settings.submodules, "--submodules")
 
 
 def _commits(

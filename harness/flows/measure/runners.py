@@ -17,6 +17,7 @@ from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, UsageError
 from harness.core.protocols import Framework, Progress, RunnerSources, app_suffix, is_local
 from harness.core.result import Outcome
+from harness.core.submodules import SubmoduleSelection
 from harness.files.programs import prebuilt
 from harness.flows.measure.plan import Builds, Failure, Plan
 
@@ -135,12 +136,14 @@ class CommitRunner:
         commit: The commit.
         cache: Keeps builds.
         recipes: Folders of recipes, most wanted first.
+        submodules: Submodules that the user chose; None for those that the recipe needs.
     """
 
     source: Source
     commit: Commit
     cache: BuildCache
     recipes: Sequence[Path]
+    submodules: SubmoduleSelection | None = None
 
     def __call__(self, target: BuildTarget, progress: Progress) -> Build:
         """Return the runner of the commit, from the cache or built now."""
@@ -159,6 +162,7 @@ class CommitRunner:
             recipe,
             platform=platform,
             abi=target.abi,
+            submodules=self.submodules,
             cache=self.cache,
             progress=progress,
         )

@@ -7,6 +7,7 @@ import pytest
 from harness.builders.sources.git import GitSource
 from harness.builders.sources.git_submodules import WorkingTree, absolute_url, check_out_submodules
 from harness.core.errors import BuildFailed, EnvironmentProblem
+from harness.core.submodules import SubmoduleSelection
 from tests.builders.sources.repositories import GitRepository
 
 pytestmark = pytest.mark.slow  # four repositories for each test
@@ -114,6 +115,36 @@ def test_a_network_failure_is_not_blamed_on_the_commit(
         source.materialise(source.resolve("HEAD"), tmp_path / "tree")
     assert not isinstance(caught.value, BuildFailed)
     assert not (tmp_path / "tree").exists()
+
+
+def test_only_the_needed_submodules_are_checked_out(nested: Nested, cache: Path, tmp_path: Path) -> None:
+    source = GitSource(nested.user.path, cache_dir=cache)
+    tree = tmp_path / "tree"
+    source.materialise_with(source.resolve("HEAD"), tree, _paths("parts/outer", "not/at/this/commit"))
+    assert (tree / "parts" / "outer" / "inner").is_dir()
+    assert not any((tree / "parts" / "outer" / "inner").iterdir()), "nested submodules are named by themselves"
+    assert not any((tree / "extra").iterdir())
+    states = GitRepository(tree, made=True).git("submodule", "status", "extra", "parts/outer").splitlines()
+    assert [line[0] == "-" for line in states] == [True, False]
+
+
+def test_a_nested_submodule_brings_those_around_it(nested: Nested, cache: Path, tmp_path: Path) -> None:
+    source = GitSource(nested.user.path, cache_dir=cache)
+    source.materialise_with(source.resolve("HEAD"), tmp_path / "tree", _paths("parts/outer/inner"))
+    assert (tmp_path / "tree" / "parts" / "outer" / "inner" / "inner.c").exists()
+    assert not any((tmp_path / "tree" / "extra").iterdir())
+
+
+def test_an_unavailable_submodule_that_nobody_needs_is_not_asked_for(
+    repository: GitRepository, source: GitSource, tmp_path: Path
+) -> None:
+    _submodule_of(repository, "lib", "\tpath = lib\n\turl = http://127.0.0.1:9/lib\n")
+    source.materialise_with(source.resolve("HEAD"), tmp_path / "tree", SubmoduleSelection(frozenset()))
+    assert (tmp_path / "tree" / ".gitmodules").exists()
+
+
+def _paths(*paths: str) -> SubmoduleSelection:
+    return SubmoduleSelection.parse(paths, "test")
 
 
 def _submodule_of(repository: GitRepository, path: str, settings: str) -> None:
