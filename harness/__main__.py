@@ -7,12 +7,14 @@ in the midst of an import would appear as whatever that import makes of it, or a
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import signal
 import sys
-from typing import Final, NoReturn
+
+TYPE_CHECKING = False  # `typing` takes longer to import than all of the above, and is imported behind the handler
+if TYPE_CHECKING:
+    from typing import Final, NoReturn
 
 _INTERRUPTED: Final = 130
 """`harness.core.errors.ExitCode.INTERRUPTED`, which is not imported yet."""
@@ -30,9 +32,10 @@ def main() -> None:
 
 
 def _exit_at_once(number: int, _frame: object) -> NoReturn:
-    with contextlib.suppress(OSError):  # closed, or nobody reads it
+    try:
         os.write(2, f"harness: interrupted ({signal.Signals(number).name})\n".encode())
-    os._exit(_INTERRUPTED)
+    finally:  # also where standard error is closed, or nobody reads it
+        os._exit(_INTERRUPTED)
 
 
 if __name__ == "__main__":

@@ -5,13 +5,16 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import harness
 from tests.cli.project import Project, generic, observe, one_test
 
 pytestmark = pytest.mark.slow
 
+ROOT = Path(harness.__file__).parents[1]
 START = """
 import os, signal, sys
 wanted = sys.argv.pop(1)
@@ -56,3 +59,10 @@ def test_an_interruption_that_nobody_can_read_has_its_exit_code(project: Project
     script = f"exec {sys.executable} -c '{START.format(signal='signal.SIGINT')}' cyclopts --help 2>&-"
     done = subprocess.run(("/bin/sh", "-c", script), cwd=project.folder, env=project.environment, check=False)
     assert done.returncode == 128 + signal.SIGINT
+
+
+def test_nothing_that_takes_long_is_imported_before_interruptions_are_handled() -> None:
+    script = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import harness.__main__; print(*sys.modules)"
+    command = (sys.executable, "-I", "-S", "-c", script)
+    imported = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert {"contextlib", "re", "typing"}.isdisjoint(imported)
