@@ -14,6 +14,7 @@ from harness.core.change import ChangeKind
 from harness.core.commit import short_id
 from harness.core.culprit import Candidate, Culprit
 from harness.core.effect import relative_change
+from harness.core.probability import format_probability
 from harness.presentation.alarm_headlines import (
     clip,
     commits_of,
@@ -285,13 +286,6 @@ def _link(place: str) -> str:
 def _address(url: str) -> str:
     """Return a URL that ends nowhere before its end in Markdown."""
     return quote(url, safe=_OF_URLS, errors="replace")
-
-
-def format_probability(probability: float) -> str:
-    """Format a probability in whole percent; none is certain."""
-    if probability < 0.01:
-        return "< 1 %"
-    return "> 99 %" if probability > 0.99 else f"{100 * probability:.0f} %"
 
 
 def format_time(seconds: float) -> str:

@@ -12,6 +12,7 @@ from harness.analysis.bisect.queries import Posterior, Purpose, SearchConfig, Su
 from harness.core.comparison import ESTIMATED_STATISTIC
 from harness.core.culprit import Culprit, RuledOut, SearchEnding, SearchResult
 from harness.core.effect import Effect, relative_change
+from harness.core.probability import format_probability
 
 _DOUBT_OF_NO_CHANGE = 0.2
 """Factor by which the doubt must be smaller than usual before the search ends with "no change": somebody has seen a
@@ -21,9 +22,6 @@ _WORTH_GOING_ON = 0.1
 """Probability of a further culprit from which on the search goes on behind the last one."""
 
 _LIKELIER_THAN_NOT = 0.5
-
-_NEARLY_SURE = 0.99
-"""Probability from which on no digits are shown."""
 
 _PREFERENCE = 0.75
 """How clear the better quartile must be, in the clearest figure, to be searched: it is the steadiest."""
@@ -183,11 +181,9 @@ def _ruled_out(inference: Inference, state: SearchState) -> RuledOut:
 
 
 def _describe_others(out: RuledOut) -> str:
-    """Describe what is excluded: a probability is never rounded to certainty."""
-    probability = ">99 %" if out.probability > _NEARLY_SURE else f"{100 * out.probability:.0f} %"
     return (
         f"no other change of {relative_change(out.log_ratio):.2%} or more ({out.figure}) behind {out.after} up to"
-        f" {out.until} ({probability}); smaller ones were not looked for"
+        f" {out.until} ({format_probability(out.probability)}); smaller ones were not looked for"
     )
 
 
@@ -221,8 +217,11 @@ def _explain_undecided(inference: Inference, state: SearchState) -> str:
     likeliest = posterior.likeliest()
     found = f"{_describe_all(state.culprits)}; after it, " if state.culprits else ""
     if posterior.unchanged > _LIKELIER_THAN_NOT:
-        return f"{found}most likely nothing changed ({posterior.unchanged:.0%})"
+        return f"{found}most likely nothing changed ({format_probability(posterior.unchanged)})"
     if len(likeliest) == 1:
-        return f"{found}{likeliest[0].commit} is the likeliest ({likeliest[0].probability:.0%})"
+        return f"{found}{likeliest[0].commit} is the likeliest ({format_probability(likeliest[0].probability)})"
     share = math.fsum(suspect.probability for suspect in likeliest)
-    return f"{found}{len(likeliest)} commits hold {share:.0%} of the probability, {likeliest[0].commit} most"
+    return (
+        f"{found}{len(likeliest)} commits hold {format_probability(share)} of the probability, "
+        f"{likeliest[0].commit} most"
+    )

@@ -16,6 +16,7 @@ from harness.config.settings import Settings
 from harness.core.commit import Commit, Source
 from harness.core.culprit import Culprit, SearchEnding, SearchResult
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
+from harness.core.probability import format_probability
 from harness.core.protocols import Display
 from harness.display.tables import draw_rows, plain_text, print_output
 from harness.files.atomic import write_atomically
@@ -214,7 +215,9 @@ def _show(result: SearchResult, search: Search, by_id: Mapping[str, Commit], con
         print_output(draw_rows(header, rows), console)
     elif result.ending is SearchEnding.UNDECIDED:
         likeliest = ((by_id[suspect.commit], suspect.probability) for suspect in search.posterior().likeliest()[:10])
-        suspects = ((commit.short, f"{share:.1%}", commit.author, commit.subject) for commit, share in likeliest)
+        suspects = (
+            (commit.short, format_probability(share), commit.author, commit.subject) for commit, share in likeliest
+        )
         print_output(draw_rows(("commit", "probability", "by", "subject"), suspects), console)
     print_output(plain_text(result.reason), console)
 

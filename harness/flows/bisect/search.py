@@ -15,13 +15,11 @@ from harness.core.comparison import ESTIMATED_STATISTIC, Comparison
 from harness.core.culprit import SearchResult
 from harness.core.effect import Effect, relative_change
 from harness.core.errors import BenchmarkFailed, BuildFailed
+from harness.core.probability import format_probability
 from harness.core.protocols import Progress
 from harness.core.result import Result
 from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.measure.workload import Selection
-
-_NEARLY_SURE = 0.99
-"""Probability from which on no digits are shown: nothing that was measured is certain."""
 
 Save = Callable[[Search], None]
 """Saves the state of a search, so that it can be resumed when it was killed."""
@@ -148,9 +146,10 @@ def _summarise(search: Search, by_id: Mapping[str, Commit]) -> str:
     if not posterior.suspects:
         return "; ".join([pairs, *culprits])
     likeliest = [suspect for suspect in posterior.likeliest()[:3] if suspect.probability >= _WORTH_NAMING]
-    names = ", ".join(f"{by_id[suspect.commit].short} {suspect.probability:.0%}" for suspect in likeliest)
+    names = ", ".join(
+        f"{by_id[suspect.commit].short} {format_probability(suspect.probability)}" for suspect in likeliest
+    )
     suspected = [f"suspected: {names}"] if names else []
     size = f"of {relative_change(posterior.smallest_log_ratio):.2%} or more ({search.statistics[posterior.figure]})"
-    sure = ">99%" if posterior.unchanged > _NEARLY_SURE else f"{posterior.unchanged:.0%}"
-    unchanged = f"no {'other ' if culprits else ''}change {size}: {sure}"
+    unchanged = f"no {'other ' if culprits else ''}change {size}: {format_probability(posterior.unchanged)}"
     return "; ".join([pairs, *culprits, *suspected, unchanged])

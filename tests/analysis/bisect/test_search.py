@@ -170,7 +170,7 @@ def test_an_exhausted_budget_names_no_culprit_when_no_change_is_more_likely() ->
     assert isinstance(result, SearchResult)
     assert result.ending is SearchEnding.UNDECIDED
     unchanged = search.posterior().unchanged
-    assert result.reason == f"4 pairs, the budget, are spent: most likely nothing changed ({unchanged:.0%})"
+    assert result.reason == f"4 pairs, the budget, are spent: most likely nothing changed ({100 * unchanged:.0f} %)"
 
 
 def test_without_confirmation_neighbours_are_not_compared() -> None:

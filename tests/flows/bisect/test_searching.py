@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import cast
 
@@ -100,7 +101,14 @@ def test_a_culprit_that_was_found_is_told_as_found_and_not_as_nobody() -> None:
     _, finding, _, lines = found_in([1.0, 1.001, 1.002, 1.06, 1.061])
     assert finding.ending is SearchEnding.FOUND
     assert f"found: {COMMITS[3].short}" in lines[-1]
-    assert not any("suspected: ;" in line or " 0%, " in line for line in lines)
+    assert not any("suspected: ;" in line or " 0 %, " in line for line in lines)
+
+
+def test_no_line_of_a_search_shows_a_probability_as_certain() -> None:
+    _, finding, _, lines = found_in([1.0, 1.001, 1.002, 1.06, 1.061])
+    shown = "\n".join((*lines, finding.reason))
+    assert "> 99 %" in shown
+    assert not re.search(r"\b(0|100) ?%", shown)
 
 
 def test_a_proven_culprit_has_the_same_probability_among_the_commits_in_question() -> None:

@@ -11,7 +11,7 @@ from harness.core.alarm import AlarmEvent, AlarmReport, ChangedOperator
 from harness.core.culprit import Candidate
 from harness.core.effect import effect_of
 from harness.presentation.alarm_headlines import headline
-from reporters.alarms.page import format_probability, format_time, render, select_candidates
+from reporters.alarms.page import format_time, render, select_candidates
 from tests.reporters.alarms.alarm_samples import (
     bisected_step,
     changed,
@@ -276,13 +276,6 @@ def test_one_size_is_given_and_the_others_are_labelled_below() -> None:
 @pytest.mark.parametrize("report", [bisected_step(), found_step(), two_culprits(), improvement(), closed()])
 def test_the_size_in_the_headline_is_that_of_the_alarm(report: AlarmReport) -> None:
     assert f" {abs(100 * report.alarm.size.effect.relative_change):.1f} %" in headline(report)
-
-
-@pytest.mark.parametrize(
-    ("probability", "expected"), [(0.0, "< 1 %"), (0.01, "1 %"), (0.5, "50 %"), (0.994, "> 99 %"), (1.0, "> 99 %")]
-)
-def test_no_probability_is_shown_as_certain(probability: float, expected: str) -> None:
-    assert format_probability(probability) == expected
 
 
 def test_times_are_utc_and_times_outside_the_calendar_have_no_date() -> None:
