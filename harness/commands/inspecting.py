@@ -61,12 +61,24 @@ def validate(*files: Path, inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> i
     return ExitCode.OK
 
 
-def devices(inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> int:
-    """`harness devices`."""
+def devices(
+    *,
+    platform: Annotated[str | None, Parameter(name=["-p", "--platform"])] = None,
+    json: Annotated[bool, Parameter(negative="")] = False,
+    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
+) -> int:
+    """`harness devices`.
+
+    Args:
+        platform: List the devices of this platform only (default: of all).
+        json: Show everything about each device as JSON.
+        inspect_flags: Where things are.
+    """
     from harness.flows.inspect import devices as flow
 
     with shell.handle_signals():
-        return flow.list_devices(arguments.resolve_settings(inspect_flags), display.open_console())
+        settings = arguments.resolve_settings(inspect_flags)
+        return flow.list_devices(settings, display.open_console(), platform=platform, as_json=json)
 
 
 def export(

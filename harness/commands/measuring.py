@@ -36,7 +36,7 @@ def run(run_flags: RunFlags = _NO_RUN_FLAGS, compare_flags: CompareFlags = _NO_C
     if settings.dry_run:
         return _show_plan(settings, builds_runner=from_flags.is_single_commit_run(compare_flags))
     with shell.handle_signals(), display.open_display() as shown:
-        plan = load_workload(settings).plan()
+        plan = load_workload(settings).plan(shown)
         if not from_flags.is_single_commit_run(compare_flags):
             requests.reject_unused_submodules(settings)
             return flow.run(plan, settings, shown)
@@ -134,7 +134,8 @@ def _show_plan(settings: Settings, sides: tuple[str, str] | None = None, *, buil
     checks.raise_for_problems(benchmarks, settings)
     for name, side in zip(("control", "treatment"), sides or (), strict=False):
         console.print(f"{name}: {side}", markup=False, highlight=False, soft_wrap=True)
-    plan = load_workload(settings, benchmarks).plan()
+    with display.open_display() as shown:
+        plan = load_workload(settings, benchmarks).plan(shown)
     if not builds_runner:
         reject_recipe_variant(plan.platform.name, plan.recipe_variant)
     checks.show_plan(plan, settings, console, builds_runner=builds_runner)

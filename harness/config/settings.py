@@ -142,7 +142,9 @@ class Settings:
         ),
     ] = None
     lock_timeout: Annotated[Pause, Option("Seconds to wait while another job holds the device.", WHERE)] = 600.0
-    return_timeout: Annotated[Pause, Option("Seconds to wait for a device that went away.", WHERE)] = 300.0
+    return_timeout: Annotated[Pause, Option("Seconds to wait for a device that is away or not usable yet.", WHERE)] = (
+        300.0
+    )
     cool_timeout: Annotated[Pause, Option("Seconds to wait for a device that is too warm.", WHERE)] = 900.0
 
     submodules: Annotated[

@@ -44,6 +44,34 @@ class Device(Value):
     attributes: dict[str, str] = {}
 
 
+class DeviceStatus(Value):
+    """A device that is connected, and whether it can be used.
+
+    Attributes:
+        name: Name for people, by which users ask for it.
+        state: `ready`, or why it cannot be used: `unauthorized`, `offline`, `booting`, ...
+        remedy: What to do when it cannot be used.
+        may_return: Whether it may become usable while somebody waits for it; else only another start of the harness
+            can find it usable.
+        device: Its description; None where it cannot be used.
+    """
+
+    name: str
+    state: str
+    remedy: str = ""
+    may_return: bool = True
+    device: Device | None = None
+
+    @property
+    def explanation(self) -> str:
+        """Its name, its state, and what to do about it."""
+        return f"{self.name} ({self.state}{f': {self.remedy}' if self.remedy else ''})"
+
+
+READY: Final = "ready"
+"""State of a device that can be used."""
+
+
 class DeviceState(Value):
     """Conditions that may disturb a measurement, read before and after each launch. None: the device does not say.
 

@@ -20,7 +20,7 @@ from harness.core.build import Build
 from harness.core.cached_files import ExportReport
 from harness.core.command import Command, Completed
 from harness.core.comparison import Verdict
-from harness.core.device import Device, DeviceState
+from harness.core.device import Device, DeviceState, DeviceStatus
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.result import Report
@@ -197,6 +197,22 @@ class Platform(Protocol):
 
         Raises:
             EnvironmentProblem: Another job uses it for too long, or it cannot be prepared.
+        """
+
+
+@runtime_checkable
+class DeviceListing(Protocol):
+    """A platform whose devices may be connected and not usable: locked, starting, or not yet trusted.
+
+    Flows wait for such a device, and never measure another in its place without saying so.
+    """
+
+    def list_devices(self, wanted: Collection[str] = (), known: Collection[Device] = ()) -> Sequence[DeviceStatus]:
+        """List every device that is connected, usable or not, in the order of `devices`; the usable ones are the same.
+
+        Args:
+            wanted: Names of devices to look for, where a device can be looked for by its name: on a network.
+            known: Devices of an earlier list, which need not be described again while they are connected.
         """
 
 

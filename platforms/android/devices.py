@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from harness.core.device import ADDRESS_RANDOMISATION, Device, address_randomisation
-from harness.core.errors import EnvironmentProblem
+from harness.core.errors import DeviceLost, EnvironmentProblem
 from platforms.android.link.phone import Phone
+from platforms.android.link.states import BOOTING, remedy_of
 from platforms.android.scripts import read_script
 from platforms.android.state.state import STATE_SCRIPT, read_state
 
@@ -17,14 +18,20 @@ _SCRIPT: Final = read_script("describe.sh") + STATE_SCRIPT
 _PROPERTY = re.compile(r"^\[([^\]]+)\]: \[([^\]]*)\]$", re.MULTILINE)
 _OLDEST_API: Final = 26
 """Android 8: before it, Android's shell lacks tools that the harness needs (`flock` and `timeout` among them)."""
+_BOOTED: Final = "sys.boot_completed"
 _NO_SERIAL: Final = frozenset({"", "unknown", "0123456789ABCDEF", "0"})
 """Serial numbers of phones that have none of their own."""
+
+
+class PhoneStarting(DeviceLost):
+    """A phone that adb reaches, and on which Android has not started yet."""
 
 
 def describe_phone(phone: Phone) -> Device:
     """Describe a phone as a device.
 
     Raises:
+        PhoneStarting: Android has not started on it yet.
         DeviceLost: It became unreachable, or does not answer.
         EnvironmentProblem: It is too old, or refuses access.
     """
@@ -32,7 +39,10 @@ def describe_phone(phone: Phone) -> Device:
     result = phone.sh(_SCRIPT)
     if "[state]" not in result.stdout:
         raise EnvironmentProblem(f"{phone.name} does not describe itself: {result.stderr.strip()[:200]}")
-    _check_age(phone.name, dict(_PROPERTY.findall(result.stdout)))
+    properties = dict(_PROPERTY.findall(result.stdout))
+    _check_age(phone.name, properties)
+    if properties.get(_BOOTED) != "1":
+        raise PhoneStarting(f"{phone.name} is still booting", hint=remedy_of(BOOTING))
     return parse_description(phone.serial, result.stdout, time.time())
 
 

@@ -5,24 +5,25 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
 from harness import shell
 from harness.config.settings import Settings
-from harness.core.device import Device
+from harness.core.device import READY, Device, DeviceStatus
 from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.core.protocols import Finding, Progress
 from platforms import machine_lock
-from platforms.android.devices import describe_phone, serialno_of
+from platforms.android.devices import PhoneStarting, describe_phone, serialno_of
 from platforms.android.files.workdir import session_folder, workdir_in
 from platforms.android.link.adb import AdbServer, ListedPhone, adb_program, is_network_serial
 from platforms.android.link.device_lock import DeviceLock, owner_of
 from platforms.android.link.phone import Phone
-from platforms.android.link.reconnect import is_reachable, restart, wait_for_return
+from platforms.android.link.reconnect import is_reachable, restart, wait_for_return, wait_until_usable
 from platforms.android.link.root import ALLOW_ROOT, root_prefix
+from platforms.android.link.states import BOOTING, UNRESPONSIVE, unusable_status
 from platforms.android.options import AndroidOptions
 from platforms.android.session import AndroidSession, PreparedPhone
 from platforms.android.settings.clocks import check_frequency
@@ -33,16 +34,6 @@ from platforms.android.state.state import StateCache
 
 _AT_ONCE: Final = 32
 """Phones that are described at the same time."""
-_REMEDIES: Final = {
-    "unauthorized": 'unlock it and answer "Allow USB debugging?" with yes',
-    "offline": "plug it in again, or restart it",
-    "no permissions": "add udev rules for it (Debian: apt install android-sdk-platform-tools-common); plug it in again",
-    "recovery": "restart it into Android",
-    "sideload": "restart it into Android",
-    "bootloader": "restart it into Android",
-    "absent": "check the cable; `adb devices` lists what it sees",
-}
-"""By the beginning of a state: some continue with details in brackets."""
 
 
 class Android:
@@ -71,10 +62,27 @@ class Android:
             check_frequency(self._options.set_freq)
 
     def devices(self) -> Sequence[Device]:
-        """List all phones that can be used, by identity. `diagnose` reports those that cannot."""
-        serials = [listed.serial for listed in self._server.list_phones() if listed.state == "device"]
+        """List all phones that can be used, by identity. `list_devices` has those that cannot, too."""
+        return tuple(status.device for status in self.list_devices() if status.device is not None)
+
+    def list_devices(self, wanted: Collection[str] = (), known: Collection[Device] = ()) -> Sequence[DeviceStatus]:
+        """List every phone that the adb server sees; those that cannot be used come last, by serial number.
+
+        Phones on the network that are wanted by their address are looked for.
+        """
+        listed = self._server.list_phones()
+        for name in wanted:
+            if is_network_serial(name) and all(phone.serial != name for phone in listed):
+                with contextlib.suppress(EnvironmentProblem):
+                    self._server.connect(name)
+        by_name = {device.name: device for device in known}
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-            return unique_devices([device for device in pool.map(self._try_describe, serials) if device is not None])
+            statuses = list(pool.map(lambda phone: self._examine(phone, by_name.get(phone.serial)), listed))
+        usable = unique_devices([status.device for status in statuses if status.device is not None])
+        names = {name for device in usable for name in (device.identity, device.name)}
+        unusable = [status for status in statuses if status.device is None and status.name not in names]
+        ready = (DeviceStatus(name=device.name, state=READY, device=device) for device in usable)
+        return (*ready, *sorted(unusable, key=lambda status: status.name))
 
     def diagnose(self) -> Sequence[Finding]:
         """Check adb and every phone. Never raises; limited in time, because the check of each phone is."""
@@ -102,7 +110,7 @@ class Android:
         path = path if self._locks is None else self._locks / path.name
         timeout_s = self._settings.lock_timeout
         with machine_lock.hold(path, timeout_s, progress, device.name), contextlib.ExitStack() as stack:
-            self._check(phone, device)
+            self._check(phone, device, progress)
             lock = DeviceLock(phone, owner_of(path), timeout_s, progress)
             yield self._open_locked(phone, device, progress, lock, stack)
 
@@ -144,29 +152,32 @@ class Android:
             phone, device, prepare(), prepare_again, gate, check_locked=lock.check, cpus=settings.cpus
         )
 
-    def _check(self, phone: Phone, device: Device) -> None:
-        """Check that the phone is there, and is the one that was listed."""
-        state = self._server.state(phone.serial)
-        if state != "device":
-            raise unusable_error(phone.serial, state)
+    def _check(self, phone: Phone, device: Device, progress: Progress) -> None:
+        """Wait until the phone is there, and check that it is the one that was listed."""
+        wait_until_usable(phone, serialno_of(device), self._settings.return_timeout, progress)
         if describe_phone(phone).identity != device.identity:
             raise DeviceLost(f"{phone.serial} is another phone now", hint="list the devices again")
 
-    def _try_describe(self, serial: str) -> Device | None:
-        """Describe a phone; None for one that does not answer, which must not stop the others."""
+    def _examine(self, listed: ListedPhone, known: Device | None = None) -> DeviceStatus:
+        """Return the state of a phone, and its description; one that does not answer must not stop the others."""
+        if listed.state != "device":
+            return unusable_status(listed.serial, listed.state)
         try:
-            return describe_phone(Phone(self._server, serial))
-        except EnvironmentProblem:
-            return None
+            device = known or describe_phone(Phone(self._server, listed.serial))
+        except PhoneStarting:
+            return unusable_status(listed.serial, BOOTING)
+        except DeviceLost:
+            return unusable_status(listed.serial, UNRESPONSIVE)
+        except EnvironmentProblem as error:
+            return DeviceStatus(name=listed.serial, state=error.message, remedy=error.hint or "", may_return=False)
+        return DeviceStatus(name=listed.serial, state=READY, device=device)
 
     def _diagnose_phone(self, listed: ListedPhone) -> Finding:
-        if listed.state != "device":
-            return Finding(listed.serial, False, listed.state, _remedy(listed.state))
-        try:
-            device = describe_phone(Phone(self._server, listed.serial))
-        except EnvironmentProblem as error:
-            return Finding(listed.serial, False, error.message, error.hint or "")
-        return Finding(listed.serial, True, f"{device.kind}, {device.os}, {device.abi}")
+        status = self._examine(listed)
+        if status.device is None:
+            return Finding(status.name, False, status.state, status.remedy)
+        device = status.device
+        return Finding(status.name, True, f"{device.kind}, {device.os}, {device.abi}")
 
 
 @contextlib.contextmanager
@@ -191,17 +202,6 @@ def unique_devices(devices: Sequence[Device]) -> tuple[Device, ...]:
     for device in sorted(devices, key=lambda device: (is_network_serial(device.name), device.name)):
         by_identity.setdefault(device.identity, device)
     return tuple(by_identity[identity] for identity in sorted(by_identity))
-
-
-def unusable_error(serial: str, state: str) -> EnvironmentProblem:
-    """Return the error of a phone that cannot be used in this state (of `adb devices`)."""
-    if state == "absent":
-        return DeviceLost(f"{serial} is no longer connected", hint=_remedy(state))
-    return EnvironmentProblem(f"{serial} cannot be used: {state}", hint=_remedy(state))
-
-
-def _remedy(state: str) -> str:
-    return next((remedy for start, remedy in _REMEDIES.items() if state.startswith(start)), "see `adb devices`")
 
 
 def _require_root(phone: Phone) -> str:

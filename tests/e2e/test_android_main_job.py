@@ -15,6 +15,7 @@ from harness.testing.progress import RecordedProgress
 from platforms.android.settings.settings_log import LOG_ON_PHONE
 from tests.cli.project import generic, one_test
 from tests.e2e.desk import AS_BOUGHT, NEIGHBOUR, OWN, Desk, identity, outcomes_by_phone, program_starts, settings_of, sh
+from tests.processes import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -67,11 +68,46 @@ def test_phones_are_listed_and_selected(desk: Desk, spec: Path, witness: Path) -
 
 
 def test_a_missing_phone_is_reported_and_nothing_is_measured(desk: Desk, spec: Path, witness: Path) -> None:
-    done = desk.harness("-b", spec, "--program", witness, on=f"{desk.phones[0].serial},PIXEL8")
+    arguments = ("-b", spec, "--program", witness, "--return-timeout", "0")
+    done = desk.harness(*arguments, on=f"{desk.phones[0].serial},PIXEL8")
     assert done.code == 3
     assert "no device `PIXEL8`" in done.stderr
     assert desk.phones[1].serial in done.stderr, "what there is"
     assert all(not program_starts(phone) for phone in desk.phones)
+
+
+def test_a_phone_that_is_away_at_the_start_is_waited_for(desk: Desk, spec: Path, witness: Path) -> None:
+    phone = desk.phones[0]
+    phone.unplug()
+    wait_until(lambda: desk.lab.states().get(phone.serial) != "device")
+    with desk.running("-b", spec, "--program", witness, "--only", "*/a", on=phone.serial) as running:
+        running.says(f"(--return-timeout) for {phone.serial}")
+        phone.plug()
+        done = running.outcome()
+    assert done.code == 0, done.stderr
+    assert [len(program_starts(other)) > 0 for other in desk.phones] == [True, False, False, False]
+
+
+def test_a_phone_that_is_left_out_is_named_and_listed_with_its_remedy(desk: Desk, spec: Path, witness: Path) -> None:
+    first, locked = desk.phones[:2]
+    locked.unauthorise()
+    wait_until(lambda: desk.lab.states().get(locked.serial) == "unauthorized")
+    try:
+        listed = desk.project.harness("devices", "-p", "android", HARNESS_ADB_SERVER=desk.lab.server)
+        as_json = desk.project.harness("devices", "-p", "android", "--json", HARNESS_ADB_SERVER=desk.lab.server)
+        arguments = ("-b", spec, "--program", witness, "--only", "*/a", "-p", "android")
+        done = desk.project.harness(*arguments, HARNESS_ADB_SERVER=desk.lab.server)
+    finally:
+        locked.authorise()
+    assert "android: 4 devices, 1 of them cannot be used" in listed.stdout
+    assert "Allow USB debugging" in listed.stdout
+    by_name = {entry["name"]: entry for entry in json.loads(as_json.stdout)}
+    assert by_name.keys() == {phone.serial for phone in desk.phones}
+    assert (by_name[locked.serial]["state"], by_name[first.serial]["state"]) == ("unauthorized", "ready")
+    assert by_name[first.serial]["abi"] == by_name[first.serial]["device"]["abi"] != ""
+    assert done.code == 0, done.stderr
+    (measured,) = {result["device"]["name"] for result in done.read()}
+    assert f"measuring on {measured}; left out: {locked.serial} (unauthorized: unlock it" in done.stderr
 
 
 def test_spread_benchmarks_are_measured_once_each(desk: Desk, witness: Path) -> None:

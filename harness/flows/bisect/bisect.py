@@ -75,7 +75,7 @@ def bisect(
         if good.id == bad.id:
             raise UsageError(f"--good and --bad are both {good.short}", hint="name two commits")
         commits = (good, *_commits_between(source, good, bad))
-    selection = _select_benchmark(workload)
+    selection = _select_benchmark(workload, display)
     digests = {benchmark.digest for benchmark in workload.restrict(selection).benchmarks}
     file = SearchFile(settings.cache_dir / "bisect", commits, _measurement_key(request, settings, selection, digests))
     search = _begin_or_resume(bisect_request, commits, file, display)
@@ -127,14 +127,14 @@ def _is_before(source: Source, older: Commit, newer: Commit) -> bool:
         return False
 
 
-def _select_benchmark(workload: Workload) -> Selection:
+def _select_benchmark(workload: Workload, display: Display) -> Selection:
     """Return the only benchmark of the workload, and its first device."""
     titles = sorted({benchmark.title for benchmark in workload.benchmarks})
     if len(titles) != 1:
         raise UsageError(
             f"bisect needs one benchmark, not {len(titles)}", hint=f"give --benchmark NAME, one of {', '.join(titles)}"
         )
-    return Selection(titles[0], workload.plan().devices[0].identity)
+    return Selection(titles[0], workload.plan(display).devices[0].identity)
 
 
 def _measurement_key(

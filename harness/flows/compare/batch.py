@@ -92,7 +92,7 @@ def _compare(item: _BatchItem, workload: Workload, settings: Settings, display: 
         if isinstance(runner, CommitRunner):
             display.say(f"{side}: {runner.commit.short} {runner.commit.subject}".rstrip())
     try:
-        return compare(workload.plan(), item.task, settings, display)
+        return compare(workload.plan(display), item.task, settings, display)
     except Interrupted:
         raise
     except HarnessError as error:
@@ -105,7 +105,7 @@ def _compare(item: _BatchItem, workload: Workload, settings: Settings, display: 
 def _build_ahead(workload: Workload, task: ComparisonTask, display: Display) -> None:
     """Build both runners into the cache, as far as possible."""
     with contextlib.suppress(HarnessError):  # the comparison itself meets the same error, and reports it
-        plan = workload.plan()
+        plan = workload.plan(display)
         for side in (task.control, task.treatment):
             build_side(plan, side, display)
 

@@ -145,7 +145,7 @@ class CommitComparer:
         workload = self.workload if selection is None else self.workload.restrict(selection)
         with self._cache:  # runners are kept while they are measured, and what was built ahead until then
             outcome = run_comparison(
-                workload.plan(),
+                workload.plan(self._display),
                 ComparisonTask(
                     self._side(control),
                     self._side(treatment),
@@ -173,7 +173,7 @@ class CommitComparer:
         Raises:
             EnvironmentProblem: No device to build for can be reached.
         """
-        build_side(self.workload.plan(), self._side(commit), self._display)
+        build_side(self.workload.plan(self._display), self._side(commit), self._display)
 
     def _side(self, commit: Commit) -> CommitRunner:
         return CommitRunner(self.source, commit, self._cache, self._request.recipes, self._submodules)

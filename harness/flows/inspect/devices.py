@@ -2,54 +2,125 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
 
 from harness import plugins
 from harness.config.settings import Settings
-from harness.core.device import Device
-from harness.core.errors import ExitCode, HarnessError
-from harness.core.protocols import Diagnosable, Finding, Platform
-from harness.display.tables import draw_rows, plain_text, print_output
+from harness.core.device import READY, Device, DeviceStatus
+from harness.core.errors import ExitCode, HarnessError, UsageError
+from harness.core.protocols import Diagnosable, Finding
+from harness.display.tables import draw_rows, plain_text, print_output, widen
+from harness.flows.measure.devices import list_statuses
 
 _CHANGING = frozenset({"battery", "temperature"})
 
 
-def list_devices(settings: Settings, console: Console) -> ExitCode:
+def list_devices(
+    settings: Settings, console: Console, *, platform: str | None = None, as_json: bool = False
+) -> ExitCode:
     """List the devices of every platform; one that cannot be asked is reported, and the others are shown.
+
+    Args:
+        settings: Where things are.
+        console: Where to show them.
+        platform: The only platform to ask; None asks all.
+        as_json: Show a JSON list of everything about each device instead of tables.
 
     Returns:
         `ENVIRONMENT` if a platform could not be asked.
+
+    Raises:
+        UsageError: There is no such platform.
     """
-    broken = 0
-    for name in plugins.installed_names("platform"):
-        try:
-            platform = plugins.platform(name, settings)
-            devices = platform.devices()
-        except HarnessError as error:
-            broken += 1
-            print_output(plain_text(f"{name}: {error}"), console)
-            continue
-        if devices:
-            print_output(_describe(devices[0]) if len(devices) == 1 else _list(name, devices), console)
-        else:
-            print_output(plain_text(f"{name}: no device"), console)
-        for finding in _find_obstacles(platform):
-            print_output(plain_text(f"{name}: {finding.name}: {finding.found}; {finding.remedy}"), console)
-    return ExitCode.ENVIRONMENT if broken else ExitCode.OK
+    listings = [_ask(name, settings) for name in _names(platform)]
+    if as_json:
+        console = widen(console)
+        devices = [_as_json(listing.platform, status) for listing in listings for status in listing.statuses]
+        print_output(plain_text(json.dumps(devices, indent=2, ensure_ascii=False)), console)
+    for listing in listings:
+        if not as_json:
+            _show(listing, console)
+        elif listing.problem:
+            print(f"{listing.platform}: {listing.problem}", file=sys.stderr)
+    return ExitCode.ENVIRONMENT if any(listing.problem for listing in listings) else ExitCode.OK
 
 
-def _find_obstacles(platform: Platform) -> Sequence[Finding]:
-    """Return the findings that keep devices from being used."""
-    return (
-        [finding for finding in platform.diagnose() if finding.ok is False] if isinstance(platform, Diagnosable) else ()
-    )
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """Devices of one platform.
+
+    Attributes:
+        platform: Its name.
+        statuses: Its devices.
+        obstacles: What else keeps devices from being used.
+        problem: Why it could not be asked; empty when it could.
+    """
+
+    platform: str
+    statuses: Sequence[DeviceStatus] = ()
+    obstacles: Sequence[Finding] = ()
+    problem: str = ""
+
+
+def _names(platform: str | None) -> Sequence[str]:
+    if platform is None:
+        return plugins.installed_names("platform")
+    name = plugins.platform_name(platform)
+    if name not in plugins.installed_names("platform"):
+        known = ", ".join(plugins.installed_names("platform"))
+        raise UsageError(f"no platform `{platform}`", hint=f"there are: {known}")
+    return (name,)
+
+
+def _ask(name: str, settings: Settings) -> _Listing:
+    try:
+        platform = plugins.platform(name, settings)
+        statuses = list_statuses(platform)
+    except HarnessError as error:
+        return _Listing(name, problem=str(error))
+    findings = platform.diagnose() if isinstance(platform, Diagnosable) else ()
+    shown = {status.name for status in statuses}
+    obstacles = [finding for finding in findings if finding.ok is False and finding.name not in shown]
+    return _Listing(name, statuses, obstacles)
+
+
+def _show(listing: _Listing, console: Console) -> None:
+    name, statuses = listing.platform, listing.statuses
+    if listing.problem:
+        print_output(plain_text(f"{name}: {listing.problem}"), console)
+        return
+    if len(statuses) == 1 and statuses[0].device is not None:
+        print_output(_describe(statuses[0].device), console)
+    elif statuses:
+        print_output(_list(name, statuses), console)
+    else:
+        print_output(plain_text(f"{name}: no device"), console)
+    for finding in listing.obstacles:
+        print_output(plain_text(f"{name}: {finding.name}: {finding.found}; {finding.remedy}"), console)
+
+
+def _as_json(platform: str, status: DeviceStatus) -> dict[str, object]:
+    device = status.device
+    return {
+        "platform": platform,
+        "name": status.name,
+        "model": device.kind if device else None,
+        "abi": device.abi if device else None,
+        "state": status.state,
+        "remedy": status.remedy or None,
+        "device": device.model_dump(mode="json") if device else None,
+    }
 
 
 def _describe(device: Device) -> Table:
     rows = {
+        "state": READY,
         "identity": device.identity,
         "processor": device.kind,
         "system": f"{device.os}, {device.abi}",
@@ -59,19 +130,27 @@ def _describe(device: Device) -> Table:
     return draw_rows((), (*rows.items(), *device.attributes.items()), title=f"{device.platform}: {device.name}")
 
 
-def _list(platform: str, devices: Sequence[Device]) -> Table:
+def _list(platform: str, statuses: Sequence[DeviceStatus]) -> Table:
     """Return a row for each device; attributes that all have in common stand below the table."""
-    header = ("device", "processor", "system", "CPUs", "memory", "more")
-    shared = _find_shared(devices)
+    header = ("device", "state", "processor", "system", "CPUs", "memory", "more")
+    devices = [status.device for status in statuses if status.device is not None]
+    shared = _find_shared(devices) if len(devices) > 1 else {}
     rows = []
-    for device in devices:
+    for status in statuses:
+        device = status.device
+        if device is None:
+            rows.append((status.name, status.state, "", "", "", "", status.remedy))
+            continue
         known = {device.identity, device.name}
         more = {key: value for key, value in device.attributes.items() if key not in shared and value not in known}
         name = device.name if device.name == device.identity else f"{device.name}\n{device.identity}"
         system = f"{device.os}, {device.abi}"
-        rows.append((name, device.kind, system, str(device.cores), _format_memory(device), _join(more)))
+        rows.append((name, status.state, device.kind, system, str(device.cores), _format_memory(device), _join(more)))
     caption = f"all: {_join(shared)}" if shared else None
-    return draw_rows(header, rows, title=f"{platform}: {len(devices)} devices", caption=caption)
+    count = f"{len(statuses)} device{'' if len(statuses) == 1 else 's'}"
+    unusable = len(statuses) - len(devices)
+    title = f"{platform}: {count}" + (f", {unusable} of them cannot be used" if unusable else "")
+    return draw_rows(header, rows, title=title, caption=caption)
 
 
 def _find_shared(devices: Sequence[Device]) -> dict[str, str]:

@@ -84,7 +84,7 @@ def export_files(settings: Settings, progress: Progress, folder: Path | None) ->
         progress: Shows what happens.
         folder: Folder for copies, if any.
     """
-    files = fetch(load_workload(settings).plan(), settings, progress)
+    files = fetch(load_workload(settings).plan(progress), settings, progress)
     failed = any(isinstance(file, Failure) for file in files.values())
     copied: dict[str, str] = {}
     for file in files.values():

@@ -7,21 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Final
 
 from harness import plugins
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
-from harness.core.device import Device
-from harness.core.errors import EnvironmentProblem, UsageError
-from harness.core.protocols import Framework, Platform, device_options
+from harness.core.errors import UsageError
+from harness.core.protocols import Framework, Platform, Progress, device_options
 from harness.core.scalars import format_scalar
+from harness.flows.measure.devices import DeviceRequest, find_devices
 from harness.flows.measure.plan import Plan, assign
 from harness.specification.load import load
 from harness.specification.load_options import LoadOptions
-
-ALL: Final = "all"
-"""Stands for every device in place of a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +49,7 @@ class Workload:
         loaded: Every benchmark of the specifications, also those that were not selected.
         load_framework: Loads a framework that only benchmarks need that were not selected.
         recipe_variant: Recipe to build with, among those of the platform; empty for the usual one.
+        return_timeout_s: How long to wait for devices that cannot be used yet.
     """
 
     benchmarks: tuple[Benchmark, ...]
@@ -64,14 +61,20 @@ class Workload:
     loaded: tuple[Benchmark, ...] = ()
     load_framework: Callable[[str], Framework] | None = None
     recipe_variant: str = ""
+    return_timeout_s: float = 0.0
 
-    def plan(self) -> Plan:
-        """Look for the devices, and assign every benchmark to every one of them.
+    def plan(self, progress: Progress) -> Plan:
+        """Look for the devices, wait for those that cannot be used yet, and assign every benchmark to each of them.
+
+        Args:
+            progress: Shows what is waited for, and which devices are left out.
 
         Raises:
-            EnvironmentProblem: No device can be reached, or a named one cannot.
+            EnvironmentProblem: No device can be used, or a named one cannot.
+            Interrupted: The harness is being stopped.
         """
-        devices = choose(self.platform.devices(), self.devices, self.excluded_devices, every=self.spread)
+        request = DeviceRequest(self.devices, self.excluded_devices, self.spread, self.return_timeout_s)
+        devices = find_devices(self.platform, request, progress)
         assignments = assign(self.benchmarks, devices, self.platform)
         return Plan(self.platform, assignments, self.frameworks, self.spread, self.recipe_variant)
 
@@ -119,6 +122,7 @@ def load_workload(settings: Settings, benchmarks: Sequence[Benchmark] | None = N
         tuple(loaded),
         load_framework,
         plugins.recipe_variant(settings.platform),
+        0.0 if settings.dry_run else settings.return_timeout,
     )
 
 
@@ -197,34 +201,3 @@ def _matches(benchmark: Benchmark, pattern: str) -> bool:
     properties |= {"model": (benchmark.model.name,), "tag": benchmark.tags}
     values = properties.get(property_name, ()) if colon else ()
     return any(fnmatchcase(value, value_pattern) for value in values) or fnmatchcase(benchmark.title, pattern)
-
-
-def choose(
-    reachable: Sequence[Device], wanted: Sequence[str], excluded: Sequence[str], *, every: bool = False
-) -> tuple[Device, ...]:
-    """Return the devices that were asked for; when none was named the first one, or every one.
-
-    Args:
-        reachable: Devices to choose from.
-        wanted: Identities or names; `all` means every one.
-        excluded: Identities or names that are not to be used.
-        every: Whether to use every one when none was named.
-
-    Raises:
-        EnvironmentProblem: A device that was named cannot be reached, or none is left.
-    """
-    if ALL in wanted:
-        wanted, every = (), True
-    for name in wanted:
-        if not any(name in {device.identity, device.name} for device in reachable):
-            known = ", ".join(f"{device.name} ({device.identity})" for device in reachable) or "none"
-            raise EnvironmentProblem(f"no device `{name}`", hint=f"there are: {known}")
-    chosen = tuple(
-        device
-        for device in reachable
-        if not {device.identity, device.name} & set(excluded)
-        and (not wanted or {device.identity, device.name} & set(wanted))
-    )
-    if not chosen:
-        raise EnvironmentProblem("no device to measure on", hint="`harness devices` lists what can be reached")
-    return chosen if wanted or every else chosen[:1]

@@ -18,6 +18,7 @@ from harness.core.command import Command
 from harness.core.errors import EnvironmentProblem, UsageError
 from platforms.android.link.errors import map_errors
 from platforms.android.link.protocol import ANSWER_S, Connection, never_stop
+from platforms.android.link.states import ABSENT
 
 _LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -98,7 +99,7 @@ class AdbServer:
 
     def state(self, serial: str) -> str:
         """Return the state of one phone; `absent` when the server does not see it."""
-        return next((listed.state for listed in self.list_phones() if listed.serial == serial), "absent")
+        return next((listed.state for listed in self.list_phones() if listed.serial == serial), ABSENT)
 
     def connect(self, serial: str, timeout_s: float = ANSWER_S) -> None:
         """Make the server look for a phone on the network; one that is connected stays so.

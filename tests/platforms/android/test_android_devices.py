@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from harness.core.command import Command
 from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
 from harness.core.protocols import Diagnosable
+from harness.flows.measure.devices import DeviceRequest, find_devices
 from harness.testing.phones import start_phones
 from harness.testing.phones.android.lab import PhoneLab
 from harness.testing.progress import RecordedProgress
@@ -22,8 +25,9 @@ from platforms.android.files.workdir import workdir_in
 from platforms.android.link import reconnect
 from platforms.android.link.adb import AdbServer, ListedPhone
 from platforms.android.link.phone import Phone
+from platforms.android.link.states import unusable_status
 from platforms.android.options import AndroidOptions
-from platforms.android.platform import unique_devices, unusable_error
+from platforms.android.platform import unique_devices
 from tests.platforms.android.conftest import MakePlatform
 from tests.processes import wait_until
 
@@ -58,6 +62,7 @@ policy6.related_cpus=6 7
 [end]
 """
 
+BOOT_COMPLETED = "/services/properties/sys.boot_completed"
 _UNPERMITTED = (
     "no permissions (missing udev rules? user is in the plugdev group); "
     "see [http://developer.android.com/tools/device.html]"
@@ -117,8 +122,16 @@ def test_whatever_a_server_lists_has_a_serial(text: str) -> None:
 
 
 def test_a_state_with_details_in_brackets_has_its_remedy() -> None:
-    assert "udev rules" in (unusable_error("R5CT1234", _UNPERMITTED).hint or "")
-    assert isinstance(unusable_error("R5CT1234", "absent"), DeviceLost)
+    status = unusable_status("R5CT1234", _UNPERMITTED)
+    assert "udev rules" in status.remedy
+    assert not status.may_return
+
+
+@pytest.mark.parametrize("state", ["unauthorized", "offline", "booting", "connecting", "absent", "not answering"])
+def test_a_phone_that_may_return_has_a_remedy(state: str) -> None:
+    status = unusable_status("R5CT1234", state)
+    assert status.may_return
+    assert status.remedy != unusable_status("R5CT1234", "unheard of").remedy
 
 
 @pytest.mark.parametrize("folder", ["", "/", "sdcard", "/a\nb"])
@@ -158,7 +171,7 @@ def test_a_phone_is_found_with_one_round_trip(lab: PhoneLab, make_platform: Make
 def test_a_phone_that_refuses_access_is_reported_by_the_diagnosis(
     broken_lab: PhoneLab, make_platform: MakePlatform
 ) -> None:
-    platform, stand_in = make_platform(broken_lab), broken_lab.phones[0]
+    platform, stand_in = make_platform(broken_lab, return_timeout=0.0), broken_lab.phones[0]
     (device_before,) = platform.devices()
     stand_in.unauthorise()
     server = AdbServer(broken_lab.server)
@@ -167,8 +180,68 @@ def test_a_phone_that_refuses_access_is_reported_by_the_diagnosis(
     (finding,) = (finding for finding in platform.diagnose() if finding.name == stand_in.serial)
     assert (finding.ok, finding.found) == (False, "unauthorized")
     assert "Allow USB debugging" in finding.remedy
-    with pytest.raises(EnvironmentProblem, match="unauthorized"), platform.open(device_before, RecordedProgress()):
+    with (
+        pytest.raises(DeviceLost, match="it is unauthorized") as refused,
+        platform.open(device_before, RecordedProgress()),
+    ):
         pass
+    assert "Allow USB debugging" in (refused.value.hint or "")
+
+
+def has_left(server: AdbServer, serial: str) -> bool:
+    return server.state(serial) != "device"
+
+
+class ActingProgress(RecordedProgress):
+    """Does something when it is told that something is waited for."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        super().__init__()
+        self._act = act
+
+    def say(self, text: str) -> None:
+        super().say(text)
+        if "waiting at most" in text:
+            self._act()
+
+
+@pytest.mark.slow
+def test_a_phone_that_is_not_usable_at_the_start_is_waited_for(
+    broken_lab: PhoneLab, make_platform: MakePlatform
+) -> None:
+    platform, stand_in = make_platform(broken_lab), broken_lab.phones[0]
+    (device,) = platform.devices()
+    request = DeviceRequest((stand_in.serial,), timeout_s=60.0)
+    faults: dict[str, tuple[Callable[[], None], Callable[[], None]]] = {
+        "booting": (lambda: stand_in.write(BOOT_COMPLETED, "0"), lambda: stand_in.write(BOOT_COMPLETED, "1")),
+        "unauthorized": (stand_in.unauthorise, stand_in.authorise),
+        "absent": (stand_in.unplug, stand_in.plug),
+    }
+    server = AdbServer(broken_lab.server)
+    for state, (break_it, mend_it) in faults.items():
+        gone = partial(has_left, server, stand_in.serial) if state != "booting" else lambda: True
+        break_it()
+        wait_until(gone)
+        looking = ActingProgress(mend_it)
+        assert [found.identity for found in find_devices(platform, request, looking)] == [device.identity]
+        assert f"{stand_in.serial} (" in looking.lines[0]
+        break_it()
+        wait_until(gone)
+        opening = ActingProgress(mend_it)
+        with platform.open(device, opening) as session:
+            assert session.run(Command(("/system/bin/sh", "-c", "echo up"))).stdout == "up\n"
+        assert f"{stand_in.serial} is " in opening.lines[0]
+
+
+@pytest.mark.slow
+def test_a_phone_that_blinks_while_it_is_described_is_listed_with_its_remedy(
+    broken_lab: PhoneLab, make_platform: MakePlatform
+) -> None:
+    platform, stand_in = make_platform(broken_lab), broken_lab.phones[0]
+    stand_in.cut_connection_after(500)
+    (status,) = platform.list_devices()
+    assert (status.name, status.state, status.device) == (stand_in.serial, "not answering", None)
+    assert status.remedy
 
 
 @pytest.mark.slow
