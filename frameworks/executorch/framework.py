@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from frameworks.executorch import command_line, diagnosis, executor_runner, minibench
+from frameworks.executorch import build_options, command_line, diagnosis, executor_runner, minibench
 from frameworks.executorch.notes import find_observation, note_launch
 from frameworks.executorch.runners import choice
 from frameworks.executorch.runners.native import SOURCES
@@ -27,8 +27,8 @@ from harness.core.protocols import Finding, Progress, Task
 class ExecuTorch:
     """Framework plug-in.
 
-    Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `RunnerSources` and `Diagnosable` of
-    `harness.core.protocols`.
+    Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `RunnerSources`, `OptionReader` and `Diagnosable`
+    of `harness.core.protocols`.
     """
 
     name = "executorch"
@@ -86,6 +86,14 @@ class ExecuTorch:
     def runner_sources(self) -> Path | None:
         """Return the folder of the native runner's sources."""
         return SOURCES if SOURCES.is_dir() else None
+
+    def read_options(self, build: Build) -> Mapping[str, str]:
+        """Return the options that the bytes of a runner and of its libraries show."""
+        return build_options.read_options(build)
+
+    def explain_options(self, names: Collection[str]) -> str | None:
+        """Return how two runners that differ in these options can be had alike."""
+        return build_options.explain_options(names)
 
     def fingerprint(self, export: Export) -> Mapping[str, str]:
         """Return everything beside the request that determines an exported program."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from frameworks.observations.converters import Parsed, add_place, find_identifiers, outputs_of, parse_files, parse_step
@@ -14,7 +14,8 @@ from harness.core.device import Device
 from harness.core.errors import BenchmarkUnsupported
 from harness.core.metric import Observation
 from harness.core.protocols import Progress
-from harness.files.programs import prebuilt
+from harness.files.binaries import find_compiler, find_sanitizers
+from harness.files.programs import RUNNER, prebuilt
 
 
 class Generic:
@@ -38,6 +39,18 @@ class Generic:
         if not self._programs:
             return Build(source="none", commit="none")
         return prebuilt(self._programs)
+
+    def read_options(self, build: Build) -> Mapping[str, str]:
+        """Return the compiler and the sanitizers that a compiled program names; nothing of a script."""
+        program = build.programs.get(RUNNER)
+        compiler = find_compiler(program) if program is not None else None
+        if program is None or compiler is None:
+            return {}
+        return {"compiler": compiler, "sanitizers": find_sanitizers(program)}
+
+    def explain_options(self, names: Collection[str]) -> str | None:  # noqa: ARG002 - nothing is known of any
+        """Return nothing: the programs are the user's."""
+        return None
 
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:  # noqa: ARG002 - the seam's
         """Refuse: this framework cannot compose commands.

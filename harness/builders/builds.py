@@ -12,13 +12,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from harness.builders.build_options import read_cmake_options
 from harness.builders.cache import BuildCache
+from harness.builders.dependencies import read_submodules
 from harness.builders.recipes import TIME_LIMIT_S, Recipe, run_recipe
-from harness.builders.records import BuildKey
+from harness.builders.records import BuildDetails, BuildKey
 from harness.builders.toolchain import Toolchain, find_toolchain
 from harness.builders.workdirs import Workdir
-from harness.core.build import Build
-from harness.core.commit import Commit, Source, SubmoduleSource
+from harness.core.build import COMPILED_WITH, Build
+from harness.core.commit import Commit, PackageSource, Source, SubmoduleSource
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
 from harness.core.submodules import SubmoduleSelection
@@ -79,7 +81,7 @@ def build_commit(
         options=options,
     )
 
-    def make(workdir: Workdir) -> None:
+    def make(workdir: Workdir) -> BuildDetails:
         repository = workdir.sources / recipe.framework
         repository.mkdir()
         if isinstance(source, SubmoduleSource):
@@ -88,8 +90,16 @@ def build_commit(
             source.materialise(commit, repository)
         title = f"{recipe.framework} {commit.short}"
         run_recipe(recipe, repository, workdir, title=title, abi=abi, jobs=jobs, time_limit_s=time_limit_s)
+        if isinstance(source, PackageSource):
+            return BuildDetails()  # what a recipe compiles beside a package are not the package's options
+        return BuildDetails(
+            options=read_cmake_options(workdir.build, recipe.options, hidden=workdir.folder),
+            dependencies=read_submodules(repository),
+        )
 
     flags = {"recipe_sha256": recipe.digest, **tools.flags, **key.options}
+    if not isinstance(source, PackageSource):
+        flags[COMPILED_WITH] = tools.digest
     return cache.get_or_build(key, make, progress=progress, flags=flags, commit_time=commit.time)
 
 

@@ -22,6 +22,7 @@ from typing import Final, Self
 from harness import shell
 from harness.builders.records import (
     CONTENT,
+    BuildDetails,
     BuildKey,
     Record,
     content_digest,
@@ -83,7 +84,7 @@ class BuildCache:
     def get_or_build(
         self,
         key: BuildKey,
-        make: Callable[[Workdir], None],
+        make: Callable[[Workdir], BuildDetails | None],
         *,
         progress: Progress,
         flags: Mapping[str, str] | None = None,
@@ -94,7 +95,8 @@ class BuildCache:
 
         Args:
             key: Everything that determines the build.
-            make: Writes the programs into a working folder; raises `BuildFailed` where it cannot.
+            make: Writes the programs into a working folder, and returns what it knows of how they were made; raises
+                `BuildFailed` where it cannot.
             progress: Shows what happens.
             flags: Flags to record with the build; entries of its `meta.json` are added.
             commit_time: Unix seconds of the commit.
@@ -215,17 +217,18 @@ class BuildCache:
                 open_workdir(self.folder / "workshops", self._log(digest)) as workdir,
             ):
                 begin = time.monotonic()
-                order.make(workdir)
-                self._store(order, workdir, time.monotonic() - begin)
+                details = order.make(workdir) or BuildDetails()
+                self._store(order, workdir, details, time.monotonic() - begin)
         except BuildFailed as failure:
             with self._mutex:
                 self._failed[digest] = failure
             raise
 
-    def _store(self, order: _BuildOrder, workdir: Workdir, seconds: float) -> None:
+    def _store(self, order: _BuildOrder, workdir: Workdir, details: BuildDetails, seconds: float) -> None:
         """Move the folder of the programs into the cache, whole; anything else that a recipe wrote is left out."""
         programs = find_programs(workdir.programs, order.title)
-        flags = {**order.flags, **read_meta(workdir.programs, order.title), CONTENT: content_digest(workdir.programs)}
+        meta, recorded = read_meta(workdir.programs, order.title)
+        flags = {**order.flags, **meta, CONTENT: content_digest(workdir.programs)}
         digest = order.key.digest
         record = Record(
             key=order.key,
@@ -236,6 +239,8 @@ class BuildCache:
                 recipe=order.key.recipe,
                 flags=flags,
                 digest=digest,
+                options={**details.options, **recorded},
+                dependencies=details.dependencies,
                 programs={name: Path("programs", path.name) for name, path in programs.items()},
             ),
             made=self._clock(),
@@ -287,7 +292,7 @@ class _BuildOrder:
     """Build that was requested."""
 
     key: BuildKey
-    make: Callable[[Workdir], None]
+    make: Callable[[Workdir], BuildDetails | None]
     flags: dict[str, str]
     commit_time: int | None
 

@@ -2,7 +2,9 @@
 
 A recipe is a folder with a `build.sh`, started as `sh build.sh REPO_DIR DESTINATION` (FAI-PEP's contract). It writes
 the runner to DESTINATION and may write beside it: further programs, each known by its file name; folders that programs
-need; and `meta.json`, whose entries become flags of the build. It finds in its environment:
+need; and `meta.json`, whose entries become flags of the build, and those of its object `options` the options that it
+was compiled with. Of a project that CMake configures, `options.json` beside the recipe names the options to record
+(`harness.builders.build_options`). It finds in its environment:
 
     HARNESS_PYTHON         the interpreter of the harness
     HARNESS_JOBS           how many compilers may run at once
@@ -21,12 +23,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from harness import shell
+from harness.builders.build_options import read_names
 from harness.builders.workdirs import BUILD_DIR, Workdir
 from harness.core.command import Command
 from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
@@ -65,6 +68,7 @@ class Recipe:
             runner's sources where it uses them.
         runner_source: Folder of these sources, if it uses them.
         submodules: Submodules of the commit that it needs.
+        options: Options of the project that builds record, each with its entry in CMake's cache.
     """
 
     name: str
@@ -73,6 +77,7 @@ class Recipe:
     digest: str
     runner_source: Path | None = None
     submodules: SubmoduleSelection = ALL_SUBMODULES
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 def find_recipe(
@@ -130,7 +135,8 @@ def _read(name: str, framework: str, script: Path, shared_folder: Path | None, r
     except (OSError, UnicodeDecodeError) as error:
         raise BuildFailed(f"recipe {name} cannot be read: {error}", hint=f"see {script.parent}") from error
     source = runner_source if uses_ours else None
-    return Recipe(name, framework, script, sha256_of_texts(parts), source, submodules)
+    options = {**(read_names(shared_folder) if shared_folder else {}), **read_names(script.parent)}
+    return Recipe(name, framework, script, sha256_of_texts(parts), source, submodules, options)
 
 
 def _read_submodules(folders: Sequence[Path]) -> SubmoduleSelection:

@@ -18,6 +18,7 @@ from harness.files.digests import files_below, sha256_of_files, sha256_of_texts
 from harness.files.programs import RUNNER
 
 META: Final = "meta.json"
+_OPTIONS: Final = "options"
 CONTENT: Final = "programs_sha256"
 """Flag of a build: SHA-256 over its programs and everything that lies beside them."""
 
@@ -52,6 +53,18 @@ class BuildKey(Value):
     def digest(self) -> str:
         """SHA-256 over all fields."""
         return sha256_of_texts({"key": json.dumps(self.model_dump(mode="json"), sort_keys=True)})
+
+
+class BuildDetails(Value):
+    """Facts about a build that are known once it was made.
+
+    Attributes:
+        options: Options that it was compiled with; those that its recipe recorded replace them.
+        dependencies: Commits of the submodules that it was built from, by path.
+    """
+
+    options: dict[str, str] = {}
+    dependencies: dict[str, str] = {}
 
 
 class Record(Value):
@@ -130,20 +143,36 @@ def find_programs(folder: Path, title: str) -> dict[str, Path]:
     return {file.name: file for file in files if _PLACEHOLDER.fullmatch(file.name)}
 
 
-def read_meta(folder: Path, title: str) -> dict[str, str]:
-    """Return the entries of `meta.json`, which a recipe may write; texts as they are, anything else as JSON.
+def read_meta(folder: Path, title: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the entries of `meta.json`, which a recipe may write; and the options among them (`options`, an object).
+
+    Texts stay as they are, anything else is JSON.
 
     Raises:
-        BuildFailed: The file is not a JSON object.
+        BuildFailed: The file is not a JSON object, or its options are none.
     """
     file = folder / META
     if not file.is_file():
-        return {}
+        return {}, {}
     try:
         entries = _META.validate_json(file.read_bytes())
     except ValidationError as error:
         raise BuildFailed(f"{title}: its recipe wrote a {META} that is not a JSON object: {error}") from error
-    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in entries.items()}
+    options = entries.pop(_OPTIONS, {})
+    if not isinstance(options, dict):
+        raise BuildFailed(f"{title}: its recipe wrote a {META} whose `{_OPTIONS}` is not an object")
+    return (
+        {name: _as_text(value) for name, value in entries.items()},
+        {name: _as_switch(value) for name, value in options.items() if value is not None},
+    )
+
+
+def _as_text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _as_switch(value: JsonValue) -> str:
+    return ("on" if value else "off") if isinstance(value, bool) else _as_text(value)
 
 
 def content_digest(folder: Path) -> str:

@@ -112,6 +112,7 @@ def compare_request(flags: RunFlags, compare_flags: CompareFlags) -> CompareRequ
         metric=compare_flags.metric,
         interleave=Interleave(compare_flags.interleave or "launch"),
         resume=bool(compare_flags.resume),
+        unequal_options=tuple(",".join(compare_flags.unequal_options or ()).replace(",", " ").split()),
     )
 
 

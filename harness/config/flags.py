@@ -151,6 +151,9 @@ class CompareFlags:
     exec_dir: Annotated[Path | None, Parameter(group=_SIDES)] = None
     """Folder of the builds."""
 
+    unequal_options: Annotated[Words, Parameter(group=_SIDES)] = None
+    """Build options that are meant to differ, such as `event_tracer`; `all` for every one."""
+
     self_check: Annotated[bool | None, Parameter(group=_SIDES, negative="")] = None
     """Compare the installed runner with itself: any verdict but `no change` means that this machine is too noisy."""
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from harness.core.values import Value
+
+COMPILED_WITH: Final = "toolchain_sha256"
+"""Flag of a build all of which was compiled here, from the sources of its commit: SHA-256 of the toolchain."""
 
 
 class BuildInfo(Value):
@@ -17,6 +21,8 @@ class BuildInfo(Value):
         recipe: How it was made.
         flags: Compiler, versions and options that had a part in it.
         digest: SHA-256 over everything that determines it.
+        options: Options that it was compiled with, by name (`event_tracer`: `on`); those that are not known are absent.
+        dependencies: Commits of the submodules that it was built from, by path.
     """
 
     source: str
@@ -25,6 +31,8 @@ class BuildInfo(Value):
     recipe: str = ""
     flags: dict[str, str] = {}
     digest: str = ""
+    options: dict[str, str] = {}
+    dependencies: dict[str, str] = {}
 
 
 class Build(BuildInfo):

@@ -351,6 +351,20 @@ class RunnerSources(Protocol):
         """Return the folder of these sources; None when this installation lacks them."""
 
 
+@runtime_checkable
+class OptionReader(Protocol):
+    """A framework that finds in a finished runner which options it was compiled with."""
+
+    def read_options(self, build: Build) -> Mapping[str, str]:
+        """Return the options that the programs of a build show, by name; nothing of what they do not show.
+
+        The runner is not started. What its recipe recorded (`Build.options`) is preferred.
+        """
+
+    def explain_options(self, names: Collection[str]) -> str | None:
+        """Return how two runners that differ in these options can be had alike; None where nothing is known."""
+
+
 class Reporter(Protocol):
     """A receiver of results, which gets them one by one as they appear. Used by one thread at a time."""
 

@@ -20,7 +20,7 @@ from harness.core.note import Note
 from harness.core.scalars import Scalar
 from harness.core.values import Value, replace_surrogates
 
-SCHEMA_VERSION: Final = "1.1"
+SCHEMA_VERSION: Final = "1.2"
 """Its first number is raised when a reader of older results could be misled, else its second."""
 
 
@@ -182,7 +182,7 @@ class Result(Value):
         meta: Free values of specification lists and command line.
     """
 
-    schema_version: Literal["1.0", "1.1"] = SCHEMA_VERSION
+    schema_version: Literal["1.0", "1.1", "1.2"] = SCHEMA_VERSION
     harness_version: str
     uid: str
     started: float

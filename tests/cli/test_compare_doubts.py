@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,14 @@ from tests.cli.project import Project, generic, one_test
 from tests.cli.scripts import script, text
 
 pytestmark = pytest.mark.slow
+
+REPORTING = r"""
+#include <stdio.h>
+#define FORM "PyTorchObserver {\"type\": \"NET\", \"metric\": \"latency\", \"unit\": \"us\", \"value\": \"%d.5\"}\n"
+int main(void) {
+  for (int i = 0; i < 12; ++i) printf(FORM, 1000 + i % 5);
+}
+"""
 
 
 @pytest.fixture
@@ -135,3 +144,31 @@ def test_a_self_check_without_measurements_is_not_stored(project: Project) -> No
     other = generic(one_test("work", "{program}"), platform="android")
     project.harness("compare", "--self_check", "-b", project.write("spec.json", other))
     assert not list((project.cache / "self-checks").glob("*"))
+
+
+def compiled(project: Project, name: str, *flags: str) -> Path:
+    """Compile a program that reports twelve iterations of about a millisecond."""
+    source = project.write(f"{name}.c", REPORTING + f"// {name}\n")
+    path = project.folder / name
+    subprocess.run(["cc", "-O1", *flags, str(source), "-o", str(path)], check=True)
+    return path
+
+
+def test_programs_that_were_compiled_with_other_options_are_not_compared_as_if_that_were_code(
+    project: Project, spec: Path
+) -> None:
+    control, treatment = compiled(project, "control"), compiled(project, "treatment", "-fsanitize=undefined")
+    compare: tuple[str | Path, ...] = ("compare", "-b", spec, *sides(control, treatment), "--pairs", "3")
+    done = project.harness(*compare)
+    (result,) = done.read()
+    (note,) = [note for note in result["notes"] if note["code"] == "unequal_build_options"]
+    assert "sanitizers none (control), undefined (treatment)" in note["message"]
+    assert not note["trust"]
+    assert "sanitizers none (control), undefined (treatment)" in done.stderr.partition("1 pair")[0]
+    assert "--unequal-options sanitizers" in done.stdout
+    assert result["build"]["options"]["sanitizers"] == "undefined"
+    assert result["comparison"]["control"]["options"]["sanitizers"] == "none"
+
+    on_purpose = project.harness(*compare, "--unequal-options", "sanitizers").read()[-1]
+    (note,) = [note for note in on_purpose["notes"] if note["code"].endswith("_build_options")]
+    assert (note["code"], note["trust"]) == ("intended_build_options", True)

@@ -154,6 +154,7 @@ class CommitComparer:
                     resume=resume,
                     check=self._check,
                     one_record_of_same=True,
+                    unequal_options=self._request.unequal_options,
                 ),
                 self._report_as(run_type, quiet=quiet),
                 QuietDisplay(self._display) if quiet else self._display,

@@ -17,7 +17,7 @@ from harness.core.comparison import Comparison, Parameters, Verdict
 from harness.core.device import Device
 from harness.core.errors import ExitCode, HarnessError
 from harness.core.note import Note
-from harness.core.protocols import Display, Reporter
+from harness.core.protocols import Display, OptionReader, Reporter
 from harness.core.result import Outcome, Report, Result
 from harness.flows.compare import self_check
 from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
@@ -31,6 +31,7 @@ from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan,
 from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.run import builds_exit_code
 from harness.flows.measure.runners import Side, build_side
+from harness.run.unequal_sides import UNEQUAL_BUILD_OPTIONS, option_notes
 from harness.shell import Interrupted
 
 _JOURNALS: Final = "comparisons"
@@ -52,6 +53,7 @@ class ComparisonTask:
             `resume`.
         one_record_of_same: Whether all benchmarks whose runners are the same bytes leave one record, instead of one
             each. Listeners get a result of each.
+        unequal_options: Names of build options that are meant to differ.
     """
 
     control: Side
@@ -62,6 +64,7 @@ class ComparisonTask:
     self_check: bool = False
     check: Callable[[], None] = lambda: None
     one_record_of_same: bool = False
+    unequal_options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +167,7 @@ class ComparisonStages:
         """
         subjects = self._subjects(control, treatment)
         earlier = self._recall(subjects)
+        self._say_unequal_options(subjects)
         remaining = [subject for index, subject in enumerate(subjects) if index not in earlier]
         discoveries: FalseDiscoveryFilter[ComparisonRun] = FalseDiscoveryFilter(
             len(subjects), self._task.parameters.fdr, self._report_run, final_changes_of(earlier.values())
@@ -276,13 +280,28 @@ class ComparisonStages:
 
     def _report_or_hold_back(self, run: ComparisonRun, discoveries: FalseDiscoveryFilter[ComparisonRun]) -> None:
         """Report at once; but a change only when it is known whether it survives."""
-        report = build_report(run, self._settings)
+        report = build_report(run, self._settings, self._option_notes(run.subject))
         comparison = report.result.comparison
         change = proven_change(comparison.verdict, comparison.evidence) if comparison is not None else None
         if change is not None:
             discoveries.add(run, change, report)
         else:
             self._report_run(run, report)
+
+    def _say_unequal_options(self, subjects: Sequence[ComparisonSubject]) -> None:
+        """Say before anything is measured that it will not be a comparison of code alone."""
+        notes = (note for subject in subjects for note in self._option_notes(subject))
+        doubts = {note.message: note.hint for note in notes if note.code == UNEQUAL_BUILD_OPTIONS}
+        for message, hint in doubts.items():
+            self._display.say(f"! {message}")
+            if hint is not None:
+                self._display.say(f"  hint: {hint}")
+
+    def _option_notes(self, subject: ComparisonSubject) -> tuple[Note, ...]:
+        """Return the notes on the options of both builds."""
+        framework = self._plan.frameworks[subject.treatment.benchmark.framework]
+        explain = framework.explain_options if isinstance(framework, OptionReader) else None
+        return option_notes(subject.control.build, subject.treatment.build, self._task.unequal_options, explain)
 
     def _report_run(self, run: ComparisonRun, report: Report) -> None:
         """Report a comparison; one that could not be stored stays in its journal, to be reported when resumed."""

@@ -21,8 +21,14 @@ from harness.flows.measure.jobs import mark_regressed, report_meta
 from harness.store.canonical_json import load_result
 
 
-def build_report(run: ComparisonRun, settings: Settings) -> Report:
-    """Build the report of a comparison that ended; whether its change survives is not known yet."""
+def build_report(run: ComparisonRun, settings: Settings, notes: Sequence[Note] = ()) -> Report:
+    """Build the report of a comparison that ended; whether its change survives is not known yet.
+
+    Args:
+        run: The comparison.
+        settings: What is stored with every result.
+        notes: Notes on the two sides.
+    """
     subject = run.subject
     control_side, treatment_side = run.measurements()
     meta = report_meta(settings)
@@ -40,7 +46,7 @@ def build_report(run: ComparisonRun, settings: Settings) -> Report:
             "metrics": tuple(_with_control(metric, control.metric(metric.name)) for metric in treatment.metrics),
             "comparison": comparison.model_copy(update={"exact": exact_differences(control, treatment)}),
             "control_launches": control.launches,
-            "notes": (*_for_comparison(treatment.notes), *_of_control(control.notes)),
+            "notes": (*notes, *_for_comparison(treatment.notes), *_of_control(control.notes)),
             **failure,
         }
     )

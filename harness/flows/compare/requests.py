@@ -48,6 +48,7 @@ class CompareRequest:
         metric: Metric to compare; None for the latency.
         interleave: How the two sides alternate within a pair.
         resume: Whether to resume an interrupted comparison.
+        unequal_options: Names of build options that are meant to differ.
     """
 
     control: str | Programs | None = None
@@ -62,6 +63,7 @@ class CompareRequest:
     metric: str | None = None
     interleave: Interleave = Interleave.LAUNCH
     resume: bool = False
+    unequal_options: tuple[str, ...] = ()
 
 
 class SameCommit(UsageError):
@@ -133,7 +135,15 @@ def resolve_request(
         {"seed": secrets.randbits(31), **request.parameters, "interleave": request.interleave}
     )
     control, treatment = _sides(request, settings, fetcher, cache)
-    return ComparisonTask(control, treatment, parameters, request.metric, request.resume, request.self_check)
+    return ComparisonTask(
+        control,
+        treatment,
+        parameters,
+        request.metric,
+        request.resume,
+        request.self_check,
+        unequal_options=request.unequal_options,
+    )
 
 
 def resolve_side(request: CompareRequest, settings: Settings, fetcher: SourceFetcher, progress: Progress) -> Side:

@@ -15,7 +15,7 @@ from harness.core.build import Build
 from harness.core.commit import Commit, PackageSource, Source
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, UsageError
-from harness.core.protocols import Framework, Progress, RunnerSources, app_suffix, is_local
+from harness.core.protocols import Framework, OptionReader, Progress, RunnerSources, app_suffix, is_local
 from harness.core.result import Outcome
 from harness.core.submodules import SubmoduleSelection
 from harness.files.programs import prebuilt
@@ -196,7 +196,7 @@ def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = 
             framework = plan.frameworks[assignment.benchmark.framework]
             abi = "" if on_this_machine else assignment.device.abi
             target = BuildTarget(framework, assignment.device, abi, plan.recipe_variant, app_suffix(plan.platform))
-            builds[key] = side(target, progress)
+            builds[key] = _with_options(side(target, progress), framework)
         except BenchmarkFailed as error:
             builds[key] = Failure(Outcome.UNSUPPORTED, error.message, error.hint)
         except EnvironmentProblem as error:
@@ -207,3 +207,10 @@ def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = 
                 Outcome.FAILED, reason, error.hint, is_environment_problem=True, is_transient=is_transient
             )
     return builds
+
+
+def _with_options(build: Build, framework: Framework) -> Build:
+    """Return the build with the options that its programs show, where its recipe did not record them."""
+    if not isinstance(framework, OptionReader):
+        return build
+    return build.model_copy(update={"options": {**framework.read_options(build), **build.options}})
