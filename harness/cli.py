@@ -47,6 +47,7 @@ _COMMANDS: Final = {
         "inspecting",
         "Show the current activity of a watcher, its backlog, the latest verdicts and the open alarms.",
     ),
+    "alarms": ("inspecting", "List the alarms of a watcher, close one with a reason, or open it again."),
     "builds": ("inspecting", "List the runners that were built, or remove some to make room."),
     "devices": ("inspecting", "List every device that can be reached."),
     "doctor": ("inspecting", "Check what is installed and what is missing, and how to get it."),

@@ -1,4 +1,4 @@
-"""Commands that measure nothing: status, validate, devices, export, doctor, report, builds, init."""
+"""Commands that measure nothing: status, alarms, validate, devices, export, doctor, report, builds, init."""
 
 from __future__ import annotations
 
@@ -40,6 +40,47 @@ def status(
     return flow.show_status(
         from_flags.state_file(state, arguments.resolve_settings(inspect_flags)), display.open_console(), as_json=json
     )
+
+
+def alarms(
+    action: Literal["list", "close", "reopen"] = "list",
+    alarm: str | None = None,
+    /,
+    *,
+    reason: str | None = None,
+    by: str | None = None,
+    closed: Annotated[bool, Parameter(negative="")] = False,
+    state: Path | None = None,
+    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
+) -> int:
+    """`harness alarms`.
+
+    Args:
+        action: List the alarms that are open, close one, or open a closed one again.
+        alarm: Identity of an alarm, or the commit that caused alarms: then all of them. Each may be abbreviated.
+        reason: Why it is closed or opened again; in the status, on its page and in the messages.
+        by: Commit that repaired it.
+        closed: List closed alarms too.
+        state: State file of the watcher (default: `watch.db` beside the results).
+        inspect_flags: Where things are.
+    """
+    from harness.flows.inspect import alarms as flow
+
+    file = from_flags.state_file(state, arguments.resolve_settings(inspect_flags))
+    console = display.open_console()
+    if action == "list":
+        if alarm is not None or reason is not None or by is not None:
+            raise UsageError("a list takes no alarm, --reason or --by", hint="harness alarms close ALARM --reason TEXT")
+        return flow.list_alarms(file, console, with_closed=closed)
+    if closed:
+        raise UsageError(f"--closed beside {action}", hint="`harness alarms --closed` lists closed alarms too")
+    if alarm is None or reason is None or not reason.strip():
+        raise UsageError(f"{action} which alarm, and why?", hint=f"harness alarms {action} ALARM --reason TEXT")
+    if action == "close":
+        return flow.close(file, alarm, reason, by or "", console)
+    if by is not None:
+        raise UsageError("--by beside reopen", hint="--by names the commit that repaired an alarm that is closed")
+    return flow.reopen(file, alarm, reason, console)
 
 
 def validate(*files: Path, inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> int:

@@ -268,7 +268,8 @@ UNSUPPORTED_FLAGS = {
 
 _COMMAND_FLAGS: Final = frozenset(
     {
-        *("--action", "--bad", "--benchmark", "--calibration", "--exec-dir", "--files", "--flush", "--from", "--good"),
+        *("--action", "--alarm", "--by", "--closed", "--reason"),
+        *("--bad", "--benchmark", "--calibration", "--exec-dir", "--files", "--flush", "--from", "--good"),
         *("--json", "--keep-mib", "--model", "--output", "-o", "--path", "--prune", "--recipe", "--seed", "--state"),
         *("--unused-days", "--help", "-h", "--version"),
     }

@@ -15,7 +15,7 @@ from harness.core.effect import Effect
 from harness.core.series import SeriesPoint
 from harness.core.values import Value
 
-REPORT_VERSION: Final = "2.1"
+REPORT_VERSION: Final = "2.2"
 """Raised in its first number when a reader of older reports could be misled, else in its second."""
 
 
@@ -32,13 +32,15 @@ class AlarmStage(StrEnum):
 class AlarmEvent(StrEnum):
     """Something about an alarm that is reported, in the order in which it happens; each once.
 
-    `TEST` is no alarm: a person tests how notifications arrive. `RECOVERED` means that the level is back while the
-    culprit is still in; `CLOSED`, that a commit took it back.
+    `TEST` is no alarm: a person tests how notifications arrive. `REOPENED` means that what closed the alarm does not
+    hold any more; `RECOVERED`, that the level is back while the culprit is still in; `CLOSED`, that a commit repaired
+    it, that a person closed it, or that its commits are no longer in the history.
     """
 
     TEST = "test"
     CONFIRMED = "confirmed"
     BISECTED = "bisected"
+    REOPENED = "reopened"
     RECOVERED = "recovered"
     CLOSED = "closed"
 
@@ -122,6 +124,22 @@ class AlarmSize(Value):
     figure: str = ""
 
 
+class Closing(Value):
+    """A person's decision that nothing more is to be done about an alarm.
+
+    Attributes:
+        person: Name of the person's account.
+        time: Unix seconds.
+        reason: In the person's words.
+        by: Id of the commit that repaired it, as the person says; empty where none is named.
+    """
+
+    person: str
+    time: float
+    reason: str
+    by: str = ""
+
+
 class Alarm(Value):
     """A detected change, and what became of it.
 
@@ -137,6 +155,8 @@ class Alarm(Value):
         candidates: The commits in question, oldest first: those behind `change.last_without`, up to
             `change.first_with`. Empty before the search.
         recovery: The later change that brought the level back, with the culprit taken back or not.
+        closing: A person's decision; None where none closed it, or where it is open again.
+        reopened: Why it was opened again after it was closed, oldest first.
     """
 
     change: Change
@@ -149,6 +169,8 @@ class Alarm(Value):
     search: SearchResult | None = None
     candidates: tuple[Candidate, ...] = ()
     recovery: Change | None = None
+    closing: Closing | None = None
+    reopened: tuple[str, ...] = ()
 
     @property
     def identity(self) -> str:
@@ -219,6 +241,7 @@ class AlarmReport(Value):
         before: Last commit without the change.
         series: The points of the series.
         command: The command that measures the change again, on one line.
+        closing_command: The command that closes the alarm, without the reason; empty where it is closed.
         discovery: When and by whom it was found.
         results: The results that show it: folders relative to that of all results, or URLs.
         results_url: Address under which others see the folder of all results; empty where there is none.
@@ -234,6 +257,7 @@ class AlarmReport(Value):
     before: Commit
     series: tuple[SeriesPoint, ...] = ()
     command: str = ""
+    closing_command: str = ""
     discovery: AlarmOrigin
     results: tuple[str, ...] = ()
     results_url: str = ""

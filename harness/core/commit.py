@@ -139,6 +139,18 @@ class MergingSource(BranchingSource, Protocol):
 
 
 @runtime_checkable
+class DescribingSource(Source, Protocol):
+    """A source whose commits have messages of more than one line."""
+
+    def message(self, commit: Commit) -> str:
+        """Return the whole message of a commit.
+
+        Raises:
+            UsageError: The commit is gone.
+        """
+
+
+@runtime_checkable
 class PublishedSource(Source, Protocol):
     """A source that knows where others find it: links to its commits are made from that address."""
 

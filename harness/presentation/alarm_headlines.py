@@ -27,7 +27,14 @@ def headline(report: AlarmReport) -> str:
     change = f"{describe_series(report)} {describe_change(report)} {describe_cause(report)}"
     if report.event in {AlarmEvent.RECOVERED, AlarmEvent.CLOSED}:
         return f"{change}: {report.alarm.reason}"
+    if report.event is AlarmEvent.REOPENED:
+        return f"{change}: {describe_reopening(report)}"
     return change
+
+
+def describe_reopening(report: AlarmReport) -> str:
+    """Say why an alarm is open again: `open again: its commits are in the history again`."""
+    return f"open again: {report.alarm.reopened[-1]}" if report.alarm.reopened else "open again"
 
 
 def describe_commit(commit: Commit) -> str:

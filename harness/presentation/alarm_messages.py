@@ -174,7 +174,12 @@ def _row(report: AlarmReport, message: AlarmMessage) -> MessageRow:
 
 def describe_state(report: AlarmReport) -> str:
     """Say in a word or two whether an alarm is over; empty where it is not."""
-    return {AlarmEvent.CLOSED: "over", AlarmEvent.RECOVERED: "level is back"}.get(report.event, "")
+    states = {
+        AlarmEvent.CLOSED: "over",
+        AlarmEvent.RECOVERED: "level is back",
+        AlarmEvent.REOPENED: "open again",
+    }
+    return states.get(report.event, "")
 
 
 def _links(message: AlarmMessage, largest: AlarmReport) -> Iterator[MessageLink]:

@@ -1,7 +1,10 @@
 """Life of an alarm: a change is measured again, its culprit searched, and the alarm reported.
 
 opened --verify--> confirmed --search--> bisected --delivered--> reported
-any stage --refuted by verification, or its culprit is taken back--> closed
+any stage --refuted by verification, its culprit is repaired, or a person closes it--> closed
+
+A person may close an alarm while it is verified or searched: then what was measured is kept, and the alarm stays
+closed.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from harness.core.commit import Commit, short_id
 from harness.core.errors import HarnessError
 from harness.shell import Interrupted
 from harness.watch.known_changes import is_known
-from harness.watch.recoveries import describe_recovery, find_revert
+from harness.watch.recoveries import describe_recovery, find_repair
 from harness.watch.store.notifications import DeliveryStatus
 from harness.watch.store.retry_when_full import RetryWhenFull
 from harness.watch.store.state import State
@@ -168,17 +171,32 @@ class AlarmLifecycle:
 
         def write() -> None:
             with self._state.transaction():
+                if self._is_closed(alarm.identity):
+                    self._keep_closed(alarm.identity, result)
+                    return
                 self._record(advanced, event)
-                if event is AlarmEvent.CONFIRMED:
-                    for identity in alarm.change.recovers:
-                        self._recover(identity, alarm.change)
-                elif alarm.recovery is not None:  # only now are the culprits known
+                for identity in alarm.change.recovers if event is not None else ():
+                    self._recover(identity, alarm.change)
+                if event is AlarmEvent.BISECTED and alarm.recovery is not None:  # only now are the culprits known
                     self._recover(alarm.identity, alarm.recovery)
 
         self._retry_when_full.run(write)
+        if self._is_closed(alarm.identity) and stage is not AlarmStage.CLOSED:
+            self._say(f"closed meanwhile: {_describe(alarm.change)}")
+            return
         if stage is AlarmStage.CONFIRMED:
             self.confirmed.append(alarm.identity)
         self._say(f"{stage}: {_describe(alarm.change)}" + (f" ({reason})" if reason else ""))
+
+    def _is_closed(self, identity: str) -> bool:
+        alarm = self._state.alarms.find(identity)
+        return alarm is not None and alarm.stage is AlarmStage.CLOSED
+
+    def _keep_closed(self, identity: str, result: Mapping[str, object]) -> None:
+        """Store what was measured of an alarm that a person closed meanwhile."""
+        alarm = self._state.alarms.find(identity)
+        if alarm is not None:
+            self._state.alarms.update(alarm.model_copy(update=dict(result)))
 
     def _record(self, alarm: Alarm, event: AlarmEvent | None) -> None:
         now = self._timing.wall()
@@ -188,27 +206,52 @@ class AlarmLifecycle:
             self._state.deliveries.queue(alarm, event, self._channels, now)
 
     def _recover(self, identity: str, recovery: Change) -> None:
-        """Record that the level of an alarm is back: it is over where its culprit was taken back, and else goes on."""
+        """Record that the level of an alarm is back: it is over where its culprit was repaired, and else goes on.
+
+        Asked when the improvement is verified, and again when it was searched: what a merge brought is known then.
+        """
         alarm = self._state.alarms.find(identity)
         if alarm is None or alarm.stage is AlarmStage.CLOSED:
             return
         culprits = self._culprits_of(alarm)
-        revert = find_revert(culprits, self._commits_of(recovery))
+        repair = find_repair(culprits, self._repairing(recovery), self._tasks.read_message)
         changed: dict[str, object] = {"updated": self._timing.wall(), "recovery": recovery}
-        if revert is None:
-            changed |= {"reason": describe_recovery(alarm.change, culprits, recovery)}
+        if repair is None:
+            names = [commit for commit, *_ in culprits]
+            changed |= {"reason": describe_recovery(alarm.change, names, recovery)}
         else:
-            changed |= {"stage": AlarmStage.CLOSED, "reason": f"taken back by {revert.short}"}
-        event = AlarmEvent.RECOVERED if revert is None else AlarmEvent.CLOSED
-        self._record(alarm.model_copy(update=changed), None if alarm.stage is AlarmStage.OPENED else event)
+            changed |= {"stage": AlarmStage.CLOSED, "reason": str(repair)}
+        recovered = alarm.model_copy(update=changed)
+        if repair is None and (alarm.recovery, alarm.reason) == (recovered.recovery, recovered.reason):
+            return
+        event = AlarmEvent.RECOVERED if repair is None else AlarmEvent.CLOSED
+        self._record(recovered, None if alarm.stage is AlarmStage.OPENED else event)
 
-    def _culprits_of(self, alarm: Alarm) -> Sequence[Commit]:
-        """Return the culprits of an alarm; where none was searched, the only commit in question."""
-        if alarm.culprits:
-            ids = [commit for culprit in alarm.culprits for commit in culprit.commits]
-            return [entry.commit for entry in map(self._state.commits.find, ids) if entry is not None]
-        commits = self._commits_of(alarm.change)
-        return commits if len(commits) == 1 else ()
+    def _culprits_of(self, alarm: Alarm) -> Sequence[Sequence[Commit]]:
+        """Return each culprit of an alarm, with the merges that brought it behind it.
+
+        Where none was searched, it is the only commit in question.
+        """
+        if not alarm.culprits:
+            commits = self._commits_of(alarm.change)
+            return [commits] if len(commits) == 1 else ()
+        searched = {candidate.commit.id: candidate.commit for candidate in alarm.candidates}
+        return [
+            [self._commit(commit, searched), *(self._commit(merge, searched) for merge in culprit.merges)]
+            for culprit in alarm.culprits
+            for commit in culprit.commits
+        ]
+
+    def _commit(self, identity: str, searched: Mapping[str, Commit]) -> Commit:
+        """Return a commit as the backlog or a search knows it, at least by its id."""
+        entry = self._state.commits.find(identity)
+        return entry.commit if entry is not None else searched.get(identity) or Commit(source="", id=identity)
+
+    def _repairing(self, recovery: Change) -> Sequence[Commit]:
+        """Return the commits that may have brought a level back, with those that merges brought if they are known."""
+        watched, improvement = self._commits_of(recovery), self._state.alarms.find(recovery.identity)
+        brought = [candidate.commit for candidate in improvement.candidates] if improvement is not None else []
+        return list({commit.id: commit for commit in (*watched, *brought)}.values())
 
     def _commits_of(self, change: Change) -> Sequence[Commit]:
         """Return the commits among which a change surely is, as far as they were watched."""
@@ -236,7 +279,13 @@ class AlarmLifecycle:
 
     def _update(self, alarm: Alarm, changed: Mapping[str, object]) -> None:
         updated = alarm.model_copy(update={**changed, "updated": self._timing.wall()})
-        self._retry_when_full.run(lambda: self._state.alarms.update(updated))
+
+        def write() -> None:
+            with self._state.transaction():
+                if not self._is_closed(alarm.identity):
+                    self._state.alarms.update(updated)
+
+        self._retry_when_full.run(write)
 
 
 def _describe(change: Change) -> str:

@@ -85,6 +85,11 @@ on where it was.
 """
 
 
+def read_subject(commit: Commit) -> str:
+    """Return the subject of a commit: all of its message that is known without its source."""
+    return commit.subject
+
+
 class _NoTrend:
     progress = ""
 
@@ -110,9 +115,11 @@ class WatchTasks:
         read_trend: Begins to read a series, to find its changes.
         verify: Verifies them; None takes every change for true.
         find_culprits: Finds culprits; None searches for none.
+        read_message: Returns the whole message of a commit. It raises nothing, and is quick.
     """
 
     compare: Compare
     read_trend: ReadTrend = read_no_trend
     verify: Verify | None = None
     find_culprits: FindCulprits | None = None
+    read_message: Callable[[Commit], str] = read_subject

@@ -31,7 +31,7 @@ from harness.presentation.numbers import format_change, format_interval
 from harness.presentation.repository_links import commit_url, is_absolute, is_web_address
 from harness.presentation.text import make_printable
 from harness.store.tree import encode_segment
-from reporters.alarms.page import TO_RESULTS, format_time
+from reporters.alarms.page import REASON, TO_RESULTS, format_time, typed
 from reporters.alarms.plot import caption, picture
 
 _PICTURES: Final = 40
@@ -39,7 +39,11 @@ _PICTURES: Final = 40
 _OF_PATHS: Final = "/+=,@~"
 _OF_URLS: Final = "/+=,@~:%?&#.()!;*'$"
 
-_ENDS: Final = {AlarmEvent.CLOSED: "Closed", AlarmEvent.RECOVERED: "Not over"}
+_ENDS: Final = {
+    AlarmEvent.CLOSED: "Closed",
+    AlarmEvent.RECOVERED: "Not over",
+    AlarmEvent.REOPENED: "Open again",
+}
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1c2126; --soft: #5d6772; --line: #dde2e7; --paper: #fff; --card: #f7f9fa;
@@ -153,7 +157,8 @@ def _article(report: AlarmReport, *, draws: bool) -> Iterator[str]:
     yield f'<article id="{_anchor(report)}"><h3>{_escape(describe_series(report))} '
     yield f'<span class="{_tone(report)}">{_escape(describe_change(report))}</span></h3>'
     if report.event in _ENDS:
-        yield f"<p>{_ENDS[report.event]}: {_escape(report.alarm.reason)}</p>"
+        reason = report.alarm.reason or next(iter(report.alarm.reopened[-1:]), "")
+        yield f"<p>{_ENDS[report.event]}: {_escape(reason)}</p>"
     yield f"<p>{_escape(describe_size(report))}</p>"
     if report.series and draws:
         data = base64.b64encode(picture(report).encode()).decode()
@@ -173,9 +178,10 @@ def _article(report: AlarmReport, *, draws: bool) -> Iterator[str]:
     ]
     yield f"<p>{' · '.join(links)}</p>"
     if report.command:
-        # Unlike `make_printable` this keeps spaces as they are: an argument may hold several.
-        shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in report.command)
-        yield f"<details><summary>to measure it again</summary><pre>{escape(shown)}</pre></details>"
+        yield f"<details><summary>to measure it again</summary><pre>{escape(typed(report.command))}</pre></details>"
+    if report.closing_command:
+        command = typed(f"{report.closing_command} {REASON}")
+        yield f"<details><summary>to close it</summary><pre>{escape(command)}</pre></details>"
     yield "</article>"
 
 

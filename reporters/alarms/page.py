@@ -40,6 +40,9 @@ GROUP_PAGE: Final = "index.html"
 TO_RESULTS: Final = "../../"
 """From the folder of an alarm to that of all results."""
 
+REASON: Final = "'...'"
+"""Stands for the reason in the command that closes an alarm."""
+
 _SUBJECT: Final = 72
 _OPERATORS: Final = 10
 """Most rows of operators."""
@@ -98,6 +101,8 @@ def _stage(report: AlarmReport) -> Iterator[str]:
         yield f"**Closed**: {_sentence(alarm.reason or 'nothing is left to do')}"
     elif report.event is AlarmEvent.RECOVERED:
         yield f"**Not over**: {_sentence(alarm.reason)}"
+    elif report.event is AlarmEvent.REOPENED:
+        yield f"**Open again**: {_sentence(alarm.reopened[-1] if alarm.reopened else alarm.reason)}"
     elif alarm.search is not None:
         unexplained = alarm.search.unexplained_log_ratio
         rest = format_change(None if unexplained is None else relative_change(unexplained))
@@ -223,9 +228,17 @@ def _operator_row(operator: ChangedOperator) -> tuple[str, ...]:
 def _command(report: AlarmReport) -> Iterator[str]:
     if report.command:
         yield "## To measure it again"
-        # Unlike `make_printable` this keeps spaces as they are: an argument may hold several.
-        shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in report.command)
-        yield fence(shown, "sh")
+        yield fence(typed(report.command), "sh")
+    if report.closing_command:
+        yield "## To close it"
+        if report.event is not AlarmEvent.RECOVERED:
+            yield "It is closed by itself when a commit that says that it repairs the culprit brings the level back."
+        yield fence(typed(f"{report.closing_command} {REASON}"), "sh")
+
+
+def typed(command: str) -> str:
+    """Return a command as it is typed: unlike `make_printable` this keeps spaces, as an argument may hold several."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in command)
 
 
 def _links(report: AlarmReport) -> Iterator[str]:

@@ -181,7 +181,8 @@ class IssueChannel:
 
     def _update(self, issue: Issue, wanted: Mapping[str, str], message: AlarmMessage, text: MessageText) -> None:
         """Bring the issue up to date, and notify its readers with a comment."""
-        reopened = {"state": "open"} if message.new and issue.state == "closed" else {}
+        is_open_again = any(report.event is AlarmEvent.REOPENED for report in message.reports)
+        reopened = {"state": "open"} if (message.new or is_open_again) and issue.state == "closed" else {}
         if issue.body != wanted["body"] or reopened:
             self.repository.send("PATCH", f"issues/{issue.number}", {**wanted, **reopened})
         if message.is_update:

@@ -137,6 +137,16 @@ class GitSource:
             self._check_known(history, commit)
             return history.parents(commit.id)
 
+    def message(self, commit: Commit) -> str:
+        """Return the whole message of a commit.
+
+        Raises:
+            UsageError: History was rewritten, and the commit is gone.
+        """
+        with self._history() as history:
+            self._check_known(history, commit)
+            return history.message(commit.id)
+
     def merge_base(self, first: Commit, second: Commit) -> Commit:
         """Return the newest commit that two lines of development share.
 

@@ -137,6 +137,12 @@ class RepositoryReader:
         with _map_errors(self._source):
             return self._value(self._repo.commit(full_hash))
 
+    def message(self, full_hash: str) -> str:
+        """Read the whole message of a commit."""
+        with _map_errors(self._source):
+            message = self._repo.commit(full_hash).message
+        return message if isinstance(message, str) else message.decode(errors="replace")
+
     def between(self, older: str, newer: str) -> Sequence[Commit]:
         """Return the commits of the line from `older` to `newer`, which contains it (`trace_mainline`)."""
         with _map_errors(self._source):

@@ -132,6 +132,12 @@ class HgSource:
         nodes = [node for node in (change.p1node, change.p2node) if is_changeset(node)]
         return tuple(self._commit(parent) for node in nodes for parent in list_changesets(_id(node), at=self._mirror))
 
+    def message(self, commit: Commit) -> str:
+        """Return the whole message of a changeset."""
+        self._copy_once()
+        (change,) = list_changesets(_id(commit.id), at=self._mirror)
+        return change.desc
+
     def merge_base(self, first: Commit, second: Commit) -> Commit:
         """Return the newest changeset that two lines of development share.
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from rich.console import Console
 
 from harness.core.alarm import Alarm, AlarmStage
-from harness.core.commit import short_id
 from harness.core.errors import ExitCode
 from harness.core.series import SeriesPoint
 from harness.core.values import Value
 from harness.display.tables import draw_rows, plain_text, print_output
+from harness.flows.inspect.alarms import cause_of
 from harness.watch.store.commits import BacklogEntry, CommitStatus
 from harness.watch.store.event_log import CurrentActivity, Event, LastError, PollStatus
 from harness.watch.store.notifications import Delivery, DeliveryStatus
@@ -47,7 +47,7 @@ class WatchStatus(Value):
         waiting: The first commits that wait.
         finished: The commits that were compared last, newest first.
         alarms: Alarms in progress: all but the reported and the closed ones.
-        unresolved: Changes for the worse that were reported and that no later commit made good.
+        unresolved: Changes for the worse that were reported, and that neither a later commit nor a person closed.
         reported: How many alarms were reported and not closed, improvements among them.
         deliveries: Number of deliveries by status.
         undelivered: Deliveries that wait after a failure, or were refused.
@@ -178,10 +178,10 @@ def _rows(entry: BacklogEntry, points: Sequence[SeriesPoint]) -> Iterator[tuple[
 def _describe_alarm(alarm: Alarm) -> str:
     change = alarm.change
     reason = f" ({alarm.reason})" if alarm.reason else ""
-    culprits = ", ".join(short_id(commit) for culprit in alarm.culprits for commit in culprit.commits)
-    where = f"culprit {culprits}" if culprits else f"{short_id(change.last_without)}..{short_id(change.first_with)}"
+    where = f"{'culprit ' if alarm.culprits else ''}{cause_of(alarm)}"
     size = f"{alarm.size.effect.relative_change:+.2%}"
-    return f"{change.kind} of {size} in {change.title} on {change.device}, {where}: {alarm.stage}{reason}"
+    what = f"{change.kind} of {size} in {change.title} on {change.device}, {where}"
+    return f"{alarm.identity}: {what}: {alarm.stage}{reason}"
 
 
 def _first_line(text: str) -> str:

@@ -15,9 +15,9 @@ from harness.core import DEFAULT_PLATFORM
 from harness.core.alarm import Alarm, AlarmEvent, AlarmOrigin, AlarmReport, AlarmStage
 from harness.core.alarm_message import AlarmMessage
 from harness.core.change import Change
-from harness.core.commit import PublishedSource, Source
+from harness.core.commit import Commit, PublishedSource, Source, short_id
 from harness.core.culprit import Candidate
-from harness.core.errors import DeliveryFailed, HarnessError
+from harness.core.errors import DeliveryFailed, HarnessError, UsageError
 from harness.core.protocols import AlarmGroupReporter, AlarmReporter
 from harness.core.series import Series, SeriesKey
 from harness.core.values import replace_surrogates
@@ -163,9 +163,10 @@ class AlarmReports:
             event=event,
             alarm=alarm if alarm.candidates else self._with_candidates(alarm),
             device_name=(verification.device_name if verification is not None else "") or change.device,
-            before=self.source.resolve(change.last_without),
+            before=self._resolve(change.last_without),
             series=series.points,
             command=self.command(change, platform or self.settings.platform),
+            closing_command="" if alarm.stage is AlarmStage.CLOSED else self.closing_command(alarm),
             discovery=origin(alarm.opened),
             results=self._results(alarm),
             results_url=self.links.results_url,
@@ -194,9 +195,29 @@ class AlarmReports:
     def _with_candidates(self, alarm: Alarm) -> Alarm:
         """Add the commits in question to an alarm that was not searched."""
         change = alarm.change
-        before, after = self.source.resolve(change.last_without), self.source.resolve(change.first_with)
-        candidates = tuple(Candidate(commit=commit) for commit in self.source.between(before, after))
-        return alarm.model_copy(update={"candidates": candidates})
+        try:
+            before, after = self.source.resolve(change.last_without), self.source.resolve(change.first_with)
+            commits = self.source.between(before, after)
+        except UsageError:
+            if alarm.stage is not AlarmStage.CLOSED:
+                raise
+            commits = [self._resolve(change.first_with)]  # history was rewritten without it
+        return alarm.model_copy(update={"candidates": tuple(Candidate(commit=commit) for commit in commits)})
+
+    def _resolve(self, identity: str) -> Commit:
+        """Return a commit; one that is gone from the source as the backlog knows it, at least by its id."""
+        try:
+            return self.source.resolve(identity)
+        except UsageError:
+            entry = self.state.commits.find(identity)
+            return entry.commit if entry is not None else Commit(source=self.source.name, id=identity)
+
+    def closing_command(self, alarm: Alarm) -> str:
+        """Return the command by which a person closes an alarm, but for the reason."""
+        words = ["harness", "alarms", "close", alarm.identity, "--state", str(self.state.path.resolve())]
+        if alarm.recovery is not None:
+            words += ["--by", short_id(alarm.recovery.after)]
+        return shlex.join([*words, "--reason"])
 
     def command(self, change: Change, platform: str) -> str:
         """Return the command that measures a change again on its device, wherever it is typed."""
@@ -310,6 +331,8 @@ def _event_of(alarm: Alarm) -> AlarmEvent:
         return AlarmEvent.CLOSED
     if alarm.recovery is not None:
         return AlarmEvent.RECOVERED
+    if alarm.reopened:
+        return AlarmEvent.REOPENED
     return AlarmEvent.CONFIRMED if alarm.search is None else AlarmEvent.BISECTED
 
 

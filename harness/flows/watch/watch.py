@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from harness.analysis.trend.changes import TrendReader
@@ -23,7 +24,7 @@ from harness.flows.measure.runners import Programs
 from harness.flows.measure.workload import Workload, load_benchmarks, load_workload
 from harness.flows.watch.alarm_channels import open_channels, send_tests
 from harness.flows.watch.alarm_reports import AlarmReports, LinkSettings, page_channels
-from harness.flows.watch.worker import WatchWorker
+from harness.flows.watch.worker import WatchWorker, read_message
 from harness.plugins import alarm_reporters
 from harness.watch.branch_poller import Branch
 from harness.watch.controls import ControlPolicy
@@ -131,7 +132,9 @@ def watch(request: CompareRequest, settings: Settings, watching: WatchRequest, d
         worker = WatchWorker(comparers, source, state, ahead if may_build else None, display)
         tasks = WatchTasks(worker.compare)
         if watching.alarms:
-            tasks = WatchTasks(worker.compare, TrendReader, worker.verify, worker.find_culprits)
+            tasks = WatchTasks(
+                worker.compare, TrendReader, worker.verify, worker.find_culprits, partial(read_message, source)
+            )
         summary = run_loop(plan, tasks, state, channels=channels, say=display.say)
         is_worse = any(_is_worse(state, alarm) for alarm in summary.alarms)
         return exit_code_of(summary, is_worse=is_worse, has_failures=worker.has_failures)

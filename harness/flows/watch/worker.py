@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from harness.analysis.bisect.search import Search
 from harness.analysis.trend.points import series_point
 from harness.core.alarm import Alarm, ChangedOperator, Verification
-from harness.core.commit import Commit, Source
+from harness.core.commit import Commit, DescribingSource, Source
 from harness.core.comparison import Comparison, Verdict, tail_figure
 from harness.core.culprit import Candidate, SearchResult
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, HarnessError
@@ -176,6 +176,16 @@ class WatchWorker:
         coming = next((commit for commit in waiting if commit.id != present.id), None)
         if self._ahead is not None and coming is not None:
             self._ahead.submit(_build, self._comparers[-1], coming)
+
+
+def read_message(source: Source, commit: Commit) -> str:
+    """Return the whole message of a commit; its subject where the source knows no more, or cannot be read."""
+    if not isinstance(source, DescribingSource):
+        return commit.subject
+    try:
+        return source.message(commit)
+    except HarnessError:
+        return commit.subject
 
 
 def _build(comparer: CommitComparer, commit: Commit) -> None:

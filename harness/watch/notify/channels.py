@@ -8,7 +8,7 @@
     POST <URL>
     Content-Type: application/json
     Idempotency-Key: <key>
-    X-Harness-Event: confirmed | bisected | recovered | closed
+    X-Harness-Event: confirmed | bisected | reopened | recovered | closed
     X-Harness-Signature-256: sha256=<HMAC-SHA256 of the body under the secret, in hexadecimal digits>
 
 Any 2xx means delivered. 401, 403, 408, 429, 5xx, redirects and silence are tried again, any other 4xx is final. There

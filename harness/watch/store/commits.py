@@ -240,6 +240,12 @@ class CommitTable:
         """Return the entry of a commit, if it has one."""
         return next(iter(self._entries("WHERE id = ?", commit)), None)
 
+    def with_prefix(self, prefix: str) -> Sequence[str]:
+        """Return the ids of the backlog that begin with some characters; only that which is equal, if there is one."""
+        rows = self._database.rows("SELECT id FROM commits WHERE substr(id, 1, ?) = ?", len(prefix), prefix)
+        ids = [str(row[0]) for row in rows]
+        return [prefix] if prefix in ids else ids
+
     def get(self, commit: str) -> BacklogEntry:
         """Return the entry of a commit that has one.
 

@@ -72,7 +72,10 @@ class DeliveryTable:
         self._database = database
 
     def queue(self, alarm: Alarm, event: AlarmEvent, channels: Iterable[str], time: float) -> None:
-        """Queue a notification for each channel; the same event of the same alarm is never queued twice."""
+        """Queue a notification for each channel; the same event of the same alarm is never queued twice.
+
+        An alarm that was opened again begins anew.
+        """
         notification = Notification(key=_key(alarm, event), event=event, time=time, alarm=alarm)
         for channel in channels:
             delivery = Delivery(notification=notification, channel=channel, queued=time)
@@ -81,6 +84,16 @@ class DeliveryTable:
                 " ON CONFLICT DO NOTHING",
                 *(notification.key, channel, alarm.identity, delivery.status, delivery.model_dump_json()),
             )
+
+    def queue_follow_up(self, alarm: Alarm, event: AlarmEvent, time: float) -> int:
+        """Queue a notification for each channel that has, or will have, an earlier one about the alarm.
+
+        Returns:
+            The number of those channels.
+        """
+        channels = list(dict.fromkeys(delivery.channel for delivery in self.of_alarm(alarm.identity)))
+        self.queue(alarm, event, channels, time)
+        return len(channels)
 
     def update(self, delivery: Delivery) -> None:
         """Store a delivery after an attempt."""
@@ -116,4 +129,5 @@ class DeliveryTable:
 
 def _key(alarm: Alarm, event: AlarmEvent) -> str:
     """Return a key that fits a header and a file name, whatever the identity is made of."""
-    return hashlib.sha256(f"{alarm.identity}\n{event}".encode()).hexdigest()[:32]
+    times = f"\n{len(alarm.reopened)}" if alarm.reopened else ""
+    return hashlib.sha256(f"{alarm.identity}\n{event}{times}".encode()).hexdigest()[:32]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.builders.sources.git import GitSource
 from harness.builders.sources.hg import HgSource
 from harness.builders.sources.mainline import trace_mainline
-from harness.core.commit import MergingSource
+from harness.core.commit import DescribingSource, MergingSource
 from harness.core.errors import UsageError
 from tests.builders.sources.repositories import GitRepository, HgRepository, require, subjects
 
@@ -173,3 +173,14 @@ def test_a_merge_in_mercurial(tmp_path: Path, cache: Path) -> None:
     assert isinstance(source, MergingSource)
     assert subjects(source.parents(source.resolve(joined))) == ["side", "plain"]
     assert subjects(source.parents(source.resolve(base))) == []
+
+
+def test_the_whole_message_of_a_commit_is_known(repository: GitRepository, source: GitSource, tmp_path: Path) -> None:
+    message = "Faster loop\n\nThis reverts commit 1234567890.\nTold by Ädä."
+    assert source.message(source.resolve(repository.commit(message))).strip() == message
+    require("hg")
+    changesets = HgRepository(tmp_path / "hg")
+    changesets.commit(message)
+    mercurial = HgSource(changesets.path, cache_dir=tmp_path / "cache")
+    assert isinstance(mercurial, DescribingSource)
+    assert mercurial.message(mercurial.resolve("tip")).strip() == message

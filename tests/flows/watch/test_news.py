@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.config.settings import Settings
-from harness.core.alarm import Alarm, AlarmStage, Verification
+from harness.core.alarm import Alarm, AlarmStage, Closing, Verification
 from harness.core.change import Trend
 from harness.core.culprit import Candidate, SearchResult
 from harness.core.errors import DeviceLost
@@ -18,6 +18,7 @@ from harness.flows.compare.requests import CompareRequest
 from harness.flows.watch.alarm_channels import open_channels
 from harness.flows.watch.alarm_reports import AlarmReports, page_channels
 from harness.plugins import alarm_reporters
+from harness.watch.closings import close_alarms
 from harness.watch.loop import watch
 from harness.watch.store.notifications import DeliveryStatus
 from harness.watch.store.state import State, open_state
@@ -147,3 +148,38 @@ def test_the_message_is_sent_before_a_search_among_several_commits(state: State,
     assert "with one of 2 commits, c1 to c2" in first
     assert "Update: mv2/xnnpack on board" in second
     assert "with commit c1" in second
+
+
+def test_a_person_who_closes_the_alarms_of_a_commit_makes_one_message_and_is_named_on_the_pages(
+    state: State, tmp_path: Path
+) -> None:
+    watching = Watching(state, Line(["c0", "commit1"]), tmp_path)
+    slow_down(watching.laboratory, "commit1", *BENCHMARKS)
+    with receive(lambda _: Reply()) as receiver:
+        run(watching, receiver)
+        (page,) = (tmp_path / "alarms").glob("*/index.html")
+        assert "harness alarms close" in page.read_text(encoding="utf-8")
+        closing = Closing(person="ada", time=2.0, reason="the price of <b>safety</b>")
+        assert len(close_alarms(state.path, "commit1", closing).alarms) == 5
+        run(watching, receiver)
+        opened, over = titles(receiver)
+    assert opened.startswith("▼ 5 benchmarks became worse")
+    assert over.startswith("✓ 5 benchmarks changed")
+    assert "closed by ada" in over
+    text = page.read_text(encoding="utf-8")
+    assert "Closed: closed by ada: the price of &lt;b&gt;safety&lt;/b&gt;" in text
+    assert "harness alarms close" not in text
+    for alarm in (tmp_path / "alarms").glob("*/alarm.md"):
+        assert "**Closed**: closed by ada: the price of" in alarm.read_text(encoding="utf-8")
+
+
+def test_an_alarm_whose_commits_are_gone_from_the_source_is_told_to_be_closed(state: State, tmp_path: Path) -> None:
+    watching = Watching(state, Line(["c0", "c1", "c2"]), tmp_path)
+    slow_down(watching.laboratory, "c2", *BENCHMARKS[:1])
+    with receive(lambda _: Reply()) as receiver:
+        run(watching, receiver)
+        watching.line.ids = ["c0", "c1", "n2"]
+        run(watching, receiver)
+        *_, over = titles(receiver)
+    assert "history was rewritten: c2 is no longer in it" in over
+    assert state.deliveries.counts() == {DeliveryStatus.DELIVERED: 9}

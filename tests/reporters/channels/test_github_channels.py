@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from harness.core.alarm import AlarmEvent
 from harness.core.alarm_message import AlarmMessage
 from harness.core.errors import DeliveryFailed, UsageError
 from harness.core.protocols import AlarmChannel
 from harness.plugins import alarm_channel
-from tests.reporters.alarms.alarm_samples import closed, commit
+from tests.reporters.alarms.alarm_samples import bisected_step, changed, closed, commit
 from tests.reporters.channels.github_server import HEAD, TOKEN, GitHub
 from tests.reporters.channels.messages import BETTER, MANY, NASTY, ONE, OVER, TEST, UPDATE, message, step
 from tests.reporters.channels.receiver import Receiver, Reply, receive
@@ -188,3 +189,14 @@ def test_a_wrong_token_is_said_without_being_shown(server: Receiver) -> None:
 def test_mistakes_are_found_before_anything_is_measured(target: str, environment: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         alarm_channel("github", target, environment, is_named=True)
+
+
+def test_an_alarm_that_is_open_again_opens_its_issue_again(github: GitHub, server: Receiver) -> None:
+    channel = open_channel(server)
+    channel.send(ONE)
+    channel.send(OVER.model_copy(update={"is_update": True}))
+    assert github.issues[1]["state"] == "closed"
+    again = changed(bisected_step(), event=AlarmEvent.REOPENED, reopened=("opened again by ada: still slow",))
+    channel.send(message(again, key="k9", is_update=True))
+    assert [issue["state"] for issue in github.issues.values()] == ["open"]
+    assert "open again: opened again by ada: still slow" in github.comments[1][-1]

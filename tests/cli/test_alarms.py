@@ -1,0 +1,86 @@
+"""`harness alarms`: what a person sees of alarms, and decides about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from harness.core.alarm import AlarmEvent, AlarmStage
+from harness.core.commit import Commit
+from harness.watch.store.commits import CommitStatus
+from harness.watch.store.notifications import DeliveryStatus
+from harness.watch.store.state import State, open_state
+from tests.watch.watching import alarm, change, found
+
+CULPRIT = "736ae249736ae249736ae249736ae249736ae249"
+REPAIR = "b4" * 20
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[State]:
+    """A state with a reported alarm, locked by its watcher."""
+    with open_state(tmp_path / "watch.db") as opened:
+        for commit in (CULPRIT, REPAIR):
+            opened.commits.add(Commit(source="git:/src", id=commit), CommitStatus.DONE)
+        search, candidates = found(CULPRIT)
+        reported = alarm(AlarmStage.REPORTED, change("5f2b5f2b-mv2"))
+        reported = reported.model_copy(update={"search": search, "candidates": candidates})
+        opened.alarms.open(reported.change, 1.0)
+        opened.alarms.update(reported)
+        opened.deliveries.queue(reported, AlarmEvent.BISECTED, ["hook"], 1.0)
+        yield opened
+
+
+def alarms(state: State, *words: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["alarms", *words, "--state", str(state.path)])
+    return int(str(ended.value.code or 0))
+
+
+def test_an_alarm_is_listed_closed_and_opened_again(state: State, capsys: pytest.CaptureFixture[str]) -> None:
+    assert alarms(state) == 0
+    shown = capsys.readouterr().out
+    assert "5f2b5f2b-mv2" in shown
+    assert "736ae249736a" in shown
+    assert alarms(state, "close", "736ae249", "--by", "b4b4b4b4", "--reason", "faster\nloop") == 0
+    shown = capsys.readouterr().out
+    assert "closed: 5f2b5f2b-mv2: mv2/xnnpack on board (736ae249736a)" in shown
+    assert "1 channel gets a message" in shown
+    (closed,) = state.alarms.in_stages(AlarmStage.CLOSED)
+    assert closed.reason.startswith("repaired by b4b4b4b4b4b4, closed by ")
+    assert closed.reason.endswith(": faster loop")
+    assert alarms(state) == 0
+    assert "no alarm is open" in capsys.readouterr().out
+    assert alarms(state, "list", "--closed") == 0
+    assert "5f2b5f2b-mv2" in capsys.readouterr().out
+    assert alarms(state, "reopen", "5f2b5f2b-mv2", "--reason", "no, it is slow") == 0
+    assert "open again: 5f2b5f2b-mv2" in capsys.readouterr().out
+    waiting = [entry.notification.event for entry in state.deliveries.with_status(DeliveryStatus.WAITING)]
+    assert waiting == [AlarmEvent.BISECTED, AlarmEvent.CLOSED, AlarmEvent.REOPENED]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("close",), "close which alarm, and why?"),
+        (("close", "5f2b5f2b"), "close which alarm, and why?"),
+        (("close", "5f2b5f2b", "--reason", "  "), "close which alarm, and why?"),
+        (("close", "5f2b5f2b", "--closed", "--reason", "x"), "--closed beside close"),
+        (("close", "nothing", "--reason", "x"), "there is no alarm nothing"),
+        (("close", "5f2b5f2b", "--by", "ffff", "--reason", "x"), "the watcher knows no such commit"),
+        (("reopen", "5f2b5f2b", "--reason", "x"), "is open already"),
+        (("reopen", "5f2b5f2b", "--by", "b4b4", "--reason", "x"), "--by beside reopen"),
+        (("list", "5f2b5f2b"), "a list takes no alarm"),
+        (("list", "--reason", "x"), "a list takes no alarm"),
+    ],
+)
+def test_mistakes_change_nothing(
+    state: State, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], problem: str
+) -> None:
+    assert alarms(state, *words) == 2
+    assert problem in capsys.readouterr().err
+    assert not state.alarms.in_stages(AlarmStage.CLOSED)
+    assert len(state.deliveries.with_status(DeliveryStatus.WAITING)) == 1
