@@ -245,6 +245,7 @@ class Comparison(Value):
         exact: Deterministic metrics.
         operators: The operators, in order of execution, where they were timed on both sides.
         notes: Notes for a reader.
+        flags: Flags of the command that measures it again, beside those of the sides and of the parameters.
     """
 
     control: BuildInfo
@@ -268,6 +269,7 @@ class Comparison(Value):
     exact: tuple[ExactDifference, ...] = ()
     operators: tuple[OperatorComparison, ...] = ()
     notes: tuple[Note, ...] = ()
+    flags: tuple[str, ...] = ()
 
     @property
     def is_exact(self) -> bool:

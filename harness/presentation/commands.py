@@ -28,9 +28,18 @@ def format_rerun_command(result: Result, folder: Path = Path()) -> str:
         return ""
     metric = [] if comparison.metric in {"", LATENCY} else ["--metric", comparison.metric]
     name = DEFAULT_PLATFORM if result.device is None else result.device.platform
-    platform = [] if name == DEFAULT_PLATFORM else ["-p", name]
+    variant = _recipe_variant(result.build, name)
+    platform = ["-p", f"{name}{variant}"] if name != DEFAULT_PLATFORM or variant else []
     operators = ["--operators"] if result.benchmark.operators else []
-    words = ["-b", str(folder / result.benchmark.specification), *platform, *side_flags, *metric, *operators]
+    words = [
+        "-b",
+        str(folder / result.benchmark.specification),
+        *platform,
+        *side_flags,
+        *metric,
+        *operators,
+        *comparison.flags,
+    ]
     return shlex.join(["harness", "compare", *words, *_parameter_flags(comparison.parameters)])
 
 
@@ -42,6 +51,12 @@ def collect_rerun_commands(results: Sequence[Result], folder: Path) -> list[str]
 def format_reevaluate_command(place: Path) -> str:
     """Return the command that computes the verdicts of the results below a folder once more."""
     return shlex.join(["harness", "compare", "--from", str(place)])
+
+
+def _recipe_variant(build: BuildInfo | None, platform: str) -> str:
+    """Return the recipe, among those of the platform, that built a runner, as `/NAME`; empty for the usual one."""
+    words = build.recipe.split("/") if build is not None else []
+    return f"/{words[-1]}" if len(words) > 2 and words[-2] == platform else ""
 
 
 def _side_flags(control: BuildInfo, treatment: BuildInfo) -> list[str]:

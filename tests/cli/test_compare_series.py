@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import psutil
@@ -148,3 +150,22 @@ def test_comparisons_close_all_file_descriptors(project: Project, spec: Path, cl
         of_programs(number)
         of_commits()
     assert descriptors() == before
+
+
+def test_the_printed_command_measures_again_from_any_folder(project: Project, spec: Path, clone: History) -> None:
+    where = ("--repo_dir", clone.folder, "--frameworks_dir", clone.recipes.relative_to(project.folder))
+    sides = ("--control", clone.commits["base"], "--treatment", clone.commits["slower"])
+    project.harness("compare", "-b", spec, *where, *sides, *FEW, "--reporter", "markdown=report.md")
+    page = (project.folder / "report.md").read_text(encoding="utf-8")
+    command = shlex.split(page.partition("## How to measure again")[2].partition("```sh\n")[2].partition("\n")[0])
+    elsewhere = project.folder / "elsewhere"
+    elsewhere.mkdir()
+    again = subprocess.run(
+        (sys.executable, "-m", *command),
+        cwd=elsewhere,
+        env=project.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert again.returncode == ExitCode.REGRESSION, again.stderr

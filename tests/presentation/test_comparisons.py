@@ -329,6 +329,20 @@ def test_the_command_names_both_sources_or_is_omitted(control: str, treatment: s
     assert command == (f"harness compare -b specifications/models/mv2.json {words} --seed 7" if words else "")
 
 
+def test_the_command_names_the_recipe_and_how_it_was_measured() -> None:
+    made = compared("a", made_pairs(0.0, 8))
+    assert made.comparison is not None
+    comparison = made.comparison.model_copy(update={"flags": ("--frameworks-dir", "/my recipes")})
+    for recipe, words in (("a/host/fast", "-p host/fast "), ("a/host", ""), ("a", ""), ("a/releases/host", "")):
+        assert made.build is not None
+        build = made.build.model_copy(update={"recipe": recipe})
+        command = format_rerun_command(made.model_copy(update={"comparison": comparison, "build": build}))
+        assert command == (
+            f"harness compare -b specifications/models/mv2.json {words}--source git:/src/executorch "
+            f"--control {'1' * 40} --treatment {'2' * 40} --frameworks-dir '/my recipes' --seed 7"
+        )
+
+
 def test_without_a_build_of_the_treatment_there_is_no_command() -> None:
     assert format_rerun_command(compared("a", made_pairs(0.0, 8)).model_copy(update={"build": None})) == ""
 

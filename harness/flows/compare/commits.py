@@ -155,6 +155,7 @@ class CommitComparer:
                     check=self._check,
                     one_record_of_same=True,
                     unequal_options=self._request.unequal_options,
+                    recipes=self._request.recipes,
                 ),
                 self._report_as(run_type, quiet=quiet),
                 QuietDisplay(self._display) if quiet else self._display,

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from harness.analysis.compare.discovery import proven_change
@@ -23,6 +24,7 @@ from harness.flows.compare import self_check
 from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from harness.flows.compare.journal import Journal
+from harness.flows.compare.measuring_flags import measuring_flags
 from harness.flows.compare.reports import build_report, final_changes_of, load_previous
 from harness.flows.compare.scheduler import RoundRobinScheduler
 from harness.flows.measure.fetching import fetch
@@ -54,6 +56,7 @@ class ComparisonTask:
         one_record_of_same: Whether all benchmarks whose runners are the same bytes leave one record, instead of one
             each. Listeners get a result of each.
         unequal_options: Names of build options that are meant to differ.
+        recipes: Folders of further recipes, by which the sides are built.
     """
 
     control: Side
@@ -65,6 +68,7 @@ class ComparisonTask:
     check: Callable[[], None] = lambda: None
     one_record_of_same: bool = False
     unequal_options: tuple[str, ...] = ()
+    recipes: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +158,7 @@ class ComparisonStages:
         self._files = files
         self._reporting = reporting
         self._display = display
+        self._flags = measuring_flags(task.recipes, settings)
         self._lock = threading.Lock()
         self._reported: list[ComparisonRun] = []
         self._interrupted_by_check = False
@@ -337,6 +342,10 @@ class ComparisonStages:
         return Report(result=report.result.model_copy(update=update))
 
     def _report(self, report: Report) -> str | None:
+        result = report.result
+        if result.comparison is not None:
+            comparison = result.comparison.model_copy(update={"flags": self._flags})
+            report = report.model_copy(update={"result": result.model_copy(update={"comparison": comparison})})
         with self._lock:
             return self._reporting.report(report)
 

@@ -140,9 +140,10 @@ def resolve_request(
         treatment,
         parameters,
         request.metric,
-        request.resume,
-        request.self_check,
+        resume=request.resume,
+        self_check=request.self_check,
         unequal_options=request.unequal_options,
+        recipes=request.recipes,
     )
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -21,6 +20,7 @@ from harness.core.errors import DeliveryFailed, HarnessError, UsageError
 from harness.core.protocols import AlarmGroupReporter, AlarmReporter
 from harness.core.series import Series, SeriesKey
 from harness.core.values import replace_surrogates
+from harness.flows.compare.measuring_flags import measuring_flags
 from harness.flows.compare.requests import CompareRequest
 from harness.presentation.alarm_messages import result_url
 from harness.presentation.repository_links import diff_url, fill_diff_url, web_address
@@ -224,7 +224,8 @@ class AlarmReports:
         files = [str(file.resolve()) for file in self.settings.benchmark_file]
         words = ["harness", "compare", "-b", *files, "--source", self.source.name]
         words += ["--control", change.last_without, "--treatment", change.first_with, "--only", change.title]
-        words += measuring_flags(self.request, self.settings)
+        words += ["--metric", self.request.metric] if self.request.metric else []
+        words += measuring_flags(self.request.recipes, self.settings)
         if platform != DEFAULT_PLATFORM:
             words += ["-p", platform, "-d", change.device]
         return shlex.join(words)
@@ -334,19 +335,3 @@ def _event_of(alarm: Alarm) -> AlarmEvent:
     if alarm.reopened:
         return AlarmEvent.REOPENED
     return AlarmEvent.CONFIRMED if alarm.search is None else AlarmEvent.BISECTED
-
-
-def measuring_flags(request: CompareRequest, settings: Settings) -> Iterator[str]:
-    """Yield the flags that say how runners are built and what is measured of them, as far as they were given."""
-    flags = {
-        "--frameworks-dir": [str(folder.resolve()) for folder in request.recipes],
-        "--metric": [request.metric] if request.metric else [],
-        "--framework": [settings.framework] if settings.framework else [],
-        "--root-model-dir": [str(settings.root_model_dir.resolve())] if settings.root_model_dir else [],
-        "--string-map": [json.dumps(settings.string_map)] if settings.string_map else [],
-        "--env": [f"{name}={value}" for name, value in settings.env.items()],
-    }
-    for flag, values in flags.items():
-        yield from (flag, *values) if values else ()
-    if settings.command_args:
-        yield f"--command-args={settings.command_args}"
