@@ -94,9 +94,9 @@ def bisect(
         config = search.config.model_copy(update={"max_pairs": budget})
         inner = earlier or Search.begin([commit.id for commit in line])
         inner = inner.model_copy(update={"config": config})
-        return run_search(inner, line, selection, comparer, progress=display, save=inner_file.save)
+        return run_search(inner, line, selection, comparer, progress=display, save=inner_file.save, earlier_pairs=pairs)
 
-    merges = MergeSearch(source, search_branch, lists_all=True)
+    merges = MergeSearch(source, search_branch, lists_all=True, say=display.say)
     result = merges.run(result, commits)
     if result.ending is not SearchEnding.UNDECIDED and not merges.is_undecided:
         for finished in files:

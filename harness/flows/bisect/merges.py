@@ -8,13 +8,14 @@ there, and is left out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from harness.analysis.bisect.search import Search
-from harness.core.commit import Commit, MergingSource, Source
-from harness.core.culprit import Culprit, SearchEnding, SearchResult
+from harness.core.commit import Commit, MergingSource, Source, short_id
+from harness.core.culprit import Culprit, RuledOut, SearchEnding, SearchResult
 from harness.core.errors import BenchmarkFailed, BuildFailed, UsageError
 
 _LEAST_SHARE: Final = 0.25
@@ -48,8 +49,10 @@ class MergeSearch:
         search_range: Searches one line.
         lists_all: Whether to list, beside the commits that make the change of a merge, those of its branch that make
             another: smaller ones, and those in the other direction.
-        pairs: Pairs that were measured so far.
+        say: Shows a line to a person: which merge is searched.
+        pairs: Pairs that were measured so far, in all searches.
         lines: Lines that were searched, in the order of the searches.
+        ruled_out: Further changes that these searches exclude.
         remarks: What the searches found, in sentences.
         is_undecided: Whether a search ended before it could name a commit.
     """
@@ -57,13 +60,18 @@ class MergeSearch:
     source: Source
     search_range: SearchRange
     lists_all: bool = False
+    say: Callable[[str], None] = lambda _: None
     pairs: int = 0
     lines: list[SearchedLine] = field(default_factory=list)
+    ruled_out: list[RuledOut] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     is_undecided: bool = False
 
     def run(self, result: SearchResult, commits: Sequence[Commit]) -> SearchResult:
         """Replace the merges among the culprits by the commits that they brought, as far as these can be found.
+
+        The result tells of all searches: pairs and what was ruled out are of every line, and what the culprits leave
+        unexplained is that of the commits that are named.
 
         Args:
             result: Result of the search of the line.
@@ -75,8 +83,16 @@ class MergeSearch:
         self.pairs = result.pairs
         by_id = {commit.id: commit for commit in commits}
         culprits = [inner for culprit in result.culprits for inner in self._descend(culprit, by_id, ()) or (culprit,)]
-        reason = "; ".join([result.reason, *self.remarks])
-        return result.model_copy(update={"culprits": tuple(culprits), "reason": reason, "pairs": self.pairs})
+        changed: dict[str, object] = {
+            "culprits": tuple(culprits),
+            "reason": "; ".join([result.reason, *self.remarks]),
+            "pairs": self.pairs,
+            "ruled_out": (*result.ruled_out, *self.ruled_out),
+        }
+        if result.total_log_ratio is not None and tuple(culprits) != result.culprits:
+            explained = math.fsum(culprit.effect.log_ratio for culprit in culprits)
+            changed["unexplained_log_ratio"] = result.total_log_ratio - explained
+        return result.model_copy(update=changed)
 
     def _descend(
         self, culprit: Culprit, by_id: dict[str, Commit], shared: tuple[Commit, ...]
@@ -121,6 +137,7 @@ class MergeSearch:
         """
         base, *brought = line
         commits = "commit" if len(brought) == 1 else f"{len(brought)} commits"
+        self.say(f"{merge.short} is a merge: searching the {commits} of a branch that it brought, from {base.short} on")
         about = f"{merge.short} is a merge, whose {commits} of a branch were compared with {base.short}, where it began"
         try:
             ended = self.search_range(line, self.pairs)
@@ -134,6 +151,7 @@ class MergeSearch:
         search, result = ended
         self.pairs += result.pairs
         self.lines.append(SearchedLine(search, line, merge.id))
+        self.ruled_out += result.ruled_out
         if result.ending is SearchEnding.UNDECIDED:
             self.is_undecided = True
         by_id = {commit.id: commit for commit in line}
@@ -144,10 +162,14 @@ class MergeSearch:
             if candidate.effect.log_ratio * culprit.effect.log_ratio >= _LEAST_SHARE * culprit.effect.log_ratio**2
         ]
         listed = result.culprits if self.lists_all and explaining else explaining
-        found = [inner for candidate in listed for inner in self._descend(candidate, by_id, shared) or ()]
-        names = ", ".join(commit[:12] for inner in found for commit in inner.commits)
-        remark = f"found {names}" if found else f"none of them makes a quarter of the change ({result.reason})"
-        self.remarks.insert(place, f"{about}: {remark}")
+        inside = [(candidate, self._descend(candidate, by_id, shared)) for candidate in listed]
+        found = [inner for _, culprits in inside for inner in culprits or ()]
+        taken_over = [by_id[candidate.commits[-1]].short for candidate, culprits in inside if culprits is None]
+        names = ", ".join(short_id(commit) for inner in found for commit in inner.commits)
+        remark = f"found {names}" if found else "none of them makes a quarter of the change"
+        if taken_over:
+            remark += f", as {', '.join(taken_over)} only brought what the line before {merge.short} has"
+        self.remarks.insert(place, f"{about}: {remark} ({result.reason})")
         return found
 
 

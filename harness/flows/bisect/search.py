@@ -36,6 +36,7 @@ def run_search(
     *,
     progress: Progress,
     save: Save,
+    earlier_pairs: int = 0,
 ) -> tuple[Search, SearchResult]:
     """Ask, measure and learn until the search is over. Commits that do not build or do not run are skipped.
 
@@ -46,6 +47,7 @@ def run_search(
         comparer: Compares commits.
         progress: Shows the state after each answer.
         save: Called after each answer.
+        earlier_pairs: Pairs of the searches that led to this one: a person is shown those of all.
 
     Returns:
         The search at its end, and what was found, with commits under their short names.
@@ -69,7 +71,7 @@ def run_search(
         else:
             search = _learn(search, query, result, comparison)
             same = f"{control.short} and {treatment.short} are the same bytes: nothing to measure"
-            progress.say(same if comparison.identical else _summarise(search, by_id))
+            progress.say(same if comparison.identical else _summarise(search, by_id, earlier_pairs))
         save(search)
     return search, query.model_copy(update={"reason": _shorten(query.reason, commits)})
 
@@ -138,10 +140,11 @@ def _shorten(text: str, commits: Sequence[Commit]) -> str:
     return text
 
 
-def _summarise(search: Search, by_id: Mapping[str, Commit]) -> str:
+def _summarise(search: Search, by_id: Mapping[str, Commit], earlier_pairs: int) -> str:
     """Summarise a search: pairs so far, culprits that were found, and suspects."""
     posterior = search.posterior()
-    pairs = "1 pair" if search.pairs == 1 else f"{search.pairs} pairs"
+    count = earlier_pairs + search.pairs
+    pairs = "1 pair" if count == 1 else f"{count} pairs"
     culprits = [f"found: {by_id[culprit.commits[-1]].short}" for culprit in search.culprits]
     if not posterior.suspects:
         return "; ".join([pairs, *culprits])

@@ -133,7 +133,6 @@ class WatchWorker:
         saved = self._read_searches(progress)
 
         def search_range(line: Sequence[Commit], pairs: int = 0) -> tuple[Search, SearchResult]:
-            del pairs  # each line has a budget of its own
             ids = tuple(commit.id for commit in line)
             return run_search(
                 saved.of_line(ids) or begin_search(alarm, ids),
@@ -142,6 +141,7 @@ class WatchWorker:
                 self._comparer(change.device),
                 progress=self._display,
                 save=lambda current: save(saved.keep(current)),
+                earlier_pairs=pairs,  # shown only: each line has a budget of its own
             )
 
         if len(commits) == 2 and alarm.verification is not None:
@@ -150,7 +150,7 @@ class WatchWorker:
         else:
             ended, result = search_range(commits)
             candidates = candidates_of(ended, commits)
-        merges = MergeSearch(self._source, search_range)
+        merges = MergeSearch(self._source, search_range, say=self._display.say)
         result = merges.run(result, commits)
         return result, with_brought_commits(candidates, merges.lines)
 

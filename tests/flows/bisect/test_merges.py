@@ -72,12 +72,13 @@ class History:
 
     def __post_init__(self) -> None:
         self.bench = Bench(self.repository)
+        self.progress = RecordedProgress()
 
     def search(self, good: str, bad: str = "main", *, lists_all: bool = False) -> tuple[SearchResult, MergeSearch]:
         commits = (older := self.source.resolve(good), *self.source.between(older, self.source.resolve(bad)))
         found = self._search_line(commits, 0)
         assert found is not None
-        merges = MergeSearch(self.source, self._search_line, lists_all=lists_all)
+        merges = MergeSearch(self.source, self._search_line, lists_all=lists_all, say=self.progress.say)
         return merges.run(found[1], commits), merges
 
     def _search_line(self, line: Sequence[Commit], pairs: int) -> tuple[Search, SearchResult] | None:
@@ -85,7 +86,15 @@ class History:
             return None
         search = Search.begin([commit.id for commit in line])
         comparer = cast("CommitComparer", self.bench)
-        return run_search(search, line, Selection("m/b"), comparer, progress=RecordedProgress(), save=lambda _: None)
+        return run_search(
+            search,
+            line,
+            Selection("m/b"),
+            comparer,
+            progress=self.progress,
+            save=lambda _: None,
+            earlier_pairs=pairs,
+        )
 
     def names(self, result: SearchResult) -> list[str]:
         return [self.subject(culprit.commits[-1]) for culprit in result.culprits]
@@ -251,3 +260,37 @@ def test_without_pairs_for_it_the_merge_is_named_and_the_search_may_go_on(histor
     assert history.names(result) == ["merge"]
     assert merges.is_undecided
     assert "no pairs are left to search what it brought" in result.reason
+
+
+def test_counters_and_reasons_are_those_of_all_searches(history: History) -> None:
+    """A merge brought a slow commit and a merge, which brought another one."""
+    branch(history.repository, "inner", "inner 1", "slow deep", "inner 3")
+    branch(history.repository, "side", "side 1", "slow side")
+    merge(history.repository, "inner merge", "inner", into="side")
+    grow(history, "main 1")
+    merge(history.repository, "merge", "side")
+    result, merges = history.search("start")
+    assert history.names(result) == ["slow side", "slow deep"]
+    counters = [int(line.split()[0]) for line in history.progress.lines if " pair" in line.split(";")[0]]
+    assert counters == sorted(counters), "the counter never begins again"
+    assert counters[-1] == result.pairs == merges.pairs
+    begins = [line for line in history.progress.lines if "is a merge: searching" in line]
+    assert len(begins) == 2
+    # each search says what it ruled out: on the main line, on the branch, and on the branch of the branch
+    assert result.reason.count("no other change of") == 3
+    assert [out.until for out in result.ruled_out] == [history.source.resolve("main").id] + [
+        line.commits[-1].id for line in merges.lines
+    ]
+
+
+def test_what_the_named_commits_leave_unexplained_is_told(history: History) -> None:
+    """A merge brings two changes, of which the smaller one is no quarter of the merge's."""
+    branch(history.repository, "side", "slow 1", "faster 2", "side 3")
+    grow(history, "main 1")
+    merge(history.repository, "merge", "side")
+    history.repository.git("tag", "end")
+    result, _ = history.search("start")
+    assert result.total_log_ratio is not None
+    assert result.unexplained_log_ratio is not None
+    explained = sum(culprit.effect.log_ratio for culprit in result.culprits)
+    assert result.unexplained_log_ratio == pytest.approx(result.total_log_ratio - explained)
