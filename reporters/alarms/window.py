@@ -115,15 +115,42 @@ def window(report: AlarmReport) -> Window:
         before=before,
         after=after,
         culprits=tuple((commit, place) for commit, place in places if place is not None),
-        levels=() if report.event is AlarmEvent.CLOSED else tuple(_levels(*sides)),
+        levels=() if report.event is AlarmEvent.CLOSED else tuple(_levels(*sides, size=_size_of(report))),
     )
 
 
-def _levels(before: Sequence[Dot], after: Sequence[Dot]) -> Iterator[Level]:
-    for beside in (before[-_BESIDE:], after[:_BESIDE]):
+def _size_of(report: AlarmReport) -> float:
+    return abs(report.alarm.change.effect.relative_change)
+
+
+def _levels(before: Sequence[Dot], after: Sequence[Dot], *, size: float) -> Iterator[Level]:
+    for nearest_first in (before[: -_BESIDE - 1 : -1], after[:_BESIDE]):
+        beside = _at_one_level(nearest_first, size)
         if len(beside) > 1:
             orders = [dot.point.order for dot in beside]
             yield Level(min(orders), max(orders), median(dot.change for dot in beside))
+
+
+def _at_one_level(dots: Sequence[Dot], size: float) -> Sequence[Dot]:
+    """Return the first dots, up to where another change begins: two in a row that differ from them in one direction.
+
+    Args:
+        dots: Those on one side of a change, the nearest first.
+        size: Size of that change; what differs by less than half of it is noise.
+    """
+    for number in range(1, len(dots) - 1):
+        level = median(dot.change for dot in dots[:number])
+        away = [dot.change - level for dot in dots[number : number + 2] if _excludes(dot, level)]
+        if len(away) == 2 and (min(away) > size / 2 or max(away) < -size / 2):
+            return dots[:number]
+    return dots
+
+
+def _excludes(dot: Dot, level: float) -> bool:
+    """Return whether a dot surely is at another level; the same bytes as the control are, without an interval."""
+    if dot.low is None and dot.high is None:
+        return dot.point.pairs == 0
+    return (dot.low is not None and dot.low > level) or (dot.high is not None and dot.high < level)
 
 
 def _around(every: Sequence[Dot], change: int | None) -> Sequence[Dot]:

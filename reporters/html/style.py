@@ -48,6 +48,7 @@ article { background: var(--card); border: 1px solid var(--line); border-left: 4
 article header { display: flex; flex-wrap: wrap; gap: .3rem .75rem; align-items: baseline; }
 article pre { background: var(--paper); }
 .numbers { display: flex; flex-wrap: wrap; gap: .5rem 3rem; font-size: .9rem; }
+.numbers table { display: block; max-width: 100%; overflow-x: auto; } .numbers td { overflow-wrap: normal; }
 svg { display: block; width: 100%; height: auto; margin: .5rem 0; }
 svg text { fill: var(--soft); font: 11px system-ui, sans-serif; }
 svg .grid { stroke: var(--line); } svg .zero { stroke: var(--soft); }

@@ -102,6 +102,21 @@ def test_levels_are_shown_only_for_an_open_change() -> None:
     assert window(closed()).levels == ()
 
 
+def test_a_level_ends_where_another_change_begins() -> None:
+    series = tuple(points({18: 0.02, 24: 0.031, 30: 0.05}))
+    before, after = window(changed(found_step(), series=series)).levels
+    assert (before.first, before.last) == (18, 22)
+    assert (after.first, after.last) == (26, 29)
+    assert (before.change, after.change) == pytest.approx((0.02, 0.051), abs=0.003)
+
+
+def test_a_level_goes_on_behind_a_single_commit_that_is_off() -> None:
+    series = list(points({24: 0.031}))
+    series[15] = series[15].model_copy(update={"effect": effect_of(0.1)})
+    before, _ = window(changed(found_step(), series=tuple(series))).levels
+    assert (before.first, before.last) == (11, 22)
+
+
 def test_a_change_of_the_tail_is_drawn_in_its_figure() -> None:
     step = found_step()
     figures = tuple(FigureEffect(log_ratio=ratio, standard_error=0.001) for ratio in (0.0, 0.0, 0.0, 0.01, 0.1))
