@@ -20,6 +20,7 @@ from platforms.android.devices import PhoneStarting, describe_phone, serialno_of
 from platforms.android.files.workdir import session_folder, workdir_in
 from platforms.android.link.adb import AdbServer, ListedPhone, adb_program, is_network_serial
 from platforms.android.link.device_lock import DeviceLock, owner_of
+from platforms.android.link.liveness import PROBE_TIMES, ProbeTimes
 from platforms.android.link.phone import Phone
 from platforms.android.link.reconnect import is_reachable, restart, wait_for_return, wait_until_usable
 from platforms.android.link.root import ALLOW_ROOT, root_prefix
@@ -43,6 +44,7 @@ class Android:
         settings: Settings of the run.
         server: The adb server.
         locks: Folder of lock files; None takes the machine's.
+        probe_times: When to ask whether a phone hangs, while something is waited for.
 
     Raises:
         UsageError: An invalid setting.
@@ -52,10 +54,18 @@ class Android:
     app_suffix = ".apk"
     device_options = ("reboot", "set_freq", "wipe_cache", "airplane", "screen")
 
-    def __init__(self, settings: Settings, server: AdbServer, *, locks: Path | None = None) -> None:
-        self._settings = settings
+    def __init__(
+        self,
+        settings: Settings,
+        server: AdbServer,
+        *,
+        locks: Path | None = None,
+        probe_times: ProbeTimes = PROBE_TIMES,
+    ) -> None:
+        self.settings = settings
         self._server = server
         self._locks = locks
+        self._probe_times = probe_times
         self._options = settings.of(AndroidOptions)
         self._workdir = workdir_in(self._options.android_dir)
         if self._options.set_freq is not None:
@@ -105,10 +115,10 @@ class Android:
     @contextlib.contextmanager
     def open(self, device: Device, progress: Progress) -> Iterator[AndroidSession]:
         """Lock a phone, prepare it, and restore everything at the end."""
-        phone = Phone(self._server, device.name)
+        phone = Phone(self._server, device.name, probe_times=self._probe_times)
         path = machine_lock.lock_path(f"android-{re.sub(r'[^A-Za-z0-9_.-]', '-', device.identity)}")
         path = path if self._locks is None else self._locks / path.name
-        timeout_s = self._settings.lock_timeout
+        timeout_s = self.settings.lock_timeout
         with machine_lock.hold(path, timeout_s, progress, device.name), contextlib.ExitStack() as stack:
             self._check(phone, device, progress)
             lock = DeviceLock(phone, owner_of(path), timeout_s, progress)
@@ -117,7 +127,7 @@ class Android:
     def _open_locked(
         self, phone: Phone, device: Device, progress: Progress, lock: DeviceLock, stack: contextlib.ExitStack
     ) -> AndroidSession:
-        settings = self._settings
+        settings = self.settings
         stack.callback(lock.release)
         lock.acquire()
         log = SettingsLog.of(settings.cache_dir, device.identity)
@@ -154,7 +164,7 @@ class Android:
 
     def _check(self, phone: Phone, device: Device, progress: Progress) -> None:
         """Wait until the phone is there, and check that it is the one that was listed."""
-        wait_until_usable(phone, serialno_of(device), self._settings.return_timeout, progress)
+        wait_until_usable(phone, serialno_of(device), self.settings.return_timeout, progress)
         if describe_phone(phone).identity != device.identity:
             raise DeviceLost(f"{phone.serial} is another phone now", hint="list the devices again")
 

@@ -97,7 +97,8 @@ def run_app(phone: Phone, command: Command, app: App, context: AppContext) -> tu
     started = time.monotonic()
     with phone.shell(_launch_line(command, app, context), _DOING) as stream:
         stream.close_stdin()
-        while stream.read(started + command.timeout_s + _INSTALL_S + ANSWER_S):
+        probe = phone.probe()
+        while probe.read(stream, started + command.timeout_s + _INSTALL_S + ANSWER_S):
             pass
         if stream.exit_code is None:
             raise unresponsive_error(phone.name, _DOING)

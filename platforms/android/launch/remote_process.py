@@ -55,6 +55,7 @@ class RemoteProcess:
         self._started = time.monotonic()
         self._remaining_s = command.timeout_s
         self._searched = 0
+        self._probe = phone.probe()
 
     def write_line(self, line: str) -> None:
         """Write a line to its standard input; ignored when the program has ended."""
@@ -63,7 +64,11 @@ class RemoteProcess:
     def wait_for_line(self, line: str) -> bool:
         """Wait for exactly this line of standard output; False when it ended without it, or its time is over."""
         with self._running_clock() as deadline:
-            while not (is_found := self._find_line(line)) and self._is_running() and self._stream.read(deadline):
+            while (
+                not (is_found := self._find_line(line))
+                and self._is_running()
+                and self._probe.read(self._stream, deadline)
+            ):
                 pass
         return is_found
 
@@ -80,7 +85,7 @@ class RemoteProcess:
         with self._running_clock() as deadline:
             # The phone itself ends other programs, and reports it: this side waits longer, in case there is no answer.
             until = deadline if is_interactive else deadline + _REPORT_S + ANSWER_S
-            while self._is_running() and self._stream.read(until):
+            while self._is_running() and self._probe.read(self._stream, until):
                 pass
         if self._stream.flooded:
             return self._kill(timed_out=False)

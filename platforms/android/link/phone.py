@@ -18,6 +18,7 @@ from harness.files.atomic import replacing
 from harness.files.digests import sha256_of_file
 from platforms.android.link.adb import AdbServer, is_network_serial
 from platforms.android.link.errors import map_errors, out_of_space_error, unresponsive_error
+from platforms.android.link.liveness import PROBE_TIMES, LivenessProbe, ProbeTimes
 from platforms.android.link.protocol import (
     ANSWER_S,
     KILLED,
@@ -65,12 +66,16 @@ class Phone:
         server: The server.
         serial: Its name for the server.
         name: Its name in messages; None takes the serial.
+        probe_times: When to ask whether it hangs, while something is waited for.
     """
 
-    def __init__(self, server: AdbServer, serial: str, name: str | None = None) -> None:
+    def __init__(
+        self, server: AdbServer, serial: str, name: str | None = None, *, probe_times: ProbeTimes = PROBE_TIMES
+    ) -> None:
         self.server = server
         self.serial = serial
         self.name = name or serial
+        self._probe_times = probe_times
         self._check_waiting: Callable[[], None] = shell.check_stopping
 
     @property
@@ -101,7 +106,8 @@ class Phone:
         with self.shell(line, doing) as stream:
             stream.write(stdin)
             stream.close_stdin()
-            while stream.read(deadline):
+            probe = self.probe()
+            while probe.read(stream, deadline):
                 pass
             wall_s = time.monotonic() - started
             if stream.flooded:
@@ -115,6 +121,22 @@ class Phone:
             stdout, stderr = (text.decode(errors="replace") for text in (stream.out, stream.err))
             code, stderr = _split_status(stderr, mark)
             return ScriptResult(stream.exit_code if code is None else code, stdout, stderr, wall_s)
+
+    def ping(self, limit_s: float) -> None:
+        """Check that its daemon answers, without starting anything on it.
+
+        Args:
+            limit_s: How long it may take.
+
+        Raises:
+            DeviceLost: It does not answer, or became unreachable.
+        """
+        with self.limit_time(limit_s), self._open("sync:", "it was asked whether it hangs") as connection:
+            remote_file_size(connection, "/")
+
+    def probe(self) -> LivenessProbe:
+        """Return a new probe for a shell that is waited for."""
+        return LivenessProbe(self.ping, self._probe_times)
 
     def push(self, local: Path, remote: str) -> None:
         """Copy a file to the phone, and verify its hash there.

@@ -15,6 +15,7 @@ from harness.testing.phones.android.lab import PhoneLab
 from harness.testing.phones.android.phone import StandInPhone
 from harness.testing.progress import RecordedProgress
 from platforms.android.link.adb import AdbServer
+from platforms.android.link.liveness import ProbeTimes
 from platforms.android.link.phone import Phone
 from platforms.android.options import AndroidOptions
 from platforms.android.platform import Android
@@ -98,7 +99,12 @@ def make_platform(tmp_path: Path) -> MakePlatform:
 
     def make(lab: PhoneLab, **changed: object) -> Android:
         settings = Settings(cache_dir=tmp_path / "cache", return_timeout=60.0, lock_timeout=60.0)
-        return Android(settings_with(settings, changed), AdbServer(lab.server), locks=tmp_path)
+        return Android(
+            settings_with(settings, changed),
+            AdbServer(lab.server),
+            locks=tmp_path,
+            probe_times=ProbeTimes(interval_s=60.0),
+        )
 
     return make
 
