@@ -60,6 +60,7 @@ class RetrySchedule:
         longest_pause_s: Most seconds between two attempts.
         connect_s: Seconds to wait for a connection.
         read_s: Seconds to wait for the next bytes.
+        unannounced_bytes: Most bytes of a response whose length the server does not announce: it may have no end.
     """
 
     attempts: int = 5
@@ -67,6 +68,7 @@ class RetrySchedule:
     longest_pause_s: float = 20.0
     connect_s: float = 10.0
     read_s: float = 60.0
+    unannounced_bytes: int = 16 << 30
 
 
 DEFAULT_RETRIES: Final = RetrySchedule()
@@ -104,15 +106,13 @@ class DownloadRequest:
         file: File entry of the specification.
         source: Its URL.
         place: Its place in the cache.
-        connect_s: Seconds to wait for a connection.
-        read_s: Seconds to wait for the next bytes.
+        limits: Time limits, and the limit of its size.
     """
 
     file: ModelFile
     source: Download
     place: CachePlace
-    connect_s: float
-    read_s: float
+    limits: RetrySchedule
 
     @property
     def url_sha256(self) -> str:
@@ -131,7 +131,7 @@ def download(
     Raises:
         FileUnavailable: It cannot be downloaded. What arrived is kept, and continued next time.
     """
-    wanted = DownloadRequest(file, source, place, retries.connect_s, retries.read_s)
+    wanted = DownloadRequest(file, source, place, retries)
     try:
         return _download_with_retries(wanted, task, retries)
     except TransientError as error:
@@ -208,7 +208,7 @@ def _find_partial(wanted: DownloadRequest) -> tuple[str | None, int]:
 def _open_response(
     session: requests.Session, wanted: DownloadRequest, headers: Mapping[str, str]
 ) -> Iterator[requests.Response]:
-    limits = (wanted.connect_s, wanted.read_s)
+    limits = (wanted.limits.connect_s, wanted.limits.read_s)
     with _network_errors(wanted):
         response = session.get(wanted.source.url, headers=dict(headers), stream=True, timeout=limits)
     with response:
@@ -238,15 +238,30 @@ def _receive_rest(response: requests.Response, wanted: DownloadRequest, etag: st
 def _receive(response: requests.Response, wanted: DownloadRequest, offset: int, total: int | None, task: Task) -> None:
     """Append the body of the response to the incomplete file, from `offset` bytes to `total`."""
     task.update(completed=offset, total=total)
-    size_bytes = offset
+    size_bytes, most_bytes = offset, wanted.limits.unannounced_bytes if total is None else total
     with os_errors_as_unavailable(wanted.file, "writing the download"), wanted.place.part.open("ab") as writer:
         for chunk in _chunks(response, wanted):
             check_stopping()
-            writer.write(chunk)
             size_bytes += len(chunk)
+            if size_bytes > most_bytes:
+                break
+            writer.write(chunk)
             task.update(completed=size_bytes)
+    if total is None and size_bytes > most_bytes:
+        wanted.place.discard_part()
+        raise unavailable(
+            wanted.file,
+            f"{wanted.source.shown} sent more than {_format_limit(most_bytes)} without announcing a length",
+            "a server that sends `Content-Length` has no limit; or download it yourself and name the file",
+        )
     if total is not None and size_bytes != total:
         raise TransientError(f"{size_bytes} bytes arrived instead of {total}")
+
+
+def _format_limit(limit_bytes: int) -> str:
+    """Format a limit in the largest unit of which it is a whole number."""
+    units = ((30, "GiB"), (20, "MiB"), (10, "KiB"))
+    return next((f"{limit_bytes >> bits} {unit}" for bits, unit in units if not limit_bytes % (1 << bits)), "")
 
 
 def _chunks(response: requests.Response, wanted: DownloadRequest) -> Iterator[bytes]:

@@ -51,6 +51,8 @@ def run_command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, s
         (["--on_alarm", "./spec.json"], "--on-alarm ./spec.json: there is no such program"),
         (["--hook", "ftp://example.org/secret"], "is no http(s) URL"),
         (["--intervall", "5"], "did you mean --interval?"),
+        (["--platforms", "host", "--reboot"], "--reboot: platform `host` cannot do that"),
+        (["--platforms", "host", "android", "--reboot", "--interval", "-1"], "is no interval"),
     ],
 )
 def test_flags_without_effect_are_rejected(

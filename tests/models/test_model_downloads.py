@@ -328,6 +328,26 @@ def test_a_body_without_length_is_accepted(site: Site, model_file: MakeFile, fet
     assert fetch(model_file(MD5)).path.read_bytes() == CONTENT
 
 
+def test_a_body_without_length_and_end_is_given_up(
+    site: Site, model_file: MakeFile, cache: ModelCache, model: Model, progress: Progress
+) -> None:
+    site.sends_length = False
+    file = model_file(None)
+    source = parse_location(file)
+    assert isinstance(source, Download)
+    place = choose_place(cache.folder, file, model, source)
+    place.path.parent.mkdir(parents=True)
+    limit = 1 << 10
+    assert len(CONTENT) > limit
+    with progress.task("downloading") as task:
+        with pytest.raises(FileUnavailable, match="more than 1 KiB without announcing a length"):
+            download(file, source, place, task, RetrySchedule(unannounced_bytes=limit))
+        assert not place.part.exists()
+        site.sends_length = True
+        download(file, source, place, task, RetrySchedule(unannounced_bytes=limit))
+    assert place.part.read_bytes() == CONTENT
+
+
 @pytest.mark.slow
 def test_a_stalled_server_is_retried(
     site: Site, model_file: MakeFile, cache: ModelCache, model: Model, progress: Progress

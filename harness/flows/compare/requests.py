@@ -19,12 +19,15 @@ from harness.core.comparison import Interleave, Parameters
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Progress
 from harness.core.submodules import SubmoduleSelection
+from harness.files.reading import read_bounded
 from harness.flows.compare.compare import ComparisonTask
 from harness.flows.compare.source_fetcher import SourceFetcher
 from harness.flows.measure.runners import CommitRunner, GivenRunner, Programs, Side, installed_runner
 
 _LIST_SUFFIXES: Final = frozenset({".txt", ".list", ".commits"})
 """Suffixes of files that are always lists of commits, even if a commit has the name of the file."""
+_LIST_BYTES: Final = 1 << 20
+"""Limit of a list of commits: 25,000 hashes."""
 _FLAGS: Final = {"max_pairs": "pairs", "max_seconds": "seconds"}
 """Flags whose name differs from the field of `Parameters` that they set."""
 _LIMITS: Final = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
@@ -89,7 +92,7 @@ def split_treatments(request: CompareRequest, settings: Settings) -> tuple[Compa
 def _read_list(request: CompareRequest, settings: Settings) -> str | None:
     """Return the text of a list of commits, if the treatment is one: by its suffix, or as no commit has the name."""
     if request.treatment == "-":
-        return sys.stdin.read()
+        return _read_standard_input()
     path = Path(str(request.treatment))
     if not path.is_file():
         return None
@@ -97,11 +100,22 @@ def _read_list(request: CompareRequest, settings: Settings) -> str | None:
     if not is_list and _is_commit(request, settings):
         return None
     try:
-        return path.read_text(encoding="utf-8")
+        return read_bounded(path, _LIST_BYTES).decode()
     except (UnicodeDecodeError, OSError) as error:
         if not is_list:
             return None
         raise UsageError(f"{path} is not a list of commits: {error}", hint="one commit per line, in UTF-8") from error
+
+
+def _read_standard_input() -> str:
+    try:
+        data = sys.stdin.buffer.read(_LIST_BYTES + 1)
+        if len(data) <= _LIST_BYTES:
+            return data.decode()
+        problem = f"it is longer than {_LIST_BYTES >> 20} MiB"
+    except (UnicodeDecodeError, OSError, AttributeError) as error:  # standard input may be closed
+        problem = "it is closed" if sys.stdin is None else str(error)
+    raise UsageError(f"standard input is not a list of commits: {problem}", hint="one commit per line, in UTF-8")
 
 
 def _is_commit(request: CompareRequest, settings: Settings) -> bool:

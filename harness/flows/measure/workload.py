@@ -96,19 +96,23 @@ class Workload:
         return replace(self, benchmarks=benchmarks, frameworks=frameworks, devices=devices, spread=False)
 
 
-def load_workload(settings: Settings, benchmarks: Sequence[Benchmark] | None = None) -> Workload:
+def load_workload(
+    settings: Settings, benchmarks: Sequence[Benchmark] | None = None, platforms: Sequence[str] = ()
+) -> Workload:
     """Load the specifications and the plug-ins that they need.
 
     Args:
         settings: Which specifications, which of their benchmarks, and which devices.
         benchmarks: The benchmarks of the specifications, where they have been loaded already.
+        platforms: Names of all platforms that the command measures on; none means that of the settings alone.
 
     Raises:
-        UsageError: Wrong specifications, patterns or names, or an option that the platform cannot carry out.
+        UsageError: Wrong specifications, patterns or names, or an option that no platform can carry out.
         EnvironmentProblem: A plug-in cannot be loaded.
     """
     platform = plugins.platform(settings.platform, settings)
-    _reject_unsupported_options(platform, settings)
+    others = (plugins.platform(name, settings) for name in platforms if name != settings.platform)
+    _reject_unsupported_options((platform, *others), settings)
     loaded = load_benchmarks(settings) if benchmarks is None else benchmarks
     selected = select(loaded, settings.only, settings.skip)
     load_framework = partial(plugins.framework, settings=settings)
@@ -126,13 +130,13 @@ def load_workload(settings: Settings, benchmarks: Sequence[Benchmark] | None = N
     )
 
 
-def _reject_unsupported_options(platform: Platform, settings: Settings) -> None:
-    """Reject options that ask for something that the platform cannot do to its devices.
+def _reject_unsupported_options(platforms: Sequence[Platform], settings: Settings) -> None:
+    """Reject options that ask for something that none of the platforms can do to its devices.
 
     Raises:
         UsageError: There is one.
     """
-    heeded = device_options(platform)
+    heeded = {name for platform in platforms for name in device_options(platform)}
     options = plugins.load_options(lambda _: None).options
     unsupported = [
         option
@@ -145,8 +149,10 @@ def _reject_unsupported_options(platform: Platform, settings: Settings) -> None:
         flags, headings = (
             ", ".join(dict.fromkeys(names)) for names in zip(*((o.flag, o.heading) for o in unsupported), strict=True)
         )
+        names = list(dict.fromkeys(f"`{platform.name}`" for platform in platforms))
+        cannot = f"platform {names[0]} cannot" if len(names) == 1 else f"none of the platforms {', '.join(names)} can"
         raise UsageError(
-            f"{flags}: platform `{platform.name}` cannot do that to its devices",
+            f"{flags}: {cannot} do that to its devices",
             hint=f"leave it out; `harness run --help` has it below `{headings}`",
         )
 

@@ -22,6 +22,7 @@ from harness.core.series import Series, SeriesKey
 from harness.core.values import replace_surrogates
 from harness.flows.compare.measuring_flags import measuring_flags
 from harness.flows.compare.requests import CompareRequest
+from harness.plugins import platform_name
 from harness.presentation.alarm_messages import result_url
 from harness.presentation.repository_links import diff_url, fill_diff_url, web_address
 from harness.shell import Interrupted
@@ -56,6 +57,7 @@ class AlarmReports:
         settings: What is measured, and where results are.
         links: Addresses that the user names for links.
         pages: Write pages; the first that writes one for each group says where it is.
+        platforms: Platforms as the user named them; none means that of the settings.
     """
 
     state: State
@@ -64,6 +66,7 @@ class AlarmReports:
     settings: Settings
     links: LinkSettings = LinkSettings()
     pages: tuple[AlarmReporter, ...] = ()
+    platforms: tuple[str, ...] = ()
     _ranges: dict[tuple[str, str], Sequence[str]] = field(default_factory=dict, init=False, repr=False)
 
     def message_of(
@@ -226,8 +229,13 @@ class AlarmReports:
         words += ["--control", change.last_without, "--treatment", change.first_with, "--only", change.title]
         words += ["--metric", self.request.metric] if self.request.metric else []
         words += measuring_flags(self.request.recipes, self.settings)
-        if platform != DEFAULT_PLATFORM:
-            words += ["-p", platform, "-d", change.device]
+        requested = self.platforms or (self.settings.platform,)
+        # `host/incremental` names a recipe, too
+        name = next((name for name in requested if platform_name(name) == platform_name(platform)), platform)
+        if name != DEFAULT_PLATFORM:
+            words += ["-p", name]
+        if platform_name(platform) != DEFAULT_PLATFORM:
+            words += ["-d", change.device]
         return shlex.join(words)
 
 

@@ -124,7 +124,7 @@ def watch(request: CompareRequest, settings: Settings, watching: WatchRequest, d
     with open_state(watching.state) as state, ThreadPoolExecutor(1, "build-ahead") as ahead:
         pages = alarm_reporters(settings)
         links = LinkSettings(watching.results_url, watching.diff_url)
-        reports = AlarmReports(state, source, request, settings, links, pages)
+        reports = AlarmReports(state, source, request, settings, links, pages, watching.platforms)
         channels = [*page_channels(reports), *_channels(watching, reports)]
         may_build = may_build_ahead(settings, [comparer.workload.platform for comparer in comparers])
         if watching.again is not None:
@@ -149,7 +149,7 @@ def _load_workloads(settings: Settings, platforms: Sequence[str]) -> Iterator[tu
     """Load the specifications once for all platforms."""
     benchmarks = load_benchmarks(settings)
     for name in platforms:
-        yield name, load_workload(replace(settings, platform=name), benchmarks)
+        yield name, load_workload(replace(settings, platform=name), benchmarks, platforms)
 
 
 def _refuse(request: CompareRequest, settings: Settings, watching: WatchRequest) -> None:

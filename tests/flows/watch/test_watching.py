@@ -188,17 +188,25 @@ def test_commits_that_were_skipped_on_purpose_are_no_failure() -> None:
     assert exit_code_of(summary, is_worse=False, has_failures=False) is ExitCode.OK
 
 
-def again(platform: str) -> list[str]:
+def again(platform: str, *requested: str) -> list[str]:
     """The words of the command that measures an alarm of a device again."""
     changed = change(device="SERIAL 1", first="a" * 40, last="b" * 40)
     state = cast("State", None)
-    reports = AlarmReports(state, Line(), CompareRequest(source="git:/src"), Settings())
+    reports = AlarmReports(state, Line(), CompareRequest(source="git:/src"), Settings(), platforms=requested)
     return shlex.split(reports.command(changed, platform))
 
 
 def test_the_command_of_an_alarm_measures_on_the_platform_of_its_device() -> None:
     assert again("android")[-4:] == ["-p", "android", "-d", "SERIAL 1"]
     assert "-p" not in again("host")
+
+
+def test_the_command_of_an_alarm_names_the_recipe_of_its_platform() -> None:
+    requested = ("host/incremental", "android-30/small")
+    words = again("host", *requested)
+    assert words[words.index("-p") :] == ["-p", "host/incremental"]
+    words = again("android", *requested)
+    assert words[words.index("-p") :] == ["-p", "android-30/small", "-d", "SERIAL 1"]
 
 
 class PublishedLine(Line):
