@@ -10,6 +10,9 @@ ADDRESS_RANDOMISATION: Final = "address_randomisation"
 """Attribute of a device whose kernel places memory at random addresses in each launch (`on`, `partial`), or not
 (`off`)."""
 
+ON_PROCESSOR: Final = "+"
+"""Separates, in the identity of a device, the machine from its processor."""
+
 _RANDOMISATIONS: Final = {"0": "off", "1": "partial", "2": "on"}
 
 
@@ -23,9 +26,12 @@ class Device(Value):
 
     Attributes:
         platform: Name of the platform plug-in.
-        identity: Unique and stable across reboots: the key of every series. Never empty.
+        identity: Unique and stable across reboots: the key of every series. Never empty. A machine that can move to
+            another processor, as a virtual one can, ends in `+` and what identifies that: it is another device there.
         name: Name for people.
         kind: Product or CPU model.
+        microarchitecture: Name of the microarchitecture, `Zen 5`, or of all, where cores differ; empty if unknown.
+        extensions: Its vector and matrix extensions that kernels are chosen by, as the system names them.
         os: Operating system and version.
         abi: Machine architecture, for example `x86_64`.
         cores: Number of CPUs that may be used.
@@ -37,11 +43,21 @@ class Device(Value):
     identity: str
     name: str
     kind: str = ""
+    microarchitecture: str = ""
+    extensions: tuple[str, ...] = ()
     os: str = ""
     abi: str = ""
     cores: int = 1
     memory_bytes: int = 0
     attributes: dict[str, str] = {}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names that select it: identity, the identity of its machine on any processor, and name.
+
+        Results of a harness that knew no processors have the second.
+        """
+        return frozenset({self.identity, self.identity.partition(ON_PROCESSOR)[0], self.name})
 
 
 class DeviceStatus(Value):

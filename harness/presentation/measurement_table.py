@@ -8,6 +8,7 @@ from typing import Final
 from harness.core.commit import short_id
 from harness.core.metric import ENERGY, LATENCY, Metric, main_metric
 from harness.core.result import Result
+from harness.presentation.extensions import name_extensions
 from harness.presentation.numbers import format_factor, format_median, format_number, format_quantity, format_spread
 from harness.presentation.remarks import choose_mark
 from harness.presentation.speeds import compute_speeds, find_fastest
@@ -96,6 +97,8 @@ def _describe_device(result: Result) -> str:
     if device is None:
         return ""
     details = [device.kind] if device.kind and device.kind != device.name else []
+    processor = (device.microarchitecture, name_extensions(device.extensions))
+    details += [" ".join(word for word in processor if word)] if any(processor) else []
     details.append(f"{device.cores} CPU{'s' if device.cores != 1 else ''}")
     return f"{device.name} ({', '.join(details)})"
 

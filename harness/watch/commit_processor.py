@@ -152,6 +152,7 @@ class CommitProcessor:
 
     def _record(self, entry: BacklogEntry, outcome: CommitOutcome) -> None:
         """Record everything about one commit in one transaction, and the changes that its series show with it."""
+        moved = sorted({point.device for point in outcome.points if self._state.points.has_moved(point.device)})
 
         def write() -> None:
             with self._trends.forget_on_failure(), self._state.transaction():
@@ -176,6 +177,10 @@ class CommitProcessor:
         first_line, *_ = outcome.reason.splitlines() or [""]
         reason = f" ({first_line})" if first_line else ""
         self._say(f"{entry.commit.short}: {outcome.status.replace('_', ' ')}{reason}")
+        for device in moved:
+            self._say(
+                f"{device}: its series begin anew: earlier points of this machine have another processor, or none"
+            )
         self.write_commit_file()
 
     def _apply(self, trend: Trend) -> None:

@@ -13,6 +13,7 @@ from platforms.android.link.phone import Phone
 from platforms.android.link.states import BOOTING, remedy_of
 from platforms.android.scripts import read_script
 from platforms.android.state.state import STATE_SCRIPT, read_state
+from platforms.processors import parse_processor
 
 _SCRIPT: Final = read_script("describe.sh") + STATE_SCRIPT
 _PROPERTY = re.compile(r"^\[([^\]]+)\]: \[([^\]]*)\]$", re.MULTILINE)
@@ -56,6 +57,8 @@ def parse_description(serial: str, text: str, now: float) -> Device:
     """
     properties_text, _, rest = text.partition("[more]\n")
     more_text, _, state_text = rest.partition("[state]\n")
+    more_text, _, cpuinfo = more_text.partition("[cpuinfo]\n")
+    processor = parse_processor(cpuinfo)
     properties = dict(_PROPERTY.findall(properties_text))
     more = dict(line.split("=", 1) for line in more_text.splitlines() if "=" in line)
     release, api = properties.get("ro.build.version.release", "?"), properties.get("ro.build.version.sdk", "?")
@@ -65,6 +68,8 @@ def parse_description(serial: str, text: str, now: float) -> Device:
         identity=_identity(properties, serial),
         name=serial,
         kind=model,
+        microarchitecture=processor.microarchitecture if processor is not None else "",
+        extensions=processor.extensions if processor is not None else (),
         os=f"Android {release} (API {api})",
         abi=properties.get("ro.product.cpu.abi", ""),
         cores=max(1, _parse_integer(more.get("cores"))),

@@ -14,9 +14,10 @@ from pathlib import Path
 import psutil
 
 from harness import shell
-from harness.core.device import ADDRESS_RANDOMISATION, Device, address_randomisation
+from harness.core.device import ADDRESS_RANDOMISATION, ON_PROCESSOR, Device, address_randomisation
 from harness.files.atomic import write_atomically
 from harness.files.locks import FileLock
+from platforms.processors import CPUINFO, parse_processor
 
 _ADDR_NO_RANDOMIZE = 0x0040000
 """Bit of a process's personality (`linux/personality.h`)."""
@@ -33,11 +34,14 @@ def describe_host(name: str | None, generated: Path, cpus: Sequence[int] = ()) -
         cpus: CPUs to choose from; none means all that are allowed.
     """
     display_name = name or socket.gethostname() or "host"
+    machine, processor = identity(generated), parse_processor(read_text(CPUINFO) or "")
     return Device(
         platform="host",
-        identity=identity(generated),
+        identity=machine if processor is None else f"{machine}{ON_PROCESSOR}{processor.digest}",
         name=display_name,
         kind=_cpu_model(),
+        microarchitecture=processor.microarchitecture if processor is not None else "",
+        extensions=processor.extensions if processor is not None else (),
         os=_operating_system(),
         abi=platform.machine(),
         cores=len(set(cpus) or allowed_cpus()),

@@ -14,7 +14,7 @@ from harness.watch.store.commits import CommitStatus
 from harness.watch.store.event_log import CurrentActivity
 from harness.watch.store.state import State
 from harness.watch.tasks import CommitOutcome, WatchTasks
-from tests.watch.watching import Clock, Laboratory, Line, for_hours, once, orders, whole_series
+from tests.watch.watching import Clock, Laboratory, Line, for_hours, once, orders, point, whole_series
 
 
 def test_the_first_start_measures_the_newest_commit(
@@ -132,3 +132,24 @@ def test_a_commit_that_stands_out_is_measured_again_but_not_for_ever(
     assert laboratory.treatments == ["c2"] * MOST_ROUNDS
     (series,) = state.points.every_series()
     assert len(series.points) == MOST_ROUNDS
+
+
+def test_a_machine_on_another_processor_begins_its_series_anew_and_says_so(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    line.ids = [f"c{number}" for number in range(6)]
+    devices = {"c1": "board", "c2": "board+11111111", "c3": "board+11111111", "c4": "board+22222222", "c5": "boards+3"}
+    for commit, device in devices.items():
+        measured = point("c0", commit=commit).model_copy(update={"device": device})
+        laboratory.answers[commit] = CommitOutcome(points=(measured,))
+    said: list[str] = []
+    plan = orders(line, base="c0", since="c0")
+    watch(plan, WatchTasks(laboratory.compare), state, timing=clock.timing, say=said.append)
+    anew = [line.partition(":")[0] for line in said if "begin anew" in line]
+    assert anew == ["board+11111111", "board+22222222"]
+    assert {series.key.device: len(series.points) for series in state.points.every_series()} == {
+        "board": 1,
+        "board+11111111": 2,
+        "board+22222222": 1,
+        "boards+3": 1,
+    }

@@ -141,7 +141,7 @@ def _list(platform: str, statuses: Sequence[DeviceStatus]) -> Table:
         if device is None:
             rows.append((status.name, status.state, "", "", "", "", status.remedy))
             continue
-        known = {device.identity, device.name}
+        known = device.names
         more = {key: value for key, value in device.attributes.items() if key not in shared and value not in known}
         name = device.name if device.name == device.identity else f"{device.name}\n{device.identity}"
         system = f"{device.os}, {device.abi}"

@@ -124,11 +124,11 @@ def _missing(statuses: Sequence[DeviceStatus], request: DeviceRequest) -> Sequen
 
 
 def _is_named(status: DeviceStatus, name: str) -> bool:
-    return status.device is not None and name in {status.device.identity, status.device.name}
+    return status.device is not None and name in status.device.names
 
 
 def _is_excluded(status: DeviceStatus, request: DeviceRequest) -> bool:
-    names = {status.name} if status.device is None else {status.device.identity, status.device.name}
+    names = {status.name} if status.device is None else set(status.device.names)
     return bool(names & set(request.excluded))
 
 
@@ -140,7 +140,7 @@ def _usable(statuses: Sequence[DeviceStatus], request: DeviceRequest) -> tuple[D
 
 def _choose(usable: Sequence[Device], request: DeviceRequest) -> tuple[Device, ...]:
     names = set(request.names)
-    chosen = tuple(device for device in usable if not names or {device.identity, device.name} & names)
+    chosen = tuple(device for device in usable if not names or device.names & names)
     if not chosen:
         raise EnvironmentProblem("no device to measure on", hint="`harness devices` lists what can be reached")
     return chosen if request.wanted or request.every else chosen[:1]

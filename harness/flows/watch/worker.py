@@ -167,7 +167,7 @@ class WatchWorker:
         if len(self._comparers) == 1:
             return self._comparers[0]
         for comparer in self._comparers:
-            if any(reachable.identity == device for reachable in comparer.workload.platform.devices()):
+            if any(device in reachable.names for reachable in comparer.workload.platform.devices()):
                 return comparer
         raise EnvironmentProblem(f"the device {device} cannot be reached", hint="`harness devices` lists what can")
 

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, Json
 
 from harness.core.comparison import Verdict
+from harness.core.device import ON_PROCESSOR
 from harness.core.effect import Effect
 from harness.core.metric import Direction, MetricInfo
 from harness.core.series import FigureEffect, Series, SeriesKey, SeriesPoint
@@ -152,6 +153,16 @@ class PointTable:
         """Return all series."""
         places = self._database.rows("SELECT DISTINCT benchmark, device FROM points ORDER BY 1, 2")
         return [self.series(key) for place in places for key in self._keys_at(*map(str, place))]
+
+    def has_moved(self, device: str) -> bool:
+        """Return whether a device has no points yet, and its machine has some on another or an unknown processor."""
+        machine, mark, _ = device.partition(ON_PROCESSOR)
+        earlier = f"{machine}{ON_PROCESSOR}"
+        others = self._database.rows(
+            "SELECT 1 FROM points WHERE device = ? OR substr(device, 1, ?) = ? LIMIT 1", machine, len(earlier), earlier
+        )
+        own = self._database.rows("SELECT 1 FROM points WHERE device = ? LIMIT 1", device)
+        return bool(mark and others and not own)
 
     def keys(self, point: SeriesPoint) -> Sequence[SeriesKey]:
         """Return the keys of the series that a point is in."""

@@ -12,4 +12,6 @@ cd /sys/devices/system/cpu/cpufreq 2>/dev/null && for policy in policy*; do
     [ -r "$policy/$file" ] && read -r value <"$policy/$file" && echo "$policy.$file=$value"
   done
 done
+echo '[cpuinfo]'
+grep -E '^(vendor_id|cpu family|model|flags|CPU implementer|CPU part|Features|isa|uarch)[[:space:]]*:' /proc/cpuinfo | sort | uniq
 echo '[state]'

@@ -82,6 +82,24 @@ def test_an_empty_identity_file_is_replaced(tmp_path: Path, monkeypatch: pytest.
     assert identity.identity(tmp_path / "one") != identity.identity(tmp_path / "two")
 
 
+def test_a_machine_on_another_processor_is_another_device_that_answers_to_its_old_identity(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices = []
+    for family, flags in ((26, "avx2 avx512f avx512_vnni"), (23, "avx2")):
+        cpuinfo = tmp_path / "cpuinfo"
+        cpuinfo.write_text(
+            f"vendor_id\t: AuthenticAMD\ncpu family\t: {family}\nmodel\t\t: 49\n"
+            f"model name\t: AMD EPYC\nflags\t\t: {flags}\n"
+        )
+        monkeypatch.setattr(identity, "CPUINFO", cpuinfo)
+        devices.append(identity.describe_host(None, tmp_path / "identity"))
+    new, old = devices
+    assert new.identity != old.identity
+    assert (new.kind, new.microarchitecture, old.microarchitecture) != ("", "Zen 5", "Zen 5")
+    assert identity.identity(tmp_path / "identity") in new.names & old.names, "what earlier results call it selects it"
+
+
 def test_the_raw_machine_id_is_not_revealed(tmp_path: Path) -> None:
     raw = Path("/etc/machine-id")
     if not raw.exists():
