@@ -1,5 +1,6 @@
 """The only place that starts processes: argument lists, time limits, process groups, captured output.
 
+pip         wheels of a package index, by pip
 starting    starting a program, to run until it exits or to interact with
 process     a running program
 guardian    ending programs with their children when the harness is killed

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import platform
 import re
-import sys
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -13,23 +11,20 @@ from typing import Final
 from packaging.version import InvalidVersion, Version
 from pydantic import BaseModel, ValidationError
 
-from harness import shell
 from harness.builders.sources.commit_names import parse_name
 from harness.builders.sources.folders import fill_folder
-from harness.core.command import Command, Completed
 from harness.core.commit import Commit
-from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
+from harness.core.errors import EnvironmentProblem, UsageError
 from harness.files.digests import sha256_of_file
 from harness.files.drafts import open_scratch_folder
+from harness.shell import pip
 
 CHECKSUM: Final = "wheel.sha256"
 """File beside the unpacked wheel: its SHA-256 and name, as `sha256sum` writes them."""
 
 _ASK_S: Final = 300.0
-_DOWNLOAD_S: Final = 3600.0
 _PACKAGE: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 """Names of distributions (https://packaging.python.org/en/latest/specifications/name-normalization/)."""
-_UNREACHABLE: Final = ("Retrying", "Could not fetch URL", "connection", "Temporary failure", "--no-index")
 
 
 class _Listing(BaseModel):
@@ -117,25 +112,9 @@ class ReleasesSource:
             EnvironmentProblem: Network or disk is the reason; the folder is removed as well.
         """
         with fill_folder(folder), open_scratch_folder() as temporary:
-            wheel = self._download(commit.id, temporary)
-            _unpack(wheel, folder)
+            wheel = pip.download_wheel(self.package, commit.id, temporary)
+            pip.unpack_wheel(wheel, folder)
             (folder / CHECKSUM).write_text(f"{sha256_of_file(wheel)}  {wheel.name}\n", encoding="utf-8")
-
-    def _download(self, version: str, folder: Path) -> Path:
-        completed = _pip(
-            "download",
-            *("--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(folder)),
-            f"{self.package}=={version}",
-            timeout_s=_DOWNLOAD_S,
-        )
-        wheels = sorted(folder.glob("*.whl"))
-        if not completed.ok or len(wheels) != 1:
-            failure = EnvironmentProblem if _is_unreachable(completed) else BuildFailed
-            raise failure(
-                f"{self.package} {version} cannot be downloaded: {_error_text(completed)}",
-                hint="check the network and pip's index; only wheels for this interpreter are taken",
-            )
-        return wheels[0]
 
     def _versions(self, *, previews: bool = False) -> tuple[Version, ...]:
         if previews not in self._known:
@@ -143,16 +122,16 @@ class ReleasesSource:
         return self._known[previews]
 
     def _ask(self, *, previews: bool) -> tuple[Version, ...]:
-        completed = _pip("index", "versions", "--json", *["--pre"] * previews, self.package, timeout_s=_ASK_S)
+        completed = pip.run("index", "versions", "--json", *["--pre"] * previews, self.package, timeout_s=_ASK_S)
         if completed.ok:
             return _sort_versions(completed.stdout)
-        if _is_unreachable(completed):
+        if pip.is_unreachable(completed):
             raise EnvironmentProblem(
-                f"the package index cannot be asked for {self.package}: {_error_text(completed)}",
+                f"the package index cannot be asked for {self.package}: {pip.describe_failure(completed)}",
                 hint="check the network; `pip config list` and PIP_INDEX_URL say which index is asked",
             )
         raise UsageError(
-            f"no versions of {self.package} can be found: {_error_text(completed)}",
+            f"no versions of {self.package} can be found: {pip.describe_failure(completed)}",
             hint="check the name of the package",
         )
 
@@ -173,37 +152,3 @@ def _sort_versions(listing: str) -> tuple[Version, ...]:
     if not versions:
         raise UsageError("there are only pre-releases", hint="name one in full")
     return versions
-
-
-def _pip(*arguments: str, timeout_s: float) -> Completed:
-    argv = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries=2", *arguments)
-    return shell.run(Command(argv, timeout_s=timeout_s))
-
-
-def _is_unreachable(completed: Completed) -> bool:
-    """Return whether pip failed because the index cannot be reached."""
-    return completed.timed_out or any(sign in completed.stderr for sign in _UNREACHABLE)
-
-
-def _error_text(completed: Completed) -> str:
-    errors = [line.removeprefix("ERROR: ") for line in completed.stderr.splitlines() if line.startswith("ERROR: ")]
-    return errors[-1] if errors else completed.describe()
-
-
-def _unpack(wheel: Path, folder: Path) -> None:
-    """Unpack a wheel; nothing is written outside the folder, and programs stay executable.
-
-    Raises:
-        BuildFailed: It is damaged, or one of its files would lie elsewhere.
-    """
-    top = folder.resolve()
-    try:
-        with zipfile.ZipFile(wheel) as archive:
-            for member in archive.infolist():
-                if not (top / member.filename).resolve().is_relative_to(top):
-                    raise BuildFailed(f"{wheel.name} holds a file that would lie outside: {member.filename}")
-                unpacked = Path(archive.extract(member, top))
-                if member.external_attr >> 16 & 0o111 and unpacked.is_file():
-                    unpacked.chmod(unpacked.stat().st_mode | 0o111)
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError) as error:
-        raise BuildFailed(f"{wheel.name} is damaged: {error}", hint="`pip cache purge`, then again") from error
