@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Final
 
 from frameworks.executorch.definitions import _torchvision_release
 from frameworks.executorch.exporting.catalogue import DEFINITIONS, RECIPES, Catalogue
 from frameworks.executorch.options import ExecuTorchOptions
 from frameworks.executorch.runners import native
 from frameworks.executorch.runners.cache import runners_folder
-from frameworks.executorch.runners.toolchain import Tool, find_cmake, find_compiler
+from frameworks.executorch.runners.cross import MACHINES
+from frameworks.executorch.runners.toolchain import Tool, find_cmake, find_compiler, find_cross_compiler
 from frameworks.executorch.runners.wheel import installed_wheel, wheel_with_sdk
 from harness.config.settings import Settings
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Finding
+
+_PHONES: Final = "arm64-v8a"
 
 
 def diagnose(settings: Settings) -> Sequence[Finding]:
@@ -44,7 +49,26 @@ def diagnose(settings: Settings) -> Sequence[Finding]:
         runner = _examine("native runner", ok_without, lambda: _native_runner(settings.cache_dir))
     else:
         runner = Finding("native runner", ok_without, f"cannot be compiled against executorch {wheel.version}")
-    return (Finding("executorch", True, wheel.version), *packages, *parts, runner, *exports)
+    return (
+        *(Finding("executorch", True, wheel.version), *packages, *parts, runner, _examine_phones(folder)),
+        *exports,
+    )
+
+
+def _examine_phones(folder: Path) -> Finding:
+    """Describe what compiles runners for Android: an NDK for sources, a cross compiler for sources and releases."""
+    ndk = os.environ.get("ANDROID_NDK") or os.environ.get("ANDROID_NDK_HOME")
+    found = [f"the NDK in {ndk}"] if ndk else []
+    remedies = []
+    for abi, machine in MACHINES.items():
+        try:
+            found.append(f"{find_cross_compiler(folder, machine).path} for {abi}")
+        except (BuildFailed, OSError) as error:
+            remedies.append(f"for {abi}: {error.hint if isinstance(error, BuildFailed) else error}")
+    if any(_PHONES in compiler for compiler in found):
+        return Finding("runners for Android", True, "; ".join(found))
+    missing = f"no compiler for {_PHONES}, as phones are" + (f" (but {'; '.join(found)})" if found else "")
+    return Finding("runners for Android", None, missing, f"to measure phones without an NDK: {'; '.join(remedies)}")
 
 
 def _examine_package(name: str) -> Finding:

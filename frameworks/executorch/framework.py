@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from frameworks.executorch import build_options, command_line, diagnosis, executor_runner, minibench
@@ -18,7 +19,6 @@ from harness.core.build import Build
 from harness.core.cached_files import ExportReport
 from harness.core.command import Command, Completed
 from harness.core.device import Device
-from harness.core.errors import BuildFailed
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Finding, Progress, Task
@@ -35,19 +35,17 @@ class ExecuTorch:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._build: Build | None = None
+        self._builds: dict[str, Build] = {}
 
     def build(self, device: Device, progress: Progress) -> Build:
-        """Return the runner of the installed wheel, made on first use, or the programs that the user gave."""
-        if device.platform != DEFAULT_PLATFORM and not self._settings.program:
-            raise BuildFailed(
-                f"the installed package has no runner for {device.platform} devices ({device.abi})",
-                hint="build one from a checkout (--repo-dir ~/executorch --commit v1.5.1), "
-                "or give one that was made for the device (--program PATH)",
-            )
-        if self._build is None:
-            self._build = choice.installed_build(self._settings, progress)
-        return self._build
+        """Return the runner of the installed version, made on first use, or the programs that the user gave."""
+        if self._settings.program or device.platform == DEFAULT_PLATFORM:
+            key, make = "", choice.installed_build
+        else:
+            key, make = f"{device.os} {device.abi}", partial(choice.device_build, device=device)
+        if key not in self._builds:
+            self._builds[key] = make(self._settings, progress)
+        return self._builds[key]
 
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
         """Compose the command line of our runners, of upstream's `executor_runner`, or of its app."""

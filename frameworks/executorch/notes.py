@@ -24,6 +24,7 @@ def note_launch(observations: Sequence[Observation], benchmark: Benchmark) -> It
     yield from _note_threads(observations, benchmark)
     yield from _note_disturbance(observations, benchmark)
     yield from _note_operators(observations)
+    yield from _note_libc(observations)
 
 
 def _note_time_limit(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
@@ -81,6 +82,18 @@ def _note_operators(observations: Sequence[Observation]) -> Iterator[Note]:
             code="operators_unavailable",
             message=f"operators could not be timed: {reason.info}",
             hint="use the native runner (--runner native) with executorch 1.5 or newer",
+        )
+
+
+def _note_libc(observations: Sequence[Observation]) -> Iterator[Note]:
+    """The runner tells its C library only where that is not the one of the device."""
+    libc = find_observation(observations, "RUN libc")
+    if libc is not None:
+        yield Note(
+            code="libc",
+            message=f"the runner used {libc.info} with its allocator and threads, not the C library of the device",
+            hint="apps use the device's; compare these numbers with others of the same kind, or build the runner with "
+            "Android's NDK (docs/android.md)",
         )
 
 

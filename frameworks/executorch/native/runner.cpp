@@ -6,6 +6,10 @@
 #include <string>
 #include <vector>
 
+#if defined(HARNESS_BUNDLED)
+#include <gnu/libc-version.h>
+#endif
+
 #include "arguments.h"
 #include "etdump.h"
 #include "failure.h"
@@ -123,6 +127,9 @@ void run(const Arguments& arguments) {
   print_number("RUN", "warmup_done", "", measurement.warmup_done);
   print_number("RUN", "iterations_done", "", static_cast<int64_t>(measurement.samples.size()));
   print_text("runtime", "executorch " EXECUTORCH_VERSION " native");
+#if defined(HARNESS_BUNDLED) // the device has another one, which its apps use
+  print_text("libc", (std::string("glibc ") + gnu_get_libc_version()).c_str());
+#endif
   if (measurement.stopped_by_time_limit) {
     print_text("stopped_early", "time_limit");
   }

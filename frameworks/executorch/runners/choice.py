@@ -9,10 +9,12 @@ from typing import Final
 
 from frameworks.executorch.options import ExecuTorchOptions
 from frameworks.executorch.runners.cache import disk_errors, runner_path
+from frameworks.executorch.runners.cross import MACHINES, cross_build
 from frameworks.executorch.runners.native import native_build
 from frameworks.executorch.runners.wheel import installed_distribution, installed_wheel
 from harness.config.settings import Settings
 from harness.core.build import Build
+from harness.core.device import Device
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
 from harness.files.atomic import write_atomically
@@ -40,6 +42,30 @@ def installed_build(settings: Settings, progress: Progress) -> Build:
             raise
         progress.say(f"using the Python runner, which adds microseconds and a second of start-up: {error}")
         return python_build(settings.cache_dir)
+
+
+def device_build(settings: Settings, progress: Progress, *, device: Device) -> Build:
+    """Return the runner of the installed version of ExecuTorch for a device that is not this machine.
+
+    Raises:
+        BuildFailed: It cannot be made, or not for such devices; the hint says what else can be done.
+    """
+    others = (
+        "build one from a checkout with Android's NDK (--repo-dir ~/executorch --commit v1.5.1, ANDROID_NDK=...), "
+        "or give one that was made for the device (--program PATH)"
+    )
+    if settings.of(ExecuTorchOptions).runner == "python":
+        raise BuildFailed("the Python runner runs on this machine only", hint=f"leave out --runner, or {others}")
+    if not device.os.startswith("Android") or device.abi not in MACHINES:
+        raise BuildFailed(
+            f"no released package has a runner for {device.os or device.platform} on {device.abi}", hint=others
+        )
+    try:
+        return cross_build(settings.cache_dir, device.abi, progress)
+    except BuildFailed as error:
+        raise BuildFailed(
+            f"no runner for {device.name} ({device.abi}): {error.message}", hint=f"{error.hint}; or {others}"
+        ) from error
 
 
 def python_build(cache_dir: Path) -> Build:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -13,6 +15,8 @@ from harness import shell
 from harness.core.errors import BuildFailed
 from harness.core.values import Value
 from harness.files.atomic import write_atomically
+
+_BANNER: Final = re.compile(rb"GNU C Library \(([^)\n]*)\)[^\n]*? version ([0-9.]+[0-9])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,56 @@ def find_tools(folder: Path) -> Tools:
         OSError: The versions cannot be cached.
     """
     return Tools(find_compiler(folder), find_cmake(folder), _generator())
+
+
+def find_cross_tools(folder: Path, machine: str) -> Tools:
+    """Find all tools to compile for Linux on another processor. Arguments and errors as for `find_cross_compiler`."""
+    return Tools(find_cross_compiler(folder, machine), find_cmake(folder), _generator())
+
+
+def find_cross_compiler(folder: Path, machine: str) -> Tool:
+    """Find GCC for Linux on a processor: `<machine>-linux-gnu-g++`, with which GCC's and the C library come.
+
+    On Linux on such a processor it is the compiler of `find_compiler`.
+
+    Args:
+        folder: As for `find_tools`.
+        machine: The processor, as `uname -m` has it there.
+
+    Raises:
+        BuildFailed: There is none, or its C library is missing; the hint says how to install it.
+        OSError: Its version cannot be cached.
+    """
+    system = os.uname()
+    if (system.sysname, system.machine) == ("Linux", machine):
+        return find_compiler(folder)
+    package = f"g++-{machine.replace('_', '-')}-linux-gnu"
+    hint = f"apt install {package} (on Debian or Ubuntu; there it brings its C library)"
+    if system.sysname != "Linux":
+        hint = f"on Linux or in a container: {hint}"
+    return _tool(_find(f"{machine}-linux-gnu-g++", hint), folder)
+
+
+def find_c_library(compiler: Tool) -> Path:
+    """Return the C library that a compiler for Linux links programs against.
+
+    Raises:
+        BuildFailed: It has none that is glibc.
+    """
+    output = shell.read_output((str(compiler.path), "-print-file-name=libc.so.6")) or ""
+    path = Path(output.strip())
+    if not path.is_absolute() or not path.is_file():
+        raise BuildFailed(
+            f"{compiler.path} has no libc.so.6 to give to a device",
+            hint="install glibc for it: on Debian and Ubuntu apt install libc6-dev-arm64-cross",
+        )
+    return path.resolve()
+
+
+def describe_c_library(library: Path) -> str:
+    """Return the version of a glibc, as it tells itself: `glibc 2.36 (Debian GLIBC 2.36-8cross1)`."""
+    banner = _BANNER.search(library.read_bytes())
+    return f"glibc {banner[2].decode()} ({banner[1].decode(errors='replace')})" if banner else "glibc"
 
 
 def find_compiler(folder: Path) -> Tool:

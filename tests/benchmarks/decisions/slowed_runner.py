@@ -13,7 +13,8 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-from frameworks.executorch.runners.native import OPTIONS, SOURCES
+from frameworks.executorch.runners.compiling import OPTIONS
+from frameworks.executorch.runners.native import SOURCES
 
 VARIABLE = "SLOWED_BY"
 _EXECUTED = "  const Error error = method.execute();\n"

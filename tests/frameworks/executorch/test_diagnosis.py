@@ -35,7 +35,8 @@ def diagnose(cache_dir: Path, runner: Kind = "auto") -> Mapping[str, Finding]:
 def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tools that say their versions and do nothing else."""
     monkeypatch.setenv("CXX", "c++")
-    paths = {name: script(tmp_path / name, f"echo {name} 12.2") for name in ("c++", "cmake", "make")}
+    names = ("c++", "cmake", "make", "aarch64-linux-gnu-g++", "x86_64-linux-gnu-g++")
+    paths = {name: script(tmp_path / name, f"echo {name} 12.2") for name in names}
     monkeypatch.setattr(toolchain, "_which", paths.get)
 
 
@@ -44,7 +45,7 @@ def test_a_complete_installation_has_no_problems(tmp_path: Path) -> None:
     findings = diagnose(tmp_path / "cache")
     assert list(findings) == [
         *("executorch", "torch", "torchao"),
-        *("C++ compiler", "CMake", "C++ SDK", "native runner"),
+        *("C++ compiler", "CMake", "C++ SDK", "native runner", "runners for Android"),
         *("torchvision", "model definitions", "export recipes"),
     ]
     assert all(finding.ok for finding in findings.values())
@@ -69,6 +70,22 @@ def test_a_missing_compiler_is_a_problem_only_for_the_native_runner(
     assert ("Python runner" in findings["C++ compiler"].remedy) == (ok is None)
     assert findings["native runner"].ok is ok
     assert findings["CMake"].ok
+
+
+@pytest.mark.parametrize("ndk", [None, "/opt/ndk"])
+def test_a_missing_cross_compiler_is_named_with_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ndk: str | None
+) -> None:
+    monkeypatch.delenv("ANDROID_NDK_HOME", raising=False)
+    monkeypatch.delenv("ANDROID_NDK", raising=False)
+    if ndk is not None:
+        monkeypatch.setenv("ANDROID_NDK", ndk)
+    monkeypatch.setattr(toolchain, "_which", lambda name: None)
+    phones = diagnose(tmp_path)["runners for Android"]
+    assert phones.ok is None
+    assert "no compiler for arm64-v8a" in phones.found
+    assert ("the NDK in /opt/ndk" in phones.found) == (ndk is not None)
+    assert "apt install g++-aarch64-linux-gnu" in phones.remedy
 
 
 @pytest.mark.usefixtures("tools")

@@ -1,0 +1,72 @@
+"""ExecuTorch on phones without an NDK: the runner is cross-compiled against a released wheel."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from frameworks.executorch.runners.toolchain import find_c_library, find_cross_compiler
+from harness import shell
+from harness.core.command import Command
+from harness.core.errors import BuildFailed
+from harness.testing.phones import start_phones, unavailable_reason
+from tests.cli.project import Project
+from tests.e2e.desk import OWN, Desk, codes, forget_locks, sh
+
+pytestmark = pytest.mark.slow
+
+TINY_PROGRAMS = Path(__file__).parents[1] / "frameworks" / "executorch" / "tiny_programs.py"
+
+
+@pytest.fixture(scope="module")
+def arm64_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """One phone that executes arm64 programs, and an empty project."""
+    folder = tmp_path_factory.mktemp("arm64")
+    reason = unavailable_reason()
+    try:
+        find_c_library(find_cross_compiler(folder, "aarch64"))
+    except BuildFailed as problem:
+        reason = str(problem)
+    if reason is not None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+    with start_phones(1, abi="arm64-v8a") as lab:
+        try:
+            yield Desk(lab, Project(folder, folder / "cache"))
+        finally:
+            forget_locks(lab)
+
+
+def test_a_model_runs_on_a_phone_without_an_ndk(arm64_desk: Desk) -> None:
+    project, (phone,) = arm64_desk.project, arm64_desk.phones
+    (project.folder / "models").mkdir()
+    made = shell.run(Command((sys.executable, str(TINY_PROGRAMS), str(project.folder / "models")), timeout_s=300))
+    assert made.ok, made.stderr
+    model = {"filename": "linear.pte", "location": str(project.folder / "models" / "linear.pte")}
+    test = {"identifier": "linear", "metric": "delay", "threads": 2, "iter": 20, "operators": True}
+    fields = {"name": "linear", "format": "executorch", "framework": "executorch", "repeat": 2}
+    spec = project.write("spec.json", {"model": {**fields, "files": {"model": model}}, "tests": [test]})
+    done = arm64_desk.harness("-b", spec, timeout_s=400)
+    assert done.code == 0, done.stderr + done.stdout
+    (result,) = done.read()
+    metrics = {metric["name"]: metric for metric in result["metrics"]}
+    assert len(metrics["NET latency"]["samples"]) == 40
+    assert {"NET cpu_time", "RUN load_time", "RUN first_iteration", "RUN peak_memory"} <= set(metrics)
+    assert any("Fully Connected" in name for name in metrics), list(metrics)
+    build = result["build"]
+    assert (build["source"], build["recipe"], build["flags"]["abi"]) == ("installed", "cross", "arm64-v8a")
+    assert build["flags"]["libc"].startswith("glibc 2.")
+    assert "libc" in codes(result)
+    (note,) = (note for note in result["notes"] if note["code"] == "libc")
+    assert build["flags"]["libc"].split(" (")[0] in note["message"], "the runner tells which one ran"
+
+    pushed = sh(arm64_desk.lab, phone, f"find {OWN}/programs -type f -exec stat -c '%n %i' {{}} +")
+    assert "ld-linux-aarch64.so.1" in pushed
+    again = arm64_desk.harness("-b", spec, timeout_s=400)
+    assert again.code == 0, again.stderr
+    assert "compiling" not in again.stderr
+    assert "fetching" not in again.stderr
+    assert sh(arm64_desk.lab, phone, f"find {OWN}/programs -type f -exec stat -c '%n %i' {{}} +") == pushed
