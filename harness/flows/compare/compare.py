@@ -1,4 +1,4 @@
-"""Control against treatment as stages: load, plan, fetch, build both sides, compare in pairs, report."""
+"""Control against treatment as stages: load, plan, fetch, build both sides, export, compare in pairs, report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from harness.flows.compare.journal import Journal
 from harness.flows.compare.measuring_flags import measuring_flags
 from harness.flows.compare.reports import build_report, final_changes_of, load_previous
 from harness.flows.compare.scheduler import RoundRobinScheduler
-from harness.flows.measure.fetching import fetch
+from harness.flows.measure.fetching import export, fetch_given
 from harness.flows.measure.jobs import make_job, report_failure
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, distribute
 from harness.flows.measure.reporting import Reporting, prepare_reporters
@@ -114,9 +114,11 @@ def run_comparison(
     checked = self_check.VerdictCounter()
     reporting = Reporting(prepare_reporters(settings), display, [*listeners, checked])
     try:
-        files = fetch(plan, settings, display)
-        control = build_side(plan, task.control, display)
-        treatment = build_side(plan, task.treatment, display)
+        given = fetch_given(plan, settings, display)
+        fetched = plan.keep_fetched(given)
+        control = build_side(fetched, task.control, display)
+        treatment = build_side(fetched, task.treatment, display)
+        files = export(plan, given, [control, treatment], settings, display)
         stages = ComparisonStages(task, settings, plan, files=files, reporting=reporting, display=display)
         stages.run(control, treatment)
     finally:
@@ -212,7 +214,12 @@ class ComparisonStages:
 
     def _subject(self, assignment: Assignment, control: Builds, treatment: Builds) -> ComparisonSubject | None:
         """Return what has to be measured; None, and a result, where nothing can or need be."""
-        control_job, treatment_job = (make_job(assignment, builds, self._files) for builds in (control, treatment))
+        sides, key = (control, treatment), (assignment.benchmark.framework, assignment.device.identity)
+        for builds in sides:
+            if assignment.obstacle is None and isinstance(build := builds.get(key), Failure):
+                self._report(self._not_run(assignment, build))  # then files may be missing, too
+                return None
+        control_job, treatment_job = (make_job(assignment, builds, self._files) for builds in sides)
         if isinstance(control_job, Failure):
             self._report(self._not_run(assignment, control_job))
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
@@ -12,7 +12,7 @@ from harness.core.cached_files import CachedFile, Delegation
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from harness.core.protocols import Exporter, Progress
 from harness.core.result import Outcome
-from harness.flows.measure.plan import Failure, Files, Plan, file_key
+from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, file_key
 from harness.models.cache import ModelCache
 
 _AT_ONCE: Final = 2
@@ -23,12 +23,53 @@ _KINDS: Final = 6
 
 def fetch(plan: Plan, settings: Settings, progress: Progress) -> Files:
     """Bring every file into the cache, several at once; a missing file fails only the benchmarks that need it."""
-    cache = ModelCache(settings.model_cache)
-    possible = {id(assignment.benchmark) for assignment in plan.assignments if assignment.obstacle is None}
+    given = fetch_given(plan, settings, progress)
+    return export(plan, given, (), settings, progress)
+
+
+def fetch_given(plan: Plan, settings: Settings, progress: Progress) -> Files:
+    """Bring every file into the cache that exists somewhere, as `fetch` does; exports come after the runners."""
+    return _fetch(_needed(plan, lambda _, file: file.export is None), plan, settings, progress)
+
+
+def export(plan: Plan, files: Files, sides: Sequence[Builds], settings: Settings, progress: Progress) -> Files:
+    """Export every file that can be used, as `fetch` does: an export takes minutes.
+
+    Args:
+        plan: What to measure where.
+        files: The other files.
+        sides: The runners of each side: where one is missing, nothing is measured.
+        settings: Where the cache is.
+        progress: Shows what happens.
+
+    Returns:
+        All files.
+    """
+    usable = {id(assignment) for assignment in plan.keep_fetched(files).assignments}
+
+    def is_needed(assignment: Assignment, file: ModelFile) -> bool:
+        key = (assignment.benchmark.framework, assignment.device.identity)
+        has_runner = not any(isinstance(builds.get(key), Failure) for builds in sides)
+        return file.export is not None and has_runner and id(assignment) in usable
+
+    return {**files, **_fetch(_needed(plan, is_needed), plan, settings, progress)}
+
+
+_Needed = Mapping[str, tuple[ModelFile, Benchmark]]
+
+
+def _needed(plan: Plan, is_needed: Callable[[Assignment, ModelFile], bool]) -> _Needed:
     needed: dict[str, tuple[ModelFile, Benchmark]] = {}
-    for benchmark in plan.benchmarks:
-        for file in benchmark.required_files() if id(benchmark) in possible else ():
-            needed.setdefault(file_key(file, benchmark), (file, benchmark))
+    for assignment in plan.assignments:
+        benchmark = assignment.benchmark
+        for file in benchmark.required_files() if assignment.obstacle is None else ():
+            if is_needed(assignment, file):
+                needed.setdefault(file_key(file, benchmark), (file, benchmark))
+    return needed
+
+
+def _fetch(needed: _Needed, plan: Plan, settings: Settings, progress: Progress) -> Files:
+    cache = ModelCache(settings.model_cache)
 
     def fetch_file(file: ModelFile, benchmark: Benchmark) -> CachedFile | Failure:
         framework = plan.frameworks[benchmark.framework]

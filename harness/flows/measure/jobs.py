@@ -50,12 +50,15 @@ def make_job(assignment: Assignment, builds: Builds, files: Files) -> Job | Fail
     build = _find_build(assignment, builds)
     if isinstance(build, Failure):
         return build
+    keys = {file.key: file_key(file, assignment.benchmark) for file in assignment.benchmark.required_files()}
+    failures = (file for key in keys.values() if isinstance(file := files.get(key), Failure))
+    if (failure := next(failures, None)) is not None:
+        return failure  # then others may not have been fetched
     needed: dict[str, CachedFile] = {}
-    for file in assignment.benchmark.required_files():
-        cached = files[file_key(file, assignment.benchmark)]
-        if isinstance(cached, Failure):
-            return cached
-        needed[file.key] = cached.model_copy(update={"key": file.key})
+    for name, key in keys.items():
+        file = files[key]
+        if isinstance(file, CachedFile):
+            needed[name] = file.model_copy(update={"key": name})
     return Job(assignment.benchmark, build, needed)
 
 

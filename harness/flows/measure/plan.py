@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness import plugins
 from harness.core.benchmark import Benchmark, ModelFile
@@ -56,6 +56,20 @@ class Plan:
     def devices(self) -> tuple[Device, ...]:
         """Every device once."""
         return tuple({assignment.device.identity: assignment.device for assignment in self.assignments}.values())
+
+    def keep_fetched(self, files: Files) -> Plan:
+        """Return the plan without the assignments of which a file could not be fetched."""
+        return replace(
+            self,
+            assignments=tuple(
+                assignment
+                for assignment in self.assignments
+                if not any(
+                    isinstance(files.get(file_key(file, assignment.benchmark)), Failure)
+                    for file in assignment.benchmark.required_files()
+                )
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)

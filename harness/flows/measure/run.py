@@ -1,4 +1,4 @@
-"""Measuring as stages: fetch, build, measure, report. Each takes values and returns values."""
+"""Measuring as stages: fetch, build, export, measure, report. Each takes values and returns values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.errors import ExitCode, most_severe
 from harness.core.protocols import Progress, app_suffix
-from harness.flows.measure.fetching import fetch
+from harness.flows.measure.fetching import export, fetch_given
 from harness.flows.measure.jobs import make_jobs, report_failure
 from harness.flows.measure.plan import Builds, Failure, Files, Plan
 from harness.flows.measure.queues import DedicatedQueue, SharedQueue
@@ -28,8 +28,9 @@ def run(plan: Plan, settings: Settings, progress: Progress, side: Side = install
     """
     reporting = Reporting(prepare_reporters(settings), progress)
     try:
-        files = fetch(plan, settings, progress)
-        builds = build(plan, settings, progress, side)
+        given = fetch_given(plan, settings, progress)
+        builds = build(plan.keep_fetched(given), settings, progress, side)
+        files = export(plan, given, [builds], settings, progress)
         devices = measure_all(
             plan, files=files, builds=builds, settings=settings, reporting=reporting, progress=progress
         )
