@@ -212,13 +212,14 @@ class GitSource:
         """
         with self._clone() as clone:
             url = clone.url(self._remote)
-            modules = clone.common / "modules"
+            modules = tuple(dict.fromkeys(place / "modules" for place in (clone.private, clone.common)))
+            configured = clone.submodule_urls()
         address = _address(url, self.place) if url else str(self.place)
         folder = folder.resolve()
         with fill_folder(folder):
             self._copy_clone_once()
             self._mirror.check_out(commit.id, folder)
-            tree = WorkingTree(folder, PurePosixPath(), address, modules)
+            tree = WorkingTree(folder, PurePosixPath(), address, modules, configured)
             check_out_submodules(tree, self._cache_dir, submodules)
 
     def remote_url(self) -> str | None:

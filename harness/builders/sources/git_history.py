@@ -48,6 +48,11 @@ class RepositoryReader:
         return Path(self._repo.common_dir)
 
     @property
+    def private(self) -> Path:
+        """The git directory of this working tree alone, where it is one of several (git-worktree(1))."""
+        return Path(self._repo.git_dir)
+
+    @property
     def is_shallow(self) -> bool:
         """True if history is cut off (`git clone --depth`)."""
         return (self.common / "shallow").exists()
@@ -64,6 +69,11 @@ class RepositoryReader:
     def url(self, remote: str) -> str | None:
         """Return the configured URL of a remote; None where there is no such remote."""
         return dict(self._settings(r"^remote\..*\.url$")).get(f"remote.{remote}.url")
+
+    def submodule_urls(self) -> Mapping[str, str]:
+        """Return the URLs of the submodules that are initialised, by name; the user may have set others there."""
+        settings = self._settings(r"^submodule\..*\.url$")
+        return {key.removeprefix("submodule.").removesuffix(".url"): url for key, url in settings}
 
     def main_branch(self, remote: str) -> str | None:
         """Return the default branch of a remote as `<remote>/<branch>`; None where the repository does not know it."""

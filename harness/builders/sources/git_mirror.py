@@ -115,21 +115,57 @@ class Mirror:
     def _locked(self) -> Iterator[None]:
         with lock_folder(self._folder):
             if self.path.exists():
-                self._remove_stale_locks()
+                self._remove_stale_files()
             git("init", "--quiet", "--bare", "--template=", "--", str(self.path), at=None)
             yield
 
     def _fetch(self, place: str, refspecs: Sequence[str], options: Sequence[str], *, trusted: bool) -> None:
         fixed = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--update-shallow")
-        git("fetch", *fixed, *options, "--", place, *refspecs, at=self.path, untrusted=not trusted, timeout_s=NETWORK_S)
+        words = (*fixed, *options, "--", place, *refspecs)
+        with self._undone_on_failure():
+            git("fetch", *words, at=self.path, untrusted=not trusted, timeout_s=NETWORK_S)
         self._tidy()
+
+    @contextlib.contextmanager
+    def _undone_on_failure(self) -> Iterator[None]:
+        """Remove what a failed fetch brought: git leaves an unfinished pack for ever, as nothing here is pruned.
+
+        The objects stay if some references were updated before the failure: these may need them.
+        """
+        objects, shallow = self.path / "objects", self.path / "shallow"
+        files = set(_files(objects))
+        references = self._references()
+        border = shallow.read_bytes() if self.is_shallow else None
+        try:
+            yield
+        except BaseException:
+            _remove_unfinished(objects)
+            if self._references() == references:
+                for file in set(_files(objects)) - files:
+                    file.unlink(missing_ok=True)
+                shallow.unlink(missing_ok=True) if border is None else shallow.write_bytes(border)
+            raise
+
+    def _references(self) -> str:
+        return git("for-each-ref", at=self.path).stdout
 
     def _tidy(self) -> None:
         """Pack the objects of many small fetches once there are 6700 of them, the default of git-gc(1)."""
         settings = ("gc.auto=6700", "gc.autoDetach=false", "gc.pruneExpire=never")
         git(*(word for setting in settings for word in ("-c", setting)), "gc", "--auto", "--quiet", at=self.path)
 
-    def _remove_stale_locks(self) -> None:
-        """Remove the lock files of a git that was killed; as we hold our lock, no other git is using them."""
+    def _remove_stale_files(self) -> None:
+        """Remove lock files and unfinished objects of a git that was killed; as we hold our lock, none is in use."""
         for lock in (*self.path.glob("*.lock"), *self.path.glob("refs/**/*.lock")):
             lock.unlink(missing_ok=True)
+        _remove_unfinished(self.path / "objects")
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (file for file in folder.rglob("*") if file.is_file())
+
+
+def _remove_unfinished(objects: Path) -> None:
+    """Remove unfinished packs and objects, and the marks that protect a new pack until its references are written."""
+    for file in (*objects.glob("pack/tmp_*"), *objects.glob("*/tmp_obj_*"), *objects.glob("pack/*.keep")):
+        file.unlink(missing_ok=True)

@@ -6,10 +6,12 @@ without naming it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, NoReturn
 
 from harness.builders.sources.git_mirror import Mirror
 from harness.builders.sources.git_program import GitFailed, git, without_credentials
@@ -19,6 +21,8 @@ from harness.core.submodules import ALL_SUBMODULES, SubmoduleSelection
 _GITLINK: Final = "160000"
 _DEEPEST: Final = 10
 """Limit of nested submodules; more is a cycle."""
+_PARALLEL: Final = 8
+"""Submodules that are fetched at the same time. Each waits for a server most of the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +50,15 @@ class WorkingTree:
         folder: Its top folder.
         path: Its path within the outermost tree.
         url: Base of relative URLs of its submodules.
-        modules: Folder where the user's clone keeps the repositories of its submodules.
+        modules: Folders where the user's clone keeps the repositories of its submodules.
+        configured: URLs by name of the submodules for which the user's clone has one, such as that of a mirror.
     """
 
     folder: Path
     path: PurePosixPath
     url: str
-    modules: Path
+    modules: tuple[Path, ...]
+    configured: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_local(self) -> bool:
@@ -60,26 +66,55 @@ class WorkingTree:
         return self.url.startswith("file://") or ":" not in self.url.partition("/")[0]
 
 
-def check_out_submodules(
-    tree: WorkingTree, cache_dir: Path, selection: SubmoduleSelection = ALL_SUBMODULES, depth: int = 0
-) -> None:
-    """Check out the submodules of a tree, and theirs, as far as they are needed.
+def check_out_submodules(tree: WorkingTree, cache_dir: Path, selection: SubmoduleSelection = ALL_SUBMODULES) -> None:
+    """Check out the submodules of a tree, then theirs, as far as they are needed; several at the same time.
 
     Args:
         tree: The working tree.
         cache_dir: The harness's cache, in which their mirrors are.
         selection: Which are needed.
-        depth: Number of trees around this one.
 
     Raises:
-        BuildFailed: One cannot be fetched; the message names its path and its pin.
+        BuildFailed: One cannot be fetched; the message names its path, its pin and its URL.
         EnvironmentProblem: Likewise, because of network or disk.
     """
-    if depth > _DEEPEST:
-        raise BuildFailed(f"submodules are nested more than {_DEEPEST} deep at {tree.path}")
-    for submodule in _submodules(tree, selection):
-        inner = _check_out(submodule, tree.path / submodule.path, tree, cache_dir)
-        check_out_submodules(inner, cache_dir, selection, depth + 1)
+    trees = [tree]
+    for _ in range(_DEEPEST):
+        needed = [(submodule, outer) for outer in trees for submodule in _submodules(outer, selection)]
+        if not needed:
+            return
+        trees = _check_out_all(needed, cache_dir)
+    raise BuildFailed(f"submodules are nested more than {_DEEPEST} deep at {trees[0].path}")
+
+
+def _check_out_all(needed: Sequence[tuple[Submodule, WorkingTree]], cache_dir: Path) -> list[WorkingTree]:
+    """Check out submodules of several trees; if some fail, raise the error of the first, which names the others."""
+    with ThreadPoolExecutor(min(_PARALLEL, len(needed)), thread_name_prefix="submodule") as pool:
+        workers = [pool.submit(_check_out, submodule, outer, cache_dir) for submodule, outer in needed]
+    failed = [
+        (outer.path / submodule.path, error)
+        for (submodule, outer), worker in zip(needed, workers, strict=True)
+        if (error := worker.exception()) is not None
+    ]
+    if failed:
+        _raise_first(failed)
+    for submodule, outer in needed:
+        # As `git submodule init` does: for a build that asks, the submodule is initialised.
+        url = without_credentials(absolute_url(submodule.url, outer.url))
+        git("config", f"submodule.{submodule.name}.url", url, at=outer.folder / ".git")
+    return [worker.result() for worker in workers]
+
+
+def _raise_first(failed: Sequence[tuple[PurePosixPath, BaseException]]) -> NoReturn:
+    """Raise the first error that is not about a submodule, such as an interruption, else the first."""
+    foreign = [error for _, error in failed if not isinstance(error, EnvironmentProblem)]
+    if foreign:
+        raise foreign[0]
+    (_, first), *others = failed
+    if others and isinstance(first, EnvironmentProblem):
+        paths = ", ".join(str(path) for path, _ in others)
+        raise type(first)(f"{first.message}; likewise {paths}", hint=first.hint) from first
+    raise first
 
 
 def absolute_url(url: str, base: str) -> str:
@@ -132,8 +167,8 @@ def _read_gitmodules(at: Path) -> Mapping[str, tuple[str, str]]:
     }
 
 
-def _check_out(submodule: Submodule, path: PurePosixPath, tree: WorkingTree, cache_dir: Path) -> WorkingTree:
-    folder = tree.folder / submodule.path
+def _check_out(submodule: Submodule, tree: WorkingTree, cache_dir: Path) -> WorkingTree:
+    path, folder = tree.path / submodule.path, tree.folder / submodule.path
     # A link in place of a folder would lead the checkout out of the tree (CVE-2024-32002); so would a name with `..`
     # lead out of the modules folder (CVE-2018-11235).
     if folder.resolve() != tree.folder.resolve() / submodule.path or ".." in PurePosixPath(submodule.name).parts:
@@ -141,36 +176,46 @@ def _check_out(submodule: Submodule, path: PurePosixPath, tree: WorkingTree, cac
     url = absolute_url(submodule.url, tree.url)
     if url.startswith("-"):
         raise BuildFailed(f"submodule {path} has an option for a URL: {url}")
-    modules = tree.modules / submodule.name
+    modules = tuple(place / submodule.name for place in tree.modules)
     mirror = Mirror(cache_dir, f"submodule {url}")
     try:
         if not mirror.has_pin(submodule.pin):
-            _fetch(mirror, submodule.pin, url, modules, trusted=tree.is_local)
+            configured = tree.configured.get(submodule.name, url)
+            urls = tuple(dict.fromkeys((configured if not configured.startswith("-") else url, url)))
+            _fetch(mirror, submodule.pin, urls, modules, trusted=tree.is_local)
         folder.mkdir(exist_ok=True)
         mirror.check_out(submodule.pin, folder)
-        # As `git submodule init` does: for a build that asks, the submodule is initialised.
-        git("config", f"submodule.{submodule.name}.url", without_credentials(url), at=tree.folder / ".git")
     except GitFailed as error:
-        origin = without_credentials(url)
-        message = f"submodule {path}, pinned to {submodule.pin}, cannot be had from {origin}: {error.message}"
-        if error.may_pass:
-            raise EnvironmentProblem(message, hint="check network and disk, and try again") from error
-        raise BuildFailed(
-            message,
-            hint="if nobody has this commit any more, choose another commit of the repository",
-        ) from error
-    return WorkingTree(folder, path, url, modules / "modules")
+        raise _unavailable(submodule, path, without_credentials(url), error) from error
+    return WorkingTree(folder, path, url, tuple(place / "modules" for place in modules))
 
 
-def _fetch(mirror: Mirror, pin: str, url: str, modules: Path, *, trusted: bool) -> None:
-    """Fetch one commit, from the user's own clone of the submodule if it has it, which needs no network."""
+def _unavailable(submodule: Submodule, path: PurePosixPath, url: str, error: GitFailed) -> EnvironmentProblem:
+    """Return the error of a submodule that cannot be had, with what a person can do about it."""
+    message = f"submodule {path}, pinned to {submodule.pin}, cannot be had from {url}: {error.message}"
+    mirror = f"if another repository has it: git config --global url.OTHER.insteadOf {url}"
+    if error.may_pass:
+        return EnvironmentProblem(message, hint=f"check network and disk, and try again; {mirror}")
+    if "transport 'file' not allowed" in error.message:
+        return BuildFailed(
+            message, hint="permit local paths for submodules: git config --global protocol.file.allow always"
+        )
+    choice = f"if the build does not need {path}: name the submodules that it needs with --submodules, or in a file"
+    return BuildFailed(message, hint=f"{choice} `submodules.txt` beside the recipe; {mirror}")
+
+
+def _fetch(mirror: Mirror, pin: str, urls: Sequence[str], modules: Sequence[Path], *, trusted: bool) -> None:
+    """Fetch one commit without history: from the user's own clone of the submodule if it has it, else from a URL.
+
+    Raises:
+        GitFailed: The last URL does not give it, nor do the others.
+    """
     refspec = [f"{pin}:refs/pins/{pin}"]
-    if modules.is_dir():
-        try:
-            mirror.fetch(str(modules), refspec)
-        except GitFailed:
-            pass
-        else:
+    *mirrors, url = urls
+    local = [(str(place), True) for place in modules if place.is_dir()]
+    for place, is_trusted in (*local, *((place, trusted) for place in mirrors)):
+        with contextlib.suppress(GitFailed):
+            mirror.fetch(place, refspec, depth=1, trusted=is_trusted)
             return
     try:
         mirror.fetch(url, refspec, depth=1, trusted=trusted)

@@ -143,6 +143,51 @@ def test_an_unavailable_submodule_that_nobody_needs_is_not_asked_for(
     assert (tmp_path / "tree" / ".gitmodules").exists()
 
 
+def test_history_of_submodules_is_not_fetched(nested: Nested, cache: Path, tmp_path: Path) -> None:
+    nested.extra.commit("newer", {"extra.c": "newer"})
+    nested.top.git("-C", "extra", "pull", "--quiet")
+    nested.top.git("commit", "--quiet", "-am", "move extra")
+    nested.user.git("pull", "--quiet", "--recurse-submodules")
+    nested.user.git("submodule", "--quiet", "update")
+    source = GitSource(nested.user.path, cache_dir=cache)
+    for name, clone_has_it in (("first", True), ("second", False)):
+        tree = tmp_path / name
+        source.materialise_with(source.resolve("HEAD"), tree, _paths("extra"))
+        assert GitRepository(tree / "extra", made=True).git("rev-list", "--count", "HEAD") == "1"
+        assert (tree / "extra" / "extra.c").read_text() == "newer"
+        if clone_has_it:
+            nested.user.git("submodule", "--quiet", "deinit", "--all", "--force")
+            source = GitSource(nested.user.path, cache_dir=tmp_path / "another cache")
+
+
+def test_the_url_that_the_user_set_for_a_submodule_is_asked_too(
+    repository: GitRepository, cache: Path, tmp_path: Path
+) -> None:
+    mirror = GitRepository(tmp_path / "mirror")
+    pin = mirror.commit("mirrored", {"lib.c": "mirrored"})
+    repository.commit("one", {".gitmodules": '[submodule "lib"]\n\tpath = lib\n\turl = http://127.0.0.1:9/lib\n'})
+    repository.git("update-index", "--add", "--cacheinfo", f"160000,{pin},lib")
+    repository.git("commit", "--quiet", "-m", "pin")
+    repository.git("config", "submodule.lib.url", str(mirror.path))
+    source = GitSource(repository.path, cache_dir=cache)
+    source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+    assert (tmp_path / "tree" / "lib" / "lib.c").read_text() == "mirrored"
+
+
+def test_all_submodules_that_fail_are_named(repository: GitRepository, source: GitSource, tmp_path: Path) -> None:
+    names = ("a", "b", "c")
+    repository.commit(
+        "one", {".gitmodules": "".join(f'[submodule "{name}"]\n\tpath = {name}\n\turl = ../{name}\n' for name in names)}
+    )
+    for name in names:
+        repository.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},{name}")
+        GitRepository(tmp_path / name).commit("another")
+    repository.git("commit", "--quiet", "-m", "pin")
+    with pytest.raises(BuildFailed, match=r"submodule a, pinned to 1+, .*likewise b, c") as caught:
+        source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+    assert "--submodules" in (caught.value.hint or "")
+
+
 def _paths(*paths: str) -> SubmoduleSelection:
     return SubmoduleSelection.parse(paths, "test")
 
@@ -205,7 +250,7 @@ def test_a_symbolic_link_in_place_of_a_submodule_folder_is_not_followed(
     _submodule_of(repository, "lib", "\tpath = lib\n\turl = ../lib\n")
     (tmp_path / "elsewhere").mkdir()
     (repository.path / "lib").symlink_to(tmp_path / "elsewhere")
-    tree = WorkingTree(repository.path, PurePosixPath(), str(repository.path), tmp_path / "modules")
+    tree = WorkingTree(repository.path, PurePosixPath(), str(repository.path), (tmp_path / "modules",))
     with pytest.raises(BuildFailed, match="submodule lib leads out"):
         check_out_submodules(tree, cache)
 
