@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import hashlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,11 @@ from typing import Final
 from harness.builders.sources.commit_names import CommitName, parse_name
 from harness.builders.sources.folders import fill_folder, lock_folder, mirror_folder
 from harness.builders.sources.git_program import without_credentials
+from harness.builders.sources.hg_bookmarks import (
+    RemoteBookmarks,
+    keep_remote_bookmarks,
+    read_remote_bookmarks,
+)
 from harness.builders.sources.hg_program import (
     NETWORK_S,
     Changeset,
@@ -21,6 +27,7 @@ from harness.builders.sources.hg_program import (
     list_changesets,
     list_named,
     local_tags,
+    remote_bookmarks,
 )
 from harness.builders.sources.mainline import trace_mainline
 from harness.core.commit import Commit
@@ -72,28 +79,36 @@ class HgSource:
             return
         try:
             self._pull(url)
+            bookmarks = remote_bookmarks(url)
         except HgFailed as error:
             raise EnvironmentProblem(
                 f"cannot fetch from {self._remote} ({without_credentials(url)}): {error.message}",
                 hint=f"`hg identify {self._remote}` in {self.place} must work with HGRCPATH set to nothing",
             ) from error
+        with self._changing():
+            keep_remote_bookmarks(self._bookmark_file, bookmarks)
 
     def resolve(self, name: str) -> Commit:
         """Return the changeset that a hash, revision number, bookmark, tag or branch names, or an ancestor (`~2`, `^`).
 
-        `.` and `HEAD` are the parent of the user's working folder. Local bookmarks and tags are the user's; a branch
-        means its tip as we know it. Revision numbers and `tip` differ from clone to clone, and are those of the user's.
-        As with hg, digits are a revision number where there is one, and else the beginning of a hash.
+        `.` and `HEAD` are the parent of the user's working folder. Local tags are the user's; a bookmark is the newer
+        of the user's and the remote's, and one that is gone from the remote is not followed, although the clone has its
+        copy. A branch means its tip as we know it. Revision numbers and `tip` differ from clone to clone, and are those
+        of the user's. As with hg, digits are a revision number where there is one, and else the beginning of a hash.
 
         Raises:
             UsageError: There is none, or it could be several; the hint lists some.
-            EnvironmentProblem: The repository cannot be read.
+            EnvironmentProblem: The repository cannot be read, or the remote had such a bookmark and no longer has it.
         """
         wanted = parse_name(name)
         self._copy_once()
         changes = self._find(wanted)
         if not changes:
-            known = [*list_named("bookmarks", "bookmark", "node", at=self.place), *self._branches()]
+            remembered = read_remote_bookmarks(self._bookmark_file)
+            if wanted.base in remembered.gone:
+                raise self._gone(wanted.base, remembered)
+            users = list_named("bookmarks", "bookmark", "node", at=self.place)
+            known = [*users, *remembered.bookmarks, *self._branches()]
             near = difflib.get_close_matches(wanted.base, known, n=4, cutoff=0.5)
             raise UsageError(
                 f"{self.place} has no changeset {wanted}",
@@ -190,16 +205,44 @@ class HgSource:
         return [change for end in ends for change in list_changesets(end, at=self._mirror) if is_changeset(change.node)]
 
     def _find_by_name(self, base: str) -> list[str]:
-        """Look among the user's bookmarks and local tags, then among pulled bookmarks, tags and branches."""
+        """Look among bookmarks and the user's local tags, then among pulled tags and branches."""
         listings: Sequence[Callable[[], Mapping[str, str]]] = (
-            lambda: list_named("bookmarks", "bookmark", "node", at=self.place),
+            lambda: self._find_bookmark(base),
             lambda: local_tags(self.place),
-            lambda: list_named("bookmarks", "bookmark", "node", at=self._mirror),
             lambda: list_named("tags", "tag", "node", at=self._mirror),
             self._branches,
         )
         nodes = (node for listing in listings if (node := listing().get(base)))
         return list(itertools.islice(nodes, 1))
+
+    def _find_bookmark(self, name: str) -> dict[str, str]:
+        """Return the newer of the user's bookmark and the remote's; that of the remote where they part."""
+        remembered = read_remote_bookmarks(self._bookmark_file)
+        users = list_named("bookmarks", "bookmark", "node", at=self.place).get(name)
+        others = remembered.bookmarks.get(name)
+        if users is None or users == others:
+            return {} if others is None else {name: others}
+        if others is not None:
+            return {name: users if self._contains(users, others) else others}
+        last = remembered.gone.get(name)
+        is_copy = last is not None and self._contains(last, users)
+        return {} if is_copy else {name: users}
+
+    def _contains(self, node: str, ancestor: str) -> bool:
+        return bool(list_changesets(f"{_id(ancestor)} and ::{_id(node)}", at=self._mirror))
+
+    def _gone(self, name: str, remembered: RemoteBookmarks) -> EnvironmentProblem:
+        names = [*remembered.bookmarks, *self._branches()]
+        near = difflib.get_close_matches(name, names, n=4, cutoff=0.5)
+        listed = ", ".join([*near, *(other for other in names if other not in near)][:8])
+        return EnvironmentProblem(
+            f"the remote {self._remote} of {self.place} had a bookmark {name}, and has none of this name any more",
+            hint=f"name another: it has {listed}",
+        )
+
+    @property
+    def _bookmark_file(self) -> Path:
+        return self._folder / f"bookmarks-{hashlib.sha256(self._remote.encode()).hexdigest()[:8]}.json"
 
     def _find_by_number(self, base: str) -> list[str]:
         """Look for a revision number in the user's repository."""

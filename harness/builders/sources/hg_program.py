@@ -121,6 +121,16 @@ def list_named(listing: str, keyword: str, target: str, *, at: Path) -> dict[str
     return {entry.name: entry.target for entry in listed}
 
 
+def remote_bookmarks(url: str) -> dict[str, str]:
+    """List the bookmarks of another repository by name. `hg pull` never removes one that is gone there.
+
+    Raises:
+        HgFailed: It cannot be reached.
+    """
+    listed = hg("debugpushkey", "--", url, "bookmarks", at=None, timeout_s=NETWORK_S)
+    return dict(line.rsplit("\t", 1) for line in listed.splitlines() if "\t" in line)
+
+
 def local_tags(at: Path) -> dict[str, str]:
     """Read the local tags of a repository from their file: `hg tags` would write a cache beside it.
 

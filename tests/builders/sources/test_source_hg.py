@@ -262,3 +262,66 @@ def test_no_cache_is_written_into_the_users_repository(user: HgRepository, hg_so
     for name in ("light", "heavy", ".", one[:9]):
         hg_source.resolve(name)
     assert sorted(file for file in user.path.rglob("*")) == before
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> tuple[HgRepository, HgRepository, HgSource]:
+    """A remote with a bookmark, its clone with the copy that hg makes, and the source of the clone."""
+    require("hg")
+    remote = HgRepository(tmp_path / "remote")
+    remote.commit("one")
+    remote.hg("bookmark", "topic")
+    remote.hg("clone", "-q", str(remote.path), str(tmp_path / "clone"))
+    clone = HgRepository(tmp_path / "clone")
+    assert "topic" in clone.hg("bookmarks")
+    return remote, clone, HgSource(clone.path, cache_dir=tmp_path / "cache")
+
+
+def test_a_bookmark_of_the_remote_is_followed_although_the_clone_has_a_copy(
+    published: tuple[HgRepository, HgRepository, HgSource],
+) -> None:
+    remote, clone, source = published
+    source.fetch()
+    newer = remote.commit("two")
+    source.fetch()
+    assert source.resolve("topic").id == newer
+    clone.hg("pull", "-q")
+    clone.hg("update", "-q", "topic")
+    users = clone.commit("the user goes on")
+    source.fetch()
+    assert source.resolve("topic").id == users, "the user's contains that of the remote"
+
+
+def test_a_bookmark_that_the_remote_no_longer_has_is_not_followed(
+    published: tuple[HgRepository, HgRepository, HgSource],
+) -> None:
+    remote, clone, source = published
+    first = remote.node(".")
+    remote.hg("bookmark", "--inactive", "-r", first, "remote-only")
+    source.fetch()
+    assert source.resolve("remote-only").id == first
+    clone.hg("bookmark", "--inactive", "-r", first, "mine")
+    remote.hg("bookmark", "--delete", "topic", "remote-only")
+    remote.hg("bookmark", "--inactive", "-r", first, "topics")
+    source.fetch()
+    for name in ("topic", "remote-only"):
+        with pytest.raises(EnvironmentProblem, match=f"had a bookmark {name}, and has none") as raised:
+            source.resolve(name)
+        assert "topics" in str(raised.value.hint)
+    assert source.resolve("mine").id == first, "the remote never had it"
+    remote.hg("bookmark", "--inactive", "-r", first, "topic")
+    source.fetch()
+    assert source.resolve("topic").id == first
+
+
+def test_bookmarks_stay_known_while_the_remote_cannot_be_reached(
+    published: tuple[HgRepository, HgRepository, HgSource], tmp_path: Path
+) -> None:
+    remote, clone, source = published
+    newer = remote.commit("two")
+    source.fetch()
+    shutil.move(remote.path, tmp_path / "moved")
+    again = HgSource(clone.path, cache_dir=tmp_path / "cache")
+    with pytest.raises(EnvironmentProblem, match="cannot fetch"):
+        again.fetch()
+    assert again.resolve("topic").id == newer
