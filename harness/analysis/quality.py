@@ -41,6 +41,11 @@ FREQUENCY_LIMIT: Final = 0.10
 HOT_C: Final = 85.0
 """Temperature that is reported: systems on a chip begin to lower their clock between 80 and 95 degrees."""
 
+SLEEP_S: Final = 2.0
+SLEEP_SHARE: Final = 0.1
+"""Difference, and share of the time, by which a device may have been awake for less than it was up: the former is
+counted in ticks on phones, which kernels that stop the tick of an idle CPU estimate."""
+
 _SMALLEST_THIRD: Final = 3
 """Samples that a third of a launch needs for a meaningful median."""
 
@@ -60,7 +65,7 @@ def assess_quality(metrics: Sequence[Metric], launches: Sequence[Launch], cores:
 
     Returns:
         Notes `impossible`, `few_samples`, `noisy`, `warming_up`, `slowing_down`, `throttled`, `frequency`, `hot`,
-        `busy` and `spoilt_by_heat`.
+        `slept`, `busy` and `spoilt_by_heat`.
     """
     main = main_metric(metrics)
     if main is None or not main.is_timed:
@@ -68,7 +73,8 @@ def assess_quality(metrics: Sequence[Metric], launches: Sequence[Launch], cores:
     with np.errstate(over="ignore", invalid="ignore"):  # `_relative` handles what leaves the range of doubles
         sample_notes = (*_impossible(main), *_few_samples(main), *_noisy(main), *_trending(main))
     counting = [launch for launch in launches if launch.discarded is None]
-    return (*sample_notes, *_note_heat(counting), *_note_load(counting, cores), *_discarded_for_heat(launches))
+    device_notes = (*_note_heat(counting), *_note_sleep(counting), *_note_load(counting, cores))
+    return (*sample_notes, *device_notes, *_discarded_for_heat(launches))
 
 
 def split_by_launch(metric: Metric) -> tuple[Samples, ...]:
@@ -213,6 +219,34 @@ def _note_heat(launches: Sequence[Launch]) -> Iterator[Note]:
             message=f"the device reached {hottest:.0f} degrees Celsius",
             hint="let it cool down: raise `cooldown`",
         )
+
+
+def _note_sleep(launches: Sequence[Launch]) -> Iterator[Note]:
+    slept = [launch.index for launch in launches if _has_slept(launch)]
+    if slept:
+        yield Note(
+            code="slept",
+            message=f"the device slept in {_in_launches(slept, launches)}: a program stands still then, and clocks and "
+            "caches are cold afterwards",
+            hint="keep it awake: plug it in, leave its screen on (`--screen on` for phones)",
+            trust=False,
+        )
+
+
+def _has_slept(launch: Launch) -> bool:
+    """Return whether a device slept during a launch: it counted that, or its clocks differ too much."""
+    if launch.before is None or launch.after is None:
+        return False
+    falls = _increase(launch.before.suspend_count, launch.after.suspend_count)
+    up_s = _increase(launch.before.uptime_s, launch.after.uptime_s)
+    awake_s = _increase(launch.before.awake_s, launch.after.awake_s)
+    return bool(falls) or (
+        up_s is not None and awake_s is not None and up_s - awake_s > SLEEP_S + SLEEP_SHARE * up_s and awake_s >= 0
+    )
+
+
+def _increase(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else after - before
 
 
 def _note_load(launches: Sequence[Launch], cores: int) -> Iterator[Note]:

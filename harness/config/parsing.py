@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Literal, cast, get_args
 
 from harness.core.errors import UsageError
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 LARGEST_CPU: Final = 4095
+CpuKind = Literal["prime", "big", "little"]
+"""Kinds of CPUs of a device: the fastest, the fastest of which there are several, the slowest."""
 """Larger CPU numbers are typing errors."""
 _CPU: Final = re.compile(r"[0-9]{1,5}")
 _SHOWN: Final = 200
@@ -204,12 +206,12 @@ def _parse_json_object(value: object, name: str) -> object:
 
 
 def parse_cpus(value: object) -> object:
-    """Parse `2,3`, `0-3` or `none` as CPU numbers.
+    """Parse `2,3`, `0-3` or `none` as CPU numbers; the words of `CpuKind` stay.
 
     Raises:
         UsageError: It is none of these.
     """
-    if not isinstance(value, str):
+    if not isinstance(value, str) or value in get_args(CpuKind):
         return value
     if value == "none":
         return ()
@@ -218,7 +220,7 @@ def parse_cpus(value: object) -> object:
         first, dash, last = part.partition("-")
         last = last if dash else first
         if not (_CPU.fullmatch(first) and _CPU.fullmatch(last) and int(first) <= int(last) <= LARGEST_CPU):
-            hint = f"as in 2,3 or 0-3 or none; the largest number is {LARGEST_CPU}"
+            hint = f"as in 2,3 or 0-3 or none, or {', '.join(get_args(CpuKind))}; the largest number is {LARGEST_CPU}"
             raise UsageError(f"cpus: `{shorten(value)}` is no list of CPUs", hint=hint)
         numbers.extend(range(int(first), int(last) + 1))
     return tuple(dict.fromkeys(numbers))

@@ -133,9 +133,9 @@ class Settings:
     ] = False
     platform_sig: Annotated[str | None, Option("Name to report for this machine.", WHERE, of_device=True)] = None
     cpus: Annotated[
-        tuple[int, ...] | None,
+        tuple[int, ...] | parsing.CpuKind | None,
         Option(
-            "CPUs to choose from, for example `2,3` or `0-3`; `none` forbids pinning.",
+            "CPUs to choose from: `2,3`, `0-3`, or a kind (`prime`, `big`, `little`); `none` forbids pinning.",
             WHERE,
             parse=parsing.parse_cpus,
             words=False,

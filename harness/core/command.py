@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from harness.core.note import Note
 from harness.core.values import Value
 
 
@@ -77,6 +78,7 @@ class Completed:
             Each meter counts everything that it feeds, not this program alone. Empty where energy was not wanted, or
             is unknown.
         energy_unavailable: Reason why its energy, which was wanted, is unknown.
+        notes: What a reader of its numbers must know of the device, as it was meanwhile.
     """
 
     command: Command
@@ -93,6 +95,7 @@ class Completed:
     files: Mapping[str, Path] = field(default_factory=dict)
     energy_mj: Mapping[str, float] = field(default_factory=dict)
     energy_unavailable: str | None = None
+    notes: tuple[Note, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -108,6 +108,9 @@ class DeviceState(Value):
         battery_charge_uah: Charge left in the battery, microampere hours.
         battery_voltage_mv: Voltage of the battery.
         plugged: Whether external power is connected.
+        uptime_s: Seconds since boot, including those in which it slept.
+        awake_s: Seconds since boot in which it did not sleep.
+        suspend_count: Times that it fell asleep since boot.
     """
 
     time: float
@@ -125,3 +128,6 @@ class DeviceState(Value):
     battery_charge_uah: int | None = None
     battery_voltage_mv: int | None = None
     plugged: bool | None = None
+    uptime_s: float | None = None
+    awake_s: float | None = None
+    suspend_count: int | None = None

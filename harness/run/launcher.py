@@ -138,6 +138,8 @@ class Launcher:
         self._logs.extend(record.logs)
         self._preprocessed.append(prepared.preprocessed)
         self._observations.append(self._parse(record.completed))
+        device_notes = [note for completed in record.completed for note in completed.notes]
+        self._notes.extend(dict.fromkeys(note for note in device_notes if note not in self._notes))
         if record.launch.outcome is Outcome.OK:
             self._observations[-1] += self._run_step("postprocess", benchmark.after, prepared.index)
             self._sum_operators(benchmark)

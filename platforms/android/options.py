@@ -42,6 +42,11 @@ class AndroidOptions:
         bool,
         Option("Turn radios off while measuring; never on a phone that is reached through them.", of_device=True),
     ] = False
-    screen: Annotated[Literal["keep", "on", "off"], Option("State of the screen while measuring.", of_device=True)] = (
-        "keep"
-    )
+    screen: Annotated[
+        Literal["keep", "on", "off"],
+        Option(
+            "State of the screen while measuring; `keep` switches it on where the phone is reached over the network, "
+            "and would sleep.",
+            of_device=True,
+        ),
+    ] = "keep"

@@ -32,6 +32,7 @@ from platforms.android.settings.preparation import Preparation
 from platforms.android.settings.settings_log import SettingsLog
 from platforms.android.state.readiness import ReadinessGate, ReadinessLimits
 from platforms.android.state.state import StateCache
+from platforms.cpu_kinds import choose_kind
 
 _AT_ONCE: Final = 32
 """Phones that are described at the same time."""
@@ -143,7 +144,10 @@ class Android:
             folder.close()
             entered = folder.enter_context(session_folder(phone, self._workdir))
             prefix = _require_root(phone) if self._options.wipe_cache else None
-            return PreparedPhone(entered, preparation.attributes, prefix)
+            cpus = settings.cpus
+            if isinstance(cpus, str):
+                cpus = choose_kind(entered.cpus.kinds, cpus, device.name, progress.say)
+            return PreparedPhone(entered, preparation.attributes, prefix, cpus)
 
         def prepare_again() -> PreparedPhone:
             wait_for_return(phone, serialno_of(device), settings.return_timeout, progress)
@@ -158,9 +162,7 @@ class Android:
         if self._options.reboot:
             restart(phone, serialno_of(device), settings.return_timeout, progress)
             lock.acquire()
-        return AndroidSession(
-            phone, device, prepare(), prepare_again, gate, check_locked=lock.check, cpus=settings.cpus
-        )
+        return AndroidSession(phone, device, prepare(), prepare_again, gate, check_locked=lock.check)
 
     def _check(self, phone: Phone, device: Device, progress: Progress) -> None:
         """Wait until the phone is there, and check that it is the one that was listed."""

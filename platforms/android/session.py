@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -12,6 +12,7 @@ from typing import Final
 from harness.core.command import App, Command, Completed
 from harness.core.device import Device, DeviceState
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
+from harness.core.note import Note
 from harness.core.protocols import Staged
 from platforms.android.files.store import Store, workdir_error
 from platforms.android.files.workdir import SessionFolder
@@ -43,11 +44,13 @@ class PreparedPhone:
         attributes: Settings that were fixed on the phone, and that could not be.
         root_prefix: Words that run a script as root, to drop the page cache before each launch; None leaves the cache
             alone.
+        cpus: CPUs to choose from; None means all, `()` forbids pinning.
     """
 
     folder: SessionFolder
     attributes: Mapping[str, str]
     root_prefix: str | None = None
+    cpus: tuple[int, ...] | None = None
 
 
 class AndroidSession:
@@ -60,7 +63,6 @@ class AndroidSession:
         prepare_again: Waits for its return after it was lost, and prepares it again.
         gate: Waits until it is ready.
         check_locked: Checks, without a round trip, that no other host can use it; else it is lost.
-        cpus: CPUs to choose from; None means all, `()` forbids pinning.
     """
 
     def __init__(
@@ -72,14 +74,12 @@ class AndroidSession:
         gate: ReadinessGate,
         *,
         check_locked: Callable[[], None],
-        cpus: tuple[int, ...] | None = None,
     ) -> None:
         self._phone = phone
         self._described = device
         self._prepare_again = prepare_again
         self._gate = gate
         self._check_locked = check_locked
-        self._cpus = cpus
         self._states = StateCache(phone)
         self._meter = EnergyMeter()
         self._not_ready: EnvironmentProblem | None = None
@@ -179,6 +179,7 @@ class AndroidSession:
 
     def _begin(self, prepared: PreparedPhone) -> None:
         self._root_prefix = prepared.root_prefix
+        self._cpus = prepared.cpus
         self._folder = prepared.folder
         self._store = Store(self._phone, self._folder.workdir, self._folder.path, self._folder.contents)
         self._staged_count = 0
@@ -214,6 +215,7 @@ class AndroidSession:
         """Check staged files after a program, and add its energy, or the log of its failure."""
         after = self._states.parse(report.state)
         self._store.check(report.files, describe_end(completed))
+        completed = replace(completed, notes=tuple(self._notes(after, completed.cpus or ())))
         if completed.ok:
             return self._add_energy(completed, report, after) if completed.command.energy else completed
         self._check_cpus_online(completed)
@@ -245,9 +247,26 @@ class AndroidSession:
         package = None if apk is None else AppPackage(apk, self._store.sha256_of(apk))
         context = AppContext(self._folder.workdir, self._began, package, secrets.token_hex(12))
         completed, state = run_app(self._phone, command, app, context)
-        self._states.parse(state)
+        completed = replace(completed, notes=tuple(self._notes(self._states.parse(state), ())))
         unavailable = "that of an app cannot be separated from that of its start" if command.energy else None
         return replace(completed, energy_unavailable=unavailable)
+
+    def _notes(self, state: PhoneState, cpus: Sequence[int]) -> Iterator[Note]:
+        """Yield what a reader of a launch's numbers must know of the phone."""
+        if state.blind:
+            yield Note(
+                code="thermal_blind",
+                message="the phone reports no skin temperature at which it throttles: its thermal status may stay 0 "
+                "whatever its heat, and throttled launches may count",
+                hint="watch clocks and temperatures in the result; give it pauses (`cooldown`)",
+            )
+        if (kinds := self._folder.cpus.describe_mixture(cpus)) is not None:
+            yield Note(
+                code="mixed_cpus",
+                message=f"its threads were pinned to CPUs of different kinds ({kinds}): work that is divided equally "
+                "waits for the slowest",
+                hint="take CPUs of one kind: --cpus big, prime or little; or fewer threads",
+            )
 
     @property
     def _began(self) -> str:

@@ -16,6 +16,7 @@ import psutil
 
 from harness import shell
 from harness.core.errors import BenchmarkUnsupported
+from platforms.cpu_kinds import group_by_kind
 from platforms.host.identity import allowed_cpus
 from platforms.staging import check_cpus
 
@@ -79,6 +80,14 @@ def rank_cpus(candidates: Sequence[int] | None = None) -> Placement:
     return Placement((*firsts, *siblings))
 
 
+def kinds_of_cpus() -> tuple[tuple[int, ...], ...]:
+    """Return the allowed CPUs by kind, the fastest kind first; one kind where the kernel does not report any."""
+    numbers = allowed_cpus()
+    capacities = {number: _read_number(number, "cpu_capacity") for number in numbers}
+    is_known = all(capacities.values())
+    return group_by_kind(capacities if is_known else {number: _max_mhz(number) for number in numbers})
+
+
 def check_pinnable(cpus: Sequence[int]) -> tuple[int, ...]:
     """Return CPUs in ascending order, if programs can be pinned to them.
 
@@ -128,7 +137,11 @@ def _core(number: int) -> int:
 
 
 def _max_mhz(number: int) -> float:
+    return _read_number(number, "cpufreq/cpuinfo_max_freq") / 1000
+
+
+def _read_number(cpu: int, name: str) -> float:
     try:
-        return float(Path(f"/sys/devices/system/cpu/cpu{number}/cpufreq/cpuinfo_max_freq").read_text()) / 1000
+        return float(Path(f"/sys/devices/system/cpu/cpu{cpu}/{name}").read_text())
     except (OSError, ValueError):
         return 0.0

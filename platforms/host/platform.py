@@ -31,6 +31,7 @@ class Host:
         lock_timeout_s: How long to wait while another job measures.
         keep: Leave session folders for a person to inspect.
         lock_path: Lock file; None takes the machine's.
+        remarks: What to say when it is opened.
     """
 
     name = "host"
@@ -46,7 +47,9 @@ class Host:
         lock_timeout_s: float = 600.0,
         keep: bool = False,
         lock_path: Path | None = None,
+        remarks: Sequence[str] = (),
     ) -> None:
+        self._remarks = remarks
         self._work = work
         self._display_name = name
         self._cpus = cpus
@@ -65,6 +68,8 @@ class Host:
     @contextlib.contextmanager
     def open(self, device: Device, progress: Progress) -> Iterator[HostSession]:
         """Lock the machine, rank its CPUs, and give the session a folder of its own."""
+        for remark in self._remarks:
+            progress.say(remark)
         with contextlib.ExitStack() as stack:
             yield self._open_locked(device, progress, stack)
 

@@ -32,6 +32,8 @@ class StateReader:
             temperature_c=_temperature(),
             throttle_count=_throttle_count(),
             memory_available_bytes=psutil.virtual_memory().available,
+            uptime_s=_clock_s("CLOCK_BOOTTIME"),
+            awake_s=_clock_s("CLOCK_MONOTONIC"),
             **_battery(),
         )
 
@@ -58,6 +60,12 @@ def _throttle_count() -> int | None:
     values = [_number(path) for path in _CPU.glob("cpu[0-9]*/thermal_throttle/*_throttle_count")]
     counts = [int(value) for value in values if value is not None]
     return sum(counts) if counts else None
+
+
+def _clock_s(name: str) -> float | None:
+    """Return the seconds of a clock; only that of the time since boot goes on while the machine sleeps."""
+    number = getattr(time, name, None)
+    return None if number is None or not hasattr(time, "CLOCK_BOOTTIME") else time.clock_gettime(number)
 
 
 def _battery() -> dict[str, float | bool]:

@@ -347,3 +347,30 @@ def test_short_launches_are_assessed_together_because_cpu_time_has_coarse_ticks(
 def test_missing_device_state_causes_no_note() -> None:
     blind = Launch(index=0, outcome=Outcome.OK, started=0.0, wall_s=1.0, cpu_s=1.0)
     assert state_notes(blind, launch(cpu_s=None, busy=1.0), launch(busy=None)) == ()
+
+
+def slept(*, suspends: tuple[int, int] | None = None, up_s: float = 60.0, awake_s: float | None = None) -> Launch:
+    counts = suspends or (None, None)
+    awake = (None, None) if awake_s is None else (500.0, 500.0 + awake_s)
+    before, after = (
+        DeviceState(time=0.0, uptime_s=uptime_s, awake_s=awake_part, suspend_count=count)
+        for uptime_s, awake_part, count in zip((1000.0, 1000.0 + up_s), awake, counts, strict=True)
+    )
+    return launch().model_copy(update={"before": before, "after": after})
+
+
+@pytest.mark.parametrize(
+    "asleep", [slept(suspends=(3, 4)), slept(awake_s=20.0), slept(up_s=5.0, awake_s=0.5), slept(awake_s=51.0)]
+)
+def test_a_device_that_slept_is_not_trusted(asleep: Launch) -> None:
+    (note,) = [note for note in state_notes(launch(), asleep) if note.code == "slept"]
+    assert not note.trust
+    assert "1 of 2 launches" in note.message
+
+
+@pytest.mark.parametrize(
+    "awake", [slept(), slept(suspends=(3, 3)), slept(awake_s=59.0), slept(up_s=1.0, awake_s=0.0), slept(awake_s=-9.0)]
+)
+def test_a_device_that_may_have_been_awake_is_not_said_to_have_slept(awake: Launch) -> None:
+    """Ticks are an estimate, and a device that restarted counts anew."""
+    assert "slept" not in codes(state_notes(awake))

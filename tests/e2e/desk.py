@@ -26,7 +26,7 @@ OWN = "/data/local/tmp/edge-harness"
 AS_BOUGHT = {"window_animation_scale": "1.0", "transition_animation_scale": "1.0", "animator_duration_scale": "1.0"}
 """Settings of a stand-in phone that the harness changes while it measures."""
 _LATEST_S = 100.0
-"""That a phone hangs is noticed after half a minute; the rest is for busy machines."""
+"""That a phone hangs is noticed within 15 s; the rest is for busy machines."""
 
 
 class ProgramStart(NamedTuple):

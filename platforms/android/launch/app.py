@@ -92,7 +92,7 @@ def run_app(phone: Phone, command: Command, app: App, context: AppContext) -> tu
         BenchmarkUnsupported: It is not installed, does not let itself be read, or something is requested that no app
             can have.
         DeviceLost: The phone became unreachable, or does not answer.
-        EnvironmentProblem: It cannot be installed, or the screen is off.
+        EnvironmentProblem: It cannot be installed, or the screen is off or locked.
     """
     started = time.monotonic()
     with phone.shell(_launch_line(command, app, context), _DOING) as stream:
@@ -181,12 +181,20 @@ def _not_started(phone: Phone, app: App, word: str, stderr: str) -> HarnessError
             f"another build of {app.package} is installed on {phone.name}, and it was not installed by us",
             hint=f"uninstall it (`adb uninstall {app.package}`), or leave the .apk out to measure it",
         )
-    if word == "dark":
-        return _screen_off(phone, "is off")
+    if word in {"dark", "locked"}:
+        return _screen_off(phone, "is off") if word == "dark" else _locked(phone)
     if word == "uninstalled":
         remedy = next((remedy for code, remedy in _REMEDIES.items() if code in stderr), None)
         return EnvironmentProblem(f"{app.package} cannot be installed on {phone.name}: {reason}", hint=remedy)
     return lost_error(phone.name, _DOING, reason)
+
+
+def _locked(phone: Phone) -> EnvironmentProblem:
+    """Return the error of a lock screen: what is started behind it is not seen by anybody, either."""
+    return EnvironmentProblem(
+        f"{phone.name} is locked: behind the lock screen apps run in the background, on small cores",
+        hint="unlock it, and switch its screen lock off while you measure apps",
+    )
 
 
 def _screen_off(phone: Phone, what: str) -> EnvironmentProblem:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Self
 
 from platforms.android.scripts import read_script
+from platforms.cpu_kinds import group_by_kind
 from platforms.staging import check_cpus
 
 CPUS_SCRIPT: Final = read_script("cpus.sh")
@@ -60,6 +61,22 @@ class CpuTopology:
             return None
         bigger = " (bigger ones among them)" if self._by_size(self.ranks)[0] in offline else ""
         return ", ".join(map(str, offline)) + bigger
+
+    @property
+    def kinds(self) -> tuple[tuple[int, ...], ...]:
+        """CPUs that can be used, by kind, the fastest kind first; by capacity where the kernel has it."""
+        has_capacity = all(self.ranks[cpu][0] for cpu in self.usable)
+        return group_by_kind({cpu: self.ranks[cpu][0 if has_capacity else 1] for cpu in self.usable})
+
+    def describe_mixture(self, cpus: Sequence[int]) -> str | None:
+        """Describe the kinds that CPUs are of; None where they are of one kind, or unknown."""
+        parts = [tuple(cpu for cpu in kind if cpu in cpus) for kind in self.kinds]
+        parts = [part for part in parts if part]
+        return "; ".join(self._describe_part(part) for part in parts) if len(parts) > 1 else None
+
+    def _describe_part(self, cpus: Sequence[int]) -> str:
+        khz = max(self.ranks[cpu][1] for cpu in cpus)
+        return f"CPU {', '.join(map(str, cpus))}" + (f" up to {khz // 1000} MHz" if khz else "")
 
     def check(self, cpus: Sequence[int]) -> tuple[int, ...]:
         """Return CPUs in ascending order; a phone that does not report its CPUs is believed to have them.

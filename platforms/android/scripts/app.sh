@@ -8,6 +8,10 @@ trap 'am force-stop "$package" >/dev/null 2>&1; exit 129' HUP INT TERM
 screen_is_on() { # also where the phone does not tell
   case $(timeout 3 dumpsys power 2>/dev/null | grep -m 1 mWakefulness=) in '' | *=Awake*) ;; *) return 1 ;; esac
 }
+# `KeyguardServiceDelegate` and `KeyguardStateMonitor` in the dump of the window policy (Android 8 and later).
+keyguard_is_shown() {
+  timeout 3 dumpsys window policy 2>/dev/null | grep -qE '(^|[^A-Za-z])(showing|mIsShowing)=true'
+}
 since_boot() { up=; { read -r up more </proc/uptime; } 2>/dev/null; }
 find_installed() { # base: the installed package; stamp: changes with every installation
   base=$(pm path "$package" 2>/dev/null) base=${base#package:}
@@ -19,6 +23,7 @@ record_installed() {
 }
 log() { logcat -d -v threadtime -T "$since" 2>/dev/null | grep " $pid "; }
 screen_is_on || { say dark; exit 1; }
+keyguard_is_shown && { say locked; exit 1; }
 find_installed
 if [ -n "$apk" ]; then
   ours= recorded= sum=

@@ -8,6 +8,7 @@
   cpus=/sys/devices/system/cpu
   echo '[kernel]'
   grep -sHE '^(cpu|MemAvailable:|-?[0-9])' /proc/loadavg /proc/stat /proc/meminfo \
+    /proc/uptime /sys/power/suspend_stats/success \
     $cpus/cpu[0-9]*/cpufreq/scaling_cur_freq $cpus/cpufreq/policy*/related_cpus $cpus/cpufreq/policy*/stats/time_in_state
   echo '[battery]'
   timeout 3 dumpsys battery | grep -E '^ *([A-Za-z]+ powered|present|level|scale|voltage|temperature|Charge counter):|STOPPED'

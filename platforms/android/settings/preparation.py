@@ -226,6 +226,11 @@ class Preparation:
                 )
 
 
+def _target_screen(options: AndroidOptions, *, over_network: bool) -> str:
+    """Return what becomes of the screen: a phone without a cable sleeps when it is off, and nothing runs then."""
+    return "on" if over_network and options.screen == "keep" else options.screen
+
+
 def _needs_root(changes: Sequence[SettingChange]) -> bool:
     return any(change.kind is SettingKind.CPUFREQ for change in changes)
 
@@ -237,11 +242,12 @@ def _target_values(
         yield _FIXED_PERFORMANCE, "true"
     for animation in _ANIMATIONS:
         yield animation, "0"
-    if options.screen == "on":
+    screen = _target_screen(options, over_network=over_network)
+    if screen == "on":
         yield _STAY_ON, _ALL_PLUGS
         yield _SCREEN_OFF, _LATEST_MS
-    if options.screen != "keep":
-        yield _SCREEN, options.screen
+    if screen != "keep":
+        yield _SCREEN, screen
     if options.airplane and not over_network:
         yield _AIRPLANE, "enabled"
 
@@ -271,8 +277,10 @@ def _describe(
         if current.values.get(_FIXED_PERFORMANCE) == UNREADABLE and _FIXED_PERFORMANCE not in reply.failed:
             yield "fixed_performance_before", "unknown, off afterwards"
     yield "animations", describe_outcome(_ANIMATIONS, "off")
-    if options.screen != "keep":
-        yield "screen", describe_outcome((_SCREEN, _STAY_ON, _SCREEN_OFF), options.screen)
+    screen = _target_screen(options, over_network=over_network)
+    if screen != "keep":
+        outcome = describe_outcome((_SCREEN, _STAY_ON, _SCREEN_OFF), screen)
+        yield "screen", outcome if screen == options.screen else f"{outcome}, lest it sleeps"
     elif _SCREEN in current.values:
         yield "screen", f"left {current.values[_SCREEN]}"
     if options.airplane:

@@ -143,6 +143,8 @@ def describe_unreadable(state: PhoneState) -> Iterator[str]:
     if state.device.thermal_status is None and not state.skins:
         instead = "the battery's temperature is used instead" if state.battery_c is not None else "heat is ignored"
         yield f"it does not report whether it is too warm; {instead}"
+    elif state.blind:
+        yield "it reports no skin temperature at which it throttles: its thermal status may stay 0 whatever its heat"
 
 
 def _temperatures(state: PhoneState, limits: ReadinessLimits) -> Iterator[tuple[str, float, float]]:

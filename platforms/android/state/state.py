@@ -24,7 +24,8 @@ _NO_TEMPERATURES: Final = frozenset({-1, 6, 7, 8})
 """Types of "temperatures" that are none: unknown, and the battery current limiter's voltage, current and percentage
 (`android.os.Temperature`)."""
 _TICK_MS: Final = 10
-"""`time_in_state` counts in `USER_HZ`, 100 a second (Linux, `cpufreq-stats.rst`)."""
+"""`time_in_state` and `/proc/stat` count in `USER_HZ`, 100 a second (Linux, `cpufreq-stats.rst`; proc(5)). Ticks
+of the CPU that has most of them, idle ones included, are the time that the phone was awake: they stop in suspend."""
 
 _SECTION = re.compile(r"^\[([a-z]+)\]\s*$", re.MULTILINE)
 _BATTERY_LINE = re.compile(r"^ *([A-Za-z ]+): *(\S+)\s*$", re.MULTILINE)
@@ -68,6 +69,7 @@ class PhoneState:
         skins: Skin sensors that can be read.
         battery_c: Temperature of the battery.
         overridden: Whether somebody has set the battery's readings to chosen values (`dumpsys battery set`).
+        blind: Whether it reports a thermal status, and no temperature of its skin at which that would rise.
         ticks: CPU time since boot.
     """
 
@@ -75,6 +77,7 @@ class PhoneState:
     skins: tuple[SkinSensor, ...] = ()
     battery_c: float | None = None
     overridden: bool = False
+    blind: bool = False
     ticks: CpuTicks | None = None
 
 
@@ -143,8 +146,18 @@ def read_state(text: str, read_at: float, before: PhoneState | None = None) -> P
         battery_charge_uah=battery.charge_uah,
         battery_voltage_mv=battery.voltage_mv,
         plugged=battery.plugged,
+        uptime_s=kernel.uptime_s,
+        awake_s=kernel.awake_s,
+        suspend_count=kernel.suspend_count,
     )
-    return PhoneState(state, thermal.skins, battery.celsius, battery.overridden, kernel.ticks)
+    return PhoneState(
+        state,
+        thermal.skins,
+        battery.celsius,
+        battery.overridden,
+        blind=thermal.status is not None and not thermal.has_limits,
+        ticks=kernel.ticks,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +204,7 @@ class _Thermal:
     status: int | None = None
     temperatures: tuple[float, ...] = ()
     skins: tuple[SkinSensor, ...] = ()
+    has_limits: bool = False
 
     @classmethod
     def parse(cls, text: str) -> _Thermal:
@@ -208,6 +222,7 @@ class _Thermal:
             skins=tuple(
                 SkinSensor(name, celsius, limits.get(name)) for kind, name, celsius in sensors if str(kind) in _SKIN
             ),
+            has_limits=any(limit_c is not None for limit_c in limits.values()),
         )
 
 
@@ -223,6 +238,9 @@ class _Kernel:
     residency_ms: dict[str, dict[int, int]]
     domain_cpus: dict[str, tuple[int, ...]]
     temperatures: tuple[float, ...]
+    uptime_s: float | None
+    awake_s: float | None
+    suspend_count: int | None
 
     @classmethod
     def parse(cls, text: str) -> _Kernel:
@@ -232,6 +250,10 @@ class _Kernel:
         loads = [_parse_number(words[0], 0, 1e6) for path, words in lines if path == "/proc/loadavg" and words]
         free = [_parse_number(words[1], 0, 1e12) for path, words in lines if path == "/proc/meminfo" and len(words) > 1]
         zones = [_parse_zone(words[0]) for path, words in lines if path.endswith("/temp") and words]
+        uptimes = [_parse_number(words[0], 0, 1e9) for path, words in lines if path == "/proc/uptime" and words]
+        suspends = [_parse_number(words[0], 0, 1e9) for path, words in lines if path.endswith("/success") and words]
+        by_cpu = [_parse_ticks(words[1:]) for words in stat if words[0] != "cpu"]
+        suspend_count = next(iter(suspends), None)
         return cls(
             load=next(iter(loads), None),
             cpus=sum(words[0] != "cpu" for words in stat) or None,
@@ -241,6 +263,9 @@ class _Kernel:
             residency_ms=_parse_residency(lines),
             domain_cpus=_parse_domains(lines),
             temperatures=tuple(zone for zone in zones if zone is not None),
+            uptime_s=next(iter(uptimes), None),
+            awake_s=max((ticks.total * _TICK_MS / 1000 for ticks in by_cpu if ticks is not None), default=None),
+            suspend_count=None if suspend_count is None else int(suspend_count),
         )
 
 

@@ -65,3 +65,11 @@ def test_a_core_that_is_not_usable_is_refused_with_those_that_are() -> None:
         CpuTopology.parse(OCTA).check((9, 1))
     assert "0, 1, 2, 3, 4, 5, 7" in (refused.value.hint or "")
     assert CpuTopology.parse("").check((9, 1)) == (1, 9)
+
+
+def test_mixed_kinds_of_cpus_are_described_and_equal_ones_are_not() -> None:
+    topology = CpuTopology.parse(OCTA)
+    assert topology.kinds == ((7,), (4, 5), (0, 1, 2, 3))
+    assert topology.describe_mixture((4, 5, 7)) == "CPU 7 up to 2850 MHz; CPU 4, 5 up to 2400 MHz"
+    assert topology.describe_mixture((4, 5)) is None
+    assert CpuTopology.parse("").describe_mixture((0, 7)) is None

@@ -231,3 +231,18 @@ def test_options_that_apps_do_not_support_are_refused(session: AndroidSession) -
     for command in (Command((), app=APP, env={"A": "1"}), Command((), app=APP, cpus=(0,))):
         with pytest.raises(BenchmarkUnsupported, match="can be given no"):
             session.run(command)
+
+
+@pytest.mark.slow
+def test_an_app_behind_the_lock_screen_is_not_measured(
+    session: AndroidSession, stand_in: StandInPhone, hook: Path
+) -> None:
+    does(stand_in, hook, "mkdir -p files; echo 1 >files/result.json; sleep 30")
+    stand_in.lock()
+    try:
+        with pytest.raises(EnvironmentProblem, match="is locked") as locked:
+            session.run(Command((), app=APP, timeout_s=20))
+    finally:
+        stand_in.unlock()
+    assert "unlock it" in str(locked.value.hint)
+    assert session.run(Command((), app=APP, timeout_s=20)).ok

@@ -181,3 +181,18 @@ def test_the_kernel_is_read_before_slow_services() -> None:
 
 def test_the_script_has_no_other_output() -> None:
     assert STATE_SCRIPT.rstrip().endswith(") 2>/dev/null </dev/null")
+
+
+def test_the_time_that_a_phone_was_awake_is_read_beside_its_uptime() -> None:
+    kernel = PIXEL.replace("[kernel]", "[kernel]\n/proc/uptime:987.65 1234.5\n/sys/power/suspend_stats/success:12")
+    state = read_state(kernel, 0.0).device
+    assert (state.uptime_s, state.awake_s, state.suspend_count) == (987.65, 50.0, 12)
+    without = read_state(PIXEL, 0.0).device
+    assert (without.uptime_s, without.suspend_count) == (None, None)
+
+
+def test_a_phone_that_reports_no_limits_of_its_skin_is_blind() -> None:
+    empty = PIXEL.replace("[NaN, 39.0, 43.0, 45.0, 46.5, 52.0, 55.0]", "[NaN, NaN, NaN, NaN, NaN, NaN, NaN]")
+    missing = "\n".join(line for line in PIXEL.splitlines() if "Threshold{" not in line)
+    assert [read_state(text, 0.0).blind for text in (PIXEL, empty, missing)] == [False, True, True]
+    assert not read_state("[battery]\n[thermal]\n[end]\n", 0.0).blind, "nobody expects anything of its status"

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.config.settings import Settings
 from harness.core.command import Command
 from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
 from harness.testing.progress import RecordedProgress
-from platforms.host import identity, placement
+from platforms.host import create, identity, placement
 from platforms.host.placement import Cpu, Placement
 from platforms.host.platform import Host
 from platforms.host.state import StateReader
@@ -251,3 +252,21 @@ def test_a_machine_has_only_the_cpus_to_choose_from(tmp_path: Path) -> None:
     cpus = identity.allowed_cpus()[:1]
     assert Host(tmp_path, cpus=cpus).devices()[0].cores == 1
     assert Host(tmp_path, cpus=()).devices()[0].cores == len(identity.allowed_cpus())
+
+
+def test_a_kind_of_cpus_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, *others = identity.allowed_cpus()
+    monkeypatch.setattr("platforms.host.placement.kinds_of_cpus", lambda: ((first,), tuple(others)))
+    (device,) = create(Settings(cache_dir=tmp_path, cpus="big")).devices()
+    assert device.cores == 1
+
+
+def test_remarks_about_the_options_are_shown_when_the_machine_is_opened(tmp_path: Path) -> None:
+    progress = RecordedProgress()
+    remarked = Host(tmp_path, lock_path=tmp_path / "lock", remarks=("CPUs of one kind only",))
+    with remarked.open(remarked.devices()[0], progress):
+        assert progress.lines == ["CPUs of one kind only"]
+
+
+def test_the_kinds_of_this_machine_are_complete() -> None:
+    assert sorted(cpu for kind in placement.kinds_of_cpus() for cpu in kind) == sorted(identity.allowed_cpus())

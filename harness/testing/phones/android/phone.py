@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from harness import shell
 from harness.testing.phones.android import adb_server
 from harness.testing.phones.android.container import PhoneContainer
 from harness.testing.phones.android.proxy import Proxy
+
+_SUSPENDS: Final = "/sys/power/suspend_stats/success"
 
 
 class StandInPhone:
@@ -113,6 +117,25 @@ class StandInPhone:
     def thaw(self) -> None:
         """Hang no more."""
         self._container.request("thaw")
+
+    def fall_asleep(self) -> None:
+        """Sleep: the screen is off, and adbd stands still. Programs run on, which they do not on a real phone."""
+        self.write("/services/wakefulness", "Asleep")
+        self.freeze()
+
+    def wake_up(self) -> None:
+        """Sleep no more; the kernel has counted it."""
+        self.write(_SUSPENDS, f"{int(self.read(_SUSPENDS)) + 1}\n")
+        self.write("/services/wakefulness", "Awake")
+        self.thaw()
+
+    def lock(self) -> None:
+        """Show the lock screen."""
+        self.write("/services/locked", "true")
+
+    def unlock(self) -> None:
+        """Show the lock screen no more."""
+        self.write("/services/locked", "false")
 
     def reboot(self, seconds: float = 1.0) -> None:
         """Switch it off now, and on after some seconds."""

@@ -101,7 +101,7 @@ def cpu_files() -> dict[str, str]:
 
 
 def sensor_files() -> dict[str, str]:
-    """Return the kernel's files about heat and power, by path without the leading slash."""
+    """Return the kernel's files about heat, power and sleep, by path without the leading slash."""
     files = {
         f"sys/class/power_supply/battery/{name}": f"{value}\n"
         for name, value in {
@@ -114,6 +114,7 @@ def sensor_files() -> dict[str, str]:
             "health": "Good",
         }.items()
     }
+    files["sys/power/suspend_stats/success"] = "0\n"
     for number, (kind, millidegrees) in enumerate((("VIRTUAL-SKIN", 30_500), ("BIG", 38_000), ("battery", 27_000))):
         zone = f"sys/class/thermal/thermal_zone{number}"
         files |= {f"{zone}/type": f"{kind}\n", f"{zone}/temp": f"{millidegrees}\n"}

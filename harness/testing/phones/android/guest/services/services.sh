@@ -121,7 +121,7 @@ dumpsys_() {
 }
 
 services() {
-  typeset all="battery power wifi"
+  typeset all="battery power wifi window"
   [ "$(api)" -ge 29 ] && all="$all thermalservice"
   print -r -- "$all"
 }
@@ -173,6 +173,18 @@ dumpsys_power() {
   print -r -- "Display Power: state=$([ "$(value wakefulness Awake)" = Awake ] && print ON || print OFF)"
 }
 
+dumpsys_window() {
+  typeset locked=$(value locked false)
+  [ "$1" = policy ] || [ "$1" = p ] || [ $# -eq 0 ] || fail 1 "Bad window command, or no windows match: $1"
+  print -r -- "WINDOW MANAGER POLICY STATE (dumpsys window policy)"
+  print -r -- "    KeyguardServiceDelegate"
+  print -r -- "      showing=$locked"
+  print -r -- "      showingAndNotOccluded=$locked"
+  print -r -- "      inputRestricted=$locked"
+  print -r -- "      occluded=false"
+  print -r -- "      secure=$locked"
+}
+
 dumpsys_wifi() {
   if [ "$(value settings/global/wifi_on 1)" = 0 ]; then print "Wi-Fi is disabled"; else print "Wi-Fi is enabled"; fi
 }
@@ -195,6 +207,7 @@ dumpsys_thermalservice() {
   print -r -- "Current cooling devices from HAL:"
   printf '\tCoolingDevice{mValue=%s, mType=2, mName=thermal-cpufreq-0}\n' "$status"
   print -r -- "Temperature static thresholds from HAL:"
+  [ ! -e "$state/thermal/no_thresholds" ] || return 0 # as on some phones: its status tells nothing
   printf '\tTemperatureThreshold{mType=3, mName=VIRTUAL-SKIN, mHotThrottlingThresholds=%s, mColdThrottlingThresholds=%s}\n' \
     "[NaN, 39.0, 43.0, 45.0, 46.5, 52.0, 55.0]" "$cold"
   printf '\tTemperatureThreshold{mType=2, mName=battery, mHotThrottlingThresholds=%s, mColdThrottlingThresholds=%s}\n' \

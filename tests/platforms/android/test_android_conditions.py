@@ -1,0 +1,94 @@
+"""What a phone was like while it was measured is told with its numbers, or prevented."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from harness.core.command import Command
+from harness.testing.phones.android.lab import PhoneLab
+from harness.testing.phones.android.phone import StandInPhone
+from harness.testing.progress import RecordedProgress
+from platforms.android.link.adb import AdbServer
+from platforms.android.link.phone import Phone
+from platforms.android.session import AndroidSession
+from platforms.android.state.state import StateCache
+from tests.platforms.android.conftest import MakePlatform
+
+pytestmark = pytest.mark.slow
+
+NOTHING = ("/system/bin/sh", "-c", ":")
+NO_THRESHOLDS = "/services/thermal/no_thresholds"
+
+
+@pytest.fixture
+def blind(stand_in: StandInPhone, phone: Phone) -> Iterator[None]:
+    stand_in.write(NO_THRESHOLDS, "")
+    yield
+    phone.sh('rm "$1"', NO_THRESHOLDS)
+
+
+def note_codes(session: AndroidSession, **command: object) -> list[str]:
+    completed = session.run(Command(NOTHING, **command))  # type: ignore[arg-type]
+    assert completed.ok, completed.describe()
+    return [note.code for note in completed.notes]
+
+
+def test_a_phone_without_thermal_limits_is_told_with_its_numbers(
+    lab: PhoneLab, make_platform: MakePlatform, blind: None
+) -> None:
+    platform, progress = make_platform(lab), RecordedProgress()
+    with platform.open(platform.devices()[0], progress) as session:
+        session.wait_until_ready()
+        assert note_codes(session) == ["thermal_blind"]
+    assert any("no skin temperature at which it throttles" in line for line in progress.lines)
+
+
+def test_threads_on_unlike_cpus_are_told(session: AndroidSession) -> None:
+    assert note_codes(session, threads=2) == []
+    assert note_codes(session, threads=3) == ["mixed_cpus"]
+    assert note_codes(session, cpus=(0, 7)) == ["mixed_cpus"]
+    assert note_codes(session, cpus=(0, 3)) == []
+
+
+@pytest.mark.parametrize(("kind", "cpus"), [("prime", (6, 7)), ("big", (4, 5)), ("little", (0, 1, 2, 3))])
+def test_a_kind_of_cpus_can_be_chosen(
+    lab: PhoneLab, make_platform: MakePlatform, kind: str, cpus: tuple[int, ...]
+) -> None:
+    platform = make_platform(lab, cpus=kind)
+    with platform.open(platform.devices()[0], RecordedProgress()) as session:
+        completed = session.run(Command(NOTHING, threads=4))
+    assert completed.cpus == cpus
+    assert completed.notes == ()
+
+
+def test_a_phone_that_is_reached_over_the_network_is_kept_awake_and_restored(
+    lab: PhoneLab, make_platform: MakePlatform
+) -> None:
+    stand_in, platform = lab.phones[0], make_platform(lab)
+    timeout, stay_on = (
+        f"/services/settings/{name}" for name in ("system/screen_off_timeout", "global/stay_on_while_plugged_in")
+    )
+    before = [stand_in.read(path) for path in (timeout, stay_on)]
+    stand_in.write("/services/wakefulness", "Asleep")
+    with platform.open(platform.devices()[0], RecordedProgress()) as session:
+        assert stand_in.read("/services/wakefulness").strip() == "Awake"
+        assert int(stand_in.read(timeout)) > 1_000_000
+        assert session.device.attributes["screen"] == "on, lest it sleeps"
+    assert [stand_in.read(path) for path in (timeout, stay_on)] == before
+    assert stand_in.read("/services/wakefulness").strip() == "Asleep"
+    stand_in.write("/services/wakefulness", "Awake")
+
+
+def test_sleep_is_counted(broken_lab: PhoneLab) -> None:
+    stand_in = broken_lab.phones[0]
+    states = StateCache(Phone(AdbServer(broken_lab.server), stand_in.serial))
+    before = states.read().device
+    stand_in.fall_asleep()
+    stand_in.wake_up()
+    states.clear()
+    after = states.read().device
+    assert (before.suspend_count, after.suspend_count) == (0, 1)
+    assert before.uptime_s is not None
+    assert before.awake_s is not None
