@@ -58,6 +58,15 @@ class ExportReport(Value):
     peak_memory_bytes: int | None = None
 
 
+def find_unequal_versions(first: ExportReport | None, second: ExportReport | None) -> dict[str, tuple[str, str]]:
+    """Return the packages whose versions differ between two exports, with both; empty where one is not known."""
+    if first is None or second is None:
+        return {}
+    shared = sorted(first.versions.keys() & second.versions.keys())
+    versions = {package: (first.versions[package], second.versions[package]) for package in shared}
+    return {package: pair for package, pair in versions.items() if pair[0] != pair[1]}
+
+
 class CachedFile(Value):
     """Complete, verified file on this host.
 

@@ -8,8 +8,8 @@ from typing import Final
 from harness.core.commit import short_id
 from harness.core.metric import ENERGY, LATENCY, Metric, main_metric
 from harness.core.result import Result
-from harness.presentation.extensions import name_extensions
 from harness.presentation.numbers import format_factor, format_median, format_number, format_quantity, format_spread
+from harness.presentation.processors import describe_processor
 from harness.presentation.remarks import choose_mark
 from harness.presentation.speeds import compute_speeds, find_fastest
 from harness.presentation.tables import Column, make_cells
@@ -96,9 +96,8 @@ def _describe_device(result: Result) -> str:
     device = result.device
     if device is None:
         return ""
-    details = [device.kind] if device.kind and device.kind != device.name else []
-    processor = (device.microarchitecture, name_extensions(device.extensions))
-    details += [" ".join(word for word in processor if word)] if any(processor) else []
+    unnamed = device.model_copy(update={"kind": ""}) if device.kind == device.name else device
+    details = [processor] if (processor := describe_processor(unnamed)) else []
     details.append(f"{device.cores} CPU{'s' if device.cores != 1 else ''}")
     return f"{device.name} ({', '.join(details)})"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from harness.core.cached_files import ExportReport, find_unequal_versions
 from harness.core.result import Result
 from harness.presentation.text import Line, Span, Tone, make_printable
 
@@ -27,7 +28,7 @@ def list_remarks(results: Sequence[Result]) -> list[Line]:
     for result, label, hints in zip(results, labels, own_hints, strict=True):
         if result.notes or not result.ok:
             lines += [_describe(result, label), *hints]
-    return [*lines, *shared_hints]
+    return [*lines, *shared_hints, *_list_unequal_exports(results)]
 
 
 def format_remark(mark: Span, label: str, text: str) -> Line:
@@ -73,6 +74,28 @@ def group_hints(hints: Sequence[tuple[str, Sequence[str]]]) -> tuple[list[list[L
         if len(labels) > 1
     ]
     return own, shared
+
+
+def _list_unequal_exports(results: Sequence[Result]) -> list[Line]:
+    """Return a line for each exported file that is other bytes in some results, because other versions exported it."""
+    exports: dict[str, dict[str, ExportReport]] = {}
+    for result in results:
+        for file in result.files.values():
+            if file.export is not None:
+                exports.setdefault(f"{result.benchmark.model}/{file.filename}", {}).setdefault(file.md5, file.export)
+    lines = []
+    for title, by_md5 in exports.items():
+        first, *others = by_md5.values()
+        versions: dict[str, list[str]] = {}
+        for other in others:
+            for package, pair in find_unequal_versions(first, other).items():
+                known = versions.setdefault(package, [])
+                known.extend(version for version in pair if version not in known)
+        if versions:
+            listed = "; ".join(f"{package} {' and '.join(known)}" for package, known in versions.items())
+            text = f"not the same bytes in all rows: exported by {listed}"
+            lines.append(format_remark(Span("·", Tone.MUTED), title, text))
+    return lines
 
 
 def _hint(hint: str, addressees: str = "") -> Line:

@@ -1,4 +1,4 @@
-"""Differences between the builds of control and treatment that are not code: options that they were compiled with.
+"""Differences between control and treatment that are not code: options of their builds, and files that they ran.
 
 A comparison of such builds is exact, but not one of the code alone. Differences that are intended are noted as that.
 """
@@ -9,8 +9,10 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from harness.core.build import COMPILED_WITH, BuildInfo
+from harness.core.cached_files import find_unequal_versions
 from harness.core.commit import short_id
 from harness.core.note import Note
+from harness.core.result import FileInfo
 
 UNEQUAL_BUILD_OPTIONS: Final = "unequal_build_options"
 """Code of the note that the builds differ in options that neither commit nor user chose."""
@@ -57,7 +59,7 @@ def option_notes(
         message = f"the commits themselves build with different options: {_describe(others)}"
         notes.append(Note(code="build_options_of_commits", message=message))
     elif others:
-        message = f"this compares not only code: the builds differ in {_describe(others)}"
+        message = f"not a comparison of code alone: the builds differ in {_describe(others)}"
         remedy = (explain(others) if explain is not None else None) or "build both sides alike"
         hint = f"{remedy}. If they are meant to differ: --unequal-options {','.join(others)}"
         notes.append(Note(code=UNEQUAL_BUILD_OPTIONS, message=message, hint=hint, trust=False))
@@ -65,6 +67,23 @@ def option_notes(
         message = f"the commits use different submodules: {_describe(moved)}"
         notes.append(Note(code="unequal_submodules", message=message))
     return tuple(notes)
+
+
+def file_notes(control: Mapping[str, FileInfo], treatment: Mapping[str, FileInfo]) -> tuple[Note, ...]:
+    """Return a note on files of the same name that are other bytes on the two sides, with the versions that differ.
+
+    Both sides get the same files; what a step on the host makes, with the programs of its side, can differ.
+    """
+    unlike = [key for key in sorted(control.keys() & treatment.keys()) if control[key].md5 != treatment[key].md5]
+    if not unlike:
+        return ()
+    names = ", ".join(treatment[key].filename for key in unlike)
+    versions: dict[str, tuple[str, str]] = {}
+    for key in unlike:
+        versions |= find_unequal_versions(control[key].export, treatment[key].export)
+    exporters = f"; they were exported by {_describe(versions)}" if versions else ""
+    message = f"the two sides ran different files: {names} is not the same bytes{exporters}"
+    return (Note(code="unequal_files", message=message),)
 
 
 def _is_of_commits(control: BuildInfo, treatment: BuildInfo) -> bool:

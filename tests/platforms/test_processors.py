@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.presentation.extensions import name_extensions
+from harness.presentation.processors import name_extensions
 from platforms.processors import parse_processor
 
 X86 = """processor	: 0

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from harness.core.benchmark import Export
 from harness.core.build import COMPILED_WITH, BuildInfo
-from harness.run.unequal_sides import option_notes
+from harness.core.cached_files import ExportReport
+from harness.core.result import FileInfo
+from harness.run.unequal_sides import file_notes, option_notes
 
 PLAIN = {"event_tracer": "off", "compiler": "GCC 12.2.0", "lto": "off"}
 TRACED = {**PLAIN, "event_tracer": "on"}
@@ -92,3 +95,25 @@ def test_another_commit_of_a_submodule_is_information() -> None:
     assert (note.code, note.trust) == ("unequal_submodules", True)
     assert f"XNNPACK {'1' * 12} (control), {'2' * 12} (treatment)" in note.message
     assert "json" not in note.message
+
+
+def file(md5: str, executorch: str | None = None) -> FileInfo:
+    export = None
+    if executorch is not None:
+        versions = {"executorch": executorch, "torch": "2.13.0"}
+        request = Export(definition="mv2", recipe="xnnpack_q8")
+        export = ExportReport(export=request, versions=versions, md5=md5, size_bytes=1)
+    return FileInfo(filename="mv2.pte", md5=md5, size_bytes=1, source="export", export=export)
+
+
+def test_files_of_equal_bytes_are_not_worth_a_note_whoever_exported_them() -> None:
+    assert file_notes({"model": file("a", "1.4.1")}, {"model": file("a", "1.5.1")}) == ()
+
+
+def test_files_of_other_bytes_are_named_with_the_versions_that_differ() -> None:
+    (note,) = file_notes({"model": file("a", "1.4.1")}, {"model": file("b", "1.5.1")})
+    assert note.code == "unequal_files"
+    assert "mv2.pte is not the same bytes; they were exported by executorch 1.4.1 (control), 1.5.1" in note.message
+    assert "torch" not in note.message.replace("executorch", "")
+    (note,) = file_notes({"model": file("a")}, {"model": file("b")})
+    assert note.message.endswith("mv2.pte is not the same bytes")

@@ -18,6 +18,7 @@ from harness.core.result import Report, Result
 from harness.flows.compare.comparison_run import ComparisonRun
 from harness.flows.compare.journal import Journal
 from harness.flows.measure.jobs import mark_regressed, report_meta
+from harness.run.unequal_sides import file_notes
 from harness.store.canonical_json import load_result
 
 
@@ -46,7 +47,12 @@ def build_report(run: ComparisonRun, settings: Settings, notes: Sequence[Note] =
             "metrics": tuple(_with_control(metric, control.metric(metric.name)) for metric in treatment.metrics),
             "comparison": comparison.model_copy(update={"exact": exact_differences(control, treatment)}),
             "control_launches": control.launches,
-            "notes": (*notes, *_for_comparison(treatment.notes), *_of_control(control.notes)),
+            "notes": (
+                *notes,
+                *file_notes(control.files, treatment.files),
+                *_for_comparison(treatment.notes),
+                *_of_control(control.notes),
+            ),
             **failure,
         }
     )

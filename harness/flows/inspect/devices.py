@@ -17,6 +17,7 @@ from harness.core.errors import ExitCode, HarnessError, UsageError
 from harness.core.protocols import Diagnosable, Finding
 from harness.display.tables import draw_rows, plain_text, print_output, widen
 from harness.flows.measure.devices import list_statuses
+from harness.presentation.processors import describe_processor
 
 _CHANGING = frozenset({"battery", "temperature"})
 
@@ -122,7 +123,7 @@ def _describe(device: Device) -> Table:
     rows = {
         "state": READY,
         "identity": device.identity,
-        "processor": device.kind,
+        "processor": describe_processor(device),
         "system": f"{device.os}, {device.abi}",
         "CPUs": str(device.cores),
         "memory": _format_memory(device),
@@ -145,7 +146,8 @@ def _list(platform: str, statuses: Sequence[DeviceStatus]) -> Table:
         more = {key: value for key, value in device.attributes.items() if key not in shared and value not in known}
         name = device.name if device.name == device.identity else f"{device.name}\n{device.identity}"
         system = f"{device.os}, {device.abi}"
-        rows.append((name, status.state, device.kind, system, str(device.cores), _format_memory(device), _join(more)))
+        processor, memory = describe_processor(device), _format_memory(device)
+        rows.append((name, status.state, processor, system, str(device.cores), memory, _join(more)))
     caption = f"all: {_join(shared)}" if shared else None
     count = f"{len(statuses)} device{'' if len(statuses) == 1 else 's'}"
     unusable = len(statuses) - len(devices)

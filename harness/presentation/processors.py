@@ -1,9 +1,11 @@
-"""Names of vector and matrix extensions for people."""
+"""Processors and their vector and matrix extensions in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
+
+from harness.core.device import Device
 
 _FAMILIES: Final[tuple[tuple[str, str, dict[str, str]], ...]] = (
     ("amx_tile", "AMX", {"amx_int8": "INT8", "amx_bf16": "BF16", "amx_fp16": "FP16"}),
@@ -41,3 +43,9 @@ def name_extensions(extensions: Sequence[str]) -> str:
         if family in extensions and family not in implied:
             words += [name, *(word for part, word in parts.items() if part in extensions)]
     return " ".join(words)
+
+
+def describe_processor(device: Device) -> str:
+    """Return `AMD EPYC, Zen 5 AVX-512 VNNI BF16`: model, microarchitecture, extensions; empty where none is known."""
+    details = " ".join(filter(None, (device.microarchitecture, name_extensions(device.extensions))))
+    return ", ".join(filter(None, (device.kind, details)))
