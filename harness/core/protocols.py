@@ -527,7 +527,9 @@ class AlarmChannelFactory(Protocol):
 
         Args:
             target: What stands behind `FORM:`, or all of it where the user named no form.
-            environment: Variables, which contain passwords and tokens.
+            environment: Variables, which contain passwords and tokens. Those that are read before the channel is
+                returned are a part of what identifies the receiver: where one changes, what the receiver refused
+                is sent once more.
             is_named: Whether the user named this form.
 
         Returns:

@@ -158,7 +158,7 @@ class _Watcher:
             news = "1 notification is" if undelivered == 1 else f"{undelivered} notifications are"
             self._say(f"{news} not delivered: `harness status` says why")
         parts = (self._commits, self._alarms, self._outbox)
-        has_environment_problem = undelivered > 0 or any(part.has_environment_problem for part in parts)
+        has_environment_problem = any(part.has_environment_problem for part in parts)
         return WatchSummary(
             self._commits.finished, tuple(self._alarms.confirmed), self._is_unreachable, has_environment_problem
         )

@@ -11,9 +11,9 @@ from harness.watch.loop import watch
 from harness.watch.measuring_again import queue_again, resolve_range
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.event_log import BrokenCommits
-from harness.watch.store.state import MOST_KILLS, State
+from harness.watch.store.state import State
 from harness.watch.tasks import WatchTasks
-from tests.watch.watching import Clock, Laboratory, Line, once, orders
+from tests.watch.watching import Clock, Laboratory, Line, kill_with, once, orders
 
 KEY = SeriesKey(benchmark="mv2", device="board", metric="NET latency")
 
@@ -57,12 +57,7 @@ def test_commits_that_failed_are_measured_again_in_their_place(
 def test_a_commit_that_was_given_up_because_it_killed_the_harness_gets_all_its_attempts_again(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
-    state.commits.add(line.commit("c1"), CommitStatus.WAITING)
-    for _ in range(MOST_KILLS):
-        state.recover(1.0)
-        entry = state.commits.next()
-        assert entry is not None
-        state.commits.begin(entry, line.commit("c0"), 1.0)
+    kill_with(state, line.commit("c1"))
     assert [entry.commit.id for entry in state.recover(1.0)] == ["c1"]
     queue_again(state, resolve_range(line, "c1"), 1.0)
     (entry,) = state.commits.with_status(CommitStatus.WAITING)

@@ -271,6 +271,16 @@ def test_a_final_refusal_is_kept_and_not_tried_again(state: State, clock: Clock)
     assert [delivery.reply for delivery in state.deliveries.with_status(DeliveryStatus.REFUSED)] == ["gone"]
 
 
+def test_a_refused_notification_that_is_delivered_later_is_no_problem_any_more(state: State, clock: Clock) -> None:
+    box = outbox(state, clock, RecordingChannel(problems=[DeliveryFailed("gone", final=True)]))
+    queue(state, "hook")
+    assert box.deliver()
+    assert box.has_environment_problem
+    assert state.deliveries.release("hook") == 1  # as `--test-hook` does while the watcher runs
+    assert box.deliver()
+    assert not box.has_environment_problem
+
+
 def test_a_delivery_is_given_up_after_a_week_of_attempts(state: State, clock: Clock) -> None:
     box = outbox(state, clock, RecordingChannel(problems=[DeliveryFailed("no")] * MOST_ATTEMPTS))
     queue(state, "hook")

@@ -26,7 +26,18 @@ from harness.watch.store.commits import CommitStatus
 from harness.watch.store.event_log import BrokenCommits, ControlTrouble, LastError, PollStatus
 from harness.watch.store.state import MOST_KILLS, State
 from harness.watch.tasks import CommitOutcome, StopRequested, WatchTasks
-from tests.watch.watching import Clock, Laboratory, Line, for_hours, limit_pages, once, orders, page_count, point
+from tests.watch.watching import (
+    Clock,
+    Laboratory,
+    Line,
+    for_hours,
+    kill_with,
+    limit_pages,
+    once,
+    orders,
+    page_count,
+    point,
+)
 
 
 @pytest.mark.parametrize(
@@ -90,12 +101,7 @@ def test_a_commit_that_spoils_the_device_again_and_again_gives_way(
 def test_a_commit_that_killed_the_harness_too_often_is_reported_and_no_success(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
-    state.commits.add(line.commit("c1"), CommitStatus.WAITING)
-    for _ in range(MOST_KILLS):
-        state.recover(1.0)
-        entry = state.commits.next()
-        assert entry is not None
-        state.commits.begin(entry, line.commit("c0"), 1.0)
+    kill_with(state, line.commit("c1"))
     said: list[str] = []
     tasks = WatchTasks(laboratory.compare)
     summary = watch(orders(line, base="c0"), tasks, state, timing=clock.timing, say=said.append)

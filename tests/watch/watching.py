@@ -20,8 +20,9 @@ from harness.watch.controls import ControlPolicy
 from harness.watch.fai_pep_files import StopFile
 from harness.watch.loop import WatchPlan, WatchSummary, watch
 from harness.watch.new_commits import CommitSelection
+from harness.watch.store.commits import CommitStatus
 from harness.watch.store.database import Cell, Database
-from harness.watch.store.state import State
+from harness.watch.store.state import MOST_KILLS, State
 from harness.watch.tasks import CommitOutcome, ReadTrend, WatchTasks
 from harness.watch.timing import Timing
 
@@ -199,6 +200,16 @@ def orders(
 def once(state: State, line: Line, laboratory: Laboratory, clock: Clock, **others: object) -> WatchSummary:
     """Do what there is to do, once."""
     return watch(orders(line, **others), WatchTasks(laboratory.compare), state, timing=clock.timing)  # type: ignore[arg-type]
+
+
+def kill_with(state: State, commit: Commit) -> None:
+    """Have a watcher killed with a commit until the next one gives the commit up."""
+    state.commits.add(commit, CommitStatus.WAITING)
+    for _ in range(MOST_KILLS):
+        state.recover(1.0)
+        entry = state.commits.next()
+        assert entry is not None
+        state.commits.begin(entry, Commit(source=commit.source, id="c0"), 1.0)
 
 
 def for_hours(clock: Clock, file: Path, hours: float) -> None:

@@ -8,15 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from harness.core.alarm import Alarm, AlarmEvent, AlarmReport, AlarmStage
+from harness.core.alarm import Alarm
 from harness.core.alarm_message import AlarmMessage
-from harness.core.change import Change, ChangeKind
-from harness.core.commit import Commit
-from harness.core.effect import effect_of
 from harness.core.errors import DeliveryFailed, UsageError
-from harness.core.metric import LATENCY, MetricInfo
 from harness.core.protocols import AlarmChannel
-from harness.flows.watch.alarm_reports import AlarmReports, map_errors, origin
+from harness.flows.watch.alarm_reports import AlarmReports, map_errors
 from harness.plugins import alarm_channel, installed_names
 from harness.watch.notify.channels import Channel, command_channel, webhook_channel
 from harness.watch.store.notifications import Notification
@@ -25,8 +21,6 @@ JSON_FORM: Final = "json"
 """Form of a web hook for programs, which gets each notification as a document."""
 _NAMED: Final = re.compile(r"(?P<form>[a-z][a-z0-9-]*):(?P<target>.*)", re.DOTALL)
 _WEB: Final = frozenset({"http", "https"})
-_OF_CHANNELS: Final = ("HARNESS_", "GITHUB_TOKEN", "GITHUB_API_URL")
-"""Beginnings of the names of variables that channels read."""
 _VARIABLE: Final = re.compile(r"\$(?:\{(?P<braced>\w+)\}|(?P<plain>\w+))")
 
 
@@ -82,14 +76,14 @@ class MessageChannel:
         hook: As the user wrote it.
         channel: Sends.
         reports: Makes messages; None where only tests are sent.
-        credentials: Variables that a channel may read: what was refused for want of a right may be taken with another
-            token.
+        credentials: Variables that the channel read when it was opened: what was refused for want of a right may be
+            taken with another token.
     """
 
     hook: Hook
     channel: AlarmChannel
     reports: AlarmReports | None = None
-    credentials: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    credentials: tuple[tuple[str, str | None], ...] = field(default=(), repr=False)
 
     @property
     def name(self) -> str:
@@ -152,83 +146,43 @@ def open_channels(
     return [*commands, *(_open(hook, environment, reports) for hook in parse_hooks(hooks, environment))]
 
 
+class _ReadVariables(Mapping[str, str]):
+    """Variables that remember which of them were asked for.
+
+    Args:
+        variables: All variables.
+    """
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+        self._names: set[str] = set()
+
+    def __getitem__(self, name: str) -> str:
+        self._names.add(name)
+        return self._variables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self._names.update(self._variables)
+        return iter(self._variables)
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+    @property
+    def read(self) -> tuple[tuple[str, str | None], ...]:
+        """Return names and values, None for a variable that is not set."""
+        return tuple((name, self._variables.get(name)) for name in sorted(self._names))
+
+
 def _open(hook: Hook, environment: Mapping[str, str], reports: AlarmReports | None) -> Channel:
     if hook.form == JSON_FORM:
         return webhook_channel(hook.target, environment, hook.name)
-    if hook.form is not None:
-        channel = alarm_channel(hook.form, hook.target, environment, is_named=True)
-        if channel is None:
-            raise UsageError(f"the form {hook.form} does not take this target", hint="see `docs/watching.md`")
-        return MessageChannel(hook, channel, reports, _credentials(environment))
-    for form in installed_names("alarm channel"):
-        channel = alarm_channel(form, hook.target, environment, is_named=False)
+    forms = installed_names("alarm channel") if hook.form is None else (hook.form,)
+    for form in forms:
+        variables = _ReadVariables(environment)
+        channel = alarm_channel(form, hook.target, variables, is_named=hook.form is not None)
         if channel is not None:
-            return MessageChannel(hook, channel, reports, _credentials(environment))
+            return MessageChannel(hook, channel, reports, variables.read)
+    if hook.form is not None:
+        raise UsageError(f"the form {hook.form} does not take this target", hint="see `docs/watching.md`")
     return webhook_channel(hook.target, environment, hook.name)
-
-
-def _credentials(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(pair for pair in environment.items() if pair[0].startswith(_OF_CHANNELS)))
-
-
-def notification_of_test(time: float) -> Notification:
-    """Return a notification that is no alarm, and says so in every field that a person may read."""
-    change = Change(
-        identity="test",
-        benchmark="test",
-        title="TEST, no benchmark",
-        device="TEST, no device",
-        metric=MetricInfo(name=LATENCY, unit="us"),
-        kind=ChangeKind.STEP,
-        before="0" * 40,
-        before_order=0,
-        after="0" * 40,
-        after_order=0,
-        last_without="0" * 40,
-        first_with="0" * 40,
-        effect=effect_of(0.0),
-        score=0.0,
-        detected_with="0" * 40,
-    )
-    alarm = Alarm(change=change, stage=AlarmStage.CLOSED, reason="this is a test", opened=time, updated=time)
-    return Notification(key=f"test-{time:.0f}", event=AlarmEvent.TEST, time=time, alarm=alarm)
-
-
-def message_of_test(notification: Notification, page: str) -> AlarmMessage:
-    """Return the message of a test, with a link to the folder of results if others see it."""
-    report = AlarmReport(
-        event=AlarmEvent.TEST,
-        alarm=notification.alarm,
-        device_name=notification.alarm.change.device,
-        before=Commit(source="", id="0" * 40),
-        discovery=origin(notification.time),
-    )
-    return AlarmMessage(
-        key=notification.key, group=notification.key, event=AlarmEvent.TEST, reports=(report,), page=page
-    )
-
-
-def send_tests(channels: Sequence[Channel], time: float, page: str) -> Iterator[tuple[str, str, DeliveryFailed | None]]:
-    """Send a test through each channel.
-
-    Args:
-        channels: The channels.
-        time: Unix seconds.
-        page: Address of the folder of results; empty where others do not see it.
-
-    Yields:
-        Name and receiver of each channel in words, the receiver's answer, and the error where there is one.
-    """
-    notification = notification_of_test(time)
-    message = message_of_test(notification, page)
-    for channel in channels:
-        place = f" ({channel.channel.place})" if isinstance(channel, MessageChannel) else ""
-        try:
-            if isinstance(channel, MessageChannel):
-                answer = channel.send(lambda: message)
-            else:
-                answer = channel.deliver(notification)
-        except DeliveryFailed as error:
-            yield f"{channel.name}{place}", error.message, error
-        else:
-            yield f"{channel.name}{place}", answer, None

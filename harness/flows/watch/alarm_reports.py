@@ -166,7 +166,7 @@ class AlarmReports:
             event=event,
             alarm=alarm if alarm.candidates else self._with_candidates(alarm),
             device_name=(verification.device_name if verification is not None else "") or change.device,
-            before=self._resolve(change.last_without),
+            before=self._resolve(change.last_without, alarm),
             series=series.points,
             command=self.command(change, platform or self.settings.platform),
             closing_command="" if alarm.stage is AlarmStage.CLOSED else self.closing_command(alarm),
@@ -204,14 +204,16 @@ class AlarmReports:
         except UsageError:
             if alarm.stage is not AlarmStage.CLOSED:
                 raise
-            commits = [self._resolve(change.first_with)]  # history was rewritten without it
+            commits = [self._resolve(change.first_with, alarm)]
         return alarm.model_copy(update={"candidates": tuple(Candidate(commit=commit) for commit in commits)})
 
-    def _resolve(self, identity: str) -> Commit:
-        """Return a commit; one that is gone from the source as the backlog knows it, at least by its id."""
+    def _resolve(self, identity: str, alarm: Alarm) -> Commit:
+        """Return a commit; where history was rewritten without it, as the backlog knows it, or at least by its id."""
         try:
             return self.source.resolve(identity)
         except UsageError:
+            if alarm.stage is not AlarmStage.CLOSED:
+                raise
             entry = self.state.commits.find(identity)
             return entry.commit if entry is not None else Commit(source=self.source.name, id=identity)
 

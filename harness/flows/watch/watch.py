@@ -22,8 +22,9 @@ from harness.flows.compare.requests import CompareRequest
 from harness.flows.measure.reporting import prepare_reporters
 from harness.flows.measure.runners import Programs
 from harness.flows.measure.workload import Workload, load_benchmarks, load_workload
-from harness.flows.watch.alarm_channels import open_channels, send_tests
+from harness.flows.watch.alarm_channels import open_channels
 from harness.flows.watch.alarm_reports import AlarmReports, LinkSettings, page_channels
+from harness.flows.watch.channel_tests import send_tests
 from harness.flows.watch.worker import WatchWorker, read_message
 from harness.plugins import alarm_reporters
 from harness.watch.branch_poller import Branch

@@ -87,13 +87,12 @@ class Outbox:
         self._say = say
         self._in_progress = in_progress
         self._pauses = dict.fromkeys(self._channels, _Pause())
-        self._is_refused = False
         self._has_looked_at_channels = False
 
     @property
     def has_environment_problem(self) -> bool:
-        """Return whether notifications wait because they could not be delivered, or were refused."""
-        return self._is_refused or any(pause.failures for pause in self._pauses.values())
+        """Return whether notifications wait, or were refused and not delivered since."""
+        return bool(self.undelivered())
 
     @property
     def next(self) -> float:
@@ -195,7 +194,6 @@ class Outbox:
 
     def _pause(self, delivery: Delivery, error: DeliveryFailed, *, final: bool) -> None:
         pause = self._pauses[delivery.channel]
-        self._is_refused = self._is_refused or final
         if not error.final:
             pause = replace(pause, failures=pause.failures + 1)
             pause_s = _BACKOFF.pause_s(pause.failures, self._timing.chance())

@@ -217,12 +217,23 @@ def test_a_commit_of_no_repository_is_no_obstacle(state: State, tmp_path: Path) 
 
 def test_another_form_target_or_token_is_another_receiver(tmp_path: Path) -> None:
     """GitHub answers 404 where the token lacks a right: what was refused then is tried again with another token."""
+    assert len(_configurations(tmp_path, ())) == 4
+
+
+def test_a_variable_that_a_channel_does_not_read_makes_no_other_receiver(tmp_path: Path) -> None:
+    plain = _configurations(tmp_path, ())
+    assert _configurations(tmp_path, ("HARNESS_CACHE_DIR", "HARNESS_SMTP_PASSWORD")) == plain
+
+
+def _configurations(folder: Path, variables: Sequence[str]) -> set[str]:
     configurations = set()
     for hook, token in (("github:a/b", "x"), ("github:a/b", "y"), ("github:a/c", "x"), ("github-status:a/b", "x")):
-        (channel,) = open_channels(None, [hook], {"HARNESS_GITHUB_TOKEN": token, "UNRELATED": token}, tmp_path)
+        (channel,) = open_channels(
+            None, [hook], {"HARNESS_GITHUB_TOKEN": token, **dict.fromkeys(variables, "1")}, folder
+        )
         assert isinstance(channel, MessageChannel)
         configurations.add(channel.configuration)
-    assert len(configurations) == 4
+    return configurations
 
 
 def test_the_source_is_asked_once_for_the_commits_of_many_alarms(state: State, tmp_path: Path) -> None:
