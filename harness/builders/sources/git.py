@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from harness.builders.sources.commit_names import CommitName, parse_name
 from harness.builders.sources.folders import fill_folder
 from harness.builders.sources.git_branches import RemoteBranches, read_remote_branches
-from harness.builders.sources.git_history import RepositoryReader
+from harness.builders.sources.git_history import RepositoryReader, find_top
 from harness.builders.sources.git_mirror import Mirror
 from harness.builders.sources.git_program import GitFailed, without_credentials
 from harness.builders.sources.git_submodules import WorkingTree, check_out_submodules
@@ -31,30 +31,27 @@ class GitSource:
     """Source of the commits of a clone, and of the remote that it came from.
 
     Args:
-        place: Top folder of the user's clone, or a bare repository.
+        place: Folder of the user's clone, or a bare repository.
         cache_dir: The harness's cache; the mirror is kept in it.
         remote: Remote of the clone that `fetch` asks.
 
     Raises:
-        UsageError: There is no git repository, or only a partial clone.
+        UsageError: There is no git repository, or only one without folders.
         EnvironmentProblem: git is not installed.
     """
 
     def __init__(self, place: Path, *, cache_dir: Path, remote: str = "origin") -> None:
-        self.place = place.resolve()
+        self.place = find_top(place.resolve())
         self.name = f"git:{self.place}"
         self.newest = "HEAD"
         self._cache_dir = cache_dir
         self._remote = parse_name(remote).base
-        self._mirror = Mirror(cache_dir, str(self.place))
         self._copied = False
         self._branches: RemoteBranches | None = None  # since the remote was asked
         with self._clone() as clone:
-            if clone.is_partial:
-                raise UsageError(
-                    f"{self.place} is a partial clone: reading it would fetch files into it, one by one",
-                    hint="clone it again without --filter, and give the new clone with --repo-dir",
-                )
+            self._missing = clone.missing()
+        partial = "" if self._missing is None else "partial "
+        self._mirror = Mirror(cache_dir, f"{partial}{self.place}")
 
     def fetch(self) -> None:
         """Fetch new commits from the user's clone, then from its remote, if it has one.
@@ -74,6 +71,7 @@ class GitSource:
                 _address(url, self.place),
                 [f"+refs/heads/*:{into}/heads/*", f"+refs/tags/*:{into}/tags/*"],
                 follow=True,
+                without=self._missing,
             )
         except GitFailed as error:
             raise EnvironmentProblem(
@@ -218,9 +216,22 @@ class GitSource:
         folder = folder.resolve()
         with fill_folder(folder):
             self._copy_clone_once()
-            self._mirror.check_out(commit.id, folder)
+            self._mirror_with_files(commit, address).check_out(commit.id, folder)
             tree = WorkingTree(folder, PurePosixPath(), address, modules, configured)
             check_out_submodules(tree, self._cache_dir, submodules)
+
+    def _mirror_with_files(self, commit: Commit, address: str) -> Mirror:
+        """Return a mirror that has all files of a commit.
+
+        A partial clone has those of the commit that is checked out. The remote gives those of the others, commit by
+        commit, into a mirror beside that of the history: git itself would fetch them into the user's clone.
+        """
+        if self._missing is None:
+            return self._mirror
+        files = Mirror(self._cache_dir, f"files {self.place}")
+        if not files.has_pin(commit.id):
+            files.fetch_pin(commit.id, [(str(self.place), True), (address, True)])
+        return files
 
     def remote_url(self) -> str | None:
         """Return the URL of the remote, without credentials; None where the clone has none (`PublishedSource`)."""
@@ -279,7 +290,7 @@ class GitSource:
     def _fetch_hash(self, history: RepositoryReader, name: CommitName) -> Sequence[str]:
         """Fetch a commit that no branch contains, for example one that was amended: the clone may still have it."""
         with contextlib.suppress(GitFailed):
-            self._mirror.fetch(str(self.place), [f"{name.base}:refs/pins/{name.base}"])
+            self._mirror.fetch(str(self.place), [f"{name.base}:refs/pins/{name.base}"], without=self._missing)
         return self._find(history, name)
 
     def _check_known(self, history: RepositoryReader, *commits: Commit) -> None:
@@ -315,7 +326,7 @@ class GitSource:
         with self._clone() as clone:
             head = clone.head()
         refspecs = [*_USERS_REFERENCES, *([f"+HEAD:{_USERS_HEAD}"] if head else [])]
-        self._mirror.copy(self.place, refspecs)
+        self._mirror.copy(self.place, refspecs, without=self._missing)
         self._copied = True
 
 

@@ -57,10 +57,28 @@ class RepositoryReader:
         """True if history is cut off (`git clone --depth`)."""
         return (self.common / "shallow").exists()
 
-    @property
-    def is_partial(self) -> bool:
-        """True if files were left out (`git clone --filter`), to be fetched on first access."""
-        return bool(self._settings(r"^(remote\..*\.promisor|extensions\.partialclone)$"))
+    def missing(self) -> str | None:
+        """Return a filter of what the clone lacks (`git clone --filter`); None where it is complete.
+
+        It may leave out more than the user's: all files if some were left out.
+
+        Raises:
+            UsageError: It lacks folders too (`tree:0`), and git copies nothing from it.
+        """
+        if not self._settings(r"^(remote\..*\.promisor|extensions\.partialclone)$"):
+            return None
+        filters = [text for _, text in self._settings(r"^remote\..*\.partialclonefilter$")]
+        if any("tree:" in text for text in filters):
+            raise UsageError(
+                f"{self._source} was cloned without folders (--filter=tree:...): git cannot copy its history",
+                hint="clone it again with --filter=blob:none, which leaves out files only",
+            )
+        return "blob:none"
+
+    def has_files_in(self, folder: Path) -> bool:
+        """Return whether a folder of the working tree has files under version control."""
+        with _map_errors(self._source):
+            return bool(self._repo.git.ls_files("-z", "--", f":(top,literal){folder.as_posix()}"))
 
     def head(self) -> str | None:
         """Return the hash of the commit that is checked out; None before the first commit."""
@@ -197,9 +215,29 @@ def _open(place: Path) -> git.Repo:
     try:
         return git.Repo(place, expand_vars=False)
     except (git.InvalidGitRepositoryError, git.NoSuchPathError) as error:
-        raise UsageError(
-            f"{place} is not a git repository", hint="give the top folder of a clone with --repo-dir"
-        ) from error
+        top = _enclosing(place)
+        hint = "give the folder of a clone with --repo-dir" if top is None else f"it is inside {top}: --repo-dir {top}?"
+        raise UsageError(f"{place} is not a git repository", hint=hint) from error
+
+
+def find_top(place: Path) -> Path:
+    """Return the top folder of the clone that a folder belongs to; the folder itself where it belongs to none.
+
+    A folder belongs to a clone that has files in it under version control: one that lies inside another project by
+    chance does not.
+
+    Raises:
+        EnvironmentProblem: git is not installed.
+    """
+    if (place / ".git").exists() or (top := _enclosing(place)) is None:
+        return place
+    with RepositoryReader(top, f"git:{top}") as clone:
+        return top if clone.has_files_in(place.relative_to(top)) else place
+
+
+def _enclosing(place: Path) -> Path | None:
+    """Return the nearest folder above that is the top of a working tree."""
+    return next((folder for folder in place.parents if (folder / ".git").exists()), None)
 
 
 @contextlib.contextmanager

@@ -15,9 +15,14 @@ import contextlib
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from harness.builders.sources.folders import lock_folder, mirror_folder
-from harness.builders.sources.git_program import NETWORK_S, git
+from harness.builders.sources.git_program import NETWORK_S, GitFailed, git
+
+_PROMISING: Final = "partial"
+_FILTERING: Final = "git -c uploadpack.allowFilter=true upload-pack"
+"""Program that reads the user's clone on this machine. By default it refuses filters, which cost a server time."""
 
 
 class Mirror:
@@ -39,6 +44,7 @@ class Mirror:
         *,
         follow: bool = False,
         depth: int | None = None,
+        without: str | None = None,
         trusted: bool = True,
     ) -> None:
         """Copy references with everything that they need. Nothing is written at the place.
@@ -48,6 +54,7 @@ class Mirror:
             refspecs: References to copy (git-fetch(1)).
             follow: Whether references that were deleted there are deleted here.
             depth: Number of commits of history; None for all.
+            without: Filter of what to leave out (git-rev-list(1), `--filter`); None for nothing.
             trusted: Whether the user named the place; otherwise git refuses local paths.
 
         Raises:
@@ -56,18 +63,49 @@ class Mirror:
         """
         options = ["--prune"] * follow + ([f"--depth={depth}"] if depth else [])
         with self._locked():
-            self._fetch(place, refspecs, options, trusted=trusted)
+            self._fetch(place, refspecs, options, without=without, trusted=trusted)
 
-    def copy(self, clone: Path, refspecs: Sequence[str]) -> None:
+    def fetch_pin(self, commit: str, places: Sequence[tuple[str, bool]]) -> None:
+        """Fetch the files of one commit, without history.
+
+        Args:
+            commit: Full hash.
+            places: Paths and URLs, and whether the user named each (`fetch`); the first that gives it is enough.
+
+        Raises:
+            GitFailed: The last place does not give it, nor do the others.
+        """
+        refspec = [f"{commit}:refs/pins/{commit}"]
+        for place, trusted in places[:-1]:
+            with contextlib.suppress(GitFailed):
+                self.fetch(place, refspec, depth=1, trusted=trusted)
+                return
+        url, trusted = places[-1]
+        try:
+            self.fetch(url, refspec, depth=1, trusted=trusted)
+        except GitFailed as error:
+            # Old servers give only commits of a branch or a tag.
+            if "unadvertised" not in error.message:
+                raise
+            self.fetch(url, ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"], trusted=trusted)
+            self.pin(commit)
+
+    def copy(self, clone: Path, refspecs: Sequence[str], *, without: str | None = None) -> None:
         """Copy the references of the user's clone, with as much history as it has.
+
+        Args:
+            clone: Where it is.
+            refspecs: References to copy.
+            without: What the clone lacks, as it was cloned with a filter; None for nothing.
 
         Raises:
             GitFailed: It cannot be read.
             EnvironmentProblem: The mirror cannot be written.
         """
         with self._locked():
-            options = ["--prune", *["--unshallow"] * self.is_shallow]
-            self._fetch(str(clone), refspecs, options, trusted=True)
+            filtering = [] if without is None else [f"--upload-pack={_FILTERING}"]
+            options = ["--prune", *["--unshallow"] * self.is_shallow, *filtering]
+            self._fetch(str(clone), refspecs, options, without=without, trusted=True)
 
     def has_pin(self, commit: str) -> bool:
         """Return whether a commit was fetched by its hash, and so is complete."""
@@ -119,11 +157,20 @@ class Mirror:
             git("init", "--quiet", "--bare", "--template=", "--", str(self.path), at=None)
             yield
 
-    def _fetch(self, place: str, refspecs: Sequence[str], options: Sequence[str], *, trusted: bool) -> None:
+    def _fetch(
+        self, place: str, refspecs: Sequence[str], options: Sequence[str], *, without: str | None, trusted: bool
+    ) -> None:
         fixed = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--update-shallow")
+        settings: tuple[str, ...] = ()
+        if without is not None:
+            # Only a remote with a name may promise what it leaves out; whichever it is, nothing is fetched later.
+            git("config", f"remote.{_PROMISING}.promisor", "true", at=self.path)
+            git("config", f"remote.{_PROMISING}.partialclonefilter", without, at=self.path)
+            settings, place = (f"remote.{_PROMISING}.url={place}",), _PROMISING
+            options = [*options, f"--filter={without}"]
         words = (*fixed, *options, "--", place, *refspecs)
         with self._undone_on_failure():
-            git("fetch", *words, at=self.path, untrusted=not trusted, timeout_s=NETWORK_S)
+            git("fetch", *words, at=self.path, untrusted=not trusted, timeout_s=NETWORK_S, settings=settings)
         self._tidy()
 
     @contextlib.contextmanager

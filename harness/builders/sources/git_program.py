@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -51,6 +52,8 @@ _ENVIRONMENT: Final = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ADVICE": "0",
+    # Reading a partial clone fetches nothing into it.
+    "GIT_NO_LAZY_FETCH": "1",
     # ssh asks by a window or not at all, never on the terminal (ssh(1), SSH_ASKPASS_REQUIRE).
     "SSH_ASKPASS_REQUIRE": "force",
 }
@@ -60,7 +63,13 @@ class GitFailed(ToolFailed):
     """git failed; the message holds its own."""
 
 
-def git(*arguments: str, at: Path | None, untrusted: bool = False, timeout_s: float = LOCAL_S) -> Completed:
+def git(
+    *arguments: str,
+    at: Path | None,
+    untrusted: bool = False,
+    timeout_s: float = LOCAL_S,
+    settings: Sequence[str] = (),
+) -> Completed:
     """Run git on one repository.
 
     Args:
@@ -69,16 +78,17 @@ def git(*arguments: str, at: Path | None, untrusted: bool = False, timeout_s: fl
         untrusted: Whether a URL among the arguments was written by the repository, not by the user. Then git refuses
             local paths and helper programs (git(1), GIT_PROTOCOL_FROM_USER).
         timeout_s: Limit, seconds.
+        settings: Configuration for this command, `NAME=VALUE`.
 
     Raises:
         GitFailed: It failed.
         EnvironmentProblem: It cannot be started.
     """
     unset = [word for name in _REPOSITORY_VARIABLES for word in ("-u", name)]
-    settings = [word for setting in _SETTINGS for word in ("-c", setting)]
+    options = [word for setting in (*_SETTINGS, *settings) for word in ("-c", setting)]
     completed = shell.run(
         Command(
-            ("env", *unset, "git", *settings, *_where(at), *arguments),
+            ("env", *unset, "git", *options, *_where(at), *arguments),
             env={**_ENVIRONMENT, **({"GIT_PROTOCOL_FROM_USER": "0"} if untrusted else {})},
             timeout_s=timeout_s,
         )

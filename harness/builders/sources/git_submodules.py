@@ -6,7 +6,6 @@ without naming it.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -180,9 +179,10 @@ def _check_out(submodule: Submodule, tree: WorkingTree, cache_dir: Path) -> Work
     mirror = Mirror(cache_dir, f"submodule {url}")
     try:
         if not mirror.has_pin(submodule.pin):
+            local = [(str(place), True) for place in modules if place.is_dir()]  # without network
             configured = tree.configured.get(submodule.name, url)
-            urls = tuple(dict.fromkeys((configured if not configured.startswith("-") else url, url)))
-            _fetch(mirror, submodule.pin, urls, modules, trusted=tree.is_local)
+            mirrors = [] if configured == url or configured.startswith("-") else [(configured, tree.is_local)]
+            mirror.fetch_pin(submodule.pin, [*local, *mirrors, (url, tree.is_local)])
         folder.mkdir(exist_ok=True)
         mirror.check_out(submodule.pin, folder)
     except GitFailed as error:
@@ -202,26 +202,3 @@ def _unavailable(submodule: Submodule, path: PurePosixPath, url: str, error: Git
         )
     choice = f"if the build does not need {path}: name the submodules that it needs with --submodules, or in a file"
     return BuildFailed(message, hint=f"{choice} `submodules.txt` beside the recipe; {mirror}")
-
-
-def _fetch(mirror: Mirror, pin: str, urls: Sequence[str], modules: Sequence[Path], *, trusted: bool) -> None:
-    """Fetch one commit without history: from the user's own clone of the submodule if it has it, else from a URL.
-
-    Raises:
-        GitFailed: The last URL does not give it, nor do the others.
-    """
-    refspec = [f"{pin}:refs/pins/{pin}"]
-    *mirrors, url = urls
-    local = [(str(place), True) for place in modules if place.is_dir()]
-    for place, is_trusted in (*local, *((place, trusted) for place in mirrors)):
-        with contextlib.suppress(GitFailed):
-            mirror.fetch(place, refspec, depth=1, trusted=is_trusted)
-            return
-    try:
-        mirror.fetch(url, refspec, depth=1, trusted=trusted)
-    except GitFailed as error:
-        # Old servers give only commits of a branch or a tag.
-        if "unadvertised" not in error.message:
-            raise
-        mirror.fetch(url, ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"], trusted=trusted)
-        mirror.pin(pin)

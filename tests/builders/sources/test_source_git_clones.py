@@ -99,13 +99,78 @@ def _add_orphan(clone: GitRepository) -> None:
     clone.git("checkout", "--quiet", "main")
 
 
-def test_a_partial_clone_is_refused(tmp_path: Path, cache: Path) -> None:
+@pytest.mark.parametrize("left_out", ["blob:none", "blob:limit=1"])
+def test_a_partial_clone_is_only_read(tmp_path: Path, cache: Path, left_out: str) -> None:
+    remote = GitRepository(tmp_path / "remote")
+    remote.git("config", "uploadpack.allowFilter", "true")
+    for number in range(3):
+        remote.commit(f"commit {number}", {"file": f"content {number}", f"folder/{number}": f"{number}"})
+    clone = remote.clone(tmp_path / "clone", f"--filter={left_out}")
+    remote.commit("newer", {"file": "newer"})
+    before = clone.state()
+    source = GitSource(clone.path, cache_dir=cache)
+    source.fetch()
+    oldest, newest = source.resolve("main~2"), source.resolve("origin/main")
+    assert subjects(source.between(oldest, newest)) == ["commit 1", "commit 2", "newer"]
+    for number, commit in enumerate((oldest, newest)):
+        source.materialise(commit, tmp_path / f"tree{number}")
+    assert (tmp_path / "tree0" / "file").read_text() == "content 0"
+    assert (tmp_path / "tree1" / "file").read_text() == "newer"
+    assert (tmp_path / "tree1" / "folder" / "2").exists()
+    assert clone.state() == before
+
+
+def test_a_clone_without_folders_is_refused_with_a_remedy(tmp_path: Path, cache: Path) -> None:
     remote = GitRepository(tmp_path / "remote")
     remote.git("config", "uploadpack.allowFilter", "true")
     remote.commit("one")
-    clone = remote.clone(tmp_path / "clone", "--filter=blob:none", "--no-checkout")
-    with pytest.raises(UsageError, match="partial clone"):
+    clone = remote.clone(tmp_path / "clone", "--filter=tree:0")
+    with pytest.raises(UsageError, match="without folders") as caught:
         GitSource(clone.path, cache_dir=cache)
+    assert "--filter=blob:none" in (caught.value.hint or "")
+
+
+def test_a_local_commit_of_a_partial_clone_has_its_files_there(tmp_path: Path, cache: Path) -> None:
+    remote = GitRepository(tmp_path / "remote")
+    remote.git("config", "uploadpack.allowFilter", "true")
+    remote.commit("one")
+    remote.commit("two")
+    clone = remote.clone(tmp_path / "clone", "--filter=blob:none")
+    clone.commit("mine", {"mine": "mine"})
+    source = GitSource(clone.path, cache_dir=cache)
+    remote.path.rename(tmp_path / "away")
+    source.materialise(source.resolve("HEAD"), tmp_path / "tree")
+    assert (tmp_path / "tree" / "mine").read_text() == "mine"
+    assert (tmp_path / "tree" / "file").read_text() == "two"
+    with pytest.raises(EnvironmentProblem, match="does not appear to be a git repository"):
+        source.materialise(source.resolve("HEAD~2"), tmp_path / "older")
+
+
+def test_a_folder_of_a_clone_stands_for_the_clone(repository: GitRepository, cache: Path) -> None:
+    repository.commit("one", {"inside/deep/file": "one"})
+    source = GitSource(repository.path / "inside" / "deep", cache_dir=cache)
+    assert source.name == f"git:{repository.path}"
+    assert source.resolve("HEAD").subject == "one"
+
+
+def test_a_folder_that_lies_in_a_clone_by_chance_does_not_stand_for_it(repository: GitRepository, cache: Path) -> None:
+    repository.commit("one")
+    (repository.path / "download").mkdir()
+    with pytest.raises(UsageError, match="not a git repository") as caught:
+        GitSource(repository.path / "download", cache_dir=cache)
+    assert f"--repo-dir {repository.path}" in (caught.value.hint or "")
+
+
+def test_a_worktree_of_the_user_has_a_head_of_its_own(repository: GitRepository, cache: Path, tmp_path: Path) -> None:
+    one = repository.commit("one", {"inside/file": "one"})
+    repository.commit("two")
+    repository.git("worktree", "add", "--quiet", str(tmp_path / "other"), one)
+    for place in (tmp_path / "other", tmp_path / "other" / "inside"):
+        source = GitSource(place, cache_dir=cache)
+        assert source.resolve("HEAD").id == one
+        assert source.resolve("main").subject == "two"
+        source.materialise(source.resolve("HEAD"), tmp_path / f"tree of {place.name}")
+        assert (tmp_path / f"tree of {place.name}" / "inside" / "file").exists()
 
 
 @pytest.mark.parametrize("kind", ["nothing", "folder", "inside"])
