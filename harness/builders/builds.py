@@ -15,14 +15,14 @@ from typing import Final
 from harness.builders.build_options import read_cmake_options
 from harness.builders.cache import BuildCache
 from harness.builders.dependencies import read_submodules
-from harness.builders.recipes import TIME_LIMIT_S, Recipe, run_recipe
+from harness.builders.recipes import TIME_LIMIT_S, Recipe, check_recipe, run_recipe
 from harness.builders.records import BuildDetails, BuildKey
 from harness.builders.toolchain import Toolchain, find_toolchain
 from harness.builders.workdirs import Workdir
 from harness.core.build import COMPILED_WITH, Build
 from harness.core.commit import Commit, PackageSource, Source, SubmoduleSource
 from harness.core.errors import BuildFailed
-from harness.core.protocols import Progress
+from harness.core.protocols import Progress, Task
 from harness.core.submodules import SubmoduleSelection
 from harness.files.digests import sha256_of_file, sha256_of_texts
 from harness.files.programs import PREBUILT, RUNNER, prebuilt
@@ -59,7 +59,7 @@ def build_commit(
         cache: Keeps builds; it must stay open as long as the runner is used.
         progress: Shows what happens.
         toolchain: Toolchain of this machine; looked for unless given.
-        jobs: Number of compilers that may run at once; None for one per CPU.
+        jobs: Number of compilers that may run at once; None for as many as the machine has CPUs and memory for.
         time_limit_s: Seconds after which the recipe is ended.
 
     Raises:
@@ -81,15 +81,18 @@ def build_commit(
         options=options,
     )
 
-    def make(workdir: Workdir) -> BuildDetails:
+    def make(workdir: Workdir, task: Task) -> BuildDetails:
+        title = f"{recipe.framework} {commit.short}"
+        check_recipe(recipe, title=title, abi=abi)
+        task.update(text="fetching files")
         repository = workdir.sources / recipe.framework
         repository.mkdir()
         if isinstance(source, SubmoduleSource):
             source.materialise_with(commit, repository, recipe.submodules if submodules is None else submodules)
         else:
             source.materialise(commit, repository)
-        title = f"{recipe.framework} {commit.short}"
-        run_recipe(recipe, repository, workdir, title=title, abi=abi, jobs=jobs, time_limit_s=time_limit_s)
+        progress.say(f"building {title}; its log is {workdir.log}")
+        run_recipe(recipe, repository, workdir, title=title, abi=abi, jobs=jobs, time_limit_s=time_limit_s, task=task)
         if isinstance(source, PackageSource):
             return BuildDetails()  # what a recipe compiles beside a package are not the package's options
         return BuildDetails(
@@ -136,7 +139,7 @@ def build_prebuilt(programs: Mapping[str, Path], cache: BuildCache, progress: Pr
         toolchain="",
     )
 
-    def copy(workdir: Workdir) -> None:
+    def copy(workdir: Workdir, _: Task) -> None:
         for name, path in programs.items():
             shutil.copyfile(path, workdir.programs / name)
             (workdir.programs / name).chmod(0o755)

@@ -35,7 +35,7 @@ from harness.builders.workdirs import Workdir, open_workdir, remove_folder
 from harness.core.build import Build
 from harness.core.commit import short_id
 from harness.core.errors import BuildFailed, EnvironmentProblem
-from harness.core.protocols import Clock, Progress
+from harness.core.protocols import Clock, Progress, Task
 from harness.files.locks import FileLock
 
 LIMIT_BYTES: Final = 10 << 30
@@ -84,7 +84,7 @@ class BuildCache:
     def get_or_build(
         self,
         key: BuildKey,
-        make: Callable[[Workdir], BuildDetails | None],
+        make: Callable[[Workdir, Task], BuildDetails | None],
         *,
         progress: Progress,
         flags: Mapping[str, str] | None = None,
@@ -95,8 +95,8 @@ class BuildCache:
 
         Args:
             key: Everything that determines the build.
-            make: Writes the programs into a working folder, and returns what it knows of how they were made; raises
-                `BuildFailed` where it cannot.
+            make: Writes the programs into a working folder, shows how far it is, and returns what it knows of how they
+                were made; raises `BuildFailed` where it cannot.
             progress: Shows what happens.
             flags: Flags to record with the build; entries of its `meta.json` are added.
             commit_time: Unix seconds of the commit.
@@ -213,11 +213,11 @@ class BuildCache:
             remove_folder(folder)
         try:
             with (
-                progress.task(f"building {order.title}"),
+                progress.task(f"building {order.title}") as task,
                 open_workdir(self.folder / "workshops", self._log(digest)) as workdir,
             ):
                 begin = time.monotonic()
-                details = order.make(workdir) or BuildDetails()
+                details = order.make(workdir, task) or BuildDetails()
                 self._store(order, workdir, details, time.monotonic() - begin)
         except BuildFailed as failure:
             with self._mutex:
@@ -292,7 +292,7 @@ class _BuildOrder:
     """Build that was requested."""
 
     key: BuildKey
-    make: Callable[[Workdir], BuildDetails | None]
+    make: Callable[[Workdir, Task], BuildDetails | None]
     flags: dict[str, str]
     commit_time: int | None
 

@@ -4,7 +4,9 @@ A recipe is a folder with a `build.sh`, started as `sh build.sh REPO_DIR DESTINA
 the runner to DESTINATION and may write beside it: further programs, each known by its file name; folders that programs
 need; and `meta.json`, whose entries become flags of the build, and those of its object `options` the options that it
 was compiled with. Of a project that CMake configures, `options.json` beside the recipe names the options to record
-(`harness.builders.build_options`). It finds in its environment:
+(`harness.builders.build_options`). A line `stage: TEXT` of its output is shown as what it does now, and so are the steps
+of Ninja and make. A `check.sh` beside it runs before the files of a commit are fetched: it fails where no commit can be
+built. Both find in their environment:
 
     HARNESS_PYTHON         the interpreter of the harness
     HARNESS_JOBS           how many compilers may run at once
@@ -12,7 +14,8 @@ was compiled with. Of a project that CMake configures, `options.json` beside the
     HARNESS_ABI            the machine architecture of the device, such as `arm64-v8a`; empty for this machine's
     HARNESS_RUNNER_SOURCE  folder of our own runner's sources, for recipes that name this variable
 
-The recipes for several platforms may share files: those that lie in the folder of their framework.
+CMake is told to use `ccache` where that is installed, and tools that lie beside the interpreter are found behind those
+on `PATH`. The recipes for several platforms may share files: those that lie in the folder of their framework.
 
 Beside `build.sh`, or among the shared files, `submodules.txt` may name the submodules that the recipe needs: one path
 from the top of the repository in each line, `#` begins a comment; or the single word `all` or `none`. Nested submodules
@@ -29,14 +32,19 @@ from pathlib import Path
 from typing import Final
 
 from harness import shell
+from harness.builders.build_log import first_error, follow, last_lines
 from harness.builders.build_options import read_names
+from harness.builders.jobs import jobs_of_this_machine
+from harness.builders.toolchain import beside_interpreter, find_program
 from harness.builders.workdirs import BUILD_DIR, Workdir
 from harness.core.command import Command
 from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
+from harness.core.protocols import Task
 from harness.core.submodules import ALL_SUBMODULES, SubmoduleSelection
 from harness.files.digests import files_below, sha256_of_files, sha256_of_folder, sha256_of_texts
 
 SCRIPT: Final = "build.sh"
+CHECK: Final = "check.sh"
 SUBMODULES: Final = "submodules.txt"
 RUNNER_SOURCE: Final = "HARNESS_RUNNER_SOURCE"
 
@@ -44,13 +52,15 @@ TIME_LIMIT_S: Final = 7200.0
 """Building ExecuTorch from scratch took half an hour on one loaded core."""
 
 _QUOTED_LINES: Final = 20
-_SEARCHED_LINES: Final = 2000
 
-_CAUSE: Final = "error:"
-"""Mark of the error of a compiler or linker. The last lines of a build often say only that it failed."""
+_CHECK_S: Final = 60.0
+"""Limit of a recipe's check, which looks for tools."""
 
-_FULL: Final = "No space left on device"
-"""Message of the system, which compilers and linkers pass on."""
+_OF_THE_MACHINE: Final = {
+    "No space left on device": "make room, or name another folder with --exec-dir",
+    "Killed signal terminated program": "the memory was full: end other programs, or add memory",
+}
+"""Messages that say nothing about the commit, which compilers and linkers pass on, with what to do."""
 
 _INTO_LOG: Final = 'log=$1; shift; exec "$@" >"$log" 2>&1'
 """Output goes to a file: it can be too much for memory, and can be read while the build runs."""
@@ -78,6 +88,12 @@ class Recipe:
     runner_source: Path | None = None
     submodules: SubmoduleSelection = ALL_SUBMODULES
     options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def check(self) -> Path | None:
+        """Script that checks whether any commit can be built here; None where the recipe has none."""
+        script = self.script.with_name(CHECK)
+        return script if script.is_file() else None
 
 
 def find_recipe(
@@ -155,6 +171,27 @@ def _read_submodules(folders: Sequence[Path]) -> SubmoduleSelection:
         raise BuildFailed(error.message, hint=error.hint) from error
 
 
+def check_recipe(recipe: Recipe, *, title: str, abi: str = "") -> None:
+    """Run the recipe's check, if it has one: what it misses would be missed for every commit.
+
+    Args:
+        recipe: The recipe.
+        title: Name of the build, for messages.
+        abi: Machine architecture to build for, where it is not that of this machine.
+
+    Raises:
+        EnvironmentProblem: Something is missing, or the check took too long.
+    """
+    if recipe.check is None:
+        return
+    environment = _environment(recipe, abi, jobs=1)
+    completed = shell.run(Command(("sh", str(recipe.check)), env=environment, timeout_s=_CHECK_S))
+    if not completed.ok:
+        lines = [line for line in f"{completed.stdout}\n{completed.stderr}".splitlines() if line.strip()]
+        problem = lines[-1].removeprefix("error: ") if lines else completed.describe()
+        raise EnvironmentProblem(f"{title} cannot be built here: {problem}", hint=f"checked by {recipe.check}")
+
+
 def run_recipe(
     recipe: Recipe,
     repository: Path,
@@ -164,6 +201,7 @@ def run_recipe(
     abi: str = "",
     jobs: int | None = None,
     time_limit_s: float = TIME_LIMIT_S,
+    task: Task | None = None,
 ) -> None:
     """Build the runner from a folder of files; the output of the recipe goes to the log of the working folder.
 
@@ -173,57 +211,67 @@ def run_recipe(
         workdir: Where to build; the runner is written to its `program`.
         title: Name of the build, for messages.
         abi: Machine architecture to build for, where it is not that of this machine.
-        jobs: Number of compilers that may run at once; None for one per CPU.
+        jobs: Number of compilers that may run at once; None for as many as the machine has CPUs and memory for.
         time_limit_s: Seconds after which the recipe is ended.
+        task: Shows the stage of the build and its steps.
 
     Raises:
-        BuildFailed: It failed or took too long. The first line gives the cause, if there is one in the log; the last
-            lines of the log follow, and the hint names its file.
-        EnvironmentProblem: It failed because the disk is full.
+        BuildFailed: It failed or took too long. The first line gives the first error in the log, if there is one; the
+            last lines of the log follow, and the hint names its file.
+        EnvironmentProblem: It failed because the disk or the memory is full.
     """
+    variables = {
+        **_environment(recipe, abi, jobs or jobs_of_this_machine()),
+        BUILD_DIR: str(workdir.build),
+        "TMPDIR": str(workdir.temporary),
+        **_compiler_cache(workdir),
+    }
     command = Command(
         argv=(
             *("sh", "-c", _INTO_LOG, "sh", str(workdir.log)),
             *("sh", str(recipe.script), str(repository), str(workdir.program)),
         ),
-        env=_environment(recipe, workdir, abi, jobs or os.cpu_count() or 1),
+        env=variables,
         timeout_s=time_limit_s,
         cwd=workdir.build,
     )
-    completed = shell.run(command)
+    with follow(workdir.log, task):
+        completed = shell.run(command)
     if completed.ok:
         return
-    lines = last_lines(workdir.log, _SEARCHED_LINES)
-    last, cause = lines[-_QUOTED_LINES:], next((line for line in lines if _CAUSE in line), "")
-    failure = EnvironmentProblem if any(_FULL in line for line in last) else BuildFailed
+    last, cause = last_lines(workdir.log, _QUOTED_LINES), first_error(workdir.log)
     ending = replace(completed, stderr=cause or "\n".join(last)).describe()
     quoted = "".join(f"\n    {line}" for line in last) if len(last) > 1 else ""
-    raise failure(
-        f"{title} cannot be built: recipe {recipe.name} {ending}{quoted}", hint=f"the whole log is {workdir.log}"
-    )
+    message = f"{title} cannot be built: recipe {recipe.name} {ending}{quoted}"
+    where = f"the whole log is {workdir.log}"
+    for sign, remedy in _OF_THE_MACHINE.items():
+        if any(sign in line for line in (cause, *last)):
+            raise EnvironmentProblem(message, hint=f"{remedy}; {where}")
+    raise BuildFailed(message, hint=where)
 
 
-def last_lines(log: Path, count: int = _QUOTED_LINES) -> list[str]:
-    """Return the last lines of a log, without blank ones; none when there is no log."""
-    if not log.is_file():
-        return []
-    with log.open("rb") as stream:
-        stream.seek(-min(log.stat().st_size, 1 << 16), os.SEEK_END)
-        text = stream.read().decode(errors="replace")
-    return [line.rstrip() for line in text.splitlines() if line.strip()][-count:]
-
-
-def _environment(recipe: Recipe, workdir: Workdir, abi: str, jobs: int) -> dict[str, str]:
+def _environment(recipe: Recipe, abi: str, jobs: int) -> dict[str, str]:
     environment = {
         "HARNESS_PYTHON": sys.executable,
         "HARNESS_JOBS": str(jobs),
         "HARNESS_ABI": abi,
-        BUILD_DIR: str(workdir.build),
-        "TMPDIR": str(workdir.temporary),
+        # Last, so that what the user put there comes first.
+        "PATH": os.pathsep.join((os.environ.get("PATH", os.defpath), str(beside_interpreter()))),
     }
     if recipe.runner_source is not None:
         environment[RUNNER_SOURCE] = str(recipe.runner_source.absolute())
-    if shell.which("ccache") is not None:
-        # Builds that run at the same time are in different folders, and shall find each other's objects.
-        environment |= {"CCACHE_BASEDIR": str(workdir.folder), "CCACHE_NOHASHDIR": "1"}
     return environment
+
+
+def _compiler_cache(workdir: Workdir) -> dict[str, str]:
+    """Variables by which CMake, in every project that a build configures, starts compilers through `ccache`."""
+    ccache = find_program("ccache")
+    if ccache is None:
+        return {}
+    launchers = {
+        name: str(ccache)
+        for name in ("CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER")
+        if name not in os.environ
+    }
+    # Builds that run at the same time are in different folders, and shall find each other's objects.
+    return {**launchers, "CCACHE_BASEDIR": str(workdir.folder), "CCACHE_NOHASHDIR": "1"}

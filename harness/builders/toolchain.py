@@ -25,7 +25,12 @@ _VARIABLES: Final = frozenset(
 
 _PREFIXES: Final = ("CMAKE_", "EXECUTORCH_")
 
-_WITHOUT_EFFECT: Final = frozenset({"CMAKE_BUILD_PARALLEL_LEVEL", "CMAKE_COLOR_DIAGNOSTICS"})
+_WITHOUT_EFFECT: Final = frozenset(
+    {
+        *("CMAKE_BUILD_PARALLEL_LEVEL", "CMAKE_COLOR_DIAGNOSTICS"),
+        *("CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"),  # a cache gives what the compiler gave
+    }
+)
 
 
 class Toolchain(Value):
@@ -87,6 +92,16 @@ def find_toolchain(
     )
 
 
+def beside_interpreter() -> Path:
+    """Return the folder of the interpreter, where pip puts programs such as `cmake` and `ninja`."""
+    return Path(sys.executable).parent
+
+
+def find_program(name: str) -> Path | None:
+    """Return the path of a program on `PATH`, else beside the interpreter; None when there is none."""
+    return shell.which(name) or shell.which(name, beside_interpreter())
+
+
 def _is_relevant(name: str) -> bool:
     return name in _VARIABLES or (name.startswith(_PREFIXES) and name not in _WITHOUT_EFFECT)
 
@@ -102,7 +117,8 @@ def _describe(program: str) -> str | None:
     `CC` may hold a compiler with words before and after it (`ccache gcc -m32`): the variable itself is recorded too.
     """
     words = program.split()
-    path = shell.which(words[-1] if len(words) == 2 and words[0].endswith("ccache") else words[0]) if words else None
+    name = (words[-1] if len(words) == 2 and words[0].endswith("ccache") else words[0]) if words else ""
+    path = find_program(name) if name else None
     if path is None:
         return None
     flag = "-version" if path.name == "xcodebuild" else "--version"

@@ -20,24 +20,33 @@ _QUIET_S = 20.0
 class PlainTask:
     """Task as lines: now and then one about its progress."""
 
-    def __init__(self, name: str, stream: TextIO) -> None:
+    def __init__(self, name: str, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._name = name
         self._stream = stream
+        self._clock = clock
         self._total: float | None = None
         self._text: str | None = None
-        self._printed = time.monotonic()
+        self._begun = self._printed = clock()
 
     def update(self, *, completed: float | None = None, total: float | None = None, text: str | None = None) -> None:
         """Print the progress, if the last line is long ago."""
         self._total = total if total is not None else self._total
         self._text = text if text is not None else self._text
-        now = time.monotonic()
+        now = self._clock()
         if now - self._printed < _QUIET_S:
             return
         self._printed = now
         share = f" {completed / self._total:.0%}" if completed is not None and self._total else ""
+        if completed and self._total and completed < self._total:
+            share += f", about {_rounded((now - self._begun) * (self._total - completed) / completed)} left"
         detail = f" ({self._text})" if self._text else ""
         _print_line(f"... {self._name}{share}{detail}", self._stream)
+
+
+def _rounded(duration_s: float) -> str:
+    """Format an estimated duration with one unit."""
+    minutes = round(duration_s / 60)
+    return f"{minutes} min" if minutes else f"{duration_s:.0f} s"
 
 
 class PlainBoard:

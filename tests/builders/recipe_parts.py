@@ -11,8 +11,10 @@ from harness.builders.records import BuildKey
 from harness.builders.toolchain import Toolchain
 from harness.builders.workdirs import Workdir
 from harness.core.commit import Commit
+from harness.core.protocols import Task
 
-OURS = Path(__file__).parents[2] / "specifications/frameworks"
+ROOT = Path(__file__).parents[2]
+OURS = ROOT / "specifications/frameworks"
 
 TOOLS = Toolchain(machine="Linux x86_64", tools={"c++": "/usr/bin/c++ (c++ 12)"})
 
@@ -32,10 +34,10 @@ def key_of(commit: str, **changes: str) -> BuildKey:
     )
 
 
-def writes(content: str, size: int = 0) -> Callable[[Workdir], None]:
+def writes(content: str, size: int = 0) -> Callable[[Workdir, Task], None]:
     """Return a build step that writes a runner that prints the content."""
 
-    def make(workdir: Workdir) -> None:
+    def make(workdir: Workdir, _: Task) -> None:
         write_program(workdir.program, f"#!/bin/sh\necho {content}\n" + "#" * size)
 
     return make

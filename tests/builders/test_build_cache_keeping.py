@@ -10,6 +10,7 @@ from harness.builders.records import BuildKey, is_same_runner
 from harness.builders.workdirs import Workdir
 from harness.core.build import Build
 from harness.core.errors import BuildFailed, EnvironmentProblem
+from harness.core.protocols import Task
 from harness.testing.progress import RecordedProgress
 from tests.builders.recipe_parts import key_of, writes
 
@@ -35,11 +36,11 @@ def cache(tmp_path: Path) -> BuildCache:
     return BuildCache(tmp_path / "cache", clock=Calendar())
 
 
-def fails(workdir: Workdir) -> None:
+def fails(workdir: Workdir, _: Task) -> None:
     raise BuildFailed("no such luck", hint="try another day")
 
 
-def must_not_run(workdir: Workdir) -> None:
+def must_not_run(workdir: Workdir, _: Task) -> None:
     raise AssertionError("made again")
 
 
@@ -129,8 +130,8 @@ def test_commits_with_identical_binaries_have_the_same_runner(cache: BuildCache,
 
 def test_another_library_beside_the_runner_makes_another_runner(cache: BuildCache, progress: RecordedProgress) -> None:
     def with_library(content: str) -> Build:
-        def make(workdir: Workdir) -> None:
-            writes("x")(workdir)
+        def make(workdir: Workdir, task: Task) -> None:
+            writes("x")(workdir, task)
             (workdir.programs / "lib").mkdir()
             (workdir.programs / "lib/libx.so").write_text(content)
 
@@ -176,7 +177,7 @@ def test_an_unwritable_cache_folder_is_named(tmp_path: Path, progress: RecordedP
 
 
 def test_network_and_disk_failures_are_retried(cache: BuildCache, progress: RecordedProgress) -> None:
-    def spoiled(workdir: Workdir) -> None:
+    def spoiled(workdir: Workdir, task: Task) -> None:
         raise EnvironmentProblem("no network")
 
     with pytest.raises(EnvironmentProblem, match="no network"):
@@ -244,9 +245,9 @@ def test_builds_unused_for_long_are_removed(tmp_path: Path) -> None:
 
 
 def test_removing_a_build_removes_its_log(tmp_path: Path, progress: RecordedProgress) -> None:
-    def make(workdir: Workdir) -> None:
+    def make(workdir: Workdir, task: Task) -> None:
         workdir.log.write_text("said")
-        writes("1")(workdir)
+        writes("1")(workdir, task)
 
     with BuildCache(tmp_path) as cache:
         cache.get_or_build(key_of("c1"), make, progress=progress)

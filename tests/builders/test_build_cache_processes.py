@@ -13,6 +13,7 @@ import pytest
 from harness.builders.cache import BuildCache
 from harness.builders.workdirs import Workdir, open_workdir
 from harness.core.build import Build
+from harness.core.protocols import Task
 from harness.testing.progress import RecordedProgress
 from tests.builders.recipe_parts import key_of, writes
 from tests.processes import is_running, wait_until, written
@@ -28,11 +29,11 @@ from tests.builders.recipe_parts import key_of, writes
 
 folder, seconds = Path(sys.argv[1]), float(sys.argv[2])
 
-def make(workdir):
+def make(workdir, task):
     print("making", flush=True)
-    writes("half")(workdir)
+    writes("half")(workdir, task)
     time.sleep(seconds)
-    writes("whole")(workdir)
+    writes("whole")(workdir, task)
 
 with BuildCache(folder) as cache:
     print(cache.get_or_build(key_of("c1"), make, progress=RecordedProgress()).programs["program"].stat().st_ino)
@@ -118,10 +119,10 @@ def test_threads_build_each_commit_once_and_do_not_block_each_other(tmp_path: Pa
     builds: list[Build] = []
     both_at_work = threading.Barrier(2, timeout=30)
 
-    def make(workdir: Workdir) -> None:
+    def make(workdir: Workdir, task: Task) -> None:
         made.append(workdir.folder)
         both_at_work.wait()
-        writes("x")(workdir)
+        writes("x")(workdir, task)
 
     with BuildCache(tmp_path) as cache:
         threads = [
@@ -145,10 +146,10 @@ def test_waiting_for_another_process_is_reported(tmp_path: Path) -> None:
     begun = threading.Event()
     progress = RecordedProgress()
 
-    def wait_until_other_waits(workdir: Workdir) -> None:
+    def wait_until_other_waits(workdir: Workdir, task: Task) -> None:
         begun.set()
         wait_until(lambda: progress.lines != [])
-        writes("x")(workdir)
+        writes("x")(workdir, task)
 
     def make(cache: BuildCache) -> None:
         cache.get_or_build(key_of("c1"), wait_until_other_waits, progress=RecordedProgress())

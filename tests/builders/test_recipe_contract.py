@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
+from harness.builders.build_log import last_lines
 from harness.builders.builds import build_commit
 from harness.builders.cache import BuildCache
-from harness.builders.recipes import find_recipe, last_lines
+from harness.builders.recipes import find_recipe
 from harness.core.build import Build
 from harness.core.commit import Commit
 from harness.core.errors import BuildFailed, EnvironmentProblem
@@ -32,6 +34,7 @@ class Bench:
         self.recipes = folder / "my recipes"
         self.cache = BuildCache(folder / "my cache")
         self.source = source
+        self.progress = RecordedProgress()
 
     def build(self, lines: str, *, time_limit_s: float = 60.0) -> Build:
         write_recipe(self.recipes, "thing/host", lines)
@@ -41,7 +44,7 @@ class Bench:
             find_recipe("thing", "host", [self.recipes], runner_source=self.recipes),
             platform="host",
             cache=self.cache,
-            progress=RecordedProgress(),
+            progress=self.progress,
             toolchain=TOOLS,
             jobs=3,
             time_limit_s=time_limit_s,
@@ -193,16 +196,47 @@ def test_the_end_of_a_long_log_is_read_without_the_rest(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("x" * 200_000 + "\n\nlast but one\n\nlast\n")
     assert last_lines(log, 2) == ["last but one", "last"]
-    assert last_lines(tmp_path / "none") == []
+    assert last_lines(tmp_path / "none", 2) == []
 
 
-def test_a_compiler_cache_gets_the_base_folder_of_builds(
+def test_cmake_gets_the_compiler_cache_as_launcher(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools = tmp_path / "bin"
     tools.mkdir()
     monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
-    lines = 'echo "${CCACHE_BASEDIR:-none} ${CCACHE_NOHASHDIR:-}" > "$2"'
+    monkeypatch.setenv("CMAKE_C_COMPILER_LAUNCHER", "mine")
+    monkeypatch.delenv("CMAKE_CXX_COMPILER_LAUNCHER", raising=False)
     write_program(tools / "ccache", "#!/bin/sh\n")
+    lines = 'echo "$CCACHE_BASEDIR $CCACHE_NOHASHDIR $CMAKE_C_COMPILER_LAUNCHER $CMAKE_CXX_COMPILER_LAUNCHER" > "$2"'
     output = bench.build(lines).programs["program"].read_text()
-    assert output == f"{bench.cache.folder / 'workshops/0'} 1\n"
+    assert output == f"{bench.cache.folder / 'workshops/0'} 1 mine {tools / 'ccache'}\n"
+
+
+def test_tools_beside_the_interpreter_are_found_last(bench: Bench) -> None:
+    folders = bench.build('echo "$PATH" > "$2"').programs["program"].read_text().strip().split(":")
+    assert folders[-1] == str(Path(sys.executable).parent)
+
+
+def test_a_failed_check_ends_the_build_before_files_are_fetched(bench: Bench) -> None:
+    script = write_recipe(bench.recipes, "thing/host", "").parent
+    (script / "check.sh").write_text("echo looking; echo 'error: no frobnicator: apt install it' >&2; exit 1\n")
+    with pytest.raises(EnvironmentProblem, match="thing c1 cannot be built here: no frobnicator") as caught:
+        bench.build('cp "$1/main.txt" "$2"')
+    assert not isinstance(caught.value, BuildFailed), "it says nothing about the commit"
+    assert bench.source.materialised == []
+    (script / "check.sh").write_text("exit 0\n")
+    assert bench.build('cp "$1/main.txt" "$2"').programs["program"].read_text() == "the runner"
+
+
+def test_full_memory_is_not_blamed_on_the_commit(bench: Bench) -> None:
+    with pytest.raises(EnvironmentProblem, match="Killed signal") as caught:
+        bench.build("echo 'c++: fatal error: Killed signal terminated program cc1plus'; seq 30; exit 1")
+    assert not isinstance(caught.value, BuildFailed)
+    assert "memory" in (caught.value.hint or "")
+
+
+def test_the_log_of_a_build_is_named_when_it_begins(bench: Bench) -> None:
+    bench.build('cp "$1/main.txt" "$2"')
+    (log,) = bench.logs
+    assert bench.progress.lines == [f"building thing c1; its log is {log}"]

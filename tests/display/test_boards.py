@@ -12,6 +12,7 @@ from rich.console import Console, RenderableType
 from harness.core.comparison import Verdict
 from harness.core.protocols import BoardRow
 from harness.display import LiveBoard, LiveDisplay, PlainBoard, PlainDisplay, open_display
+from harness.display.plain import PlainTask
 
 HEADER = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verdict")
 EARLY = BoardRow(("m/a", "  1/100", "         ", " " * 16, "  ░░░░░░░░", ""))
@@ -253,3 +254,16 @@ def test_lines_of_successive_boards_do_not_name_their_board() -> None:
         with plain.board(title, HEADER) as board:
             board.show([DONE])
     assert sum(line.startswith(DONE.cells[0]) for line in stream.getvalue().splitlines()) == 2
+
+
+def test_a_long_task_tells_its_step_and_the_remaining_time_now_and_then() -> None:
+    stream = io.StringIO()
+    now = [0.0]
+    task = PlainTask("building x", stream, lambda: now[0])
+    for at_s, done in ((10.0, 5), (30.0, 25), (40.0, 30), (240.0, 100), (250.0, 100)):
+        now[0] = at_s
+        task.update(completed=done, total=100, text=f"compiling [{done}/100]")
+    assert stream.getvalue().splitlines() == [
+        "... building x 25%, about 2 min left (compiling [25/100])",
+        "... building x 100% (compiling [100/100])",
+    ]

@@ -14,6 +14,7 @@ from rich.table import Table
 
 import harness
 from harness import plugins
+from harness.builders.toolchain import find_program
 from harness.config.settings import Settings
 from harness.core.errors import ExitCode, HarnessError
 from harness.core.protocols import Diagnosable, Finding, Platform
@@ -33,13 +34,21 @@ _ROOM_BYTES = 2 * 2**30
 """Free disk below which exports of usual models begin to fail."""
 
 
+_BUILD_TOOLS = {
+    "ninja": "apt install ninja-build, or pip install ninja: builds of commits show their steps and are faster",
+    "ccache": "apt install ccache: building the neighbour of a commit takes a tenth of the time",
+}
+"""Programs that only make builds of commits faster."""
+
+
 def examine(settings: Settings, console: Console) -> ExitCode:
     """Show every finding.
 
     Returns:
         `ENVIRONMENT` if something that is needed is missing.
     """
-    findings = [*_check_harness(settings), *_check_plug_ins(settings)]
+    tools = (_check_build_tool(name, remedy) for name, remedy in _BUILD_TOOLS.items())
+    findings = [*_check_harness(settings), *tools, *_check_plug_ins(settings)]
     table = Table(show_header=False, box=None, pad_edge=False)
     for finding in findings:
         table.add_row(_MARKS[finding.ok], plain_text(finding.name), plain_text(finding.found))
@@ -62,6 +71,12 @@ def _check_harness(settings: Settings) -> Iterator[Finding]:
         yield Finding(f"{kind}s", bool(installed), ", ".join(installed) or "none", plugins.REINSTALL)
     for label, folder in (("cache", settings.cache_dir), ("results", settings.local_reporter)):
         yield _check_folder(label, folder)
+
+
+def _check_build_tool(name: str, remedy: str) -> Finding:
+    """Look for a program without which builds of commits work too."""
+    path = find_program(name)
+    return Finding(name, True, str(path)) if path else Finding(name, None, "not installed", remedy)
 
 
 def _check_plug_ins(settings: Settings) -> Iterator[Finding]:

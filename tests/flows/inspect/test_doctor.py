@@ -37,3 +37,17 @@ def test_an_installation_without_plug_ins_is_broken(tmp_path: Path, monkeypatch:
     assert code is ExitCode.ENVIRONMENT
     assert "alarm reporters" in console.file.getvalue()
     assert plugins.REINSTALL in console.file.getvalue()
+
+
+def test_programs_that_make_builds_faster_are_found_or_recommended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in ("_check_plug_ins", "_check_harness"):
+        monkeypatch.setattr(doctor, kind, lambda settings: iter(()))
+    monkeypatch.setattr(doctor, "find_program", {"ninja": Path("/usr/bin/ninja")}.get)
+    console = Console(file=io.StringIO(), width=400)
+    assert doctor.examine(Settings(cache_dir=tmp_path, local_reporter=tmp_path), console) is ExitCode.OK
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    assert "/usr/bin/ninja" in shown
+    assert "remedy: apt install ccache" in shown
