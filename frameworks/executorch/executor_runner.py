@@ -27,6 +27,9 @@ NAME: Final = "executor_runner"
 _FLAGS: Final = ("model_path", "num_executions", "cpu_threads", "inputs", "output_file", "method_name")
 """Flags that are used here."""
 
+_UNTOLD: Final = ("CPU time", "memory", "the threads in use", "operators")
+"""What our runners report and every version of it does not."""
+
 _LOADED = re.compile(r"Model loaded in ([0-9.]+) ms\.")
 _ITERATION = re.compile(r"Iteration \d+ of \d+: ([0-9.]+) ms")
 _EXECUTED = re.compile(r"Model executed successfully (\d{1,9}) time\(s\) in ([0-9.]+) ms\.")
@@ -110,7 +113,7 @@ def parse_log(log: str, warmup: int = 0) -> tuple[Observation, ...]:
     """Parse the metrics of a launch.
 
     Only messages are matched: line numbers and times differ between commits. Releases before 1.3 log only the total of
-    all executions, which becomes a mean that includes the warm-up (see `note_warmup`).
+    all executions, which becomes a mean that includes the warm-up (see `note_log`).
 
     Args:
         log: The output of the runner.
@@ -130,14 +133,25 @@ def parse_log(log: str, warmup: int = 0) -> tuple[Observation, ...]:
     return tuple(observations)
 
 
-def note_warmup(logged: Sequence[Observation], warmup: int) -> Iterator[Note]:
-    """Note that the latency of `parse_log` includes the warm-up."""
-    if warmup and any(observation.name == "NET latency" and observation.summary for observation in logged):
+def note_log(logged: Sequence[Observation], warmup: int) -> Iterator[Note]:
+    """Note what the observations of `parse_log` do not tell, compared with those of our runners."""
+    latency = next((observation for observation in logged if observation.name == "NET latency"), None)
+    if latency is None:
+        return
+    is_total = bool(latency.summary)
+    if warmup and is_total:
         yield Note(
             code="warmup_counted",
             message=f"the mean latency includes the warm-up ({warmup} executions): this runner logs only a total",
             hint="measure a commit since 1.3, whose runner logs each execution, or set the warm-up to 0",
         )
+    missing = ("the time of each iteration", "load time", *_UNTOLD) if is_total else _UNTOLD
+    yield Note(
+        code="upstream_runner",
+        message=f"upstream's executor_runner does not report {', '.join(missing[:-1])} or {missing[-1]}",
+        hint="its numbers compare with those of executor_runner only; flag runner_reason of the build says why our "
+        "native runner was not built",
+    )
 
 
 def _milliseconds(texts: Sequence[str]) -> tuple[float, ...]:

@@ -70,7 +70,7 @@ class ExecuTorch:
         if find_observation(observations, "NET latency") is None:
             warmup = executor_runner.warmup_executions(benchmark)
             logged = executor_runner.parse_log(text, warmup)
-            observations, notes = (*observations, *logged), (*notes, *executor_runner.note_warmup(logged, warmup))
+            observations, notes = (*observations, *logged), (*notes, *executor_runner.note_log(logged, warmup))
         parsed, problems = parse_files(completed, benchmark)
         observations += parsed
         return observations, (*notes, *problems, *note_launch(observations, benchmark))

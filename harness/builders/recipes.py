@@ -4,7 +4,7 @@ A recipe is a folder with a `build.sh`, started as `sh build.sh REPO_DIR DESTINA
 the runner to DESTINATION and may write beside it: further programs, each known by its file name; folders that programs
 need; and `meta.json`, whose entries become flags of the build, and those of its object `options` the options that it
 was compiled with. Of a project that CMake configures, `options.json` beside the recipe names the options to record
-(`harness.builders.build_options`). A line `stage: TEXT` of its output is shown as what it does now, and so are the steps
+(`harness.builders.build_options`). A line `stage: TEXT` of its output is shown as what it does, and so are the steps
 of Ninja and make. A `check.sh` beside it runs before the files of a commit are fetched: it fails where no commit can be
 built. Both find in their environment:
 

@@ -1,30 +1,40 @@
 """Our recipes for ExecuTorch's sources, with a stand-in for CMake: a real build takes half an hour.
 
-Here it is seen that CMake is told what it must be told, in words that survive spaces.
+Here it is seen that CMake is told what it must be told, in words that survive spaces; and what happens with commits
+that need another CMake, lack submodules, or do not build our runner.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
+from harness.builders import recipes
 from harness.builders.builds import build_commit
 from harness.builders.cache import BuildCache
 from harness.builders.recipes import find_recipe
 from harness.core.build import Build
 from harness.core.commit import Commit
-from harness.core.errors import BuildFailed
+from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.testing.progress import RecordedProgress
-from tests.builders.recipe_parts import OURS, TOOLS, Folder, write_program
+from tests.builders.recipe_parts import OURS, ROOT, TOOLS, Folder, write_program
 
 CMAKE = """#!/bin/sh
+if [ "$1" = --version ]; then echo "cmake version {version}"; exit; fi
 for word in "$@"; do echo "$word"; done >> "{log}"
-case "$1" in
-  --build) printf runner > "$2/executor_runner" ;;
-esac
+[ "$1" = --build ] || exit 0
+if [ "$4" = "{broken}" ]; then echo "main.cpp:1: error: no such member"; exit 1; fi
+printf "$4" > "$2/$4"
 """
+SUBMODULES = (
+    *(f"backends/xnnpack/third-party/{name}" for name in ("FP16", "FXdiv", "XNNPACK", "cpuinfo", "pthreadpool")),
+    "kernels/optimized/third-party/eigen",
+    *(f"third-party/{name}" for name in ("flatbuffers", "flatcc", "gflags", "json", "pocketfft")),
+)
+RUNNER_SOURCE = ROOT / "frameworks/executorch/native"
 
 
 class Stage:
@@ -35,19 +45,27 @@ class Stage:
         self.checkout = folder / "my checkout"
         for file in (
             "examples/portable/executor_runner/executor_runner.cpp",
-            "backends/xnnpack/third-party/XNNPACK/CMakeLists.txt",
+            *(f"{submodule}/CMakeLists.txt" for submodule in SUBMODULES),
         ):
             (self.checkout / file).parent.mkdir(parents=True)
             (self.checkout / file).touch()
-        (folder / "bin").mkdir()
+        (self.checkout / "CMakeLists.txt").write_text("# build\ncmake_minimum_required(VERSION 3.24)\n")
+        (self.checkout / "version.txt").write_text("1.2.0a0\n")
+        self.source = Folder(self.checkout)
         self.words = folder / "words"
-        write_program(folder / "bin/cmake", CMAKE.format(log=self.words))
+        self.install_cmake("bin", "3.25.1")
 
-    def build(self, platform: str, abi: str = "") -> Build:
+    def install_cmake(self, folder: str, version: str, broken: str = "-") -> Path:
+        """Write a stand-in for CMake, which fails to build one target."""
+        (self.folder / folder).mkdir(exist_ok=True)
+        program = self.folder / folder / "cmake"
+        return write_program(program, CMAKE.format(log=self.words, version=version, broken=broken))
+
+    def build(self, platform: str, abi: str = "", runner_source: Path | None = RUNNER_SOURCE) -> Build:
         return build_commit(
-            Folder(self.checkout),
+            self.source,
             Commit(source="git:x", id="a" * 40),
-            find_recipe("executorch", platform, [OURS]),
+            find_recipe("executorch", platform, [OURS], runner_source=runner_source),
             platform=platform,
             abi=abi,
             cache=BuildCache(self.folder / "the cache"),
@@ -56,13 +74,36 @@ class Stage:
             jobs=5,
         )
 
+    def materialised(self) -> list[Path]:
+        """Folders that the files of the commit were fetched to."""
+        return self.source.materialised
+
     def cmake_arguments(self) -> list[str]:
         return self.words.read_text().splitlines()
 
 
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    (tmp_path / "system").mkdir()
+    for name in (
+        "sh",
+        "sed",
+        "sort",
+        "head",
+        "tr",
+        "grep",
+        "ls",
+        "cp",
+        "basename",
+        "dirname",
+        "printf",
+        "c++",
+        "mkdir",
+    ):
+        if program := shutil.which(name):
+            (tmp_path / "system" / name).symlink_to(program)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{tmp_path / 'newer'}:{tmp_path / 'system'}")
+    monkeypatch.setattr(recipes, "beside_interpreter", lambda: tmp_path / "nothing")
     for name in ("ANDROID_NDK", "ANDROID_NDK_HOME", "ANDROID_ABI", "ANDROID_PLATFORM", "EXECUTORCH_CMAKE_ARGS"):
         monkeypatch.delenv(name, raising=False)
     return Stage(tmp_path)
@@ -80,8 +121,8 @@ def ndk(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_host_runner_is_built_with_logging_and_without_tracer(stage: Stage) -> None:
     build = stage.build("host")
     arguments = stage.cmake_arguments()
-    assert build.programs["program"].read_text() == "runner"
-    assert build.flags["runner"] == "executor_runner"
+    assert build.programs["program"].read_text() == "harness_runner"
+    assert (build.flags["runner"], build.flags["executorch"]) == ("native", "1.2.0a0")
     assert f"-DPYTHON_EXECUTABLE={sys.executable}" in arguments
     assert arguments[arguments.index("-S") + 1].endswith("/executorch"), (
         "its CMake files insist on the name of the folder"
@@ -96,17 +137,18 @@ def test_the_host_runner_is_built_with_logging_and_without_tracer(stage: Stage) 
         "-DEXECUTORCH_ENABLE_LOGGING=ON",
     ):
         assert option in arguments
-    assert arguments[-4:] == ["--target", "executor_runner", "--parallel", "5"]
+    assert arguments[-4:] == ["--target", "harness_runner", "--parallel", "5"]
 
 
 @pytest.mark.parametrize("platform", ["host", "android"])
 @pytest.mark.usefixtures("ndk")
-def test_flags_of_the_runner_are_recorded(stage: Stage, platform: str) -> None:
+def test_flags_of_upstreams_runner_are_recorded(stage: Stage, platform: str) -> None:
     source = stage.checkout / "examples/portable/executor_runner/executor_runner.cpp"
     source.write_text(
         'DEFINE_string(\n    model_path,\n    "model.pte",\n    "x");\nDEFINE_uint32(num_executions, 1, "n");\n'
     )
-    build = stage.build(platform)
+    build = stage.build(platform, runner_source=None)
+    assert (build.flags["runner"], build.programs["program"].read_text()) == ("executor_runner", "executor_runner")
     assert build.flags["runner_flags"].split() == ["model_path", "num_executions"]
 
 
@@ -138,12 +180,61 @@ def test_a_folder_that_is_not_a_checkout_is_reported(stage: Stage, platform: str
 @pytest.mark.usefixtures("ndk")
 def test_missing_submodules_are_named_with_a_remedy(stage: Stage, platform: str) -> None:
     (stage.checkout / "backends/xnnpack/third-party/XNNPACK/CMakeLists.txt").unlink()
-    with pytest.raises(BuildFailed, match="git submodule update --init --recursive"):
+    with pytest.raises(BuildFailed, match=r"(?m)lacks submodules: .* --depth 1 backends/xnnpack/third-party/XNNPACK$"):
         stage.build(platform)
 
 
+@pytest.mark.parametrize("platform", ["host", "android"])
+@pytest.mark.usefixtures("ndk")
+def test_where_our_runner_does_not_build_upstreams_is_built_and_says_why(stage: Stage, platform: str) -> None:
+    stage.install_cmake("bin", "3.25.1", broken="harness_runner")
+    build = stage.build(platform)
+    assert (build.flags["runner"], build.programs["program"].read_text()) == ("executor_runner", "executor_runner")
+    assert build.flags["runner_reason"] == "our native runner does not build against this commit"
+
+
+def test_libraries_that_do_not_build_fail_the_build(stage: Stage) -> None:
+    program = stage.install_cmake("bin", "3.25.1", broken="harness_runner")
+    program.write_text(program.read_text().replace('printf "$4"', "echo 'lib.cpp:3: error: too'; exit 1; #"))
+    with pytest.raises(BuildFailed, match=r"status 1: main\.cpp:1: error: no such member"):
+        stage.build("host")
+
+
+def test_a_newer_cmake_is_used_where_a_commit_needs_it(stage: Stage) -> None:
+    (stage.checkout / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.29)\nproject(executorch)\n")
+    with pytest.raises(BuildFailed, match=r"cmake 3\.25\.1 is too old, 3\.29 or later is needed: pip install"):
+        stage.build("host")
+    newer = stage.install_cmake("newer", "3.31.10")
+    stage.install_cmake("bin", "3.3.2")
+    assert stage.build("host").flags["cmake"] == f"{newer} (3.31.10)"
+
+
+@pytest.mark.parametrize(
+    ("missing", "problem"), [("bin/cmake", "no cmake: apt install cmake"), ("system/c++", r"no C\+\+ compiler c\+\+")]
+)
+def test_missing_tools_are_reported_before_the_files_are_fetched(stage: Stage, missing: str, problem: str) -> None:
+    (stage.folder / missing).unlink()
+    with pytest.raises(EnvironmentProblem, match=f"cannot be built here: {problem}"):
+        stage.build("host")
+    assert stage.materialised() == []
+
+
+def test_an_interpreter_without_torch_is_reported_before_the_files_are_fetched(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = write_program(stage.folder / "bin/python", "#!/bin/sh\nexit 1\n")
+    monkeypatch.setattr(sys, "executable", str(python))
+    with pytest.raises(EnvironmentProblem, match="needs torch and pyyaml"):
+        stage.build("host")
+    assert stage.materialised() == []
+
+
 def test_a_failing_cmake_fails_the_build(stage: Stage) -> None:
-    write_program(stage.folder / "bin/cmake", "#!/bin/sh\necho no such generator >&2\nexit 1\n")
+    program = stage.install_cmake("bin", "3.25.1")
+    program.write_text(
+        program.read_text().replace('[ "$1" = --build ]', 'echo "CMake Error: no such generator"; false')
+    )
+    program.write_text(program.read_text().replace("|| exit 0", "|| exit 1"))
     with pytest.raises(BuildFailed, match="no such generator"):
         stage.build("host")
 

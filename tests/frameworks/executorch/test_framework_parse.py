@@ -65,7 +65,9 @@ def test_output_of_the_native_runner_is_parsed(benchmark_of_add: Benchmark) -> N
 
 def test_the_log_of_the_upstream_runner_is_parsed(benchmark_of_add: Benchmark) -> None:
     observations, notes = parse(benchmark_of_add.model_copy(update={"warmup": 1}), stderr=recorded("executor_runner"))
-    assert not notes
+    (note,) = notes
+    assert (note.code, note.trust) == ("upstream_runner", True)
+    assert note.message.endswith("does not report CPU time, memory, the threads in use or operators")
     assert observations == {
         "NET latency": Observation(type="NET", metric="latency", unit="ms", samples=(1.732249, 1.734012)),
         "RUN load_time": Observation(type="RUN", metric="load_time", unit="ms", samples=(16.371022,)),
@@ -87,11 +89,13 @@ def test_a_total_alone_becomes_a_mean() -> None:
 
 def test_a_mean_that_includes_the_warm_up_has_a_note(benchmark_of_add: Benchmark) -> None:
     total = "I 00:00 executorch:x.cpp:1] Model executed successfully 4 time(s) in 10.0 ms."
-    observations, (note,) = parse(benchmark_of_add.model_copy(update={"warmup": 1}), stderr=total)
+    observations, (note, other) = parse(benchmark_of_add.model_copy(update={"warmup": 1}), stderr=total)
     assert observations["NET latency"].summary == {"mean": 2.5}
     assert (note.code, note.trust) == ("warmup_counted", True)
     assert "includes the warm-up (1 executions)" in note.message
-    assert parse(benchmark_of_add.model_copy(update={"warmup": 0}), stderr=total)[1] == ()
+    assert "does not report the time of each iteration, load time, CPU time" in other.message
+    (note,) = parse(benchmark_of_add.model_copy(update={"warmup": 0}), stderr=total)[1]
+    assert note.code == "upstream_runner"
 
 
 def test_a_launch_that_only_warmed_up_has_no_latency() -> None:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds upstream's executor_runner for Android from a checkout of ExecuTorch, with the same parts as for the host.
+# Builds a runner for Android from a checkout of ExecuTorch, with the same parts as for the host.
 #
 #   sh build.sh REPO_DIR DESTINATION
 #
@@ -20,18 +20,17 @@ oldest=${ANDROID_PLATFORM:-android-26}
   fail "no Android NDK: install r27 or later (sdkmanager 'ndk;27.2.12479018') and set ANDROID_NDK to its folder"
 [ -f "$ndk/build/cmake/android.toolchain.cmake" ] ||
   fail "$ndk is no Android NDK: it has no build/cmake/android.toolchain.cmake; correct ANDROID_NDK"
-check_checkout "$repository" "$python"
+check_tools "$python"
+check_checkout "$repository"
 
 # Phones with pages of 16 KiB load no program that is laid out for 4.
-build_runner "$build" -S "$repository" -DPYTHON_EXECUTABLE="$python" \
+build_runner "$repository" "$build" "$destination" -DPYTHON_EXECUTABLE="$python" \
   -DCMAKE_TOOLCHAIN_FILE="$ndk/build/cmake/android.toolchain.cmake" \
   -DANDROID_ABI="$abi" \
   -DANDROID_PLATFORM="$oldest" \
   -DANDROID_STL=c++_static \
   -DANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES=ON
-cp "$build/executor_runner" "$destination"
 for strip in "$ndk"/toolchains/llvm/prebuilt/*/bin/llvm-strip; do
   [ ! -x "$strip" ] || "$strip" "$destination" # smaller, so faster to bring to a phone
 done
-printf '{"runner": "executor_runner", "runner_flags": "%s", "build_type": "Release", "abi": "%s", "android_platform": "%s"}\n' \
-  "$(flags_of_runner "$repository")" "$abi" "$oldest" > "$(dirname "$destination")/meta.json"
+write_meta "$destination" "$described, \"abi\": \"$abi\", \"android_platform\": \"$oldest\""

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds upstream's executor_runner for this machine from a checkout of ExecuTorch.
+# Builds a runner for this machine from a checkout of ExecuTorch.
 #
 #   sh build.sh REPO_DIR DESTINATION
 #
@@ -12,9 +12,8 @@ destination=$2
 python=${HARNESS_PYTHON:-python3}
 build=${HARNESS_BUILD_DIR:-$(mktemp -d)}
 
-check_checkout "$repository" "$python"
-build_runner "$build" -S "$repository" -DPYTHON_EXECUTABLE="$python"
-cp "$build/executor_runner" "$destination"
+check_tools "$python"
+check_checkout "$repository"
+build_runner "$repository" "$build" "$destination" -DPYTHON_EXECUTABLE="$python"
 strip "$destination" 2> /dev/null || true # only its size
-printf '{"runner": "executor_runner", "runner_flags": "%s", "build_type": "Release"}\n' \
-  "$(flags_of_runner "$repository")" > "$(dirname "$destination")/meta.json"
+write_meta "$destination" "$described"

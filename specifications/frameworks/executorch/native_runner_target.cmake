@@ -1,0 +1,19 @@
+# The target of native_runner.cmake. HARNESS_LIBRARIES are upstream's targets. Where one is missing there is no target, and the
+# recipe builds upstream's runner instead.
+foreach(library IN LISTS HARNESS_LIBRARIES)
+  if(NOT TARGET ${library})
+    message(WARNING "no native runner: this commit of ExecuTorch has no CMake target ${library}")
+    return()
+  endif()
+endforeach()
+
+file(GLOB sources ${HARNESS_RUNNER_SOURCE}/*.cpp)
+add_executable(harness_runner ${sources})
+target_compile_features(harness_runner PRIVATE cxx_std_17)
+target_compile_definitions(harness_runner PRIVATE EXECUTORCH_VERSION="${HARNESS_EXECUTORCH_VERSION}")
+target_link_libraries(harness_runner PRIVATE ${HARNESS_LIBRARIES})
+# ETDump is of use only where the runtime traces.
+if(EXECUTORCH_ENABLE_EVENT_TRACER AND TARGET etdump)
+  target_link_libraries(harness_runner PRIVATE etdump flatccrt)
+  target_compile_definitions(harness_runner PRIVATE HARNESS_HAS_ETDUMP)
+endif()
