@@ -256,6 +256,27 @@ class AppStarting(Protocol):
     """Ending of the name of an application's package, such as `.apk`: a program with this name is installed."""
 
 
+@runtime_checkable
+class Preflighting(Protocol):
+    """A platform that can tell what stands in the way of measuring on a device and needs a person.
+
+    Flows ask it before runners are built and models exported, which takes minutes. It locks and changes nothing.
+    """
+
+    def preflight(self, device: Device, package: str | None = None) -> None:
+        """Check a device, or one app that must be installed there.
+
+        Args:
+            device: The device.
+            package: Name of the app; None checks the device.
+
+        Raises:
+            EnvironmentProblem: Nothing can be measured there until somebody does something: charge it.
+            BenchmarkUnsupported: The app is not installed.
+            DeviceLost: It cannot be asked now.
+        """
+
+
 def app_suffix(platform: Platform) -> str:
     """Return the ending of the names of packages of apps (`AppStarting`); empty where a platform starts none."""
     return platform.app_suffix if isinstance(platform, AppStarting) else ""

@@ -18,6 +18,7 @@ from harness.core.protocols import Finding, Progress
 from platforms import machine_lock
 from platforms.android.devices import PhoneStarting, describe_phone, serialno_of
 from platforms.android.files.workdir import session_folder, workdir_in
+from platforms.android.launch.app import check_installed
 from platforms.android.link.adb import AdbServer, ListedPhone, adb_program, is_network_serial
 from platforms.android.link.device_lock import DeviceLock, owner_of
 from platforms.android.link.liveness import PROBE_TIMES, ProbeTimes
@@ -30,7 +31,7 @@ from platforms.android.session import AndroidSession, PreparedPhone
 from platforms.android.settings.clocks import check_frequency
 from platforms.android.settings.preparation import Preparation
 from platforms.android.settings.settings_log import SettingsLog
-from platforms.android.state.readiness import ReadinessGate, ReadinessLimits
+from platforms.android.state.readiness import ReadinessGate, ReadinessLimits, check_without_waiting
 from platforms.android.state.state import StateCache
 from platforms.cpu_kinds import choose_kind
 
@@ -112,6 +113,14 @@ class Android:
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
             findings.extend(pool.map(self._diagnose_phone, phones))
         return tuple(findings)
+
+    def preflight(self, device: Device, package: str | None = None) -> None:
+        """Check the battery of a phone, or that an app is installed: one round trip."""
+        phone = Phone(self._server, device.name, probe_times=self._probe_times)
+        if package is not None:
+            check_installed(phone, package)
+            return
+        check_without_waiting(device.name, StateCache(phone).read(), ReadinessLimits())
 
     @contextlib.contextmanager
     def open(self, device: Device, progress: Progress) -> Iterator[AndroidSession]:

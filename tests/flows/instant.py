@@ -52,7 +52,10 @@ class InstantSession:
         self._folders = itertools.count()
 
     def stage(self, files: Mapping[str, Path], programs: Mapping[str, Path]) -> Staged:
-        return Staged(f"/{next(self._folders)}", {}, {name: str(path) for name, path in programs.items()})
+        folder = f"/{next(self._folders)}"
+        return Staged(
+            folder, {name: f"{folder}/{name}" for name in files}, {name: str(path) for name, path in programs.items()}
+        )
 
     def run(self, command: Command) -> Completed:
         self._watch(f"{self.device.name} {command.argv[1]}")

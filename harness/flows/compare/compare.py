@@ -30,6 +30,7 @@ from harness.flows.compare.scheduler import RoundRobinScheduler
 from harness.flows.measure.fetching import export, fetch_given
 from harness.flows.measure.jobs import make_job, report_failure
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, distribute
+from harness.flows.measure.preflight import examine, plan_exit_code
 from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.run import builds_exit_code
 from harness.flows.measure.runners import Side, build_side
@@ -114,8 +115,9 @@ def run_comparison(
     checked = self_check.VerdictCounter()
     reporting = Reporting(prepare_reporters(settings), display, [*listeners, checked])
     try:
+        plan = examine(plan, display)
         given = fetch_given(plan, settings, display)
-        fetched = plan.keep_fetched(given)
+        fetched = plan.keep_possible(given)
         control = build_side(fetched, task.control, display)
         treatment = build_side(fetched, task.treatment, display)
         files = export(plan, given, [control, treatment], settings, display)
@@ -128,7 +130,7 @@ def run_comparison(
         if not reporting.failed:
             self_check.store(settings, checked)
         summary.insert(0, self_check.summarise(checked))
-    code = reporting.exit_code(builds_exit_code(control), builds_exit_code(treatment))
+    code = reporting.exit_code(plan_exit_code(plan), builds_exit_code(control), builds_exit_code(treatment))
     return ComparisonOutcome(code, control, treatment, stored=reporting.stored, summary=tuple(summary))
 
 
@@ -216,7 +218,7 @@ class ComparisonStages:
         """Return what has to be measured; None, and a result, where nothing can or need be."""
         sides, key = (control, treatment), (assignment.benchmark.framework, assignment.device.identity)
         for builds in sides:
-            if assignment.obstacle is None and isinstance(build := builds.get(key), Failure):
+            if assignment.is_possible and isinstance(build := builds.get(key), Failure):
                 self._report(self._not_run(assignment, build))  # then files may be missing, too
                 return None
         control_job, treatment_job = (make_job(assignment, builds, self._files) for builds in sides)

@@ -1,1 +1,1 @@
-"""Measuring benchmarks: plan, fetch, build, measure, report."""
+"""Measuring benchmarks: plan, examine devices, fetch, build, export, measure, report."""

@@ -45,7 +45,7 @@ def export(plan: Plan, files: Files, sides: Sequence[Builds], settings: Settings
     Returns:
         All files.
     """
-    usable = {id(assignment) for assignment in plan.keep_fetched(files).assignments}
+    usable = {id(assignment) for assignment in plan.keep_possible(files).assignments}
 
     def is_needed(assignment: Assignment, file: ModelFile) -> bool:
         key = (assignment.benchmark.framework, assignment.device.identity)
@@ -62,7 +62,7 @@ def _needed(plan: Plan, is_needed: Callable[[Assignment, ModelFile], bool]) -> _
     needed: dict[str, tuple[ModelFile, Benchmark]] = {}
     for assignment in plan.assignments:
         benchmark = assignment.benchmark
-        for file in benchmark.required_files() if assignment.obstacle is None else ():
+        for file in benchmark.required_files() if assignment.is_possible else ():
             if is_needed(assignment, file):
                 needed.setdefault(file_key(file, benchmark), (file, benchmark))
     return needed

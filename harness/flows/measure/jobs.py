@@ -47,6 +47,8 @@ def make_job(assignment: Assignment, builds: Builds, files: Files) -> Job | Fail
     """Make the job of one assignment, or return why its runner or one of its files is missing."""
     if assignment.obstacle is not None:
         return Failure(Outcome.SKIPPED, assignment.obstacle)
+    if assignment.failure is not None:
+        return assignment.failure
     build = _find_build(assignment, builds)
     if isinstance(build, Failure):
         return build

@@ -22,11 +22,18 @@ class Assignment:
         benchmark: The benchmark.
         device: The device to measure it on.
         obstacle: Reason why the device cannot run the benchmark; None when it can.
+        failure: Reason why it cannot now, as far as was found before runners were built.
     """
 
     benchmark: Benchmark
     device: Device
     obstacle: str | None = None
+    failure: Failure | None = None
+
+    @property
+    def is_possible(self) -> bool:
+        """Return whether nothing is known that stands in the way."""
+        return self.obstacle is None and self.failure is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +64,15 @@ class Plan:
         """Every device once."""
         return tuple({assignment.device.identity: assignment.device for assignment in self.assignments}.values())
 
-    def keep_fetched(self, files: Files) -> Plan:
-        """Return the plan without the assignments of which a file could not be fetched."""
+    def keep_possible(self, files: Files) -> Plan:
+        """Return the plan of the assignments that are possible, and of which no file could not be fetched."""
         return replace(
             self,
             assignments=tuple(
                 assignment
                 for assignment in self.assignments
-                if not any(
+                if assignment.is_possible
+                and not any(
                     isinstance(files.get(file_key(file, assignment.benchmark)), Failure)
                     for file in assignment.benchmark.required_files()
                 )

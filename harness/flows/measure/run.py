@@ -1,4 +1,4 @@
-"""Measuring as stages: fetch, build, export, measure, report. Each takes values and returns values."""
+"""Measuring as stages: examine, fetch, build, export, measure, report. Each takes values and returns values."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from harness.core.protocols import Progress, app_suffix
 from harness.flows.measure.fetching import export, fetch_given
 from harness.flows.measure.jobs import make_jobs, report_failure
 from harness.flows.measure.plan import Builds, Failure, Files, Plan
+from harness.flows.measure.preflight import examine, plan_exit_code
 from harness.flows.measure.queues import DedicatedQueue, SharedQueue
 from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.runners import Side, build_side, installed_runner
@@ -28,8 +29,9 @@ def run(plan: Plan, settings: Settings, progress: Progress, side: Side = install
     """
     reporting = Reporting(prepare_reporters(settings), progress)
     try:
+        plan = examine(plan, progress, apps=not _is_app_given(plan, settings))
         given = fetch_given(plan, settings, progress)
-        builds = build(plan.keep_fetched(given), settings, progress, side)
+        builds = build(plan.keep_possible(given), settings, progress, side)
         files = export(plan, given, [builds], settings, progress)
         devices = measure_all(
             plan, files=files, builds=builds, settings=settings, reporting=reporting, progress=progress
@@ -37,15 +39,18 @@ def run(plan: Plan, settings: Settings, progress: Progress, side: Side = install
     finally:
         reporting.close()
     progress.say(reporting.summary(settings.local_reporter))
-    return reporting.exit_code(builds_exit_code(builds), devices)
+    return reporting.exit_code(plan_exit_code(plan), builds_exit_code(builds), devices)
 
 
 def build(plan: Plan, settings: Settings, progress: Progress, side: Side) -> Builds:
     """Get the runner of every framework for every device."""
-    suffix = app_suffix(plan.platform)
-    app_given = bool(suffix) and any(path.name.endswith(suffix) for path in settings.program.values())
-    builds = build_side(plan, side, progress, app_given=app_given)
+    builds = build_side(plan, side, progress, app_given=_is_app_given(plan, settings))
     return {key: result if isinstance(result, Failure) else _rename(result, settings) for key, result in builds.items()}
+
+
+def _is_app_given(plan: Plan, settings: Settings) -> bool:
+    suffix = app_suffix(plan.platform)
+    return bool(suffix) and any(path.name.endswith(suffix) for path in settings.program.values())
 
 
 def _rename(build: Build, settings: Settings) -> Build:

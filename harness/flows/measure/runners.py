@@ -190,7 +190,7 @@ def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = 
     for assignment in plan.assignments:
         key = (assignment.benchmark.framework, assignment.device.identity)
         on_device = side is installed_runner and assignment.benchmark.app is not None and not app_given
-        if key in builds or assignment.obstacle is not None or on_device:
+        if key in builds or not assignment.is_possible or on_device:
             continue
         try:
             framework = plan.frameworks[assignment.benchmark.framework]

@@ -24,6 +24,7 @@ from platforms.android.link.protocol import ANSWER_S
 from platforms.android.scripts import assign_variables, read_script
 
 _SCRIPT: Final = STATE_FUNCTION + read_script("app.sh")
+_FIND: Final = 'pm path "$1" 2>/dev/null'
 _INSTALL_S: Final = 180.0
 """Time limit of installing and starting: a large app is compiled when it is installed."""
 _LARGEST_INT: Final = (1 << 31) - 1
@@ -126,6 +127,17 @@ def run_app(phone: Phone, command: Command, app: App, context: AppContext) -> tu
     return completed, state
 
 
+def check_installed(phone: Phone, package: str) -> None:
+    """Check that an app is installed.
+
+    Raises:
+        BenchmarkUnsupported: It is not.
+        DeviceLost: The phone became unreachable.
+    """
+    if not phone.sh(_FIND, package).stdout.strip():
+        raise _missing(phone, package)
+
+
 def format_extras(argv: tuple[str, ...]) -> list[str]:
     """Return names and values, given in turn, as extras of `am start`: integers, decimal numbers and booleans as such.
 
@@ -169,9 +181,7 @@ def _launch_line(command: Command, app: App, context: AppContext) -> str:
 def _not_started(phone: Phone, app: App, word: str, stderr: str) -> HarnessError:
     reason = (stderr.strip().splitlines() or ["there is no answer"])[-1]
     if word == "missing":
-        return BenchmarkUnsupported(
-            f"{app.package} is not installed on {phone.name}", hint="install it, or give its .apk as a program"
-        )
+        return _missing(phone, app.package)
     if word == "closed":
         return BenchmarkUnsupported(
             f"{app.package} does not let its files be read: {reason}", hint="build it debuggable (`run-as` needs that)"
@@ -194,6 +204,12 @@ def _locked(phone: Phone) -> EnvironmentProblem:
     return EnvironmentProblem(
         f"{phone.name} is locked: behind the lock screen apps run in the background, on small cores",
         hint="unlock it, and switch its screen lock off while you measure apps",
+    )
+
+
+def _missing(phone: Phone, package: str) -> BenchmarkUnsupported:
+    return BenchmarkUnsupported(
+        f"{package} is not installed on {phone.name}", hint="install it, or give its .apk as a program"
     )
 
 

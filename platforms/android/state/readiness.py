@@ -95,7 +95,7 @@ class ReadinessGate:
         with self._progress.task(f"{self._name}: waiting, {_texts(obstacles)}", self._limits.timeout_s) as task:
             while obstacles:
                 if left_s <= 0 or not all(obstacle.passes for obstacle in obstacles):
-                    raise self._not_ready(obstacles, time.monotonic() - started)
+                    raise _not_ready(self._name, obstacles, time.monotonic() - started)
                 shell.pause(min(self._limits.poll_s, left_s))
                 left_s = started + self._limits.timeout_s - time.monotonic()
                 obstacles = tuple(obstacles_in(read(), self._limits, self._limits.hysteresis_c))
@@ -103,18 +103,21 @@ class ReadinessGate:
                     waited_s = self._limits.timeout_s - max(0.0, left_s)
                     task.update(completed=waited_s, text=f"{self._name}: waiting, {_texts(obstacles)}")
 
-    def _not_ready(self, obstacles: tuple[Obstacle, ...], waited_s: float) -> EnvironmentProblem:
-        after = f" after {waited_s:.0f} s" if waited_s >= 1 else ""
-        remedies = dict.fromkeys(obstacle.remedy for obstacle in obstacles)
-        return EnvironmentProblem(
-            f"{self._name} is not ready to be measured on{after}: {_texts(obstacles)}", hint="; ".join(remedies)
-        )
-
     def _show_unreadable(self, state: PhoneState) -> None:
         unreadable = frozenset(describe_unreadable(state))
         for text in sorted(unreadable - self._shown):
             self._progress.say(f"{self._name}: {text}")
         self._shown |= unreadable
+
+
+def check_without_waiting(name: str, state: PhoneState, limits: ReadinessLimits) -> None:
+    """Check that nothing keeps a phone from being ready that does not pass by itself.
+
+    Raises:
+        EnvironmentProblem: Something does.
+    """
+    if lasting := tuple(obstacle for obstacle in obstacles_in(state, limits) if not obstacle.passes):
+        raise _not_ready(name, lasting, 0.0)
 
 
 def obstacles_in(state: PhoneState, limits: ReadinessLimits, margin_c: float = 0.0) -> Iterator[Obstacle]:
@@ -160,6 +163,14 @@ def _charge(state: PhoneState, limits: ReadinessLimits) -> Iterator[Obstacle]:
     if percent is not None and percent < least:
         text = f"battery at {percent:.0f} %, must be at least {least:.0f} %"
         yield Obstacle(text + (" while it charges" if plugged else " on battery"), _CHARGING, passes=plugged)
+
+
+def _not_ready(name: str, obstacles: tuple[Obstacle, ...], waited_s: float) -> EnvironmentProblem:
+    after = f" after {waited_s:.0f} s" if waited_s >= 1 else ""
+    remedies = dict.fromkeys(obstacle.remedy for obstacle in obstacles)
+    return EnvironmentProblem(
+        f"{name} is not ready to be measured on{after}: {_texts(obstacles)}", hint="; ".join(remedies)
+    )
 
 
 def _texts(obstacles: tuple[Obstacle, ...]) -> str:
