@@ -15,12 +15,13 @@ _DEFAULT_ITERATIONS = 50
 _FIRST_OUTPUT = "-0.bin"
 
 
-def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
+def compose(benchmark: Benchmark, files: Mapping[str, str], variables: Mapping[str, str] | None = None) -> Command:
     """Compose the runner's command line (see `python/arguments.py`).
 
     Args:
         benchmark: What to measure.
         files: Path on the device by key.
+        variables: Environment variables that the build needs; the benchmark's have precedence.
 
     Raises:
         BenchmarkFailed: The specification lacks something, or asks for something that the runner cannot do.
@@ -47,9 +48,11 @@ def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
         argv.append("--operators")
     if "method" in benchmark.variables:
         argv += ["--method", benchmark.variables["method"]]
+    if "openvino_precision" in benchmark.variables:
+        argv += ["--openvino-precision", benchmark.variables["openvino_precision"]]
     return Command(
         argv=(*argv, *command_args(benchmark, files)),
-        env=environment(benchmark),
+        env={**(variables or {}), **environment(benchmark)},
         timeout_s=benchmark.timeout_s,
         threads=benchmark.threads,
         cpus=benchmark.cpus,

@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
+from frameworks.executorch import openvino
 from frameworks.executorch.definitions import _torchvision_release
 from frameworks.executorch.exporting.catalogue import DEFINITIONS, RECIPES, Catalogue
 from frameworks.executorch.options import ExecuTorchOptions
@@ -33,6 +34,7 @@ def diagnose(settings: Settings) -> Sequence[Finding]:
         _torchvision_release.diagnose(),
         _list("model definitions", DEFINITIONS),
         _list("export recipes", RECIPES),
+        openvino.diagnose(),
     )
     try:
         wheel = installed_wheel()

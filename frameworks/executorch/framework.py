@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from frameworks.executorch import build_options, command_line, diagnosis, executor_runner, minibench
+from frameworks.executorch import build_options, command_line, diagnosis, executor_runner, minibench, openvino
 from frameworks.executorch.notes import find_observation, note_launch
 from frameworks.executorch.runners import choice
 from frameworks.executorch.runners.native import SOURCES
@@ -53,7 +53,7 @@ class ExecuTorch:
             return minibench.compose(benchmark, benchmark.app, files)
         if executor_runner.flags_of(build) is not None:
             return executor_runner.compose(benchmark, build, files)
-        return command_line.compose(benchmark, files)
+        return command_line.compose(benchmark, files, openvino.environment(build))
 
     def interleaved_command(self, command: Command) -> Command:
         """Return the command that starts the same runner interleaved."""

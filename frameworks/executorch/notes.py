@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from frameworks.executorch import openvino
 from frameworks.executorch.command_line import iterations_of
 from harness.core.benchmark import Benchmark
 from harness.core.metric import Observation, convert
@@ -25,6 +26,7 @@ def note_launch(observations: Sequence[Observation], benchmark: Benchmark) -> It
     yield from _note_disturbance(observations, benchmark)
     yield from _note_operators(observations)
     yield from _note_libc(observations)
+    yield from openvino.note_precision(observations)
 
 
 def _note_time_limit(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
@@ -40,17 +42,18 @@ def _note_time_limit(observations: Sequence[Observation], benchmark: Benchmark) 
 
 
 def _note_threads(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
-    used = find_observation(observations, "RUN threads")
     wanted = benchmark.threads
-    if wanted is None or used is None or all(count == wanted for count in used.samples):
-        return
-    counts = ", ".join(sorted({f"{count:.0f}" for count in used.samples}))
-    yield Note(
-        code="threads",
-        message=f"the runner used {counts} threads instead of {wanted}",
-        hint="check whether `commands` or `command_args` set --threads as well",
-        trust=False,
-    )
+    for user, metric in (("the runner", "RUN threads"), ("OpenVINO", "RUN openvino_threads")):
+        used = find_observation(observations, metric)
+        if wanted is None or used is None or all(count == wanted for count in used.samples):
+            continue
+        counts = ", ".join(sorted({f"{count:.0f}" for count in used.samples}))
+        yield Note(
+            code="threads",
+            message=f"{user} used {counts} threads instead of {wanted}",
+            hint="check whether `commands` or `command_args` set --threads as well",
+            trust=False,
+        )
 
 
 def _note_disturbance(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:

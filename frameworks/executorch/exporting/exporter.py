@@ -52,6 +52,7 @@ def fingerprint(export: Export) -> Mapping[str, str]:
         parts[role] = sha256_of_files(provenance.sources(entry.module))
         if not provenance.is_own(entry.module):
             parts[f"{role}_version"] = entry.version or provenance.installed_version(entry.module) or "none"
+    parts |= provenance.versions_used_by(RECIPES.find(export.recipe).module)
     for name, value in export.options.items():
         if isinstance(value, str) and value and Path(value).is_file():
             parts[f"option {name}"] = sha256_of_file(Path(value))

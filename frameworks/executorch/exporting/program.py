@@ -74,7 +74,7 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
         program: bytes = edge.to_executorch().buffer
     report = ExportReport(
         export=export,
-        versions=_versions(),
+        versions=_versions(export),
         md5=hashlib.md5(program, usedforsecurity=False).hexdigest(),
         size_bytes=len(program),
         weights_md5=weights,
@@ -123,10 +123,11 @@ def _clean(operator: str) -> str:
     return matched["name"] if matched else operator
 
 
-def _versions() -> dict[str, str]:
+def _versions(export: Export) -> dict[str, str]:
     """Return versions, and the instruction set that torch uses, on which sums and thus quantised programs depend."""
     return {
         **provenance.versions(),
+        **provenance.versions_used_by(RECIPES.find(export.recipe).module),
         "python": platform.python_version(),
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
     }

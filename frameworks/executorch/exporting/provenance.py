@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
 from importlib import metadata
@@ -17,12 +18,23 @@ from pathlib import Path
 from harness.core.errors import ExportFailed
 
 _PACKAGE = "frameworks.executorch"
+_OWN_PACKAGES = ("frameworks", "harness")
 _PACKAGES = ("executorch", "torch", "torchao", "torchvision")
 
 
 def versions() -> dict[str, str]:
     """Return the version of each package that can change a program; `absent` where it is not installed."""
     return {package: _version(package) or "absent" for package in _PACKAGES}
+
+
+def versions_used_by(module: str) -> dict[str, str]:
+    """Return the version of each further installed package that the sources of a recipe import; `absent` where missing.
+
+    Packages are told by the name of their module, which has to be that of the distribution, too.
+    """
+    imported = {name.partition(".")[0] for key, file in sources(module).items() for name in _imports(key, file)}
+    foreign = imported - sys.stdlib_module_names - {*_PACKAGES, *_OWN_PACKAGES, module.partition(".")[0]}
+    return {package: _version(package) or "absent" for package in sorted(foreign) if package}
 
 
 def is_own(module: str) -> bool:

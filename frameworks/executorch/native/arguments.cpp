@@ -11,7 +11,7 @@ namespace runner {
 const char* const kUsage =
     "usage: runner --model PATH [--method NAME] [--threads N] [--warmup N] [--iter N] [--min-iter N]\n"
     "              [--time-limit SECONDS] [--inputs FILE,...] [--outputs BASE] [--turns] [--operators]\n"
-    "              [--etdump FILE]\n"
+    "              [--etdump FILE] [--openvino-precision f32|bf16|f16]\n"
     "\n"
     "Measures one ExecuTorch program and prints observer lines. python/arguments.py explains every flag.\n";
 
@@ -59,6 +59,13 @@ std::vector<std::string> file_list(const std::string& flag, const std::string& t
   }
 }
 
+std::string openvino_precision(const std::string& flag, const std::string& text) {
+  if (text != "f32" && text != "bf16" && text != "f16") {
+    refuse(flag, text, "one of f32, bf16, f16");
+  }
+  return text;
+}
+
 using Setter = std::function<void(Arguments&, const std::string& flag, const std::string& text)>;
 
 const std::map<std::string, Setter>& setters() {
@@ -72,6 +79,8 @@ const std::map<std::string, Setter>& setters() {
       {"--time-limit", [](Arguments& a, auto& flag, auto& text) { a.time_limit_s = seconds(flag, text); }},
       {"--inputs", [](Arguments& a, auto& flag, auto& text) { a.inputs = file_list(flag, text); }},
       {"--outputs", [](Arguments& a, auto&, auto& text) { a.outputs = text; }},
+      {"--openvino-precision",
+       [](Arguments& a, auto& flag, auto& text) { a.openvino_precision = openvino_precision(flag, text); }},
       {"--etdump", [](Arguments& a, auto&, auto& text) { a.etdump = text; }},
   };
   return table;

@@ -23,6 +23,7 @@ struct Arguments {
   std::string outputs; // empty: outputs are not written
   bool turns = false; // iterate on request of standard input
   bool operators = false; // time each operator too
+  std::string openvino_precision; // empty: OpenVINO's own choice
   std::string etdump; // empty: none is written
   bool help = false;
 };

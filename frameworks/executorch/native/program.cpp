@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "failure.h"
+#include "openvino.h"
 #include "runtime_log.h"
 
 namespace runner {
@@ -48,18 +49,28 @@ void check_method(const Program& program, const std::string& name) {
   throw Failure(ExitStatus::kNotLoaded, "the program has no method " + name + "; it has: " + others);
 }
 
+// What brings a backend that loads its library when the program starts.
+std::string remedy(const std::string& backend) {
+  return backend == kOpenVinoBackend
+      ? ": the library cannot be loaded (pip install 'edge-harness[openvino]', or name it in OPENVINO_LIB_PATH)"
+      : "";
+}
+
 void check_backends(const MethodMeta& meta) {
   for (size_t i = 0; i < meta.num_backends(); ++i) {
     const auto name = meta.get_backend_name(i);
     if (!name.ok()) {
       continue; // loading the method says what is wrong
     }
+    if (std::string(name.get()) == kOpenVinoBackend) {
+      open_openvino();
+    }
     const auto* backend = executorch::runtime::get_backend_class(name.get());
     if (backend == nullptr || !backend->is_available()) {
       throw Failure(
           ExitStatus::kNotLoaded,
           "the program uses backend " + std::string(name.get()) + ", which this runtime does not have" +
-              (backend == nullptr ? "" : " on this machine"));
+              (backend == nullptr ? "" : " on this machine") + remedy(name.get()));
     }
   }
 }

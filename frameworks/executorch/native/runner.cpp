@@ -15,6 +15,7 @@
 #include "failure.h"
 #include "machine.h"
 #include "measure.h"
+#include "openvino.h"
 #include "operators.h"
 #include "program.h"
 #include "runtime_log.h"
@@ -95,10 +96,22 @@ void print_operators(const std::vector<Operator>& operators) {
   }
 }
 
+void print_openvino(const std::vector<OpenVinoModel>& models) {
+  for (const OpenVinoModel& model : models) {
+    print_text("openvino_device", model.device.c_str());
+    print_text("openvino_precision", model.precision.c_str());
+    print_number("RUN", "openvino_threads", "", model.threads);
+  }
+  if (!models.empty()) {
+    print_text("openvino", openvino_version().c_str());
+  }
+}
+
 void run(const Arguments& arguments) {
   OperatorTimes times;
   OperatorTimes* const operators = arguments.operators ? &times : nullptr;
   const int64_t threads = use_threads(arguments.threads);
+  set_openvino({arguments.threads, arguments.openvino_precision});
   const Memory before = memory();
   const int64_t begin = now_ns(CLOCK_MONOTONIC);
   LoadedMethod loaded(arguments.model, arguments.method, operators);
@@ -106,8 +119,9 @@ void run(const Arguments& arguments) {
   const Memory after = memory();
 
   Inputs inputs(loaded.method(), arguments.inputs);
-  // With one thread everything happens on ours; with more, the work of the whole pool counts.
-  const clockid_t cpu_clock = threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID;
+  const auto& openvino = openvino_models();
+  // With one thread everything happens on ours; with more, the work of the whole pool counts. OpenVINO has its own pool.
+  const clockid_t cpu_clock = threads == 1 && openvino.empty() ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID;
   const Measurement measurement = measure(loaded.method(), inputs, arguments, cpu_clock, operators);
   const Memory finally = memory();
   if (!arguments.outputs.empty()) {
@@ -130,6 +144,7 @@ void run(const Arguments& arguments) {
 #if defined(HARNESS_BUNDLED) // the device has another one, which its apps use
   print_text("libc", (std::string("glibc ") + gnu_get_libc_version()).c_str());
 #endif
+  print_openvino(openvino);
   if (measurement.stopped_by_time_limit) {
     print_text("stopped_early", "time_limit");
   }

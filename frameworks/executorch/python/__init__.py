@@ -27,8 +27,15 @@ standard input it makes N timed iterations and prints `done N`; at `end`, or at 
 above is printed. In between it does nothing at all. `--iter` and `--min-iter` are ignored, and the time limit covers
 only the warm-up: the other process decides when to stop.
 
-The native runner has one more argument: `--etdump FILE` traces a few executions after everything was measured, and
-writes ExecuTorch's own trace for the Inspector of `executorch.devtools`.
+For each delegate of OpenVINO the texts `RUN openvino_device` and `RUN openvino_precision` and the number
+`RUN openvino_threads` tell what OpenVINO says of it, and `RUN openvino` is the version of the library. OpenVINO has
+threads of its own, so CPU time is then that of the whole process. This runner tells only that OpenVINO was there, by
+the precision `unknown`.
+
+The native runner has two more arguments. `--etdump FILE` traces a few executions after everything was measured, and
+writes ExecuTorch's own trace for the Inspector of `executorch.devtools`. `--openvino-precision f32|bf16|f16` is the
+precision in which OpenVINO computes; where it does not obey, or there is no such delegate, the run fails. It also gives
+OpenVINO the number of `--threads`.
 
 Inputs are raw little-endian files in the input's own memory layout; without `--inputs` every element of every input
 is one, as in upstream's `executor_runner` (a one is a valid index, token and mask, which noise is not).

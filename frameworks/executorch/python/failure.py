@@ -71,9 +71,17 @@ def _missing_operators(lines: Sequence[str]) -> str | None:
     return f"the program needs {noun} {', '.join(names)}, which this runtime does not have"
 
 
+_REMEDIES = {
+    "OpenvinoBackend": ": the library cannot be loaded (pip install 'edge-harness[openvino]', or name it in "
+    "OPENVINO_LIB_PATH)"
+}
+"""What brings a backend that loads its library when the program starts."""
+
+
 def _missing_backend(lines: Sequence[str]) -> str | None:
     for line in lines:
         if match := re.match(r"Backend (\S+) is not (registered|available)\.$", line):
             here = " on this machine" if match[2] == "available" else ""
-            return f"the program uses backend {match[1]}, which this runtime does not have{here}"
+            remedy = _REMEDIES.get(match[1], "")
+            return f"the program uses backend {match[1]}, which this runtime does not have{here}{remedy}"
     return None

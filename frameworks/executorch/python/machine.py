@@ -37,3 +37,10 @@ def memory_bytes(name: str) -> int | None:
         match = re.search(rf"^{name}:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
         return int(match[1]) * 1024 if match else None
     return None
+
+
+def is_mapped(library: str) -> bool:
+    """Return whether this process has loaded a library of this name; False where the system does not report it."""
+    with contextlib.suppress(OSError):
+        return f"/{library}" in Path("/proc/self/maps").read_text()
+    return False

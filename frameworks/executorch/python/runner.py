@@ -15,7 +15,7 @@ from importlib import metadata
 from frameworks.executorch.python.arguments import Arguments, parse_arguments
 from frameworks.executorch.python.extension import load_runtime, set_threads
 from frameworks.executorch.python.failure import ExitStatus, RunnerFailure, explain_failures
-from frameworks.executorch.python.machine import memory_bytes
+from frameworks.executorch.python.machine import is_mapped, memory_bytes
 from frameworks.executorch.python.measure import Loop, RunnerTimes, measure
 from frameworks.executorch.python.program import load_method, make_inputs, write_outputs
 from frameworks.executorch.python.turns import read_turns
@@ -31,6 +31,7 @@ class Run:
         memory: Resident bytes by metric, where the system reports them.
         measurement: The samples.
         operators: Whether the times of operators were requested.
+        openvino: Whether the program has loaded OpenVINO.
     """
 
     threads: int
@@ -38,6 +39,7 @@ class Run:
     memory: dict[str, int | None]
     measurement: RunnerTimes
     operators: bool = False
+    openvino: bool = False
 
 
 def main(argv: Sequence[str]) -> ExitStatus:
@@ -77,7 +79,8 @@ def run(arguments: Arguments, log: io.StringIO) -> Run:
 
     inputs = make_inputs(method.method_meta(), arguments.inputs)
     # With one thread everything happens on ours; with more, the work of the whole pool counts.
-    cpu_clock = time.thread_time_ns if threads == 1 else time.process_time_ns
+    openvino = is_mapped("libopenvino_c.so")  # it has threads of its own
+    cpu_clock = time.thread_time_ns if threads == 1 and not openvino else time.process_time_ns
     gc.collect()
     gc.disable()  # a collection would disturb an iteration
     with explain_failures(ExitStatus.NOT_EXECUTED, "the program failed while it was executed", log):
@@ -88,7 +91,7 @@ def run(arguments: Arguments, log: io.StringIO) -> Run:
         write_outputs(method.get_outputs(clone_outputs=False), arguments.outputs)
     del method, program  # in this order
     memory = {"memory_before_load": before, "memory_after_load": after, "peak_memory": peak}
-    return Run(threads, load_time_ns, memory, measurement, arguments.operators)
+    return Run(threads, load_time_ns, memory, measurement, arguments.operators, openvino)
 
 
 def observer_lines(result: Run) -> Iterator[str]:
@@ -107,6 +110,8 @@ def observer_lines(result: Run) -> Iterator[str]:
     yield _number("RUN", "warmup_done", "", measurement.warmup_done)
     yield _number("RUN", "iterations_done", "", len(measurement.wall_ns))
     yield _text("runtime", f"executorch {metadata.version('executorch')} python")
+    if result.openvino:
+        yield _text("openvino_precision", "unknown")
     if measurement.stopped_by_time_limit:
         yield _text("stopped_early", "time_limit")
     if result.operators:

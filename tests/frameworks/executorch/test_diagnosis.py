@@ -46,9 +46,10 @@ def test_a_complete_installation_has_no_problems(tmp_path: Path) -> None:
     assert list(findings) == [
         *("executorch", "torch", "torchao"),
         *("C++ compiler", "CMake", "C++ SDK", "native runner", "runners for Android"),
-        *("torchvision", "model definitions", "export recipes"),
+        *("torchvision", "model definitions", "export recipes", "OpenVINO"),
     ]
-    assert all(finding.ok for finding in findings.values())
+    needed = [finding for name, finding in findings.items() if name != "OpenVINO"]
+    assert all(finding.ok for finding in needed)
     assert findings["C++ compiler"].found == f"{tmp_path / 'c++'}: c++ 12.2"
     assert findings["native runner"].found.startswith("not compiled yet")
 

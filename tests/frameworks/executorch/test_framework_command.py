@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frameworks.executorch import create
+from frameworks.executorch import create, openvino
 from frameworks.executorch.framework import ExecuTorch
 from frameworks.executorch.options import ExecuTorchOptions
 from frameworks.executorch.python.arguments import parse_arguments
@@ -32,6 +32,13 @@ FILES = {
 
 def file(key: str) -> ModelFile:
     return ModelFile(key=key, filename=key.rpartition(".")[2], location="/x", origin=Origin(file=Path("add.json")))
+
+
+@pytest.fixture(autouse=True)
+def _no_openvino(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed OpenVINO adds a variable."""
+    monkeypatch.delenv("OPENVINO_LIB_PATH", raising=False)
+    monkeypatch.setattr(openvino, "find_library", lambda: None)
 
 
 @pytest.fixture
@@ -237,3 +244,56 @@ def test_the_build_is_cached(progress: Progress, tmp_path: Path, monkeypatch: py
     first = framework.build(device, progress)
     monkeypatch.setattr(choice, "installed_build", None)
     assert framework.build(device, progress) is first
+
+
+# --- OpenVINO ----------------------------------------------------------------------------------------------------
+
+
+def test_an_axis_sets_the_precision_of_openvino(words: Callable[..., tuple[str, ...]]) -> None:
+    assert words(variables={"openvino_precision": "f32"})[-2:] == ("--openvino-precision", "f32")
+    assert "--openvino-precision" not in words()
+
+
+@pytest.mark.parametrize(
+    ("source", "recipe", "variables"),
+    [
+        ("installed", "native", {"OPENVINO_LIB_PATH": "/site/libopenvino_c.so"}),
+        ("installed", "python", {"OPENVINO_LIB_PATH": "/site/libopenvino_c.so"}),
+        ("prebuilt", "", {}),  # may be for a phone
+        ("git", "executorch/host", {}),
+    ],
+)
+def test_runners_of_this_machine_are_led_to_the_installed_openvino(
+    source: str, recipe: str, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openvino, "find_library", lambda: Path("/site/libopenvino_c.so"))
+    assert openvino.environment(Build(source=source, commit="1", recipe=recipe)) == variables
+
+
+def test_the_variable_of_openvino_reaches_the_runner_beside_the_benchmark_s_own(
+    framework: ExecuTorch, benchmark_of_add: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openvino, "find_library", lambda: Path("/site/libopenvino_c.so"))
+    benchmark = benchmark_of_add.model_copy(update={"files": (file("files.model"),), "env": {"LOCAL": "1"}})
+    assert framework.command(benchmark, NATIVE, FILES).env == {
+        "OPENVINO_LIB_PATH": "/site/libopenvino_c.so",
+        "LOCAL": "1",
+    }
+
+
+def test_the_user_s_own_openvino_has_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openvino, "find_library", lambda: Path("/site/libopenvino_c.so"))
+    monkeypatch.setenv("OPENVINO_LIB_PATH", "/own/libopenvino_c.so")
+    assert openvino.environment(NATIVE) == {}
+
+
+def test_openvino_is_found_in_an_installed_package_without_an_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    library = tmp_path / "openvino" / "libs" / "libopenvino_c.so.2541"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    (tmp_path / "openvino" / "__init__.py").write_text("raise RuntimeError('imported')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert openvino.find_library() == library

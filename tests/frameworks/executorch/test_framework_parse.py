@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -141,6 +142,38 @@ def test_a_different_number_of_threads_is_not_trusted(benchmark_of_add: Benchmar
 
 def test_unspecified_threads_are_accepted(benchmark_of_add: Benchmark) -> None:
     assert parse(benchmark_of_add, recorded("native"))[1] == ()
+
+
+def openvino_lines(precision: str, threads: int) -> str:
+    """What a runner prints about a delegate of OpenVINO."""
+    values = (
+        {"metric": "openvino_precision", "info_string": precision},
+        {"metric": "openvino_threads", "value": str(threads)},
+    )
+    return "\n".join(f"PyTorchObserver {json.dumps({'type': 'RUN', 'unit': '', **value})}" for value in values)
+
+
+@pytest.mark.parametrize(
+    ("precision", "sentence"),
+    [("bf16", "OpenVINO computed in bf16"), ("unknown", "that the Python runner cannot tell")],
+)
+def test_a_precision_other_than_the_program_s_is_noted(
+    benchmark_of_add: Benchmark, precision: str, sentence: str
+) -> None:
+    _, (note,) = parse(benchmark_of_add, recorded("native"), openvino_lines(precision, 1))
+    assert (note.code, note.trust) == ("openvino_precision", True)
+    assert sentence in note.message
+
+
+def test_the_precision_of_the_program_needs_no_note(benchmark_of_add: Benchmark) -> None:
+    assert parse(benchmark_of_add, recorded("native"), openvino_lines("f32", 1))[1] == ()
+
+
+def test_threads_that_openvino_did_not_obey_are_not_trusted(benchmark_of_add: Benchmark) -> None:
+    with_one_thread = benchmark_of_add.model_copy(update={"threads": 1})
+    _, (note,) = parse(with_one_thread, recorded("native"), openvino_lines("f32", 2))
+    assert (note.code, note.trust) == ("threads", False)
+    assert note.message == "OpenVINO used 2 threads instead of 1"
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,17 @@ def test_a_built_in_is_fingerprinted_by_versions_and_sources() -> None:
     assert len(entries["definition"]) == 64
 
 
+def test_the_versions_of_packages_that_a_recipe_needs_are_part_of_its_fingerprint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = fingerprint(Export(definition="mlp", recipe="openvino"))
+    monkeypatch.setattr(provenance, "_version", lambda package: "7" if package == "openvino" else None)
+    after = fingerprint(Export(definition="mlp", recipe="openvino"))
+
+    assert before.keys() - fingerprint(Export(definition="mlp", recipe="portable")).keys() == {"nncf", "openvino"}
+    assert (after["openvino"], after["nncf"]) == ("7", "absent")
+
+
 def test_definitions_of_a_family_share_a_fingerprint_and_recipes_do_not() -> None:
     resnet18, resnet50, mlp, lowered = (
         fingerprint(Export(definition=definition, recipe=recipe))

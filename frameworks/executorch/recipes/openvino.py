@@ -1,0 +1,42 @@
+"""OpenVINO, for Intel's and other x86 CPUs.
+
+The program keeps 32-bit weights, and OpenVINO chooses the precision where it is loaded: bfloat16 on a CPU that computes
+in it. Neither the recipe nor ExecuTorch's delegate can choose another one; the native runner can, by
+`--openvino-precision`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+import torch
+from executorch.exir import EdgeProgramManager, to_edge_transform_and_lower
+from executorch.exir.backend.compile_spec_schema import CompileSpec
+
+from harness.core.errors import ExportFailed
+
+
+def lower(
+    module: torch.nn.Module,
+    example_inputs: tuple[torch.Tensor, ...],
+    calibration: Iterable[tuple[torch.Tensor, ...]],  # noqa: ARG001 - nothing is quantised
+) -> EdgeProgramManager:
+    """Lower what OpenVINO takes; the rest stays portable.
+
+    Raises:
+        ExportFailed: OpenVINO is not installed.
+    """
+    os.environ.setdefault("NNCF_CI", "1")  # else nncf reports its use to its authors
+    try:
+        # By name, because their versions are part of the program's provenance: upstream's quantiser, which the delegate
+        # imports, needs the second.
+        import nncf  # noqa: F401, PLC0415 - installed only where this recipe is used
+        import openvino  # noqa: F401, PLC0415 - installed only where this recipe is used
+        from executorch.backends.openvino.partitioner import OpenvinoPartitioner  # noqa: PLC0415 - imports both
+    except ImportError as error:
+        raise ExportFailed(
+            f"the recipe needs OpenVINO: {error}", hint="pip install 'edge-harness[openvino]'"
+        ) from error
+    partitioner = OpenvinoPartitioner([CompileSpec("device", b"CPU")])
+    return to_edge_transform_and_lower(torch.export.export(module, example_inputs), partitioner=[partitioner])
