@@ -104,6 +104,7 @@ class DeviceState(Value):
             `THERMAL_STATUS_*`.
         residency_ms: Milliseconds spent at each frequency (kHz) since boot, by clock domain.
         domain_cpus: CPUs of each clock domain.
+        thermal_status_ignored: Whether the user asked to count launches whatever that is.
         battery_percent: Charge of the battery.
         battery_charge_uah: Charge left in the battery, microampere hours.
         battery_voltage_mv: Voltage of the battery.
@@ -122,6 +123,7 @@ class DeviceState(Value):
     throttle_count: int | None = None
     memory_available_bytes: int | None = None
     thermal_status: int | None = None
+    thermal_status_ignored: bool = False
     residency_ms: dict[str, dict[int, int]] = {}
     domain_cpus: dict[str, tuple[int, ...]] = {}
     battery_percent: float | None = None

@@ -89,7 +89,9 @@ class Launch(Value):
         """True if the device lowered its clock because of heat meanwhile, or was held back at either end."""
         states = [state for state in (self.before, self.after) if state is not None]
         counts = [state.throttle_count for state in states if state.throttle_count is not None]
-        return any(state.thermal_status for state in states) or (len(counts) == 2 and counts[1] > counts[0])
+        return any(state.thermal_status and not state.thermal_status_ignored for state in states) or (
+            len(counts) == 2 and counts[1] > counts[0]
+        )
 
 
 class BenchmarkInfo(Value):

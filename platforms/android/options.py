@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
+from annotated_types import Interval
+
+from harness.config import parsing
 from harness.config.options import Option
+
+Percent = Annotated[float, Interval(ge=0, le=100)]
+Celsius = Annotated[float, Interval(ge=0, le=100)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,3 +56,26 @@ class AndroidOptions:
             of_device=True,
         ),
     ] = "keep"
+    override: Annotated[
+        tuple[str, ...],
+        Option(
+            "Measure in spite of these, and mark the results as not trusted: `battery`, `temperature`, "
+            "`thermal-status`, or `fixed-performance` to leave that mode alone.",
+            parse=parsing.split_words,
+            of_device=True,
+        ),
+    ] = ()
+    min_battery: Annotated[
+        Percent, Option("Least charge in percent of a phone that runs on its battery.", of_device=True)
+    ] = 30.0
+    min_battery_charging: Annotated[
+        Percent, Option("Least charge in percent of a phone that is plugged in.", of_device=True)
+    ] = 10.0
+    max_skin: Annotated[
+        Celsius | None,
+        Option("Degrees Celsius below which its skin must be (default: its own limit, else 38).", of_device=True),
+    ] = None
+    max_battery_temperature: Annotated[
+        Celsius,
+        Option("Degrees Celsius below which its battery must be, where no skin sensor can be read.", of_device=True),
+    ] = 40.0

@@ -39,6 +39,9 @@ _AT_ONCE: Final = 32
 """Phones that are described at the same time."""
 
 
+_LIMIT_OPTIONS: Final = ("override", "min_battery", "min_battery_charging", "max_skin", "max_battery_temperature")
+
+
 class Android:
     """Phones behind one adb server.
 
@@ -54,7 +57,7 @@ class Android:
 
     name = "android"
     app_suffix = ".apk"
-    device_options = ("reboot", "set_freq", "wipe_cache", "airplane", "screen")
+    device_options = ("reboot", "set_freq", "wipe_cache", "airplane", "screen", *_LIMIT_OPTIONS)
 
     def __init__(
         self,
@@ -70,6 +73,7 @@ class Android:
         self._probe_times = probe_times
         self._options = settings.of(AndroidOptions)
         self._workdir = workdir_in(self._options.android_dir)
+        self._limits = ReadinessLimits.from_options(self._options, settings.cool_timeout)
         if self._options.set_freq is not None:
             check_frequency(self._options.set_freq)
 
@@ -142,7 +146,7 @@ class Android:
         lock.acquire()
         log = SettingsLog.of(settings.cache_dir, device.identity)
         preparation = Preparation(phone, self._options, log, progress, lock.ensure)
-        gate = ReadinessGate(device.name, ReadinessLimits(timeout_s=settings.cool_timeout), progress)
+        gate = ReadinessGate(device.name, self._limits, progress)
         folder = contextlib.ExitStack()
         stack.enter_context(_cleaned_up(phone, preparation, folder))
 

@@ -24,13 +24,12 @@ from platforms.android.launch.script import LaunchContext, LaunchReport, launch_
 from platforms.android.link.phone import Phone
 from platforms.android.state.energy import EnergyMeter, EnergyWindow
 from platforms.android.state.power_rails import recording_config
-from platforms.android.state.readiness import ReadinessGate, ReadinessLimits, obstacles_in
+from platforms.android.state.readiness import Condition, ReadinessGate, describe_overridden, obstacles_in
 from platforms.android.state.state import PhoneState, StateCache, read_state
 from platforms.staging import describe_end
 
 _RECORDING_S: Final = 60.0
 """Time that perfetto may record beyond a program's time limit, in case nobody ends it."""
-_LIMITS: Final = ReadinessLimits()
 _REMOVE: Final = 'rm -f "$1"'
 _IS_NEWER: Final = '[ -e "$2" ] && [ ! "$1" -ot "$2" ]'
 
@@ -152,7 +151,9 @@ class AndroidSession:
 
     def state(self) -> DeviceState:
         """Return the phone's state now, or as it was a moment ago when another answer included it."""
-        return self._states.read().device
+        state = self._states.read().device
+        is_ignored = Condition.THERMAL_STATUS in self._gate.limits.overridden
+        return state.model_copy(update={"thermal_status_ignored": True}) if is_ignored else state
 
     def wait_until_ready(self) -> None:
         """Wait until it is cool and charged. A phone that did not become ready is not waited for again.
@@ -161,7 +162,9 @@ class AndroidSession:
             EnvironmentProblem: It is not ready in time, or was not before and still is not.
             DeviceLost: It became unreachable.
         """
-        if self._not_ready is not None and any(obstacles_in(self._states.read(), _LIMITS, _LIMITS.hysteresis_c)):
+        if self._not_ready is not None and any(
+            obstacles_in(self._states.read(), self._gate.limits, self._gate.limits.hysteresis_c)
+        ):
             raise EnvironmentProblem(self._not_ready.message, hint=self._not_ready.hint)
         self._not_ready = None
         try:
@@ -253,6 +256,8 @@ class AndroidSession:
 
     def _notes(self, state: PhoneState, cpus: Sequence[int]) -> Iterator[Note]:
         """Yield what a reader of a launch's numbers must know of the phone."""
+        if (overridden := describe_overridden(state, self._gate.limits)) is not None:
+            yield overridden
         if state.blind:
             yield Note(
                 code="thermal_blind",

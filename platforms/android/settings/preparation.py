@@ -34,6 +34,7 @@ from platforms.android.settings.settings_log import (
     parse_log,
     parse_run,
 )
+from platforms.android.state.readiness import Condition
 
 _FIXED_PERFORMANCE_API: Final = 30
 """Android 11: the first whose `cmd power` has a fixed performance mode."""
@@ -226,6 +227,10 @@ class Preparation:
                 )
 
 
+def _leaves_performance(options: AndroidOptions) -> bool:
+    return Condition.FIXED_PERFORMANCE in options.override
+
+
 def _target_screen(options: AndroidOptions, *, over_network: bool) -> str:
     """Return what becomes of the screen: a phone without a cable sleeps when it is off, and nothing runs then."""
     return "on" if over_network and options.screen == "keep" else options.screen
@@ -238,7 +243,8 @@ def _needs_root(changes: Sequence[SettingChange]) -> bool:
 def _target_values(
     options: AndroidOptions, current: SettingsReply, *, over_network: bool
 ) -> Iterator[tuple[Setting, str]]:
-    if options.set_freq is None and (current.api or 0) >= _FIXED_PERFORMANCE_API:
+    is_wanted = options.set_freq is None and not _leaves_performance(options)
+    if is_wanted and (current.api or 0) >= _FIXED_PERFORMANCE_API:
         yield _FIXED_PERFORMANCE, "true"
     for animation in _ANIMATIONS:
         yield animation, "0"
@@ -268,6 +274,8 @@ def _describe(
         policies = parse_policies(current.clocks)
         clocks = [f"{policy.name} {policy.nearest_khz(options.set_freq)} kHz" for policy in policies]
         yield "fixed_clocks", ", ".join(clocks)
+    elif _leaves_performance(options):
+        yield "fixed_performance", "left as it is (--override)"
     else:
         is_old = (current.api or 0) < _FIXED_PERFORMANCE_API
         yield (

@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from enum import StrEnum
+from typing import NamedTuple, Self
 
 from harness import shell
-from harness.core.errors import EnvironmentProblem
+from harness.core.errors import EnvironmentProblem, UsageError
+from harness.core.note import Note
 from harness.core.protocols import Progress
+from platforms.android.options import AndroidOptions
 from platforms.android.state.state import PhoneState
 
 _COOLING = "take it out of its case and the sun, put a fan on it, or give it more time (--cool-timeout)"
 _CHARGING = "charge it"
 _RESET_BATTERY = "`adb shell dumpsys battery reset` lets it read its battery again"
+
+
+class Condition(StrEnum):
+    """A condition of a measurement that a user may override by its name."""
+
+    BATTERY = "battery"
+    TEMPERATURE = "temperature"
+    THERMAL_STATUS = "thermal-status"
+    FIXED_PERFORMANCE = "fixed-performance"
+
+    @classmethod
+    def parse(cls, names: Iterable[str]) -> frozenset[Self]:
+        """Return the conditions of these names.
+
+        Raises:
+            UsageError: One of them is none.
+        """
+        known = [condition.value for condition in cls]
+        for name in names:
+            if name not in known:
+                raise UsageError(f"--override: there is no condition `{name}`", hint=f"one of {', '.join(known)}")
+        return frozenset(cls(name) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,30 +51,52 @@ class ReadinessLimits:
         battery_percent: Least charge; below it phones save power.
         plugged_percent: Least charge while it is plugged in.
         skin_c: Limit of a skin sensor that has none. Phones with limits of their own throttle from 37 to 40 °C on.
+        set_skin_c: Limit of every skin sensor in place of its own; None leaves it its own.
         battery_c: Limit of the battery where no skin sensor can be read. Charging is slowed from 45 °C on (JEITA's
             guideline for lithium-ion cells), and phones react before that.
         hysteresis_c: How far below its limit a phone that was too warm must cool.
         poll_s: Pause between two readings; a reading wakes the phone up for a moment.
+        overridden: Conditions that are not demanded.
     """
 
     timeout_s: float = 900.0
     battery_percent: float = 30.0
     plugged_percent: float = 10.0
     skin_c: float = 38.0
+    set_skin_c: float | None = None
     battery_c: float = 40.0
     hysteresis_c: float = 2.0
     poll_s: float = 5.0
+    overridden: frozenset[Condition] = frozenset()
+
+    @classmethod
+    def from_options(cls, options: AndroidOptions, timeout_s: float) -> Self:
+        """Return the limits that a user set.
+
+        Raises:
+            UsageError: A condition that is to be overridden does not exist.
+        """
+        return cls(
+            timeout_s=timeout_s,
+            battery_percent=options.min_battery,
+            plugged_percent=options.min_battery_charging,
+            set_skin_c=options.max_skin,
+            battery_c=options.max_battery_temperature,
+            overridden=Condition.parse(options.override),
+        )
 
 
 class Obstacle(NamedTuple):
     """A reason why a phone is not ready.
 
     Attributes:
+        condition: The condition that is not met.
         text: The value and its limit.
         remedy: What a person can do.
         passes: Whether it passes by itself.
     """
 
+    condition: Condition
     text: str
     remedy: str
     passes: bool = True
@@ -69,6 +116,11 @@ class ReadinessGate:
         self._limits = limits
         self._progress = progress
         self._shown: frozenset[str] = frozenset()
+
+    @property
+    def limits(self) -> ReadinessLimits:
+        """Limits within which the phone is ready."""
+        return self._limits
 
     def wait_until_ready(self, read: Callable[[], PhoneState]) -> None:
         """Return as soon as the phone is ready.
@@ -128,12 +180,38 @@ def obstacles_in(state: PhoneState, limits: ReadinessLimits, margin_c: float = 0
         limits: Limits within which it is ready.
         margin_c: How far below the limits its temperatures must be.
     """
+    for obstacle in _find_obstacles(state, limits, margin_c):
+        if obstacle.condition not in limits.overridden:
+            yield obstacle
+
+
+def describe_overridden(state: PhoneState, limits: ReadinessLimits) -> Note | None:
+    """Return the note on a measurement for which a user overrode conditions; None where they did not."""
+    if not limits.overridden:
+        return None
+    violated = [
+        obstacle.text for obstacle in _find_obstacles(state, limits, 0.0) if obstacle.condition in limits.overridden
+    ]
+    names = ", ".join(sorted(limits.overridden))
+    return Note(
+        code="overridden",
+        message=f"measured without demanding {names}" + (f": {'; '.join(violated)}" if violated else ""),
+        hint="leave out --override",
+        trust=False,
+    )
+
+
+def _find_obstacles(state: PhoneState, limits: ReadinessLimits, margin_c: float) -> Iterator[Obstacle]:
     status = state.device.thermal_status
     if status:
-        yield Obstacle(f"thermal status {status}, must be 0", _COOLING)
+        yield Obstacle(Condition.THERMAL_STATUS, f"thermal status {status}, must be 0", _COOLING)
     for sensor, celsius, limit_c in _temperatures(state, limits):
         if celsius >= limit_c - margin_c:
-            yield Obstacle(f"{sensor} at {celsius:.1f} °C, must be below {limit_c - margin_c:.1f} °C", _COOLING)
+            yield Obstacle(
+                Condition.TEMPERATURE,
+                f"{sensor} at {celsius:.1f} °C, must be below {limit_c - margin_c:.1f} °C",
+                _COOLING,
+            )
     yield from _charge(state, limits)
 
 
@@ -152,7 +230,8 @@ def describe_unreadable(state: PhoneState) -> Iterator[str]:
 
 def _temperatures(state: PhoneState, limits: ReadinessLimits) -> Iterator[tuple[str, float, float]]:
     for skin in state.skins:
-        yield f"skin sensor {skin.name}", skin.celsius, skin.limit_c if skin.limit_c is not None else limits.skin_c
+        own_c = skin.limit_c if skin.limit_c is not None else limits.skin_c
+        yield f"skin sensor {skin.name}", skin.celsius, own_c if limits.set_skin_c is None else limits.set_skin_c
     if not state.skins and state.battery_c is not None:
         yield "battery", state.battery_c, limits.battery_c
 
@@ -162,7 +241,9 @@ def _charge(state: PhoneState, limits: ReadinessLimits) -> Iterator[Obstacle]:
     least = limits.plugged_percent if plugged else limits.battery_percent
     if percent is not None and percent < least:
         text = f"battery at {percent:.0f} %, must be at least {least:.0f} %"
-        yield Obstacle(text + (" while it charges" if plugged else " on battery"), _CHARGING, passes=plugged)
+        yield Obstacle(
+            Condition.BATTERY, text + (" while it charges" if plugged else " on battery"), _CHARGING, passes=plugged
+        )
 
 
 def _not_ready(name: str, obstacles: tuple[Obstacle, ...], waited_s: float) -> EnvironmentProblem:

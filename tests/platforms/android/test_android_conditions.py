@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from harness.core.command import Command
+from harness.core.errors import EnvironmentProblem
+from harness.core.result import Launch, Outcome
 from harness.testing.phones.android.lab import PhoneLab
 from harness.testing.phones.android.phone import StandInPhone
 from harness.testing.progress import RecordedProgress
@@ -92,3 +94,36 @@ def test_sleep_is_counted(broken_lab: PhoneLab) -> None:
     assert (before.suspend_count, after.suspend_count) == (0, 1)
     assert before.uptime_s is not None
     assert before.awake_s is not None
+
+
+def test_a_phone_that_is_not_fit_is_measured_when_its_conditions_are_overridden(
+    lab: PhoneLab, make_platform: MakePlatform
+) -> None:
+    stand_in = lab.phones[0]
+    stand_in.set_battery(level=5, plugged=False)
+    stand_in.set_thermal(status=3, skin_c=47.0)
+    every = make_platform(lab, override=("battery", "temperature", "thermal-status", "fixed-performance"))
+    some = make_platform(lab, override=("battery", "thermal-status"), cool_timeout=0.0)
+    try:
+        with every.open(every.devices()[0], RecordedProgress()) as session:
+            session.wait_until_ready()
+            completed = session.run(Command(NOTHING))
+            state = session.state()
+            assert session.device.attributes["fixed_performance"] == "left as it is (--override)"
+            assert stand_in.read("/services/fixed_performance").strip() == "false"
+        with (
+            some.open(some.devices()[0], RecordedProgress()) as session,
+            pytest.raises(EnvironmentProblem, match="not ready to be measured on: skin sensor") as refused,
+        ):
+            session.wait_until_ready()
+    finally:
+        stand_in.set_battery(level=85, plugged=True)
+        stand_in.set_thermal(status=0, skin_c=30.5)
+    assert "battery at" not in refused.value.message
+    (note,) = completed.notes
+    assert (note.code, note.trust) == ("overridden", False)
+    assert "battery at 5 %" in note.message
+    assert "thermal status 3" in note.message
+    assert (state.thermal_status, state.thermal_status_ignored) == (3, True)
+    launch = Launch(index=0, outcome=Outcome.OK, started=0.0, before=state, after=state)
+    assert not launch.throttled, "it counts, because the user wants it"

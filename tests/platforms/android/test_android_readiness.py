@@ -5,9 +5,16 @@ from collections.abc import Callable
 import pytest
 
 from harness.core.device import DeviceState
-from harness.core.errors import EnvironmentProblem
+from harness.core.errors import EnvironmentProblem, UsageError
 from harness.testing.progress import RecordedProgress
-from platforms.android.state.readiness import ReadinessGate, ReadinessLimits
+from platforms.android.options import AndroidOptions
+from platforms.android.state.readiness import (
+    Condition,
+    ReadinessGate,
+    ReadinessLimits,
+    describe_overridden,
+    obstacles_in,
+)
 from platforms.android.state.state import PhoneState, SkinSensor
 
 PATIENT = ReadinessLimits(timeout_s=60.0, poll_s=0.001)
@@ -111,3 +118,55 @@ def test_a_phone_that_reports_nothing_is_ready_and_a_warning_is_shown_once() -> 
 def test_overridden_readings_are_shown_with_their_remedy() -> None:
     progress = settled(reading(percent=None, overridden=True))
     assert "dumpsys battery reset" in progress.lines[0]
+
+
+def limits_of(**options: object) -> ReadinessLimits:
+    return ReadinessLimits.from_options(AndroidOptions(**options), timeout_s=0.05)  # type: ignore[arg-type]
+
+
+def test_the_limits_of_the_options_are_those_of_the_code() -> None:
+    assert limits_of() == ReadinessLimits(timeout_s=0.05)
+
+
+def test_limits_can_be_set() -> None:
+    limits = limits_of(min_battery=15.0, min_battery_charging=0.0, max_skin=33.0, max_battery_temperature=35.0)
+    passing = (reading(percent=15.0, plugged=False), reading(percent=0.0), reading(skin_c=32.9))
+    refused = (
+        reading(percent=14.0, plugged=False),
+        reading(skin_c=33.0),
+        reading(skin_c=33.0, limit_c=None),
+        reading(skin_c=None, battery_c=35.0),
+    )
+    assert [len(tuple(obstacles_in(state, limits))) for state in passing] == [0, 0, 0]
+    assert [len(tuple(obstacles_in(state, limits))) for state in refused] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [
+        ("battery", reading(percent=3.0, plugged=False)),
+        ("temperature", reading(skin_c=50.0)),
+        ("thermal-status", reading(status=3)),
+    ],
+)
+def test_a_condition_is_overridden_by_its_name_and_no_other_is(name: str, state: PhoneState) -> None:
+    others = tuple(condition for condition in Condition if condition != name)
+    (obstacle,) = obstacles_in(state, limits_of(override=others))
+    assert not any(obstacles_in(state, limits_of(override=(name,))))
+    note = describe_overridden(state, limits_of(override=(name,)))
+    assert note is not None
+    assert (note.code, note.trust) == ("overridden", False)
+    assert note.message == f"measured without demanding {name}: {obstacle.text}"
+
+
+def test_an_overridden_condition_is_told_even_if_it_was_met() -> None:
+    note = describe_overridden(reading(), limits_of(override=("battery", "fixed-performance")))
+    assert note is not None
+    assert note.message == "measured without demanding battery, fixed-performance"
+    assert describe_overridden(reading(status=3), limits_of()) is None
+
+
+def test_an_unknown_condition_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="no condition `heat`") as refused:
+        limits_of(override=("heat",))
+    assert "thermal-status" in (refused.value.hint or "")
