@@ -13,15 +13,9 @@ from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.placeholders import suggest
 
 if TYPE_CHECKING:  # `harness --help` imports this module, and needs none of them
+    from harness.core.alarm_protocols import AlarmChannel, AlarmChannelFactory, AlarmReporter
     from harness.core.commit import Source, SourceFactory
-    from harness.core.protocols import (
-        AlarmChannel,
-        AlarmChannelFactory,
-        AlarmReporter,
-        Framework,
-        Platform,
-        Reporter,
-    )
+    from harness.core.protocols import Framework, Platform, Reporter
 
 _GROUPS = {
     "platform": "edge_harness.platforms",

@@ -17,6 +17,7 @@ from typing import Final
 
 from harness.core.alarm import Alarm, AlarmEvent, AlarmOrigin, AlarmReport, AlarmStage, Verification
 from harness.core.alarm_message import AlarmMessage
+from harness.core.alarm_protocols import AlarmChannel, AlarmChannelFactory
 from harness.core.change import Change, ChangeKind
 from harness.core.commit import Commit
 from harness.core.comparison import Verdict
@@ -24,7 +25,6 @@ from harness.core.culprit import Candidate, Culprit, SearchEnding, SearchResult
 from harness.core.effect import Effect
 from harness.core.errors import DeliveryFailed, UsageError
 from harness.core.metric import LATENCY, MetricInfo
-from harness.core.protocols import AlarmChannel, AlarmChannelFactory
 from harness.testing.contract import ContractBroken, expect, process_unchanged
 
 CULPRIT: Final = "736ae249" * 5

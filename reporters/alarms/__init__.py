@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from harness.config.settings import Settings
-    from harness.core.protocols import AlarmReporter
+    from harness.core.alarm_protocols import AlarmReporter
 
 
 def create(settings: Settings) -> AlarmReporter:

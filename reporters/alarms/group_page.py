@@ -7,9 +7,9 @@ alarms are relative, so that they work wherever the folder of results is served 
 from __future__ import annotations
 
 import base64
+import html
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from html import escape
 from typing import Final
 from urllib.parse import quote
 
@@ -29,10 +29,10 @@ from harness.presentation.alarm_headlines import (
 from harness.presentation.alarm_messages import describe_state, is_worse, message_text, order_reports
 from harness.presentation.numbers import format_change, format_interval
 from harness.presentation.repository_links import commit_url, is_absolute, is_web_address
-from harness.presentation.text import make_printable
 from harness.store.tree import encode_segment
 from reporters.alarms.page import REASON, TO_RESULTS, format_time, typed
 from reporters.alarms.plot import caption, picture
+from reporters.html_document import escape, html_document
 
 _PICTURES: Final = 40
 """Most pictures of a page; the others are on the pages of their alarms."""
@@ -82,14 +82,6 @@ pre { font: 13px/1.5 ui-monospace, Menlo, Consolas, monospace; background: var(-
 
 
 _INTERVALS: Final = "Intervals hold at 95 % however often one looks; those of series only if the change is there."
-_HEAD: Final = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="edge-harness">
-"""
 
 
 def render_group(message: AlarmMessage) -> str:
@@ -98,16 +90,14 @@ def render_group(message: AlarmMessage) -> str:
     largest = order_reports(message)
     title = f"{text.mark} {text.title}"
     parts = (
-        f"{_HEAD}<title>{_escape(title)}</title><style>{_STYLE}</style>\n</head>\n<body>",
-        f"<h1>{_escape(title)}</h1>",
+        f"<h1>{escape(title)}</h1>",
         *_facts(largest[0]),
         *(_table(largest) if len(largest) > 1 else ()),
-        *(f'<p class="soft">{_escape(sentence)}</p>' for sentence in text.summary if len(largest) > 1),
+        *(f'<p class="soft">{escape(sentence)}</p>' for sentence in text.summary if len(largest) > 1),
         *(part for number, report in enumerate(largest) for part in _article(report, draws=number < _PICTURES)),
-        f'<p class="soft">{_escape(text.footer.partition("; page:")[0])}. {_INTERVALS}</p>',
-        "</body>\n</html>",
+        f'<p class="soft">{escape(text.footer.partition("; page:")[0])}. {_INTERVALS}</p>',
     )
-    return "\n".join(parts) + "\n"
+    return html_document(title, _STYLE, parts, images="data:")
 
 
 def _facts(report: AlarmReport) -> Iterator[str]:
@@ -116,12 +106,12 @@ def _facts(report: AlarmReport) -> Iterator[str]:
     known = {candidate.commit.id: candidate.commit for candidate in report.alarm.candidates}
     after = known.get(size.after) or Commit(source="", id=size.after)
     rows = [
-        ("commit", f"{_commit(after, report)} {_escape(after.subject)}"),
-        ("author", _escape(after.author)),
+        ("commit", f"{_commit(after, report)} {escape(after.subject)}"),
+        ("author", escape(after.author)),
         ("time", "" if after.time is None else f"{format_time(after.time)} UTC"),
         ("before it", _commit(known.get(size.before) or Commit(source="", id=size.before), report)),
         ("difference", _link(report.diff_url, "of the two commits") if is_web_address(report.diff_url) else ""),
-        ("search", _escape(report.alarm.search.reason) if report.alarm.search is not None else ""),
+        ("search", escape(report.alarm.search.reason) if report.alarm.search is not None else ""),
     ]
     yield "<dl>"
     yield from (f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows if value.strip())
@@ -130,7 +120,7 @@ def _facts(report: AlarmReport) -> Iterator[str]:
 
 def _commit(commit: Commit, report: AlarmReport) -> str:
     url = commit_url(report.repository, commit.id)
-    return _link(url, short(commit)) if url else f"<code>{_escape(short(commit))}</code>"
+    return _link(url, short(commit)) if url else f"<code>{escape(short(commit))}</code>"
 
 
 def _table(reports: Sequence[AlarmReport]) -> Iterator[str]:
@@ -144,9 +134,9 @@ def _table(reports: Sequence[AlarmReport]) -> Iterator[str]:
         effect = size.effect
         interval = format_interval(effect.low_relative_change, effect.high_relative_change)
         yield (
-            f'<tr><td class="name"><a href="#{_anchor(report)}">{_escape(describe_series(report))}</a></td>'
-            f'<td class="right {_tone(report)}">{_escape(format_change(effect.relative_change))}</td>'
-            f'<td class="right">{_escape(interval)}</td><td class="origin">{describe_origin(size)}</td>'
+            f'<tr><td class="name"><a href="#{_anchor(report)}">{escape(describe_series(report))}</a></td>'
+            f'<td class="right {_tone(report)}">{escape(format_change(effect.relative_change))}</td>'
+            f'<td class="right">{escape(interval)}</td><td class="origin">{describe_origin(size)}</td>'
             f"<td>{describe_state(report)}</td></tr>"
         )
     yield "</tbody></table></div>"
@@ -154,18 +144,18 @@ def _table(reports: Sequence[AlarmReport]) -> Iterator[str]:
 
 def _article(report: AlarmReport, *, draws: bool) -> Iterator[str]:
     """Yield one benchmark: its size with where that is from, its picture, and links."""
-    yield f'<article id="{_anchor(report)}"><h3>{_escape(describe_series(report))} '
-    yield f'<span class="{_tone(report)}">{_escape(describe_change(report))}</span></h3>'
+    yield f'<article id="{_anchor(report)}"><h3>{escape(describe_series(report))} '
+    yield f'<span class="{_tone(report)}">{escape(describe_change(report))}</span></h3>'
     if report.event in _ENDS:
         reason = report.alarm.reason or next(iter(report.alarm.reopened[-1:]), "")
-        yield f"<p>{_ENDS[report.event]}: {_escape(reason)}</p>"
-    yield f"<p>{_escape(describe_size(report))}</p>"
+        yield f"<p>{_ENDS[report.event]}: {escape(reason)}</p>"
+    yield f"<p>{escape(describe_size(report))}</p>"
     if report.series and draws:
         data = base64.b64encode(picture(report).encode()).decode()
-        yield f'<img alt="{_escape(clip(report.alarm.change.metric.name))} of each commit" '
-        yield f'src="data:image/svg+xml;base64,{data}"><p class="soft">{_escape(caption(report))}</p>'
+        yield f'<img alt="{escape(clip(report.alarm.change.metric.name))} of each commit" '
+        yield f'src="data:image/svg+xml;base64,{data}"><p class="soft">{escape(caption(report))}</p>'
     others = [
-        f"<li>{_escape(name)}: {_escape(format_effect(effect))} ({_escape(commits)})</li>"
+        f"<li>{escape(name)}: {escape(format_effect(effect))} ({escape(commits)})</li>"
         for name, commits, effect in other_sizes(report)
     ]
     if others:
@@ -177,11 +167,10 @@ def _article(report: AlarmReport, *, draws: bool) -> Iterator[str]:
         *(_result(place) for place in report.results),
     ]
     yield f"<p>{' · '.join(links)}</p>"
-    if report.command:
-        yield f"<details><summary>to measure it again</summary><pre>{escape(typed(report.command))}</pre></details>"
-    if report.closing_command:
-        command = typed(f"{report.closing_command} {REASON}")
-        yield f"<details><summary>to close it</summary><pre>{escape(command)}</pre></details>"
+    closing = f"{report.closing_command} {REASON}" if report.closing_command else ""
+    for purpose, command in (("measure it again", report.command), ("close it", closing)):
+        if command:
+            yield f"<details><summary>to {purpose}</summary><pre>{html.escape(typed(command))}</pre></details>"
     yield "</article>"
 
 
@@ -191,7 +180,7 @@ def _result(place: str) -> str:
     if is_web_address(place):
         return _link(place, clip(place))
     if is_absolute(place):
-        return _escape(place)
+        return escape(place)
     return _link(f"{TO_RESULTS}{_path(place)}", label)
 
 
@@ -200,7 +189,7 @@ def _path(place: str) -> str:
 
 
 def _link(url: str, label: str) -> str:
-    return f'<a href="{escape(quote(url, safe=_OF_URLS, errors="replace"))}">{_escape(label)}</a>'
+    return f'<a href="{html.escape(quote(url, safe=_OF_URLS, errors="replace"))}">{escape(label)}</a>'
 
 
 def _anchor(report: AlarmReport) -> str:
@@ -211,7 +200,3 @@ def _tone(report: AlarmReport) -> str:
     if report.event is AlarmEvent.CLOSED:
         return "over"
     return "worse" if is_worse(report) else "better"
-
-
-def _escape(text: str) -> str:
-    return escape(make_printable(text))

@@ -20,8 +20,8 @@ from pydantic import BaseModel, SecretStr, TypeAdapter, ValidationError
 
 from harness.core.alarm import AlarmEvent
 from harness.core.alarm_message import AlarmMessage
+from harness.core.alarm_protocols import AlarmChannel
 from harness.core.errors import DeliveryFailed, UsageError
-from harness.core.protocols import AlarmChannel
 from harness.files.http import HttpAnswer, is_web_url, send_request
 from harness.presentation.alarm_messages import MessageText, is_worse, message_text
 from harness.presentation.markdown import escape, format_table

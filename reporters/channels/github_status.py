@@ -16,7 +16,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from harness.core.alarm import AlarmEvent, AlarmReport
 from harness.core.alarm_message import AlarmMessage
-from harness.core.protocols import AlarmChannel
+from harness.core.alarm_protocols import AlarmChannel
 from harness.presentation.alarm_headlines import clip
 from harness.presentation.alarm_messages import MessageText, message_text
 from reporters.channels.github import GitHubRepository, open_repository, parse

@@ -21,9 +21,9 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import SecretStr
 
 from harness.core.alarm_message import AlarmMessage
+from harness.core.alarm_protocols import AlarmChannel
 from harness.core.errors import DeliveryFailed, UsageError
 from harness.core.network_errors import describe_cause
-from harness.core.protocols import AlarmChannel
 from harness.presentation.alarm_messages import MessageText, message_text
 
 USER_VARIABLE: Final = "HARNESS_SMTP_USER"

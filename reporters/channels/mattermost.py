@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote, urlsplit
 
-from harness.core.protocols import AlarmChannel
+from harness.core.alarm_protocols import AlarmChannel
 from harness.presentation.alarm_messages import MessageText
 from harness.presentation.markdown import escape, format_table
 from reporters.channels.chat import Document, host_of, open_hook

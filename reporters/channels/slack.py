@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from harness.core.protocols import AlarmChannel
+from harness.core.alarm_protocols import AlarmChannel
 from harness.presentation.alarm_messages import MessageRow, MessageText
 from reporters.channels.chat import Document, host_of, open_hook
 

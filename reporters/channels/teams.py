@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
+from harness.core.alarm_protocols import AlarmChannel
 from harness.core.errors import UsageError
-from harness.core.protocols import AlarmChannel
 from harness.presentation.alarm_messages import MessageRow, MessageText
 from reporters.channels.chat import Document, host_of, open_hook
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -23,20 +22,11 @@ from harness.presentation.sections import (
     describe_measurements,
 )
 from harness.presentation.tables import Column, select_informative
-from harness.presentation.text import make_printable
 from harness.presentation.verdicts import categorise, format_headline, separate_comparisons
 from reporters.html.picture import draw_comparison, draw_interval, interval_reach
 from reporters.html.style import STYLE
+from reporters.html_document import escape, html_document
 from reporters.pages import ReportedRun
-
-_HEAD: Final = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="edge-harness">
-"""
 
 _KEY: Final = (
     "Each dot is one pair: filled where the control was launched first, hollow where the treatment was, and small at "
@@ -49,10 +39,7 @@ def render(run: ReportedRun) -> str:
     """Render the whole file."""
     compared, measured = separate_comparisons(run.results)
     heading = format_headline(compared, measured)
-    parts = [
-        f"{_HEAD}<title>harness: {escape(heading)}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
-        f"<h1>{escape(heading[:1].upper() + heading[1:])}</h1>",
-    ]
+    parts = [f"<h1>{escape(heading[:1].upper() + heading[1:])}</h1>"]
     if run.notice:
         parts.append('<p class="notice"><strong>{}</strong> {}</p>'.format(*run.notice))
     if compared:
@@ -61,12 +48,7 @@ def render(run: ReportedRun) -> str:
         parts.append("<h2>Measured without a control</h2>")
     if measured:
         parts += _measurements(describe_measurements(measured))
-    return "\n".join([*parts, "</body>", "</html>", ""])
-
-
-def escape(text: str) -> str:
-    """Return one line of HTML that shows exactly this text, also in an attribute."""
-    return html.escape(make_printable(text))
+    return html_document(f"harness: {heading}", STYLE, parts)
 
 
 def figure_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.config.options import Option
-from harness.core import commit, protocols
+from harness.core import alarm_protocols, commit, protocols
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command, Completed
 from harness.core.device import DeviceState
@@ -39,7 +39,7 @@ def capabilities() -> dict[str, set[str]]:
     """The protocols that are looked for, by name, with the members that they add."""
     return {
         name: {member for member in (*vars(protocol), *inspect.get_annotations(protocol)) if not member.startswith("_")}
-        for module in (protocols, commit)
+        for module in (protocols, commit, alarm_protocols)
         for name, protocol in vars(module).items()
         if getattr(protocol, "_is_runtime_protocol", False)
     }

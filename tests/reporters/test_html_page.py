@@ -18,8 +18,9 @@ from harness.core.result import Result
 from harness.presentation.text import make_printable
 from harness.testing.results import failed_result, ok_result
 from reporters import html
-from reporters.html.page import escape, figure_table, render
+from reporters.html.page import figure_table, render
 from reporters.html.picture import draw_comparison, draw_interval, interval_reach
+from reporters.html_document import escape
 from reporters.pages import ReportedRun
 from tests.display.screens import measured
 from tests.presentation.comparison_samples import compared, every_kind, identical, made_pairs

@@ -10,8 +10,8 @@ from typing import Final
 
 from harness.core.alarm import Alarm
 from harness.core.alarm_message import AlarmMessage
+from harness.core.alarm_protocols import AlarmChannel
 from harness.core.errors import DeliveryFailed, UsageError
-from harness.core.protocols import AlarmChannel
 from harness.flows.watch.alarm_reports import AlarmReports, map_errors
 from harness.plugins import alarm_channel, installed_names
 from harness.watch.notify.channels import Channel, command_channel, webhook_channel

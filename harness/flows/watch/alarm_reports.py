@@ -13,11 +13,11 @@ from harness.config.settings import Settings
 from harness.core import DEFAULT_PLATFORM
 from harness.core.alarm import Alarm, AlarmEvent, AlarmOrigin, AlarmReport, AlarmStage
 from harness.core.alarm_message import AlarmMessage
+from harness.core.alarm_protocols import AlarmGroupReporter, AlarmReporter
 from harness.core.change import Change
 from harness.core.commit import Commit, PublishedSource, Source, short_id
 from harness.core.culprit import Candidate
 from harness.core.errors import DeliveryFailed, HarnessError, UsageError
-from harness.core.protocols import AlarmGroupReporter, AlarmReporter
 from harness.core.series import Series, SeriesKey
 from harness.core.values import replace_surrogates
 from harness.flows.compare.measuring_flags import measuring_flags

@@ -9,9 +9,9 @@ import pytest
 
 from harness.config.settings import Settings
 from harness.core.alarm import Alarm, AlarmEvent, AlarmStage
+from harness.core.alarm_protocols import AlarmGroupReporter
 from harness.core.commit import Commit
 from harness.core.errors import DeliveryFailed, HarnessError, UsageError
-from harness.core.protocols import AlarmGroupReporter
 from harness.flows.compare.requests import CompareRequest
 from harness.flows.watch.alarm_channels import MessageChannel, open_channels, parse_hooks
 from harness.flows.watch.alarm_reports import AlarmReports, LinkSettings

@@ -11,8 +11,8 @@ from typing import cast
 import pytest
 
 from harness.core.alarm_message import AlarmMessage
+from harness.core.alarm_protocols import AlarmChannel, AlarmChannelFactory
 from harness.core.errors import DeliveryFailed
-from harness.core.protocols import AlarmChannel, AlarmChannelFactory
 from harness.plugins import installed_names
 from harness.testing.alarm_channels import CHECKS, CULPRIT, ChannelCase, Check
 from harness.testing.contract import ContractBroken

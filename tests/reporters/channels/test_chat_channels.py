@@ -12,8 +12,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from harness.core.alarm_message import AlarmMessage
+from harness.core.alarm_protocols import AlarmChannel
 from harness.core.errors import DeliveryFailed, UsageError
-from harness.core.protocols import AlarmChannel
 from harness.files.http import send_request
 from harness.plugins import alarm_channel, installed_names
 from tests.reporters.channels import schemas

@@ -9,8 +9,8 @@ import pytest
 
 from harness.core.alarm import AlarmEvent
 from harness.core.alarm_message import AlarmMessage
+from harness.core.alarm_protocols import AlarmChannel
 from harness.core.errors import DeliveryFailed, UsageError
-from harness.core.protocols import AlarmChannel
 from harness.plugins import alarm_channel
 from tests.reporters.alarms.alarm_samples import bisected_step, changed, closed, commit
 from tests.reporters.channels.github_server import HEAD, TOKEN, GitHub

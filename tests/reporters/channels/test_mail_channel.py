@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.core.alarm_protocols import AlarmChannel
 from harness.core.errors import DeliveryFailed, UsageError
-from harness.core.protocols import AlarmChannel
 from harness.plugins import alarm_channel
 from tests.e2e.repositories import need
 from tests.reporters.channels.messages import ALL, MANY, NASTY, ONE, UPDATE
