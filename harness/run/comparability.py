@@ -22,7 +22,7 @@ selection of its launches."""
 UNEQUAL_SAMPLES: Final = "unequal_samples"
 """Code of the note that the launches of both sides reported different numbers of samples."""
 
-THINNED_SAMPLES: Final = "thinned_samples"
+UNUSED_SAMPLES: Final = "unused_samples"
 """Code of the note that of the samples of some launches not all were compared."""
 
 _SIGNIFICANT: Final = 0.01
@@ -110,24 +110,15 @@ def sign_test(successes: int, trials: int) -> float:
     return min(1.0, 2 * math.ldexp(combinations, -trials))
 
 
-def thin(samples: Sequence[float], count: int) -> tuple[float, ...]:
-    """Return `count` samples, spread evenly over the iterations of a launch.
-
-    The best and the worst tenth of more samples lie further out, whatever is measured: under equal builds min and p90
-    of 10 and of 15 samples are not exchangeable, and the coin would not make a comparison of them exact.
-    """
-    return tuple(samples[(2 * place + 1) * len(samples) // (2 * count)] for place in range(count))
-
-
-def thinned_samples(control: int, treatment: int) -> Note | None:
+def unused_samples(control: int, treatment: int) -> Note | None:
     """Return a note where a launch of one side reported more samples than one of the other, and lost some."""
     if control == treatment:
         return None
     message = (
-        f"a launch of the control reported {control} samples, one of the treatment {treatment}: as many of the larger "
-        "number were compared as of the smaller, spread evenly"
+        f"a launch of the control reported {control} samples, one of the treatment {treatment}: the first "
+        f"{min(control, treatment)} of both were compared"
     )
-    return Note(code=THINNED_SAMPLES, message=message, hint="let both run the same number of iterations")
+    return Note(code=UNUSED_SAMPLES, message=message, hint="let both run the same number of iterations")
 
 
 def unequal_samples(control: int, treatment: int) -> Note | None:

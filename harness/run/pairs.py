@@ -19,7 +19,7 @@ from harness.core.errors import BenchmarkFailed, DeviceLost
 from harness.core.metric import LATENCY, Observation, convert, is_counted
 from harness.core.note import Note
 from harness.core.result import Launch, Outcome
-from harness.run.comparability import DiscardedPairs, layout_notes, thin, thinned_samples, unequal_samples
+from harness.run.comparability import DiscardedPairs, layout_notes, unequal_samples, unused_samples
 from harness.run.compared_metric import ComparedMetric
 from harness.run.derived_metrics import operator_medians
 from harness.run.interleaving import Interleaving
@@ -124,7 +124,7 @@ class PairedLaunches:
         self._overhead_s = 0.0
         self._layout_notes: tuple[Note, ...] = ()
         self._unequal_samples: Note | None = None
-        self._thinned_samples: Note | None = None
+        self._unused_samples: Note | None = None
 
     @property
     def metric(self) -> ComparedMetric:
@@ -226,7 +226,7 @@ class PairedLaunches:
         Raises:
             BenchmarkFailed: A step failed.
         """
-        samples = self._unequal_samples or self._thinned_samples
+        samples = self._unequal_samples or self._unused_samples
         for note in (*self._discarded.notes(self._tried), *self._layout_notes, samples):
             if note is not None:
                 self._launchers["treatment"].note(note)
@@ -261,9 +261,11 @@ class PairedLaunches:
                 self._discard(side, launch)
                 return None
             samples[side] = values
+        # The best and the worst tenth of more samples lie further out, and iterations of a launch get faster or slower:
+        # only the same iterations of two equal builds are exchangeable, which makes the coin exact.
         fewest = min(map(len, samples.values()))
         return {
-            side: self._statistics(thin(values, fewest), higher_is_better=self._metric.higher_is_better)
+            side: self._statistics(values[:fewest], higher_is_better=self._metric.higher_is_better)
             for side, values in samples.items()
         }
 
@@ -273,7 +275,7 @@ class PairedLaunches:
         self._layout_notes = layout_notes(control.launch, treatment.launch, device)
         counts = [len(self._metric.values(launch.observations) or ()) for launch in (control, treatment)]
         self._unequal_samples = self._unequal_samples or unequal_samples(*counts)
-        self._thinned_samples = self._thinned_samples or thinned_samples(*counts)
+        self._unused_samples = self._unused_samples or unused_samples(*counts)
 
     def _discard_cut_short(self, counts: Mapping[str, int]) -> None:
         """Discard a pair that a lost device cut short."""
