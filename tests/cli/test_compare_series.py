@@ -76,6 +76,16 @@ def test_a_commit_that_does_not_build_does_not_end_the_list(project: Project, sp
     assert "cannot be built" in reason
 
 
+def test_without_a_control_the_treatment_is_not_built(project: Project, spec: Path, clone: History) -> None:
+    done = compared(project, spec, clone, clone.commits["broken"], clone.commits["slower"])
+    assert done.code == ExitCode.ENVIRONMENT
+    assert "generic: the treatment is not built, because there is no control to compare it with" in done.stderr
+    (result,) = done.read()
+    assert result["outcome"] == "failed"
+    assert clone.commits["broken"][:12] in result["reason"]
+    assert len(list(project.cache.glob("builds/logs/*.log"))) == 1
+
+
 def test_a_list_with_only_the_control_is_an_error(project: Project, spec: Path, clone: History) -> None:
     done = compared(project, spec, clone, "main~3", listed(project, clone.commits["base"]))
     assert done.code == ExitCode.USAGE

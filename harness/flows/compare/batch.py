@@ -15,7 +15,7 @@ from harness.flows.compare.compare import ComparisonTask, compare
 from harness.flows.compare.requests import CompareRequest, SameCommit, open_cache, resolve_request
 from harness.flows.compare.source_fetcher import SourceFetcher
 from harness.flows.measure.reporting import prepare_reporters
-from harness.flows.measure.runners import CommitRunner, build_side
+from harness.flows.measure.runners import CommitRunner, build_sides
 from harness.flows.measure.workload import Workload
 from harness.shell import Interrupted
 
@@ -105,9 +105,7 @@ def _compare(item: _BatchItem, workload: Workload, settings: Settings, display: 
 def _build_ahead(workload: Workload, task: ComparisonTask, display: Display) -> None:
     """Build both runners into the cache, as far as possible."""
     with contextlib.suppress(HarnessError):  # the comparison itself meets the same error, and reports it
-        plan = workload.plan(display)
-        for side in (task.control, task.treatment):
-            build_side(plan, side, display)
+        build_sides(workload.plan(display), task.control, task.treatment, display)
 
 
 def _combine(codes: Sequence[ExitCode]) -> ExitCode:

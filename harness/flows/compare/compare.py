@@ -33,7 +33,7 @@ from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan,
 from harness.flows.measure.preflight import examine, plan_exit_code
 from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.run import builds_exit_code
-from harness.flows.measure.runners import Side, build_side
+from harness.flows.measure.runners import Side, build_sides
 from harness.run.unequal_sides import UNEQUAL_BUILD_OPTIONS, option_notes
 from harness.shell import Interrupted
 
@@ -118,8 +118,7 @@ def run_comparison(
         plan = examine(plan, display)
         given = fetch_given(plan, settings, display)
         fetched = plan.keep_possible(given)
-        control = build_side(fetched, task.control, display)
-        treatment = build_side(fetched, task.treatment, display)
+        control, treatment = build_sides(fetched, task.control, task.treatment, display)
         files = export(plan, given, [control, treatment], settings, display)
         stages = ComparisonStages(task, settings, plan, files=files, reporting=reporting, display=display)
         stages.run(control, treatment)

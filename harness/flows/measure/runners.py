@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 
 from harness.builders.builds import build_commit, build_prebuilt
 from harness.builders.cache import BuildCache
@@ -175,7 +176,24 @@ def shipped_recipe_folder() -> Path:
     return Path(folders[0], "frameworks") if folders else Path("specifications", "frameworks")
 
 
-def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = False) -> Builds:
+def build_sides(plan: Plan, control: Side, treatment: Side, progress: Progress) -> tuple[Builds, Builds]:
+    """Build the runners of both sides of a comparison. Without its control, a treatment is not built."""
+    controls = build_side(plan, control, progress)
+    missing = {key: build for key, build in controls.items() if isinstance(build, Failure)}
+    if missing:
+        frameworks = ", ".join(sorted({framework for framework, _ in missing}))
+        progress.say(f"{frameworks}: the treatment is not built, because there is no control to compare it with")
+    return controls, build_side(plan, treatment, progress, without=missing)
+
+
+def build_side(
+    plan: Plan,
+    side: Side,
+    progress: Progress,
+    *,
+    app_given: bool = False,
+    without: Mapping[tuple[str, str], Failure] = MappingProxyType({}),
+) -> Builds:
     """Build the runner of one side for every framework and device of the plan. A failure is a value and ends no other.
 
     Args:
@@ -184,6 +202,7 @@ def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = 
         progress: Told what happens.
         app_given: Whether the user gave the package of an app; otherwise the app that is installed on the device is
             started.
+        without: What is not built, by framework and device, and why.
     """
     builds: dict[tuple[str, str], Build | Failure] = {}
     on_this_machine = is_local(plan.platform)
@@ -191,6 +210,9 @@ def build_side(plan: Plan, side: Side, progress: Progress, *, app_given: bool = 
         key = (assignment.benchmark.framework, assignment.device.identity)
         on_device = side is installed_runner and assignment.benchmark.app is not None and not app_given
         if key in builds or not assignment.is_possible or on_device:
+            continue
+        if (failure := without.get(key)) is not None:
+            builds[key] = replace(failure, reason=f"not built, because the control failed: {failure.reason}")
             continue
         try:
             framework = plan.frameworks[assignment.benchmark.framework]
