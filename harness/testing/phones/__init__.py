@@ -28,7 +28,8 @@ or as a fixture:
         with start_phones() as lab:
             yield lab
 
-From a shell, until Ctrl-C: `python -m harness.testing.phones --phones 2`.
+From a shell, until Ctrl-C: `python -m harness.testing.phones --phones 2`. `control.py` lets other processes unplug
+them, freeze them and more: `python -m harness.testing.phones unplug 0`.
 
 They need Linux with user namespaces. They have no ART, so apps are scripts that a test writes to
 /data/app-hooks/<package>; no SELinux, no GPU, no USB, no heat of their own. The kernel, /proc and the CPUs are those of

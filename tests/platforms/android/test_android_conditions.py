@@ -21,14 +21,13 @@ from tests.platforms.android.conftest import MakePlatform
 pytestmark = pytest.mark.slow
 
 NOTHING = ("/system/bin/sh", "-c", ":")
-NO_THRESHOLDS = "/services/thermal/no_thresholds"
 
 
 @pytest.fixture
-def blind(stand_in: StandInPhone, phone: Phone) -> Iterator[None]:
-    stand_in.write(NO_THRESHOLDS, "")
+def blind(stand_in: StandInPhone) -> Iterator[None]:
+    stand_in.hide_thermal_limits()
     yield
-    phone.sh('rm "$1"', NO_THRESHOLDS)
+    stand_in.show_thermal_limits()
 
 
 def note_codes(session: AndroidSession, **command: object) -> list[str]:

@@ -137,6 +137,18 @@ class StandInPhone:
         """Show the lock screen no more."""
         self.write("/services/locked", "false")
 
+    def hide_thermal_limits(self) -> None:
+        """Report a thermal status, and no temperatures at which it rises, as some phones do."""
+        self.write("/services/thermal/no_thresholds", "yes")
+
+    def show_thermal_limits(self) -> None:
+        """Report thermal limits again."""
+        self.write("/services/thermal/no_thresholds", "")
+
+    def set_booted(self, booted: bool) -> None:
+        """Say that Android has started on it, or not yet."""
+        self.write("/services/properties/sys.boot_completed", "1" if booted else "0")
+
     def reboot(self, seconds: float = 1.0) -> None:
         """Switch it off now, and on after some seconds."""
         self._container.request("reboot", seconds=str(seconds))

@@ -207,7 +207,7 @@ dumpsys_thermalservice() {
   print -r -- "Current cooling devices from HAL:"
   printf '\tCoolingDevice{mValue=%s, mType=2, mName=thermal-cpufreq-0}\n' "$status"
   print -r -- "Temperature static thresholds from HAL:"
-  [ ! -e "$state/thermal/no_thresholds" ] || return 0 # as on some phones: its status tells nothing
+  [ ! -s "$state/thermal/no_thresholds" ] || return 0 # as on some phones: its status tells nothing
   printf '\tTemperatureThreshold{mType=3, mName=VIRTUAL-SKIN, mHotThrottlingThresholds=%s, mColdThrottlingThresholds=%s}\n' \
     "[NaN, 39.0, 43.0, 45.0, 46.5, 52.0, 55.0]" "$cold"
   printf '\tTemperatureThreshold{mType=2, mName=battery, mHotThrottlingThresholds=%s, mColdThrottlingThresholds=%s}\n' \
