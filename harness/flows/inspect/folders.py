@@ -54,14 +54,17 @@ def validate_folders(paths: Sequence[Path], settings: Settings, console: Console
 
 
 def find_specifications(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield the files that are named, and below folders those that are specifications or lists of them, by name."""
+    """Yield the files that are named, and below folders those that are specifications or lists of them, by name.
+
+    What cannot be read counts as one: a broken link, a pipe.
+    """
     for path in paths:
         if not path.is_dir():
             yield path
             continue
         for file in sorted(path.rglob("*")):
             is_hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
-            if file.suffix.lower() in _SUFFIXES and not is_hidden and file.is_file() and is_specification(file):
+            if file.suffix.lower() in _SUFFIXES and not is_hidden and not file.is_dir() and is_specification(file):
                 yield file
 
 

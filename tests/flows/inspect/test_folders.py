@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,17 @@ def test_specifications_of_a_folder_are_counted_by_reason(tmp_path: Path) -> Non
     assert "refused    1  unknown key `iters`\n              c.json\n" in rest
     assert "broken.json" in rest
     assert "hidden" not in rest
+
+
+def test_what_cannot_be_read_in_a_folder_is_refused_and_not_passed_over(tmp_path: Path) -> None:
+    write(tmp_path, "good.json")
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "link.json").symlink_to("nowhere.json")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    code, lines = summarised(tmp_path)
+    assert code is ExitCode.USAGE
+    assert lines[0].endswith("1 valid, 0 skipped on every device, 2 refused")
+    assert {"link.json", "pipe.yaml"} <= {line.strip() for line in lines}
 
 
 def test_a_folder_of_valid_specifications_is_no_failure(tmp_path: Path) -> None:
