@@ -20,6 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import SecretStr
 
+from harness.core.alarm import AlarmEvent
 from harness.core.alarm_message import AlarmMessage
 from harness.core.alarm_protocols import AlarmChannel
 from harness.core.errors import DeliveryFailed, UsageError
@@ -65,7 +66,7 @@ class MailServer:
         """Send the message to all receivers.
 
         Raises:
-            DeliveryFailed: The server refuses it, or one of the receivers.
+            DeliveryFailed: The server refuses it, or all receivers; of a test, one of them.
         """
         mail = self._mail(message)
         try:
@@ -83,7 +84,10 @@ class MailServer:
                 f"{self.host}:{self.port} cannot be reached: {describe_cause(error, _line(str(error)))}"
             ) from None
         if refused:  # those that accepted have it; sending it again would give it to them twice
-            return f"{self.host} accepted it, but not for {', '.join(refused)}"
+            outcome = f"{self.host} accepted it, but not for {', '.join(refused)}"
+            if message.event is AlarmEvent.TEST:
+                raise DeliveryFailed(outcome, final=True)
+            return outcome
         return f"{self.host} accepted it for {', '.join(self.receivers)}"
 
     def _connect(self) -> smtplib.SMTP:

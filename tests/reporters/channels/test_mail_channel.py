@@ -12,7 +12,7 @@ from harness.core.alarm_protocols import AlarmChannel
 from harness.core.errors import DeliveryFailed, UsageError
 from harness.plugins import alarm_channel
 from tests.e2e.repositories import need
-from tests.reporters.channels.messages import ALL, MANY, NASTY, ONE, UPDATE
+from tests.reporters.channels.messages import ALL, MANY, NASTY, ONE, TEST, UPDATE
 from tests.reporters.channels.smtp_server import MailBox, run_mail_server
 
 LOGIN = ("ada", "secretpart")
@@ -155,6 +155,16 @@ def test_a_receiver_that_is_refused_is_named() -> None:
             open_mail(box, f"to=gone@example.org&{FROM}").send(ONE)
     assert caught.value.final
     assert len(box.mails) == 1
+
+
+def test_a_test_fails_where_one_receiver_is_refused() -> None:
+    refusing = MailBox(refused={"gone@example.org": "550 5.1.1 no such user"})
+    with (
+        run_mail_server(refusing) as box,
+        pytest.raises(DeliveryFailed, match=r"but not for gone@example\.org") as caught,
+    ):
+        open_mail(box, f"to=perf@example.org,gone@example.org&{FROM}").send(TEST)
+    assert caught.value.final
 
 
 def test_a_server_that_is_not_there_is_tried_again() -> None:
