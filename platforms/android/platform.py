@@ -18,7 +18,7 @@ from harness.core.protocols import Finding, Progress
 from platforms import machine_lock
 from platforms.android.devices import PhoneStarting, describe_phone, serialno_of
 from platforms.android.files.workdir import session_folder, workdir_in
-from platforms.android.launch.app import check_installed
+from platforms.android.launch.app import check_installed, check_unlocked
 from platforms.android.link.adb import AdbServer, ListedPhone, adb_program, is_network_serial
 from platforms.android.link.device_lock import DeviceLock, owner_of
 from platforms.android.link.liveness import PROBE_TIMES, ProbeTimes
@@ -119,12 +119,13 @@ class Android:
         return tuple(findings)
 
     def preflight(self, device: Device, package: str | None = None) -> None:
-        """Check the battery of a phone, or that an app is installed: one round trip."""
+        """Check the battery of a phone, or that an app is installed and no lock screen hides it."""
         phone = Phone(self._server, device.name, probe_times=self._probe_times)
         if package is not None:
             check_installed(phone, package)
+            check_unlocked(phone)
             return
-        check_without_waiting(device.name, StateCache(phone).read(), ReadinessLimits())
+        check_without_waiting(device.name, StateCache(phone).read(), self._limits)
 
     @contextlib.contextmanager
     def open(self, device: Device, progress: Progress) -> Iterator[AndroidSession]:

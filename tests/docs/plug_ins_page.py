@@ -14,12 +14,12 @@ from harness.config.options import Option
 from harness.core import alarm_protocols, commit, protocols
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command, Completed
-from harness.core.device import DeviceState
+from harness.core.device import DeviceState, DeviceStatus
 from harness.core.metric import Observation
 
 PAGE = Path(__file__).parents[2] / "docs" / "plug-ins.md"
 VALUES: dict[str, type] = {
-    value.__name__: value for value in (Option, Command, Completed, Observation, Benchmark, DeviceState)
+    value.__name__: value for value in (Option, Command, Completed, Observation, Benchmark, DeviceStatus, DeviceState)
 }
 _MARKED = re.compile(r"(<!-- fields of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _FIELD = re.compile(r"^ {8}(\w+): (.*(?:\n {12,}.*)*)", re.MULTILINE)

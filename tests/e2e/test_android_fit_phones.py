@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.project import generic, one_test
-from tests.e2e.desk import Desk, has_begun, outcomes_by_phone, program_starts
+from tests.e2e.desk import Desk, codes, has_begun, outcomes_by_phone, program_starts
 
 pytestmark = pytest.mark.slow
 
@@ -69,3 +69,37 @@ def test_a_throttled_launch_is_discarded_and_repeated(desk: Desk, witness: Path)
     assert [launch["discarded"] for launch in result["launches"]] == ["throttled by heat", None, None]
     assert len(result["metrics"][0]["samples"]) == 24, "of the two that count"
     assert len(program_starts(phone)) == 3
+
+
+def test_conditions_that_are_overridden_mark_the_result_and_limits_that_are_set_do_not(
+    desk: Desk, spec: Path, witness: Path
+) -> None:
+    phone = desk.phones[0]
+    phone.set_battery(level=20, plugged=False)
+    limited = desk.harness("-b", spec, "--program", witness, "--min-battery", "15", on=phone.serial)
+    (result,) = limited.read()
+    assert (result["outcome"], "overridden" in codes(result)) == ("ok", False)
+    phone.set_thermal(status=2)
+    arguments = ("-b", spec, "--program", witness, "--override", "battery,thermal-status", "--cool-timeout", "1")
+    done = desk.harness(*arguments, on=phone.serial)
+    assert done.code == 0, done.stderr
+    (result,) = (result for result in done.read() if "overridden" in codes(result))
+    (note,) = (note for note in result["notes"] if note["code"] == "overridden")
+    assert not note["trust"]
+    assert "thermal status 2, must be 0; battery at 20 %, must be at least 30 %" in note["message"]
+    assert [launch["discarded"] for launch in result["launches"]] == [None, None]
+    assert "throttled" not in codes(result)
+    assert "measured without demanding battery, thermal-status" in done.stdout
+
+
+def test_a_phone_that_slept_is_not_trusted(desk: Desk, witness: Path) -> None:
+    phone = desk.phones[0]
+    spec = desk.project.write("spec.json", generic(one_test("a", "{program} a 3")))
+    with desk.running("-b", spec, "--program", witness, on=phone.serial) as running:
+        has_begun(phone, "a")
+        phone.fall_asleep()
+        phone.wake_up()
+        done = running.outcome()
+    assert done.code == 0, done.stderr
+    (result,) = done.read()
+    assert [note["trust"] for note in result["notes"] if note["code"] == "slept"] == [False]

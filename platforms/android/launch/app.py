@@ -23,7 +23,8 @@ from platforms.android.link.phone import Phone
 from platforms.android.link.protocol import ANSWER_S
 from platforms.android.scripts import assign_variables, read_script
 
-_SCRIPT: Final = STATE_FUNCTION + read_script("app.sh")
+_KEYGUARD: Final = read_script("keyguard.sh")
+_SCRIPT: Final = STATE_FUNCTION + _KEYGUARD + read_script("app.sh")
 _FIND: Final = 'pm path "$1" 2>/dev/null'
 _INSTALL_S: Final = 180.0
 """Time limit of installing and starting: a large app is compiled when it is installed."""
@@ -136,6 +137,17 @@ def check_installed(phone: Phone, package: str) -> None:
     """
     if not phone.sh(_FIND, package).stdout.strip():
         raise _missing(phone, package)
+
+
+def check_unlocked(phone: Phone) -> None:
+    """Check that no lock screen is shown.
+
+    Raises:
+        EnvironmentProblem: One is.
+        DeviceLost: The phone became unreachable.
+    """
+    if phone.sh(f"{_KEYGUARD}keyguard_is_shown").exit_code == 0:
+        raise _locked(phone)
 
 
 def format_extras(argv: tuple[str, ...]) -> list[str]:

@@ -2,15 +2,11 @@
 #
 # Variables: mark, package, activity, result (file in the app's folder; empty: its lines of the log), workdir, began
 # (file written at its start), apk and apk_sha256 (package to install; empty starts what is installed), limit (seconds).
-# Its arguments are those of `am start`. `state`, a function, prints the phone's state.
+# Its arguments are those of `am start`. `state`, a function, prints the phone's state; `keyguard_is_shown` is another.
 say() { echo; echo "$mark $1"; }
 trap 'am force-stop "$package" >/dev/null 2>&1; exit 129' HUP INT TERM
 screen_is_on() { # also where the phone does not tell
   case $(timeout 3 dumpsys power 2>/dev/null | grep -m 1 mWakefulness=) in '' | *=Awake*) ;; *) return 1 ;; esac
-}
-# `KeyguardServiceDelegate` and `KeyguardStateMonitor` in the dump of the window policy (Android 8 and later).
-keyguard_is_shown() {
-  timeout 3 dumpsys window policy 2>/dev/null | grep -qE '(^|[^A-Za-z])(showing|mIsShowing)=true'
 }
 since_boot() { up=; { read -r up more </proc/uptime; } 2>/dev/null; }
 find_installed() { # base: the installed package; stamp: changes with every installation

@@ -104,6 +104,7 @@ def test_a_phone_that_is_not_fit_is_measured_when_its_conditions_are_overridden(
     every = make_platform(lab, override=("battery", "temperature", "thermal-status", "fixed-performance"))
     some = make_platform(lab, override=("battery", "thermal-status"), cool_timeout=0.0)
     try:
+        every.preflight(every.devices()[0])
         with every.open(every.devices()[0], RecordedProgress()) as session:
             session.wait_until_ready()
             completed = session.run(Command(NOTHING))

@@ -7,10 +7,12 @@ import pytest
 
 from harness.core.command import App, Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
+from harness.testing.phones.android.lab import PhoneLab
 from harness.testing.phones.android.phone import StandInPhone
 from platforms.android.launch.app import format_extras
 from platforms.android.link.phone import Phone
 from platforms.android.session import AndroidSession
+from tests.platforms.android.conftest import MakePlatform
 
 PACKAGE = "org.example.bench"
 APP = App(package=PACKAGE, activity=".Main", result="files/result.json")
@@ -246,3 +248,20 @@ def test_an_app_behind_the_lock_screen_is_not_measured(
         stand_in.unlock()
     assert "unlock it" in str(locked.value.hint)
     assert session.run(Command((), app=APP, timeout_s=20)).ok
+
+
+@pytest.mark.slow
+def test_a_lock_screen_is_told_before_anything_is_built(
+    lab: PhoneLab, make_platform: MakePlatform, stand_in: StandInPhone, hook: Path
+) -> None:
+    does(stand_in, hook, ":")
+    platform = make_platform(lab)
+    (device,) = platform.devices()
+    platform.preflight(device, PACKAGE)
+    stand_in.lock()
+    try:
+        platform.preflight(device)
+        with pytest.raises(EnvironmentProblem, match="is locked"):
+            platform.preflight(device, PACKAGE)
+    finally:
+        stand_in.unlock()
