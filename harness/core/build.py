@@ -10,6 +10,9 @@ from harness.core.values import Value
 COMPILED_WITH: Final = "toolchain_sha256"
 """Flag of a build all of which was compiled here, from the sources of its commit: SHA-256 of the toolchain."""
 
+RUNNER_KIND: Final = "runner"
+"""Option of a build whose recipe can make runners of several kinds, which measure differently."""
+
 
 class BuildInfo(Value):
     """The runner that was measured.

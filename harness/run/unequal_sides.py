@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
-from harness.core.build import COMPILED_WITH, BuildInfo
+from harness.core.build import COMPILED_WITH, RUNNER_KIND, BuildInfo
 from harness.core.cached_files import find_unequal_versions
 from harness.core.commit import short_id
 from harness.core.note import Note
@@ -40,7 +40,7 @@ def option_notes(
 
     Options that one recipe and one toolchain made of two commits of a repository differ because the commits do: that is
     what the comparison is about. So is another commit of a submodule. Anything else is not code, and speaks against the
-    numbers unless it is intended.
+    numbers unless it is intended; so does another kind of runner, with which a recipe replaces the usual one.
 
     Args:
         control: Build of the control.
@@ -55,7 +55,7 @@ def option_notes(
     if meant:
         message = f"the builds differ as intended: {_describe(meant)}"
         notes.append(Note(code="intended_build_options", message=message))
-    if others and _is_of_commits(control, treatment):
+    if others and RUNNER_KIND not in others and _is_of_commits(control, treatment):
         message = f"the commits themselves build with different options: {_describe(others)}"
         notes.append(Note(code="build_options_of_commits", message=message))
     elif others:

@@ -123,6 +123,7 @@ def test_the_host_runner_is_built_with_logging_and_without_tracer(stage: Stage) 
     arguments = stage.cmake_arguments()
     assert build.programs["program"].read_text() == "harness_runner"
     assert (build.flags["runner"], build.flags["executorch"]) == ("native", "1.2.0a0")
+    assert build.options["runner"] == "native"
     assert f"-DPYTHON_EXECUTABLE={sys.executable}" in arguments
     assert arguments[arguments.index("-S") + 1].endswith("/executorch"), (
         "its CMake files insist on the name of the folder"
@@ -190,6 +191,7 @@ def test_where_our_runner_does_not_build_upstreams_is_built_and_says_why(stage: 
     stage.install_cmake("bin", "3.25.1", broken="harness_runner")
     build = stage.build(platform)
     assert (build.flags["runner"], build.programs["program"].read_text()) == ("executor_runner", "executor_runner")
+    assert build.options["runner"] == "executor_runner"
     assert build.flags["runner_reason"] == "our native runner does not build against this commit"
 
 

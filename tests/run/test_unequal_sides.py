@@ -80,6 +80,13 @@ def test_options_that_a_commit_changes_are_what_the_comparison_is_about() -> Non
     assert "lto off (control), on (treatment)" in note.message
 
 
+def test_another_kind_of_runner_is_not_the_work_of_a_commit() -> None:
+    control, treatment = (of_repository({**PLAIN, "runner": runner}) for runner in ("native", "executor_runner"))
+    (note,) = option_notes(control, treatment)
+    assert (note.code, note.trust) == ("unequal_build_options", False)
+    assert "runner native (control), executor_runner (treatment)" in note.message
+
+
 def test_another_toolchain_or_recipe_is_not_the_work_of_a_commit() -> None:
     control = of_repository(PLAIN)
     for treatment in (of_repository(TRACED, toolchain="other"), of_repository(TRACED, recipe="other")):

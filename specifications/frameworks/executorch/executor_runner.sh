@@ -114,7 +114,7 @@ build_runner() {
   if [ -n "${HARNESS_RUNNER_SOURCE:-}" ]; then
     if "$cmake" --build "$build_dir" --target harness_runner --parallel "${HARNESS_JOBS:-1}"; then
       cp "$build_dir/harness_runner" "$destination"
-      described="\"runner\": \"native\", $common"
+      described="\"runner\": \"native\", \"options\": {\"runner\": \"native\"}, $common"
       return
     fi
     reason="our native runner does not build against this commit"
@@ -122,7 +122,8 @@ build_runner() {
   fi
   "$cmake" --build "$build_dir" --target executor_runner --parallel "${HARNESS_JOBS:-1}"
   cp "$build_dir/executor_runner" "$destination"
-  described="\"runner\": \"executor_runner\", \"runner_reason\": \"$reason\", \"runner_flags\": \"$(flags_of_runner "$repository")\", $common"
+  common="\"options\": {\"runner\": \"executor_runner\"}, \"runner_reason\": \"$reason\", $common"
+  described="\"runner\": \"executor_runner\", \"runner_flags\": \"$(flags_of_runner "$repository")\", $common"
 }
 
 # write_meta DESTINATION ENTRIES: describes the runner beside it.
