@@ -133,7 +133,13 @@ def _candidates(report: AlarmReport) -> Iterator[str]:
     yield f"## {len(candidates)} commits in question"
     selection = select_candidates(report)
     culprits = {commit for culprit in report.alarm.culprits for commit in culprit.commits}
-    rows = [_candidate_row(candidate, is_culprit=candidate.commit.id in culprits) for candidate in selection.shown]
+    merges = {merge for culprit in report.alarm.culprits for merge in culprit.merges}
+    rows = [
+        _candidate_row(
+            candidate, is_culprit=candidate.commit.id in culprits, brought_culprit=candidate.commit.id in merges
+        )
+        for candidate in selection.shown
+    ]
     if rows:
         headings = ("", "commit", "subject", "author", "time (UTC)", "builds", "probability")
         yield _table(headings, rows, (False, False, False, False, False, False, True))
@@ -142,8 +148,9 @@ def _candidates(report: AlarmReport) -> Iterator[str]:
         yield f"{selection.left_out} more {'is' if selection.left_out == 1 else 'are'} left out{_plain(share)}."
 
 
-def _candidate_row(candidate: Candidate, *, is_culprit: bool) -> tuple[str, ...]:
+def _candidate_row(candidate: Candidate, *, is_culprit: bool, brought_culprit: bool) -> tuple[str, ...]:
     commit = candidate.commit
+    probability = "" if candidate.probability is None else format_probability(candidate.probability)
     return (
         "►" if is_culprit else "",
         short(commit),
@@ -151,7 +158,7 @@ def _candidate_row(candidate: Candidate, *, is_culprit: bool) -> tuple[str, ...]
         clip(commit.author),
         "" if commit.time is None else format_time(commit.time),
         "no" if candidate.builds is False else "",
-        "" if candidate.probability is None else format_probability(candidate.probability),
+        "the merge that brought ►" if brought_culprit and not is_culprit else probability,
     )
 
 

@@ -278,6 +278,19 @@ def test_the_size_in_the_headline_is_that_of_the_alarm(report: AlarmReport) -> N
     assert f" {abs(100 * report.alarm.size.effect.relative_change):.1f} %" in headline(report)
 
 
+def test_a_merge_that_brought_the_culprit_is_named_as_such_and_is_no_second_culprit() -> None:
+    step = bisected_step()
+    search, candidates = step.alarm.search, list(step.alarm.candidates)
+    assert search is not None
+    brought = search.culprits[0].model_copy(update={"merges": (candidates[3].commit.id,)})
+    candidates[3] = candidates[3].model_copy(update={"probability": 1.0})
+    report = changed(step, search=search.model_copy(update={"culprits": (brought,)}), candidates=tuple(candidates))
+    lines = render(report).partition("commits in question")[2].partition("##")[0].splitlines()
+    (row,) = (line for line in lines if candidates[3].commit.short in line)
+    assert "the merge that brought ►" in row
+    assert "%" not in row
+
+
 def test_times_are_utc_and_times_outside_the_calendar_have_no_date() -> None:
     assert format_time(0) == "1970-01-01 00:00"
     assert format_time(-(10**400)) == format_time(1e300) == "no date"
