@@ -14,8 +14,12 @@ from harness.config.flags import CompareFlags, WatchFlags
 from harness.core.errors import ExitCode, most_severe
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from harness.config.flags import RunFlags
     from harness.config.settings import Settings
+    from harness.core.protocols import Display
+    from harness.flows.compare.requests import CompareRequest
 else:  # cyclopts reads it from the signatures below: with a field for each option that is declared
     RunFlags = flags.run_flags(arguments.installed_options())
 
@@ -34,7 +38,9 @@ def run(run_flags: RunFlags = _NO_RUN_FLAGS, compare_flags: CompareFlags = _NO_C
     from harness.flows.measure.workload import load_workload
 
     if settings.dry_run:
-        return _show_plan(settings, builds_runner=from_flags.is_single_commit_run(compare_flags))
+        is_single_commit = from_flags.is_single_commit_run(compare_flags)
+        request = from_flags.compare_request(run_flags, compare_flags) if is_single_commit else None
+        return _show_plan(settings, request, builds_runner=is_single_commit)
     with shell.handle_signals(), display.open_display() as shown:
         plan = load_workload(settings).plan(shown)
         if not from_flags.is_single_commit_run(compare_flags):
@@ -70,8 +76,7 @@ def compare(
         return reevaluate.reevaluate(from_, request.parameters, display.open_console())
     arguments.require_specification(settings)
     if settings.dry_run:
-        sides = requests.describe_sides(request)
-        return _show_plan(settings, sides, builds_runner=not request.self_check)
+        return _show_plan(settings, request, compares=True, builds_runner=not request.self_check)
     with shell.handle_signals(), display.open_display() as shown:
         return batch.compare_batch(
             load_workload(settings), requests.split_treatments(request, settings), settings, shown
@@ -123,8 +128,10 @@ def bisect(
         return flow.bisect(request, settings, bisect_request, shown, display.open_console())
 
 
-def _show_plan(settings: Settings, sides: tuple[str, str] | None = None, *, builds_runner: bool) -> ExitCode:
-    """Show what would be measured, and measure nothing."""
+def _show_plan(
+    settings: Settings, request: CompareRequest | None, *, compares: bool = False, builds_runner: bool
+) -> ExitCode:
+    """Show what would be measured, and measure nothing. Commits are resolved, and not built."""
     from harness.flows.inspect import checks
     from harness.flows.measure.runners import reject_recipe_variant
     from harness.flows.measure.workload import load_benchmarks, load_workload
@@ -132,11 +139,35 @@ def _show_plan(settings: Settings, sides: tuple[str, str] | None = None, *, buil
     console = display.open_console()
     benchmarks = load_benchmarks(settings)
     checks.raise_for_problems(benchmarks, settings)
-    for name, side in zip(("control", "treatment"), sides or (), strict=False):
-        console.print(f"{name}: {side}", markup=False, highlight=False, soft_wrap=True)
     with display.open_display() as shown:
+        for line in _describe_request(request, settings, shown, compares=compares) if request is not None else ():
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
         plan = load_workload(settings, benchmarks).plan(shown)
     if not builds_runner:
         reject_recipe_variant(plan.platform.name, plan.recipe_variant)
     checks.show_plan(plan, settings, console, builds_runner=builds_runner)
     return ExitCode.OK
+
+
+def _describe_request(request: CompareRequest, settings: Settings, shown: Display, *, compares: bool) -> Iterator[str]:
+    """Yield a line for the control, and one for each commit or program to measure."""
+    from harness.flows.compare import requests, source_fetcher
+
+    fetcher = source_fetcher.SourceFetcher(shown)
+    control = ""
+    treatments = requests.split_treatments(request, settings)
+    for treatment in treatments:
+        if not compares:
+            yield f"commit: {requests.describe_commit(treatment, settings, fetcher)}"
+            continue
+        try:
+            sides = requests.describe_sides(treatment, settings, fetcher)
+        except requests.SameCommit as same:
+            if len(treatments) == 1:
+                raise
+            yield f"treatment: {treatment.treatment}: skipped, because {same.message}"
+            continue
+        if sides[0] != control:
+            control = sides[0]
+            yield f"control: {control}"
+        yield f"treatment: {sides[1]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from harness.core.commit import label_id
 from harness.core.values import Value
 
 COMPILED_WITH: Final = "toolchain_sha256"
@@ -26,6 +27,7 @@ class BuildInfo(Value):
         digest: SHA-256 over everything that determines it.
         options: Options that it was compiled with, by name (`event_tracer`: `on`); those that are not known are absent.
         dependencies: Commits of the submodules that it was built from, by path.
+        commit_name: Tag, branch or other name that the commit was asked for by; empty where that was its id.
     """
 
     source: str
@@ -36,6 +38,12 @@ class BuildInfo(Value):
     digest: str = ""
     options: dict[str, str] = {}
     dependencies: dict[str, str] = {}
+    commit_name: str = ""
+
+    @property
+    def commit_label(self) -> str:
+        """The commit for people, with the name that it was asked for by."""
+        return label_id(self.commit, self.commit_name)
 
 
 class Build(BuildInfo):

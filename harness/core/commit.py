@@ -40,6 +40,16 @@ def short_id(commit: str) -> str:
     return commit[:12] if len(commit) >= 40 else commit
 
 
+def label_id(commit: str, name: str) -> str:
+    """Return a commit's name for people behind the one that it was asked for by: `v1.4.1 (4c1edfb2ab12)`."""
+    return f"{name} ({short_id(commit)})" if name else short_id(commit)
+
+
+def name_of_request(asked: str | None, commit: Commit) -> str:
+    """Return the name that a commit was asked for by; empty where that was its id, or a part of it, or nothing."""
+    return "" if asked is None or commit.id.startswith(asked.lower()) else asked
+
+
 class Source(Protocol):
     """Where commits come from. Used by one thread; several processes may share the cache folder.
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from harness.core.build import BuildInfo
-from harness.core.commit import short_id
 from harness.core.comparison import Comparison
 from harness.core.result import Result
 from harness.presentation.explanations import (
@@ -238,7 +237,7 @@ def _build_name(framework: str, build: BuildInfo, other_side: BuildInfo | None) 
 
 
 def _name_parts(build: BuildInfo) -> tuple[str, ...]:
-    return (short_id(build.commit), build.recipe)
+    return (build.commit_label, build.recipe)
 
 
 def _verdict(result: Result, category: VerdictCategory) -> str:

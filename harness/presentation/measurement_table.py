@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
-from harness.core.commit import short_id
 from harness.core.metric import ENERGY, LATENCY, Metric, main_metric
 from harness.core.result import Result
 from harness.presentation.numbers import format_factor, format_median, format_number, format_quantity, format_spread
@@ -105,7 +104,7 @@ def _describe_device(result: Result) -> str:
 def _describe_runner(result: Result) -> str:
     """Name framework, version and kind of runner; `none` is the commit of programs that nobody built."""
     build = result.build
-    parts = (result.benchmark.framework, short_id(build.commit), build.recipe) if build else ()
+    parts = (result.benchmark.framework, build.commit_label, build.recipe) if build else ()
     return " ".join(part for part in parts if part not in {"", "none"})
 
 

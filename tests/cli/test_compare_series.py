@@ -76,6 +76,19 @@ def test_a_commit_that_does_not_build_does_not_end_the_list(project: Project, sp
     assert "cannot be built" in reason
 
 
+def test_names_of_commits_stand_beside_their_hashes(project: Project, spec: Path, clone: History) -> None:
+    done = compared(project, spec, clone, "main~3", "main~1")
+    base, same = clone.commits["base"], clone.commits["same"]
+    for line in (f"control: main~3 ({base[:12]}) Make it base", f"treatment: main~1 ({same[:12]}) Make it same"):
+        assert line in done.stderr
+    (result,) = done.read()
+    assert (result["build"]["commit"], result["build"]["commit_name"]) == (same, "main~1")
+    assert (result["comparison"]["control"]["commit_name"]) == "main~3"
+    assert f"main~1 ({same[:12]})" in done.stdout
+    again = compared(project, spec, clone, base[:10], same)
+    assert [result["build"]["commit_name"] for result in again.read()] == ["main~1", ""]
+
+
 def test_without_a_control_the_treatment_is_not_built(project: Project, spec: Path, clone: History) -> None:
     done = compared(project, spec, clone, clone.commits["broken"], clone.commits["slower"])
     assert done.code == ExitCode.ENVIRONMENT

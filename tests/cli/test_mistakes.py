@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from harness.cli import app, main
 from tests.cli.project import Project, command, generic, observe, one_test
+from tests.cli.scripts import git_of_scripts
 
 pytestmark = pytest.mark.slow
 
@@ -77,8 +79,10 @@ def test_a_dry_run_remarks_on_a_missing_program_where_nothing_builds_it(project:
     spec = project.write("spec.json", generic(one_test("a", "{program}")))
     assert "{program} is not given" in project.harness("-b", spec, "--dry-run").stdout
     assert "{program} is not given" in project.harness("compare", "-b", spec, "--dry-run", "--self-check").stdout
-    commit = project.harness("-b", spec, "--dry-run", "--repo-dir", "nowhere", "--commit", "abc")
+    clone = git_of_scripts(project)
+    commit = project.harness("-b", spec, "--dry-run", "--repo-dir", clone.folder, "--commit", "main")
     assert commit.code == 0
+    assert f'commit: main ({clone.commits["broken"][:12]}) "Make it broken"' in commit.stdout
     assert "{program} is not given" not in commit.stdout
 
 
@@ -91,12 +95,30 @@ def test_a_missing_folder_of_recipes_is_rejected(project: Project, command: tupl
     assert "--frameworks-dir: there is no folder recipse" in done.stderr
 
 
-def test_a_dry_run_of_a_commit_comparison_does_not_access_the_repository(project: Project) -> None:
+def test_a_dry_run_of_a_commit_comparison_resolves_the_commits_and_builds_nothing(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", "{program}")))
-    done = project.harness("compare", "-b", spec, "--dry-run", "--repo-dir", "nowhere", "--commit", "abc")
-    assert done.code == 0
-    assert "treatment: abc (git:nowhere)" in done.stdout
+    clone = git_of_scripts(project)
+    subprocess.run(["git", "tag", "v1", clone.commits["base"]], cwd=clone.folder, check=True)
+    words = ("compare", "-b", spec, "--dry-run", "--repo-dir", clone.folder, "--control", "v1")
+    done = project.harness(*words, "--treatment", clone.commits["slower"])
+    assert done.code == 0, done.stderr
+    base, slower, same = (clone.commits[state][:12] for state in ("base", "slower", "same"))
+    date = r"\d{4}-\d\d-\d\d"
+    assert re.search(rf'^control: v1 \({base}\) "Make it base" {date} from git:', done.stdout, re.MULTILINE)
+    assert re.search(rf'^treatment: {slower} "Make it slower" {date} from git:', done.stdout, re.MULTILINE)
     assert "{program} is not given" not in done.stdout, "the commit gives it"
+    assert not list(project.cache.glob("builds/logs/*"))
+    several = project.harness(*words, "--treatment", project.write("list.txt", "main~2\nv1\nmain~1\n"))
+    lines = [line for line in several.stdout.splitlines() if line.startswith(("control:", "treatment:"))]
+    assert [line.split(' "')[0] for line in lines] == [
+        f"control: v1 ({base})",
+        f"treatment: main~2 ({slower})",
+        f"treatment: v1: skipped, because control and treatment are both {base}",
+        f"treatment: main~1 ({same})",
+    ]
+    unknown = project.harness(*words, "--treatment", "v2")
+    assert unknown.code == 2
+    assert "has a commit v2" in unknown.stderr
     unclear = project.harness("compare", "-b", spec, "--dry-run")
     assert unclear.code == 2
     assert "nothing to compare" in unclear.stderr

@@ -90,7 +90,7 @@ def _resolve_all(
 def _compare(item: _BatchItem, workload: Workload, settings: Settings, display: Display, *, alone: bool) -> ExitCode:
     for side, runner in (("control", item.task.control), ("treatment", item.task.treatment)):
         if isinstance(runner, CommitRunner):
-            display.say(f"{side}: {runner.commit.short} {runner.commit.subject}".rstrip())
+            display.say(f"{side}: {runner.title}")
     try:
         return compare(workload.plan(display), item.task, settings, display)
     except Interrupted:

@@ -6,6 +6,7 @@ import secrets
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,7 @@ from pydantic import ValidationError
 from harness import plugins
 from harness.builders.cache import BuildCache
 from harness.config.settings import Settings
-from harness.core.commit import BranchingSource, Commit, Source, SubmoduleSource
+from harness.core.commit import BranchingSource, Commit, Source, SubmoduleSource, label_id, name_of_request
 from harness.core.comparison import Interleave, Parameters
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Progress
@@ -168,12 +169,15 @@ def resolve_side(request: CompareRequest, settings: Settings, fetcher: SourceFet
         UsageError: No source is named, or the name cannot be resolved.
         EnvironmentProblem: The source cannot be reached.
     """
-    name, source = request.treatment, open_source(request, settings)
-    with fetcher.fetch(source, [name if isinstance(name, str) else None]):
-        commit = source.resolve(name if isinstance(name, str) else request.branch or source.newest)
-    progress.say(f"commit: {commit.short} {commit.subject}".rstrip())
+    source = open_source(request, settings)
+    given = request.treatment if isinstance(request.treatment, str) else None
+    with fetcher.fetch(source, [given]):
+        commit = source.resolve(given or request.branch or source.newest)
+    name = name_of_request(given or request.branch, commit)
     submodules = selected_submodules(settings, source)
-    return CommitRunner(source, commit, open_cache(request, settings), request.recipes, submodules)
+    runner = CommitRunner(source, commit, open_cache(request, settings), request.recipes, submodules, name)
+    progress.say(f"commit: {runner.title}")
+    return runner
 
 
 def validate_parameters(values: Mapping[str, object]) -> Parameters:
@@ -193,20 +197,49 @@ def validate_parameters(values: Mapping[str, object]) -> Parameters:
         raise UsageError(f"--{_FLAGS.get(name, name)} {first['input']}: {expected}", hint=hint) from error
 
 
-def describe_sides(request: CompareRequest) -> tuple[str, str]:
-    """Describe control and treatment in words, without resolving, fetching or building anything.
+def describe_commit(request: CompareRequest, settings: Settings, fetcher: SourceFetcher) -> str:
+    """Describe the one commit that is measured without a control; it is resolved, and not built.
 
     Raises:
-        UsageError: There is nothing to compare, or a parameter is out of range.
+        UsageError: No source is named, or the name cannot be resolved.
+        EnvironmentProblem: The source cannot be reached.
+    """
+    source = open_source(request, settings)
+    given = request.treatment if isinstance(request.treatment, str) else None
+    with fetcher.fetch(source, [given]):
+        commit = source.resolve(given or request.branch or source.newest)
+    return _describe(commit, name_of_request(given or request.branch, commit))
+
+
+def describe_sides(request: CompareRequest, settings: Settings, fetcher: SourceFetcher) -> tuple[str, str]:
+    """Describe control and treatment in words: commits are resolved, and nothing is built.
+
+    Raises:
+        SameCommit: Both sides are the same commit.
+        UsageError: There is nothing to compare, a parameter is out of range, or a name cannot be resolved.
+        EnvironmentProblem: The source cannot be reached.
     """
     validate_parameters({"seed": 0, **request.parameters})
     if request.self_check:
         return "the installed runner", "the installed runner"
     if isinstance(request.control, Programs) and isinstance(request.treatment, Programs):
         return _describe_programs(request.control), _describe_programs(request.treatment)
-    source, control, treatment = _require_commits(request)
-    newest = f"the newest commit of {request.branch}" if request.branch else "the newest commit"
-    return f"{control or 'the merge base with the main branch'} ({source})", f"{treatment or newest} ({source})"
+    _, control_name, treatment_name = _require_commits(request)
+    treatment_name = treatment_name or request.branch
+    control, treatment = _commits(control_name, treatment_name, open_source(request, settings), fetcher)
+    if control.id == treatment.id:
+        raise SameCommit(f"control and treatment are both {control.short}", hint="name another --control")
+    return (
+        _describe(control, name_of_request(control_name, control)),
+        _describe(treatment, name_of_request(treatment_name, treatment)),
+    )
+
+
+def _describe(commit: Commit, name: str) -> str:
+    """Return a commit with the name that it was asked for by, its subject, its date and its source."""
+    date = "" if commit.time is None else datetime.fromtimestamp(commit.time, tz=UTC).date().isoformat()
+    words = [label_id(commit.id, name), *([f'"{commit.subject}"'] if commit.subject else []), date]
+    return " ".join(filter(None, [*words, f"from {commit.source}"]))
 
 
 def _describe_programs(side: Programs) -> str:
@@ -251,14 +284,15 @@ def _sides(request: CompareRequest, settings: Settings, fetcher: SourceFetcher, 
         reject_unused_submodules(settings)
         return GivenRunner(request.control, cache), GivenRunner(request.treatment, cache)
     _, control_name, treatment_name = _require_commits(request)
+    treatment_name = treatment_name or request.branch
     source = open_source(request, settings)
-    control, treatment = _commits(control_name, treatment_name or request.branch, source, fetcher)
+    control, treatment = _commits(control_name, treatment_name, source, fetcher)
     if control.id == treatment.id:
         raise SameCommit(f"control and treatment are both {control.short}", hint="name another --control")
     recipes, submodules = request.recipes, selected_submodules(settings, source)
     return (
-        CommitRunner(source, control, cache, recipes, submodules),
-        CommitRunner(source, treatment, cache, recipes, submodules),
+        CommitRunner(source, control, cache, recipes, submodules, name_of_request(control_name, control)),
+        CommitRunner(source, treatment, cache, recipes, submodules, name_of_request(treatment_name, treatment)),
     )
 
 

@@ -13,7 +13,7 @@ from harness.builders.builds import build_commit, build_prebuilt
 from harness.builders.cache import BuildCache
 from harness.builders.recipes import find_recipe
 from harness.core.build import Build
-from harness.core.commit import Commit, PackageSource, Source
+from harness.core.commit import Commit, PackageSource, Source, label_id
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, UsageError
 from harness.core.protocols import Framework, OptionReader, Progress, RunnerSources, app_suffix, is_local
@@ -138,6 +138,7 @@ class CommitRunner:
         cache: Keeps builds.
         recipes: Folders of recipes, most wanted first.
         submodules: Submodules that the user chose; None for those that the recipe needs.
+        name: Name that the commit was asked for by; empty where that was its id.
     """
 
     source: Source
@@ -145,6 +146,12 @@ class CommitRunner:
     cache: BuildCache
     recipes: Sequence[Path]
     submodules: SubmoduleSelection | None = None
+    name: str = ""
+
+    @property
+    def title(self) -> str:
+        """The commit for people: its name, hash and subject."""
+        return f"{label_id(self.commit.id, self.name)} {self.commit.subject}".rstrip()
 
     def __call__(self, target: BuildTarget, progress: Progress) -> Build:
         """Return the runner of the commit, from the cache or built now."""
@@ -157,7 +164,7 @@ class CommitRunner:
             runner_source=framework.runner_sources() if isinstance(framework, RunnerSources) else None,
             variant=target.recipe_variant,
         )
-        return build_commit(
+        build = build_commit(
             self.source,
             self.commit,
             recipe,
@@ -167,6 +174,7 @@ class CommitRunner:
             cache=self.cache,
             progress=progress,
         )
+        return build.model_copy(update={"commit_name": self.name})
 
 
 def shipped_recipe_folder() -> Path:
