@@ -9,8 +9,8 @@ from typing import Final
 
 from harness.core.alarm import Alarm, AlarmEvent, AlarmStage, Closing
 from harness.core.commit import short_id
-from harness.core.errors import UsageError
-from harness.watch.store.database import Database
+from harness.core.errors import EnvironmentProblem, UsageError
+from harness.watch.store.database import Database, is_current
 from harness.watch.store.state import State
 
 _LEAST_DIGITS: Final = 4
@@ -46,7 +46,7 @@ def close_alarms(path: Path, name: str, closing: Closing) -> ClosedAlarms:
 
     Raises:
         UsageError: There is no such alarm or commit, or it is ambiguous, or all of them are closed.
-        EnvironmentProblem: The state cannot be written.
+        EnvironmentProblem: The state cannot be written, or is of an earlier harness.
     """
 
     def change(state: State) -> Iterator[Alarm]:
@@ -100,6 +100,11 @@ def _change_alarms(
     """Change alarms in one transaction, also while a watcher has the state."""
     if not path.is_file():
         raise UsageError(f"there is no state {path}", hint="`harness watch` makes it; name the same file")
+    if not is_current(path):  # its watcher may be running, and would not understand a migrated state
+        raise EnvironmentProblem(
+            f"the state {path} is of an earlier harness, or of something else",
+            hint="the next start of `harness watch` migrates it",
+        )
     with Database(path) as database:
         state = State(database)
         with state.transaction():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -10,13 +12,14 @@ from harness.core.alarm import Alarm, AlarmEvent, AlarmStage, Closing, Verificat
 from harness.core.commit import Commit
 from harness.core.comparison import Verdict
 from harness.core.culprit import Candidate, SearchResult
-from harness.core.errors import UsageError
+from harness.core.errors import EnvironmentProblem, UsageError
 from harness.flows.inspect.status import status_of
 from harness.watch.closings import ClosedAlarms, close_alarms, reopen_alarms
 from harness.watch.loop import watch
 from harness.watch.store.state import State
 from harness.watch.tasks import WatchTasks
 from tests.watch.test_watch_alarms import RecordingChannel, slow_commit, step_or_recovery
+from tests.watch.test_watch_migration import WRITTEN
 from tests.watch.watching import Clock, Laboratory, Line, change, confirmed, found, orders
 
 STEP = "step of mv2"
@@ -103,6 +106,16 @@ def test_there_is_nothing_to_close_without_a_state(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no state"):
         close_alarms(tmp_path / "no.db", "abcd", Closing(person="ada", time=1.0, reason="x"))
     assert not list(tmp_path.iterdir())
+
+
+def test_the_state_of_an_earlier_harness_is_left_to_its_watcher(tmp_path: Path) -> None:
+    older = tmp_path / "watch.db"
+    with contextlib.closing(sqlite3.connect(older)) as connection:
+        connection.executescript(WRITTEN.read_text(encoding="utf-8"))
+    before = older.read_bytes()
+    with pytest.raises(EnvironmentProblem, match="is of an earlier harness"):
+        close_alarms(older, "abcd", Closing(person="ada", time=1.0, reason="x"))
+    assert older.read_bytes() == before
 
 
 def test_an_alarm_that_is_closed_while_it_is_verified_stays_closed_and_is_not_told(
