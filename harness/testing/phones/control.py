@@ -83,6 +83,8 @@ def _heat(phone: StandInPhone, values: Values) -> None:
 ACTIONS: Final[Mapping[str, Action]] = {
     "unplug": Action("pull its cable", lambda phone, _: phone.unplug()),
     "plug": Action("put the cable back", lambda phone, _: phone.plug()),
+    "offline": Action("answer the adb server no more, which lists it as offline", lambda phone, _: phone.go_offline()),
+    "online": Action("answer the adb server again", lambda phone, _: phone.come_online()),
     "freeze": Action("hang: adbd stands still, the connection stays", lambda phone, _: phone.freeze()),
     "thaw": Action("hang no more", lambda phone, _: phone.thaw()),
     "reboot": Action(

@@ -215,6 +215,7 @@ def test_a_phone_that_is_not_usable_at_the_start_is_waited_for(
     faults: dict[str, tuple[Callable[[], None], Callable[[], None]]] = {
         "booting": (lambda: stand_in.write(BOOT_COMPLETED, "0"), lambda: stand_in.write(BOOT_COMPLETED, "1")),
         "unauthorized": (stand_in.unauthorise, stand_in.authorise),
+        "offline": (stand_in.go_offline, stand_in.come_online),
         "absent": (stand_in.unplug, stand_in.plug),
     }
     server = AdbServer(broken_lab.server)

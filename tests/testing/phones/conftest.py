@@ -87,6 +87,7 @@ def device(lab: PhoneLab, phone: StandInPhone) -> AdbDevice:
 def mend(phone: StandInPhone) -> None:
     """Undo every fault, and wait until it is there."""
     phone.thaw()
+    phone.come_online()
     phone.set_latency(0.0)
     phone.limit_rate(None)
     phone.cut_connection_after(None)

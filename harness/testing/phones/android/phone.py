@@ -110,6 +110,17 @@ class StandInPhone:
         self._proxy.plug()
         adb_server.connect(self._server_port, self.serial)
 
+    def go_offline(self) -> None:
+        """Answer the adb server no more, as after a reset of a USB hub: it lists the phone as `offline`."""
+        self._proxy.faults.silent = True
+        self._proxy.drop()
+        adb_server.connect(self._server_port, self.serial)
+
+    def come_online(self) -> None:
+        """Answer the adb server again."""
+        self._proxy.faults.silent = False
+        adb_server.connect(self._server_port, self.serial)
+
     def freeze(self) -> None:
         """Hang: adbd is stopped, the connection stays."""
         self._container.request("freeze")

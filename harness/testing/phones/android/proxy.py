@@ -64,6 +64,7 @@ class LinkFaults:
 
     Attributes:
         authorised: Whether the phone allows debugging from this machine.
+        silent: Whether it does not answer the adb server's greeting, which then lists it as offline.
         delay_s: Seconds that a packet to the phone takes.
         bytes_per_s: Rate limit in each direction; None for no limit.
         cut_after_bytes: The connection breaks, once, after so many more bytes; None for never.
@@ -71,6 +72,7 @@ class LinkFaults:
     """
 
     authorised: bool = True
+    silent: bool = False
     delay_s: float = 0.0
     bytes_per_s: float | None = None
     cut_after_bytes: int | None = None
@@ -190,6 +192,7 @@ class _Connection:
             OSError: The same, or the cable broke.
         """
         greeting = await packets.read_packet(self._reader)
+        await self._wait_while_silent()
         await self._authorise()
         phone_reader, self._phone_writer = await self._connect()
         queue: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(_QUEUE)
@@ -210,6 +213,10 @@ class _Connection:
         self._writer.close()
         if self._phone_writer is not None:
             self._phone_writer.close()
+
+    async def _wait_while_silent(self) -> None:
+        while self._faults.silent and not self._reader.at_eof():
+            await asyncio.sleep(_POLL_S)
 
     async def _authorise(self) -> None:
         """Act like a phone that does not know this machine: refuse signatures, wait for its user's consent."""
