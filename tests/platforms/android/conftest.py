@@ -20,6 +20,7 @@ from platforms.android.link.phone import Phone
 from platforms.android.options import AndroidOptions
 from platforms.android.platform import Android
 from platforms.android.session import AndroidSession
+from tests.platforms.android.given_phones import given_phones
 
 MakePlatform = Callable[..., Android]
 
@@ -32,11 +33,11 @@ def _needed() -> None:
         pytest.skip(reason)
 
 
-@pytest.fixture(scope="session")
-def lab() -> Iterator[PhoneLab]:
-    """One phone for everything that leaves it as it was."""
+@pytest.fixture(scope="session", params=given_phones(os.environ) or None)
+def lab(request: pytest.FixtureRequest) -> Iterator[PhoneLab]:
+    """One phone for everything that leaves it as it was; one after the other where programs of phones are given."""
     _needed()
-    with start_phones(1) as opened:
+    with start_phones(1, programs=getattr(request, "param", {})) as opened:
         yield opened
 
 

@@ -29,9 +29,18 @@ def test_older_phones_keep_the_contract(
 
 
 @pytest.mark.slow
+def test_nothing_of_a_launch_is_left(lab: PhoneLab, make_platform: MakePlatform) -> None:
+    check_that_nothing_is_left(lab, make_platform)
+
+
+@pytest.mark.slow
 def test_nothing_of_a_launch_is_left_on_older_phones(old_lab: PhoneLab, make_platform: MakePlatform) -> None:
-    platform = make_platform(old_lab)
-    phone = Phone(AdbServer(old_lab.server), old_lab.phones[0].serial)
+    check_that_nothing_is_left(old_lab, make_platform)
+
+
+def check_that_nothing_is_left(lab: PhoneLab, make_platform: MakePlatform) -> None:
+    platform = make_platform(lab)
+    phone = Phone(AdbServer(lab.server), lab.phones[0].serial)
     with platform.open(platform.devices()[0], RecordedProgress()) as session:
         ended = session.run(Command(("/system/bin/sh", "-c", "sleep 77.5 & exit 3"), timeout_s=88.5))
         assert (ended.exit_code, ended.signal) == (3, None)
