@@ -25,7 +25,7 @@ from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress, Task
 from harness.core.submodules import SubmoduleSelection
 from harness.files.digests import sha256_of_file, sha256_of_texts
-from harness.files.programs import PREBUILT, RUNNER, prebuilt
+from harness.files.programs import PREBUILT, RUNNER, is_library, prebuilt
 
 _RELATIVE_PATHS: Final = (b"$ORIGIN", b"@loader_path", b"@executable_path", b"@rpath")
 """Names of a program's own folder in its search path for libraries (ld.so(8), dyld(1))."""
@@ -129,11 +129,16 @@ def build_prebuilt(programs: Mapping[str, Path], cache: BuildCache, progress: Pr
         # Files beside it belong to it: equal programs in two folders need not be the same runner.
         digest = sha256_of_texts({**flags, "place": str(rooted[0].absolute().parent)})
         return build.model_copy(update={"digest": digest})
+    # The runner looks for a library by its file name.
+    copied = {name: path.name if is_library(path) else name for name, path in programs.items()}
+    names = {f"name of {name}": place for name, place in copied.items() if place != name}
+    if len(set(copied.values())) < len(copied):
+        raise BuildFailed(f"two programs are called alike: {', '.join(copied.values())}", hint="rename one of them")
     key = BuildKey(
         source=PREBUILT,
         commit=build.commit,
         recipe=PREBUILT,
-        recipe_digest=build.digest,
+        recipe_digest=sha256_of_texts({**flags, **names}),
         platform="",
         machine="",
         toolchain="",
@@ -141,14 +146,17 @@ def build_prebuilt(programs: Mapping[str, Path], cache: BuildCache, progress: Pr
 
     def copy(workdir: Workdir, _: Task) -> None:
         for name, path in programs.items():
-            shutil.copyfile(path, workdir.programs / name)
-            (workdir.programs / name).chmod(0o755)
-            if sha256_of_file(workdir.programs / name) != flags[name]:
+            place = workdir.programs / copied[name]
+            shutil.copyfile(path, place)
+            place.chmod(0o755)
+            if sha256_of_file(place) != flags[name]:
                 raise BuildFailed(
                     f"{path} changed while it was copied", hint="wait until it is finished, and try again"
                 )
 
-    return cache.get_or_build(key, copy, progress=progress, flags=flags, force=True)
+    build = cache.get_or_build(key, copy, progress=progress, flags=flags, force=True)
+    kept = {name: build.programs[place] for name, place in copied.items() if place in build.programs}
+    return build.model_copy(update={"programs": kept})
 
 
 def _has_relative_paths(path: Path) -> bool:

@@ -15,7 +15,7 @@ from harness.core.build import Build, BuildInfo
 from harness.core.errors import BuildFailed
 from harness.core.values import Value
 from harness.files.digests import files_below, sha256_of_files, sha256_of_texts
-from harness.files.programs import RUNNER
+from harness.files.programs import RUNNER, is_library
 
 META: Final = "meta.json"
 _OPTIONS: Final = "options"
@@ -139,8 +139,9 @@ def find_programs(folder: Path, title: str) -> dict[str, Path]:
             hint='it must write the program to its second argument: cp build/runner "$2"',
         )
     runner.chmod(runner.stat().st_mode | 0o500)
-    files = (file for file in sorted(folder.iterdir()) if file.is_file() and os.access(file, os.X_OK))
-    return {file.name: file for file in files if _PLACEHOLDER.fullmatch(file.name)}
+    files = [file for file in sorted(folder.iterdir()) if file.is_file()]
+    executable = (file for file in files if os.access(file, os.X_OK) and _PLACEHOLDER.fullmatch(file.name))
+    return {file.name: file for file in (*executable, *filter(is_library, files))}
 
 
 def read_meta(folder: Path, title: str) -> tuple[dict[str, str], dict[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,14 @@ PREBUILT: Final = "prebuilt"
 
 RUNNER: Final = "program"
 """Placeholder of the runner."""
+
+
+_LIBRARY: Final = re.compile(r"[\w.+-]+\.(?:so(?:\.\d+)*|dylib)")
+
+
+def is_library(program: Path) -> bool:
+    """Return whether a file is a shared library by its name: it is loaded, and needs no right to be executed."""
+    return _LIBRARY.fullmatch(program.name) is not None
 
 
 def prebuilt(programs: Mapping[str, Path]) -> Build:

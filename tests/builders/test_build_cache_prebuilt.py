@@ -37,6 +37,26 @@ def test_equal_programs_are_one_build(tmp_path: Path, cache: BuildCache) -> None
     assert is_same_runner(first, second)
 
 
+def test_a_library_keeps_its_name_which_is_part_of_the_build(tmp_path: Path, cache: BuildCache) -> None:
+    runner = write_program(tmp_path / "r", "x")
+    builds = []
+    for name in ("libone.so", "libother.so.2"):
+        library = write_program(tmp_path / name, "equal bytes")
+        library.chmod(0o644)
+        builds.append(build_prebuilt({"program": runner, "backend": library}, cache, RecordedProgress()))
+    assert [build.programs["backend"].name for build in builds] == ["libone.so", "libother.so.2"]
+    assert builds[0].programs["program"].parent == builds[0].programs["backend"].parent
+    assert not is_same_runner(builds[0], builds[1])
+
+
+def test_two_libraries_of_one_name_are_refused(tmp_path: Path, cache: BuildCache) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    libraries = {folder: write_program(tmp_path / folder / "lib.so", folder) for folder in ("a", "b")}
+    with pytest.raises(BuildFailed, match="two programs are called alike"):
+        build_prebuilt({"program": write_program(tmp_path / "r", "x"), **libraries}, cache, RecordedProgress())
+
+
 def test_another_helper_makes_another_build(tmp_path: Path, cache: BuildCache) -> None:
     runner = write_program(tmp_path / "runner", "x")
     builds = [

@@ -87,6 +87,13 @@ def test_a_recipe_gets_its_variables_and_no_secret(bench: Bench, monkeypatch: py
     assert "s3cret" not in text.read_text()
 
 
+def test_libraries_beside_the_runner_are_kept_without_an_execute_bit(bench: Bench) -> None:
+    build = bench.build(
+        'cp /bin/sh "$2" && cd "$(dirname "$2")" && touch libc++_shared.so libz.so.1.2 notes.txt && chmod 644 lib*'
+    )
+    assert set(build.programs) == {"program", "libc++_shared.so", "libz.so.1.2"}
+
+
 def test_helper_programs_are_known_by_their_names(bench: Bench) -> None:
     build = bench.build(
         """

@@ -19,7 +19,7 @@ from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
 from harness.core.protocols import Framework, OptionReader, Progress, RunnerSources, app_suffix, is_local
 from harness.core.result import Outcome
 from harness.core.submodules import SubmoduleSelection
-from harness.files.programs import prebuilt
+from harness.files.programs import is_library, prebuilt
 from harness.flows.measure.plan import Builds, Failure, Plan
 
 
@@ -76,13 +76,13 @@ def reject_recipe_variant(platform: str, variant: str) -> None:
 
 
 def _reject_unexecutable(programs: Mapping[str, Path], target: BuildTarget) -> None:
-    """Reject programs that cannot be executed and are no apps, which are installed.
+    """Reject programs that cannot be executed and are neither apps, which are installed, nor libraries.
 
     Raises:
         BuildFailed: There is one.
     """
     for name, path in programs.items():
-        if path.is_file() and not target.is_app(path) and not os.access(path, os.X_OK):
+        if path.is_file() and not target.is_app(path) and not is_library(path) and not os.access(path, os.X_OK):
             raise BuildFailed(f"program `{name}` cannot be executed: {path}", hint=f"chmod +x {path}")
 
 

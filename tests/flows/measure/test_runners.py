@@ -37,6 +37,20 @@ def test_a_program_must_be_executable_unless_it_is_an_app_of_the_platform(tmp_pa
     assert build(target(programs), RecordedProgress()).source == "prebuilt"
 
 
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("name", ["libbackend.so", "libc++_shared.so", "libcrypto.so.1.1", "libbackend.dylib"])
+def test_a_library_beside_the_runner_needs_no_execute_bit(tmp_path: Path, side: int, name: str) -> None:
+    runner, library = tmp_path / "runner", tmp_path / name
+    for file in (runner, library):
+        file.write_text(file.name)
+        file.chmod(0o644)
+    runner.chmod(0o755)
+    programs = {"program": runner, "library": library}
+    build = sides(programs, tmp_path / "cache")[side](target(programs), RecordedProgress())
+    assert build.programs["library"].read_text() == name
+    assert build.programs["library"].name == name, "the runner looks for it by its name"
+
+
 def test_apps_need_no_runner_beside_them(tmp_path: Path) -> None:
     first, second = tmp_path / "one.apk", tmp_path / "two.apk"
     builds = []
