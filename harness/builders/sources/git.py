@@ -50,8 +50,9 @@ class GitSource:
         self._branches: RemoteBranches | None = None  # since the remote was asked
         with self._clone() as clone:
             self._missing = clone.missing()
+            self._transport = clone.transport_settings()
         partial = "" if self._missing is None else "partial "
-        self._mirror = Mirror(cache_dir, f"{partial}{self.place}")
+        self._mirror = Mirror(cache_dir, f"{partial}{self.place}", self._transport)
 
     def fetch(self) -> None:
         """Fetch new commits from the user's clone, then from its remote, if it has one.
@@ -217,7 +218,7 @@ class GitSource:
         with fill_folder(folder):
             self._copy_clone_once()
             self._mirror_with_files(commit, address).check_out(commit.id, folder)
-            tree = WorkingTree(folder, PurePosixPath(), address, modules, configured)
+            tree = WorkingTree(folder, PurePosixPath(), address, modules, configured, self._transport)
             check_out_submodules(tree, self._cache_dir, submodules)
 
     def _mirror_with_files(self, commit: Commit, address: str) -> Mirror:
@@ -228,7 +229,7 @@ class GitSource:
         """
         if self._missing is None:
             return self._mirror
-        files = Mirror(self._cache_dir, f"files {self.place}")
+        files = Mirror(self._cache_dir, f"files {self.place}", self._transport)
         if not files.has_pin(commit.id):
             files.fetch_pin(commit.id, [(str(self.place), True), (address, True)])
         return files

@@ -88,6 +88,11 @@ class RepositoryReader:
         """Return the configured URL of a remote; None where there is no such remote."""
         return dict(self._settings(r"^remote\..*\.url$")).get(f"remote.{remote}.url")
 
+    def transport_settings(self) -> Sequence[tuple[str, str]]:
+        """Return what the clone alone configures about reaching servers: other URLs, proxies, headers, credentials."""
+        pattern = r"^(url\..*\.insteadof|http\..*|credential\..*|protocol\..*\.allow|core\.(sshcommand|gitproxy))$"
+        return self._settings(pattern, "--local", "--includes")
+
     def submodule_urls(self) -> Mapping[str, str]:
         """Return the URLs of the submodules that are initialised, by name; the user may have set others there."""
         settings = self._settings(r"^submodule\..*\.url$")
@@ -200,9 +205,9 @@ class RepositoryReader:
             merge=len(commit.parents) > 1,
         )
 
-    def _settings(self, pattern: str) -> Sequence[tuple[str, str]]:
+    def _settings(self, pattern: str, *scope: str) -> Sequence[tuple[str, str]]:
         with _map_errors(self._source):
-            listed: str = self._repo.git.config("--null", "--get-regexp", pattern, with_exceptions=False)
+            listed: str = self._repo.git.config(*scope, "--null", "--get-regexp", pattern, with_exceptions=False)
         pairs = (setting.partition("\n") for setting in listed.split("\0") if setting)
         return [(key, value) for key, _, value in pairs]
 

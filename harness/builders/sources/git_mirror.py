@@ -31,9 +31,11 @@ class Mirror:
     Args:
         cache_dir: The harness's cache.
         place: Path or URL of the repository.
+        transport: Configuration for reaching servers, names and values.
     """
 
-    def __init__(self, cache_dir: Path, place: str) -> None:
+    def __init__(self, cache_dir: Path, place: str, transport: Sequence[tuple[str, str]] = ()) -> None:
+        self._transport = transport
         self._folder = mirror_folder(cache_dir.resolve(), place)
         self.path = self._folder / "mirror.git"
 
@@ -170,7 +172,15 @@ class Mirror:
             options = [*options, f"--filter={without}"]
         words = (*fixed, *options, "--", place, *refspecs)
         with self._undone_on_failure():
-            git("fetch", *words, at=self.path, untrusted=not trusted, timeout_s=NETWORK_S, settings=settings)
+            git(
+                "fetch",
+                *words,
+                at=self.path,
+                untrusted=not trusted,
+                timeout_s=NETWORK_S,
+                settings=settings,
+                transport=self._transport,
+            )
         self._tidy()
 
     @contextlib.contextmanager

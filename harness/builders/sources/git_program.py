@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,6 +70,7 @@ def git(
     untrusted: bool = False,
     timeout_s: float = LOCAL_S,
     settings: Sequence[str] = (),
+    transport: Sequence[tuple[str, str]] = (),
 ) -> Completed:
     """Run git on one repository.
 
@@ -79,6 +81,7 @@ def git(
             local paths and helper programs (git(1), GIT_PROTOCOL_FROM_USER).
         timeout_s: Limit, seconds.
         settings: Configuration for this command, `NAME=VALUE`.
+        transport: Likewise, names and values that may be secret: no other user of the machine can read them.
 
     Raises:
         GitFailed: It failed.
@@ -89,13 +92,29 @@ def git(
     completed = shell.run(
         Command(
             ("env", *unset, "git", *options, *_where(at), *arguments),
-            env={**_ENVIRONMENT, **({"GIT_PROTOCOL_FROM_USER": "0"} if untrusted else {})},
+            env={
+                **_ENVIRONMENT,
+                **({"GIT_PROTOCOL_FROM_USER": "0"} if untrusted else {}),
+                **_configuration(transport),
+            },
             timeout_s=timeout_s,
         )
     )
     if not completed.ok:
         raise GitFailed(f"git {arguments[0]}: {error_text(completed)}")
     return completed
+
+
+def _configuration(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the variables that configure git (git-config(1), GIT_CONFIG_COUNT), behind those that are set already."""
+    if not settings:
+        return {}
+    count = os.environ.get("GIT_CONFIG_COUNT", "")
+    first = int(count) if count.isdecimal() else 0
+    variables = {"GIT_CONFIG_COUNT": str(first + len(settings))}
+    for number, (name, value) in enumerate(settings, first):
+        variables |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables
 
 
 def without_credentials(text: str) -> str:

@@ -51,6 +51,7 @@ class WorkingTree:
         url: Base of relative URLs of its submodules.
         modules: Folders where the user's clone keeps the repositories of its submodules.
         configured: URLs by name of the submodules for which the user's clone has one, such as that of a mirror.
+        transport: What the user's clone configures about reaching servers.
     """
 
     folder: Path
@@ -58,6 +59,7 @@ class WorkingTree:
     url: str
     modules: tuple[Path, ...]
     configured: Mapping[str, str] = field(default_factory=dict)
+    transport: Sequence[tuple[str, str]] = ()
 
     @property
     def is_local(self) -> bool:
@@ -176,7 +178,7 @@ def _check_out(submodule: Submodule, tree: WorkingTree, cache_dir: Path) -> Work
     if url.startswith("-"):
         raise BuildFailed(f"submodule {path} has an option for a URL: {url}")
     modules = tuple(place / submodule.name for place in tree.modules)
-    mirror = Mirror(cache_dir, f"submodule {url}")
+    mirror = Mirror(cache_dir, f"submodule {url}", tree.transport)
     try:
         if not mirror.has_pin(submodule.pin):
             local = [(str(place), True) for place in modules if place.is_dir()]  # without network
@@ -187,18 +189,19 @@ def _check_out(submodule: Submodule, tree: WorkingTree, cache_dir: Path) -> Work
         mirror.check_out(submodule.pin, folder)
     except GitFailed as error:
         raise _unavailable(submodule, path, without_credentials(url), error) from error
-    return WorkingTree(folder, path, url, tuple(place / "modules" for place in modules))
+    return WorkingTree(folder, path, url, tuple(place / "modules" for place in modules), transport=tree.transport)
 
 
 def _unavailable(submodule: Submodule, path: PurePosixPath, url: str, error: GitFailed) -> EnvironmentProblem:
     """Return the error of a submodule that cannot be had, with what a person can do about it."""
     message = f"submodule {path}, pinned to {submodule.pin}, cannot be had from {url}: {error.message}"
     mirror = f"if another repository has it: git config --global url.OTHER.insteadOf {url}"
-    if error.may_pass:
-        return EnvironmentProblem(message, hint=f"check network and disk, and try again; {mirror}")
     if "transport 'file' not allowed" in error.message:
         return BuildFailed(
             message, hint="permit local paths for submodules: git config --global protocol.file.allow always"
         )
     choice = f"if the build does not need {path}: name the submodules that it needs with --submodules, or in a file"
-    return BuildFailed(message, hint=f"{choice} `submodules.txt` beside the recipe; {mirror}")
+    choice = f"{choice} `submodules.txt` beside the recipe"
+    if error.may_pass:
+        return EnvironmentProblem(message, hint=f"check network and disk, and try again; {choice}; {mirror}")
+    return BuildFailed(message, hint=f"{choice}; {mirror}")

@@ -99,6 +99,37 @@ def _add_orphan(clone: GitRepository) -> None:
     clone.git("checkout", "--quiet", "main")
 
 
+def test_what_the_clone_configures_about_servers_counts(tmp_path: Path, cache: Path) -> None:
+    remote, clone, _ = clone_with_remote(tmp_path, cache)
+    part = GitRepository(tmp_path / "part")
+    pin = part.commit("part", {"part.c": "part"})
+    remote.commit("two", {".gitmodules": '[submodule "lib"]\n\tpath = lib\n\turl = http://127.0.0.1:9/part\n'})
+    remote.git("update-index", "--add", "--cacheinfo", f"160000,{pin},lib")
+    remote.git("commit", "--quiet", "-m", "three")
+    clone.git("remote", "set-url", "origin", "http://127.0.0.1:9/remote")
+    (tmp_path / "included").write_text(f'[url "file://{tmp_path}/"]\n\tinsteadOf = http://127.0.0.1:9/\n')
+    clone.git("config", "include.path", str(tmp_path / "included"))
+    clone.git("config", "protocol.file.allow", "always")
+    clone.git("config", "core.hooksPath", str(tmp_path / "hooks"))
+    source = GitSource(clone.path, cache_dir=cache)
+    source.fetch()
+    source.materialise(source.resolve("origin/main"), tmp_path / "tree")
+    assert (tmp_path / "tree" / "lib" / "part.c").read_text() == "part"
+
+
+def test_variables_that_configure_git_are_kept(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    remote, clone, _ = clone_with_remote(tmp_path, cache)
+    remote.commit("two")
+    clone.git("remote", "set-url", "origin", "http://127.0.0.1:9/remote")
+    clone.git("config", "http.proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.file://{tmp_path}/.insteadOf")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "http://127.0.0.1:9/")
+    source = GitSource(clone.path, cache_dir=cache)
+    source.fetch()
+    assert source.resolve("origin/main").subject == "two"
+
+
 @pytest.mark.parametrize("left_out", ["blob:none", "blob:limit=1"])
 def test_a_partial_clone_is_only_read(tmp_path: Path, cache: Path, left_out: str) -> None:
     remote = GitRepository(tmp_path / "remote")
