@@ -88,12 +88,13 @@ def _standard_options(entries: Mapping[str, tuple[str, str]]) -> dict[str, str]:
         "linker_flags": flags_of("CMAKE_EXE_LINKER_FLAGS"),
     }
     every_flag = " ".join(flags.values())
+    sanitizers = ",".join(sorted({*_sanitizers(every_flag)}))
     is_whole = "-flto" in every_flag or value_of("CMAKE_INTERPROCEDURAL_OPTIMIZATION").upper() in _ON
     return {
         "build_type": build_type or "none",
         **flags,
         "lto": "on" if is_whole else "off",
-        "sanitizers": ",".join(sorted({*_sanitizers(every_flag)})) or "none",
+        **({"sanitizers": sanitizers} if sanitizers else {}),  # a project can switch them on without these flags
     }
 
 
