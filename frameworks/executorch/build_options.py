@@ -32,6 +32,7 @@ _OURS: Final = b"PyTorchObserver {"
 _TEXTS: Final = (_RUNTIME, _TRACED, _QUANTISED, _XNNPACK, _TORCH, _OURS)
 
 _LIBRARIES: Final = re.compile(r"(?:libexecutorch|_portable_lib|_C\.).*\.(?:so|dylib)")
+_BUNDLED: Final = "runner"
 _PACKAGE: Final = "package"
 """Flag of the native runner of the installed package: the folder with its libraries."""
 _HINT: Final = (
@@ -68,7 +69,10 @@ def explain_options(names: Collection[str]) -> str | None:
 
 
 def _files_of(build: Build, program: Path) -> Sequence[Path]:
-    """Return the program, and the libraries of ExecuTorch that it finds beside itself or in the installed package."""
+    """Return the program, and the libraries of ExecuTorch that it finds beside itself or in the installed package.
+
+    A bundle for phones is one folder; there `program` starts `runner`.
+    """
     folders = [program.parent / "lib"]
     if _PACKAGE in build.flags:
         folders = [Path(build.flags[_PACKAGE]) / "lib"]
@@ -78,7 +82,8 @@ def _files_of(build: Build, program: Path) -> Sequence[Path]:
         except BuildFailed:
             folders = []
     libraries = (file for folder in folders if folder.is_dir() for file in sorted(folder.iterdir()))
-    return (program, *(file for file in libraries if _LIBRARIES.fullmatch(file.name)))
+    beside = (build.programs[name] for name in sorted(build.programs) if name == _BUNDLED or _LIBRARIES.fullmatch(name))
+    return (program, *beside, *(file for file in libraries if _LIBRARIES.fullmatch(file.name)))
 
 
 def _runner_of(build: Build, texts: frozenset[bytes]) -> str:

@@ -14,10 +14,10 @@ from frameworks.executorch.exporting.catalogue import DEFINITIONS, RECIPES, Cata
 from frameworks.executorch.options import ExecuTorchOptions
 from frameworks.executorch.runners import native
 from frameworks.executorch.runners.cache import runners_folder
-from frameworks.executorch.runners.cross import MACHINES
 from frameworks.executorch.runners.toolchain import Tool, find_cmake, find_compiler, find_cross_compiler
 from frameworks.executorch.runners.wheel import installed_wheel, wheel_with_sdk
 from harness.config.settings import Settings
+from harness.core.device import LINUX_MACHINES
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Finding
 
@@ -62,7 +62,7 @@ def _examine_phones(folder: Path) -> Finding:
     ndk = os.environ.get("ANDROID_NDK") or os.environ.get("ANDROID_NDK_HOME")
     found = [f"the NDK in {ndk}"] if ndk else []
     remedies = []
-    for abi, machine in MACHINES.items():
+    for abi, machine in LINUX_MACHINES.items():
         try:
             found.append(f"{find_cross_compiler(folder, machine).path} for {abi}")
         except (BuildFailed, OSError) as error:

@@ -20,7 +20,8 @@ from harness.builders.records import BuildDetails, BuildKey
 from harness.builders.toolchain import Toolchain, find_toolchain
 from harness.builders.workdirs import Workdir
 from harness.core.build import COMPILED_WITH, Build
-from harness.core.commit import Commit, PackageSource, Source, SubmoduleSource
+from harness.core.commit import Commit, MachineSource, PackageSource, Source, SubmoduleSource
+from harness.core.device import LINUX_MACHINES
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress, Task
 from harness.core.submodules import SubmoduleSelection
@@ -66,7 +67,8 @@ def build_commit(
         BuildFailed: The files of the commit cannot be fetched completely, or its runner cannot be built.
         EnvironmentProblem: Network, disk or a lock stood in the way, which says nothing about the commit.
     """
-    tools = toolchain if toolchain is not None else find_toolchain()
+    machine = LINUX_MACHINES.get(abi)
+    tools = toolchain if toolchain is not None else find_toolchain(machine=machine)
     options = {"abi": abi} if abi else {}
     if isinstance(source, SubmoduleSource) and submodules not in {None, recipe.submodules}:
         options["submodules"] = str(submodules)  # the recipe's own choice is in its digest
@@ -89,6 +91,10 @@ def build_commit(
         repository.mkdir()
         if isinstance(source, SubmoduleSource):
             source.materialise_with(commit, repository, recipe.submodules if submodules is None else submodules)
+        elif abi and isinstance(source, MachineSource):
+            if machine is None:
+                raise BuildFailed(f"there are no released packages for {abi}", hint="build from sources (--repo-dir)")
+            source.materialise_for(commit, repository, machine)
         else:
             source.materialise(commit, repository)
         progress.say(f"building {title}; its log is {workdir.log}")

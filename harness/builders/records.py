@@ -22,7 +22,8 @@ _OPTIONS: Final = "options"
 CONTENT: Final = "programs_sha256"
 """Flag of a build: SHA-256 over its programs and everything that lies beside them."""
 
-_PLACEHOLDER: Final = re.compile(r"\w[\w.]*")
+_PLACEHOLDER: Final = re.compile(r"\w[\w.+-]*")
+"""Names of files; as placeholders such as `{libstdc++.so.6}` they would be odd, but programs may need the files."""
 _META: Final = TypeAdapter(dict[str, JsonValue])
 
 
@@ -118,7 +119,7 @@ def content_of(build: BuildInfo) -> str | None:
 def find_programs(folder: Path, title: str) -> dict[str, Path]:
     """Return the programs that a build wrote, by placeholder. The runner is made executable if it is not.
 
-    Programs whose names cannot be placeholders are left out; the others may need them.
+    Programs with odd names are left out; the others may need them.
 
     Args:
         folder: Folder that the build wrote to.

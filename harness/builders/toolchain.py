@@ -63,12 +63,14 @@ def find_toolchain(
     *,
     packages: Sequence[str] = ("torch",),
     environment: Mapping[str, str] | None = None,
+    machine: str | None = None,
 ) -> Toolchain:
     """Look for the toolchain of a build. Nothing is required: recipes report what they miss.
 
     Args:
         packages: Python packages that may affect a build.
         environment: Environment variables; those of the harness unless given.
+        machine: Processor to build for, as Linux names it, where it is not this machine's.
     """
     variables = shell.inherited_environment() if environment is None else environment
     system = os.uname()
@@ -78,6 +80,8 @@ def find_toolchain(
         "cmake": "cmake",
         "python": sys.executable,
     }
+    if machine is not None:
+        programs["cross c++"] = f"{machine}-linux-gnu-g++"
     if system.sysname == "Darwin":
         programs["xcodebuild"] = "xcodebuild"
     tools = {name: version for name, program in programs.items() if (version := _describe(program)) is not None}

@@ -190,3 +190,11 @@ class PackageSource(Source, Protocol):
 
     package: str
     """Name of the package."""
+
+
+@runtime_checkable
+class MachineSource(PackageSource, Protocol):
+    """A source of packages that differ from processor to processor."""
+
+    def materialise_for(self, commit: Commit, folder: Path, machine: str) -> None:
+        """Do as `materialise` does, with the package for Linux on a processor, such as `aarch64`."""

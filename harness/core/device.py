@@ -13,6 +13,9 @@ ADDRESS_RANDOMISATION: Final = "address_randomisation"
 ON_PROCESSOR: Final = "+"
 """Separates, in the identity of a device, the machine from its processor."""
 
+LINUX_MACHINES: Final = {"arm64-v8a": "aarch64", "x86_64": "x86_64"}
+"""Names of processors in Linux (`uname -m`) and in wheels, by Android's names of architectures, where both exist."""
+
 _RANDOMISATIONS: Final = {"0": "off", "1": "partial", "2": "on"}
 
 

@@ -263,12 +263,44 @@ def test_both_platforms_build_the_same_components(stage: Stage, ndk: Path) -> No
     assert parts[0] == parts[1] != set()
 
 
-def test_a_missing_ndk_is_named_with_a_remedy(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BuildFailed, match=r"no Android NDK: install .* and set ANDROID_NDK"):
-        stage.build("android")
+def test_missing_compilers_for_android_are_named_before_files_are_fetched(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(
+        EnvironmentProblem, match=r"no Android NDK and no aarch64-linux-gnu-g\+\+: .* set ANDROID_NDK"
+    ) as no:
+        stage.build("android", "arm64-v8a")
+    assert "apt install g++-aarch64-linux-gnu" in no.value.message
     monkeypatch.setenv("ANDROID_NDK", str(stage.folder))
-    with pytest.raises(BuildFailed, match="is no Android NDK"):
-        stage.build("android")
+    with pytest.raises(EnvironmentProblem, match="is no Android NDK"):
+        stage.build("android", "arm64-v8a")
+    assert stage.materialised() == []
+
+
+def test_without_an_ndk_a_cross_compiler_links_the_android_runner_statically(stage: Stage) -> None:
+    for name in ("gcc", "g++"):
+        write_program(stage.folder / "system" / f"aarch64-linux-gnu-{name}", "#!/bin/sh\n")
+    strip = stage.folder / "system" / "aarch64-linux-gnu-strip"
+    write_program(strip, '#!/bin/sh\nprintf stripped > "$1"\n')
+    build = stage.build("android", "arm64-v8a")
+    arguments = stage.cmake_arguments()
+    assert {
+        "-DCMAKE_SYSTEM_NAME=Linux",
+        "-DCMAKE_SYSTEM_PROCESSOR=aarch64",
+        "-DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc",
+        "-DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++",
+        "-DHARNESS_FOREIGN_LIBC=ON",
+    } <= set(arguments)
+    assert any(word.startswith("-DCMAKE_EXE_LINKER_FLAGS=-static ") for word in arguments)
+    assert (build.flags["abi"], build.flags["libc"]) == ("arm64-v8a", "glibc")
+    assert build.programs["program"].read_text() == "stripped"
+
+
+def test_an_ndk_is_preferred_to_a_cross_compiler(stage: Stage, ndk: Path) -> None:
+    write_program(stage.folder / "system" / "aarch64-linux-gnu-g++", "#!/bin/sh\n")
+    build = stage.build("android", "arm64-v8a")
+    assert f"-DCMAKE_TOOLCHAIN_FILE={ndk}/build/cmake/android.toolchain.cmake" in stage.cmake_arguments()
+    assert build.flags["libc"] == "bionic"
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="what a Mac says is another thing")

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#if defined(HARNESS_BUNDLED)
+#if defined(HARNESS_FOREIGN_LIBC)
 #include <gnu/libc-version.h>
 #endif
 
@@ -141,7 +141,7 @@ void run(const Arguments& arguments) {
   print_number("RUN", "warmup_done", "", measurement.warmup_done);
   print_number("RUN", "iterations_done", "", static_cast<int64_t>(measurement.samples.size()));
   print_text("runtime", "executorch " EXECUTORCH_VERSION " native");
-#if defined(HARNESS_BUNDLED) // the device has another one, which its apps use
+#if defined(HARNESS_FOREIGN_LIBC) // the device has another one, which its apps use
   print_text("libc", (std::string("glibc ") + gnu_get_libc_version()).c_str());
 #endif
   print_openvino(openvino);

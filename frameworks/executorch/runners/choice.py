@@ -9,12 +9,12 @@ from typing import Final
 
 from frameworks.executorch.options import ExecuTorchOptions
 from frameworks.executorch.runners.cache import disk_errors, runner_path
-from frameworks.executorch.runners.cross import MACHINES, cross_build
+from frameworks.executorch.runners.cross import cross_build
 from frameworks.executorch.runners.native import native_build
 from frameworks.executorch.runners.wheel import installed_distribution, installed_wheel
 from harness.config.settings import Settings
 from harness.core.build import Build
-from harness.core.device import Device
+from harness.core.device import LINUX_MACHINES, Device
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
 from harness.files.atomic import write_atomically
@@ -56,7 +56,7 @@ def device_build(settings: Settings, progress: Progress, *, device: Device) -> B
     )
     if settings.of(ExecuTorchOptions).runner == "python":
         raise BuildFailed("the Python runner runs on this machine only", hint=f"leave out --runner, or {others}")
-    if not device.os.startswith("Android") or device.abi not in MACHINES:
+    if not device.os.startswith("Android") or device.abi not in LINUX_MACHINES:
         raise BuildFailed(
             f"no released package has a runner for {device.os or device.platform} on {device.abi}", hint=others
         )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from packaging.version import Version
 
@@ -19,13 +18,11 @@ from frameworks.executorch.runners.native import SOURCES, configure_words
 from frameworks.executorch.runners.toolchain import Tools, describe_c_library, find_c_library, find_cross_tools
 from frameworks.executorch.runners.wheel import wheel_with_sdk
 from harness.core.build import Build
+from harness.core.device import LINUX_MACHINES
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
 from harness.files.digests import sha256_of_file, sha256_of_folder, sha256_of_texts
 from harness.shell import pip
-
-MACHINES: Final = {"arm64-v8a": "aarch64", "x86_64": "x86_64"}
-"""Names of processors in wheels, by Android's names of architectures. No wheel is released for the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ class CrossBuildPlan:
 
 
 def cross_build(cache_dir: Path, abi: str, progress: Progress) -> Build:
-    """Return the native runner for an architecture of Android: one of `MACHINES`.
+    """Return the native runner for an architecture of Android: one of `LINUX_MACHINES`.
 
     Raises:
         BuildFailed: A tool is missing, the wheel cannot be had, or it does not compile; the hint says what to do.
@@ -67,13 +64,14 @@ def cross_build(cache_dir: Path, abi: str, progress: Progress) -> Build:
 
 def _plan(cache_dir: Path, abi: str, progress: Progress) -> CrossBuildPlan:
     """Determine everything that makes up the runner. What is cheap to find missing comes first."""
-    machine = MACHINES[abi]
+    machine = LINUX_MACHINES[abi]
     version = Version(wheel_with_sdk().version).public  # without the label of a local build, which no index has
     with disk_errors(cache_dir):
         tools = find_cross_tools(runners_folder(cache_dir), machine)
         library = find_c_library(tools.compiler)
         wheel = fetch_wheel(version, machine, cache_dir, progress)
         flags = {
+            "runner": "native",
             "executorch": version,
             "wheel": f"{wheel.path.name} {wheel.sha256}",
             "abi": abi,

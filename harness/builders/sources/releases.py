@@ -111,8 +111,15 @@ class ReleasesSource:
             BuildFailed: There is no wheel for this interpreter, or it is damaged; the folder is removed.
             EnvironmentProblem: Network or disk is the reason; the folder is removed as well.
         """
+        self._materialise(commit, folder, None)
+
+    def materialise_for(self, commit: Commit, folder: Path, machine: str) -> None:
+        """Unpack the wheel for Linux on another processor, as `materialise` does."""
+        self._materialise(commit, folder, machine)
+
+    def _materialise(self, commit: Commit, folder: Path, machine: str | None) -> None:
         with fill_folder(folder), open_scratch_folder() as temporary:
-            wheel = pip.download_wheel(self.package, commit.id, temporary)
+            wheel = pip.download_wheel(self.package, commit.id, temporary, machine=machine)
             pip.unpack_wheel(wheel, folder)
             (folder / CHECKSUM).write_text(f"{sha256_of_file(wheel)}  {wheel.name}\n", encoding="utf-8")
 

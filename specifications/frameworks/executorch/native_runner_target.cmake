@@ -12,6 +12,9 @@ add_executable(harness_runner ${sources})
 target_compile_features(harness_runner PRIVATE cxx_std_17)
 target_compile_definitions(harness_runner PRIVATE EXECUTORCH_VERSION="${HARNESS_EXECUTORCH_VERSION}")
 target_link_libraries(harness_runner PRIVATE ${HARNESS_LIBRARIES})
+if(HARNESS_FOREIGN_LIBC) # the runner tells it in each result
+  target_compile_definitions(harness_runner PRIVATE HARNESS_FOREIGN_LIBC)
+endif()
 # ETDump is of use only where the runtime traces.
 if(EXECUTORCH_ENABLE_EVENT_TRACER AND TARGET etdump)
   target_link_libraries(harness_runner PRIVATE etdump flatccrt)
