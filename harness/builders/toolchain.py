@@ -82,6 +82,7 @@ def find_toolchain(
     }
     if machine is not None:
         programs["cross c++"] = f"{machine}-linux-gnu-g++"
+        packages = (*packages, "ziglang")
     if system.sysname == "Darwin":
         programs["xcodebuild"] = "xcodebuild"
     tools = {name: version for name, program in programs.items() if (version := _describe(program)) is not None}

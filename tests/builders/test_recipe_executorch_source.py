@@ -53,7 +53,7 @@ class Stage:
         (self.checkout / "version.txt").write_text("1.2.0a0\n")
         self.source = Folder(self.checkout)
         self.words = folder / "words"
-        self.install_cmake("bin", "3.25.1")
+        self.install_cmake("bin", "3.28.1")
 
     def install_cmake(self, folder: str, version: str, broken: str = "-") -> Path:
         """Write a stand-in for CMake, which fails to build one target."""
@@ -188,7 +188,7 @@ def test_missing_submodules_are_named_with_a_remedy(stage: Stage, platform: str)
 @pytest.mark.parametrize("platform", ["host", "android"])
 @pytest.mark.usefixtures("ndk")
 def test_where_our_runner_does_not_build_upstreams_is_built_and_says_why(stage: Stage, platform: str) -> None:
-    stage.install_cmake("bin", "3.25.1", broken="harness_runner")
+    stage.install_cmake("bin", "3.28.1", broken="harness_runner")
     build = stage.build(platform)
     assert (build.flags["runner"], build.programs["program"].read_text()) == ("executor_runner", "executor_runner")
     assert build.options["runner"] == "executor_runner"
@@ -196,7 +196,7 @@ def test_where_our_runner_does_not_build_upstreams_is_built_and_says_why(stage: 
 
 
 def test_libraries_that_do_not_build_fail_the_build(stage: Stage) -> None:
-    program = stage.install_cmake("bin", "3.25.1", broken="harness_runner")
+    program = stage.install_cmake("bin", "3.28.1", broken="harness_runner")
     program.write_text(program.read_text().replace('printf "$4"', "echo 'lib.cpp:3: error: too'; exit 1; #"))
     with pytest.raises(BuildFailed, match=r"status 1: main\.cpp:1: error: no such member"):
         stage.build("host")
@@ -204,7 +204,7 @@ def test_libraries_that_do_not_build_fail_the_build(stage: Stage) -> None:
 
 def test_a_newer_cmake_is_used_where_a_commit_needs_it(stage: Stage) -> None:
     (stage.checkout / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.29)\nproject(executorch)\n")
-    with pytest.raises(BuildFailed, match=r"cmake 3\.25\.1 is too old, 3\.29 or later is needed: pip install"):
+    with pytest.raises(BuildFailed, match=r"cmake 3\.28\.1 is too old, 3\.29 or later is needed: pip install"):
         stage.build("host")
     newer = stage.install_cmake("newer", "3.31.10")
     stage.install_cmake("bin", "3.3.2")
@@ -232,7 +232,7 @@ def test_an_interpreter_without_torch_is_reported_before_the_files_are_fetched(
 
 
 def test_a_failing_cmake_fails_the_build(stage: Stage) -> None:
-    program = stage.install_cmake("bin", "3.25.1")
+    program = stage.install_cmake("bin", "3.28.1")
     program.write_text(
         program.read_text().replace('[ "$1" = --build ]', 'echo "CMake Error: no such generator"; false')
     )

@@ -14,7 +14,7 @@ from harness import shell
 from harness.core.command import Command
 from harness.core.errors import BuildFailed
 from harness.testing.phones import start_phones, unavailable_reason
-from tests.cli.project import Project
+from tests.cli.project import Project, generic, one_test
 from tests.e2e.desk import OWN, Desk, codes, forget_locks, sh
 
 pytestmark = pytest.mark.slow
@@ -51,7 +51,7 @@ def test_a_model_runs_on_a_phone_without_an_ndk(arm64_desk: Desk) -> None:
     spec = project.write("spec.json", {"model": {**fields, "files": {"model": model}}, "tests": [test]})
     done = arm64_desk.harness("-b", spec, timeout_s=400)
     assert done.code == 0, done.stderr + done.stdout
-    (result,) = done.read()
+    (result,) = (result for result in done.read() if result["benchmark"]["identifier"] == "linear")
     metrics = {metric["name"]: metric for metric in result["metrics"]}
     assert len(metrics["NET latency"]["samples"]) == 40
     assert {"NET cpu_time", "RUN load_time", "RUN first_iteration", "RUN peak_memory"} <= set(metrics)
@@ -70,3 +70,46 @@ def test_a_model_runs_on_a_phone_without_an_ndk(arm64_desk: Desk) -> None:
     assert "compiling" not in again.stderr
     assert "fetching" not in again.stderr
     assert sh(arm64_desk.lab, phone, f"find {OWN}/programs -type f -exec stat -c '%n %i' {{}} +") == pushed
+
+
+PROGRAM = r"""
+#include <stdio.h>
+#define LINE "PyTorchObserver {\"type\": \"NET\", \"metric\": \"latency\", \"unit\": \"us\", \"value\": \"%d\"}\n"
+int main(void) {
+  for (int i = 0; i < 12; ++i)
+    printf(LINE, MICROSECONDS);
+#if !defined(__aarch64__)
+  return 1;
+#endif
+}
+"""
+
+
+def test_commits_of_a_program_are_cross_compiled_for_the_phone(arm64_desk: Desk, tmp_path: Path) -> None:
+    repository = tmp_path / "program"
+    repository.mkdir()
+    environment = {"GIT_CONFIG_GLOBAL": "/dev/null", "HOME": str(tmp_path)}
+
+    def git(*words: str) -> str:
+        identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+        done = shell.run(Command(("git", "-C", str(repository), *identity, *words), env=environment))
+        assert done.ok, done.stderr
+        return done.stdout.strip()
+
+    git("init", "-q", "-b", "main")
+    lines = ("cmake_minimum_required(VERSION 3.19)", "project(thing LANGUAGES C)", "add_executable(runner thing.c)")
+    (repository / "CMakeLists.txt").write_text("\n".join(lines))
+    commits = []
+    for us in (100, 200):
+        (repository / "thing.c").write_text(f"#define MICROSECONDS {us}\n{PROGRAM}")
+        git("add", "-A")
+        git("commit", "-q", "-m", f"{us} us")
+        commits.append(git("rev-parse", "HEAD"))
+    spec = arm64_desk.project.write("generic/spec.json", generic(one_test("a", "{program}")))
+    sides = ("--repo-dir", repository, "--control", commits[0], "--treatment", commits[1], "--pairs", "1")
+    done = arm64_desk.harness("compare", "-b", spec, *sides, timeout_s=300)
+    result = next(result for result in done.read() if result["comparison"])
+    assert result["outcome"] == "ok", (result["reason"], done.stderr)
+    (pair,) = result["comparison"]["pairs"]
+    assert (pair["control"][0], pair["treatment"][0]) == (100, 200)
+    assert (result["build"]["flags"]["libc"], result["build"]["flags"]["abi"]) == ("glibc", "arm64-v8a")

@@ -16,6 +16,7 @@ oldest=${ANDROID_PLATFORM:-android-26}
 
 check_android_tools
 check_checkout "$repository"
+is_at_least "$(version_of_cmake "$cmake")" "$LEAST_CMAKE" || find_cmake "$LEAST_CMAKE"
 
 if [ -n "$ndk" ]; then
   # Phones with pages of 16 KiB load no program that is laid out for 4.

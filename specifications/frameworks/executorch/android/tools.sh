@@ -2,6 +2,9 @@
 # Tools that build for Android: an NDK, else GCC for Linux on the same processor.
 . "$(dirname "$0")/../executor_runner.sh"
 
+# Optimised kernels for ARM use $<BUILD_LOCAL_INTERFACE>, which is newer than the least CMake that v1.4 says.
+LEAST_CMAKE=3.26
+
 # check_android_tools: whether everything is there that is needed for any commit. Sets `python`, `abi`, `ndk` (empty
 # where there is none), `machine` (Linux's name of the processor) and `cross` (how names of GCC's programs begin).
 check_android_tools() {

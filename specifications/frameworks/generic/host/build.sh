@@ -3,46 +3,6 @@
 #
 #   sh build.sh REPO_DIR DESTINATION
 set -eu
+. "$(dirname "$0")/../cmake_project.sh"
 
-repository=$1
-destination=$2
-build=${HARNESS_BUILD_DIR:-$(mktemp -d)}
-
-fail() {
-  echo "error: $1" >&2
-  exit 1
-}
-
-command -v cmake > /dev/null || fail "no cmake: apt install cmake, or pip install cmake"
-[ -f "$repository/CMakeLists.txt" ] || fail "$repository has no CMakeLists.txt: write a recipe for this project"
-
-# Executables are collected in one folder, apart from what CMake compiles to try the compiler.
-set -- -S "$repository" -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_RUNTIME_OUTPUT_DIRECTORY="$build/harness-programs"
-if command -v ninja > /dev/null; then
-  set -- "$@" -G Ninja
-fi
-cmake "$@"
-cmake --build "$build" --parallel "${HARNESS_JOBS:-1}"
-
-programs=$build/harness-programs
-runner=$programs/runner
-count=0
-for program in "$programs"/*; do
-  if [ -f "$program" ] && [ -x "$program" ]; then
-    count=$((count + 1))
-    only=$program
-  fi
-done
-[ "$count" -gt 0 ] || fail "the project makes no executable (looked for in CMAKE_RUNTIME_OUTPUT_DIRECTORY)"
-if [ "$count" -eq 1 ]; then
-  runner=$only
-fi
-[ -f "$runner" ] || fail "the project makes $count executables and none is named runner: name the one that is meant so"
-
-# The others may be programs of specifications too.
-for program in "$programs"/*; do
-  if [ -f "$program" ] && [ -x "$program" ] && [ "$program" != "$runner" ]; then
-    cp "$program" "$(dirname "$destination")/"
-  fi
-done
-cp "$runner" "$destination"
+build_project "$1" "${HARNESS_BUILD_DIR:-$(mktemp -d)}" "$2"
