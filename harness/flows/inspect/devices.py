@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from harness import plugins
 from harness.config.settings import Settings
@@ -43,7 +44,7 @@ def list_devices(
     if as_json:
         console = widen(console)
         devices = [_as_json(listing.platform, status) for listing in listings for status in listing.statuses]
-        print_output(plain_text(json.dumps(devices, indent=2, ensure_ascii=False)), console)
+        print_output(Text(json.dumps(devices, indent=2)), console)  # ASCII: nothing in it moves a cursor
     for listing in listings:
         if not as_json:
             _show(listing, console)
