@@ -36,6 +36,8 @@ _HASH_S: Final = 60.0
 _HASH_BYTES_PER_S: Final = 20 << 20
 """For reading a file back: a minute, and a second for each 20 MiB, which the slowest storage reads faster."""
 _HASH: Final = 'sha256sum < "$1"'
+_ENDED_BY_TIMEOUT: Final = (KILLED, KILLED - 1)
+"""Exit codes of `timeout -s KILL` when the time is over: toybox 0.8.0 (Android 10) counts signals from 127."""
 _REPORT_STATUS: Final = """trap 'printf "\\n%s %s\\n" {mark} $? >&2' EXIT
 """
 """The script's own shell reports its exit status, unless it becomes another program: toybox's `timeout` (0.8.9) may
@@ -114,7 +116,7 @@ class Phone:
                 raise EnvironmentProblem(f"the output of a script on {self.name} does not end")
             if stream.exit_code is None:
                 raise unresponsive_error(self.name, doing)
-            if stream.exit_code == KILLED and wall_s >= timeout_s:
+            if stream.exit_code in _ENDED_BY_TIMEOUT and wall_s >= timeout_s:
                 raise EnvironmentProblem(
                     f"{self.name} took more than {timeout_s:g} s for a script", hint="restart it; is its storage full?"
                 )

@@ -22,6 +22,14 @@ from platforms.android.platform import Android
 from platforms.android.session import AndroidSession
 from tests.platforms.android.given_phones import given_phones
 
+OLD_TIMEOUT = """#!/system/bin/sh
+# As in toybox 0.8.0: 127 and the number of the signal, where others tell 128 and the number.
+toybox timeout "$@"
+status=$?
+[ $status -ne 137 ] || exit 136
+exit $status
+"""
+
 MakePlatform = Callable[..., Android]
 
 
@@ -50,16 +58,22 @@ def rooted_lab() -> Iterator[PhoneLab]:
 
 @pytest.fixture(scope="session", params=["toybox 0.8.3", "toybox 0.8.0"])
 def old_lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PhoneLab]:
-    """One phone whose `setsid` is that of Android 11 and 12, or of Android 10."""
+    """One phone with the `setsid` of Android 11 and 12, or the `setsid` and `timeout` of Android 10."""
     _needed()
     compiler = shutil.which("cc")
     if compiler is None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("a C compiler is missing (apt install gcc)")
     program = tmp_path_factory.mktemp("old") / "setsid"
-    options = ("-DWITHOUT_WAIT",) if request.param == "toybox 0.8.0" else ()
+    programs = {"setsid": program}
+    options: tuple[str, ...] = ()
+    if request.param == "toybox 0.8.0":
+        options = ("-DWITHOUT_WAIT",)
+        programs["timeout"] = program.with_name("timeout")
+        programs["timeout"].write_text(OLD_TIMEOUT)
+        programs["timeout"].chmod(0o755)
     source = Path(__file__).with_name("old_setsid.c")
     subprocess.run((compiler, "-static", *options, "-o", str(program), str(source)), check=True)
-    with start_phones(1, programs={"setsid": program}) as opened:
+    with start_phones(1, programs=programs) as opened:
         yield opened
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.command import Command
+from harness.core.errors import EnvironmentProblem
 from harness.testing.phones.android.lab import PhoneLab
 from harness.testing.platforms import CHECKS, Check, PlatformCase
 from harness.testing.progress import RecordedProgress
@@ -36,6 +37,13 @@ def test_nothing_of_a_launch_is_left(lab: PhoneLab, make_platform: MakePlatform)
 @pytest.mark.slow
 def test_nothing_of_a_launch_is_left_on_older_phones(old_lab: PhoneLab, make_platform: MakePlatform) -> None:
     check_that_nothing_is_left(old_lab, make_platform)
+
+
+@pytest.mark.slow
+def test_a_script_that_takes_too_long_is_no_result_of_older_phones(old_lab: PhoneLab) -> None:
+    phone = Phone(AdbServer(old_lab.server), old_lab.phones[0].serial)
+    with pytest.raises(EnvironmentProblem, match="more than 1 s"):
+        phone.sh("while :; do echo x; sleep 0.01; done", timeout_s=1.0)
 
 
 def check_that_nothing_is_left(lab: PhoneLab, make_platform: MakePlatform) -> None:
