@@ -176,8 +176,8 @@ def _note_bad_lines(bad: Sequence[BadObservation]) -> tuple[Note, ...]:
         Note(
             code="bad_lines",
             message=f"some output could not be read and is missing from the numbers: {quoted}{more}",
-            hint="print each observation as one line: the identifier, then a JSON object with `type`, `metric`, `unit` "
-            "and one of `value`, `summary` and `info_string`",
+            hint=f"print each observation as one line: an identifier such as `{IDENTIFIERS[0]}`, then a JSON object "
+            "with `type`, `metric`, `unit` and one of `value`, `summary` and `info_string`",
             trust=False,
         ),
     )

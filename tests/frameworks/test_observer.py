@@ -441,3 +441,9 @@ def test_lines_that_name_type_and_metric_are_observations_of_a_step_without_iden
     (observation,), (note,) = parse_announced(text, ())
     assert observation.samples == (75.0,)
     assert (note.code, "line 3" in note.message) == ("bad_lines", True)
+
+
+def test_the_hint_about_lines_without_an_identifier_names_one() -> None:
+    _, notes = parse_lines('{"type": "NET"}\n{"type": "NET"}\n')
+    assert [note.code for note in notes] == ["bad_lines"]
+    assert "an identifier such as `PyTorchObserver`" in (notes[0].hint or "")
