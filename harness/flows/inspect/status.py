@@ -181,7 +181,7 @@ def _describe_alarm(alarm: Alarm) -> str:
     where = f"{'culprit ' if alarm.culprits else ''}{cause_of(alarm)}"
     size = f"{alarm.size.effect.relative_change:+.2%}"
     what = f"{change.kind} of {size} in {change.title} on {change.device}, {where}"
-    return f"{alarm.identity}: {what}: {alarm.stage}{reason}"
+    return f"{what}: {alarm.stage}{reason}; alarm {alarm.identity}"
 
 
 def _first_line(text: str) -> str:
