@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.config.settings import Settings
 from harness.core.command import Command
-from harness.core.device import Device
+from harness.core.device import ON_PROCESSOR, Device
 from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
 from harness.core.protocols import Diagnosable
 from harness.flows.measure.devices import DeviceRequest, find_devices
@@ -20,7 +20,7 @@ from harness.testing.phones import start_phones
 from harness.testing.phones.android.lab import PhoneLab
 from harness.testing.progress import RecordedProgress
 from platforms.android import create
-from platforms.android.devices import parse_description
+from platforms.android.devices import describe_phone, parse_description
 from platforms.android.files.workdir import workdir_in
 from platforms.android.link import reconnect
 from platforms.android.link.adb import AdbServer, ListedPhone
@@ -28,6 +28,7 @@ from platforms.android.link.phone import Phone
 from platforms.android.link.states import unusable_status
 from platforms.android.options import AndroidOptions
 from platforms.android.platform import unique_devices
+from platforms.processors import CPUINFO, parse_processor
 from tests.platforms.android.conftest import MakePlatform
 from tests.processes import wait_until
 
@@ -84,6 +85,14 @@ def test_a_phone_is_described_by_its_properties() -> None:
     assert pixel.attributes["governor"] == "sched_pixel"
     assert pixel.attributes["clusters"] == "CPU 0 1 2 3 up to 1803 MHz; CPU 6 7 up to 2850 MHz"
     assert pixel.attributes["battery"] == "83 %"
+
+
+@pytest.mark.slow
+def test_a_phone_names_its_processor_and_keeps_its_serial_number_as_identity(phone: Phone) -> None:
+    device, processor = describe_phone(phone), parse_processor(CPUINFO.read_text())
+    assert processor is not None, "the processor of a stand-in is that of its machine"
+    assert (device.microarchitecture, device.extensions) == (processor.microarchitecture, processor.extensions)
+    assert ON_PROCESSOR not in device.identity
 
 
 @pytest.mark.parametrize("number", ["", "unknown", "0123456789ABCDEF"])
