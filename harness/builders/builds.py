@@ -20,7 +20,7 @@ from harness.builders.records import BuildDetails, BuildKey
 from harness.builders.toolchain import Toolchain, find_toolchain
 from harness.builders.workdirs import Workdir
 from harness.core.build import COMPILED_WITH, Build
-from harness.core.commit import Commit, MachineSource, PackageSource, Source, SubmoduleSource
+from harness.core.commit import Commit, MachineSource, PackageSource, Source, SubmoduleSource, label_id
 from harness.core.device import LINUX_MACHINES
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress, Task
@@ -40,6 +40,7 @@ def build_commit(
     platform: str,
     abi: str = "",
     submodules: SubmoduleSelection | None = None,
+    name: str = "",
     cache: BuildCache,
     progress: Progress,
     toolchain: Toolchain | None = None,
@@ -57,6 +58,7 @@ def build_commit(
         platform: Kind of device to build for.
         abi: Machine architecture to build for, where it is not that of this machine.
         submodules: Submodules that the user chose; None for those that the recipe needs.
+        name: Name that the commit was asked for by, for messages; empty where that was its id.
         cache: Keeps builds; it must stay open as long as the runner is used.
         progress: Shows what happens.
         toolchain: Toolchain of this machine; looked for unless given.
@@ -84,7 +86,7 @@ def build_commit(
     )
 
     def make(workdir: Workdir, task: Task) -> BuildDetails:
-        title = f"{recipe.framework} {commit.short}"
+        title = f"{recipe.framework} {label_id(commit.id, name)}"
         check_recipe(recipe, title=title, abi=abi)
         task.update(text="fetching files")
         repository = workdir.sources / recipe.framework

@@ -90,12 +90,12 @@ def test_names_of_commits_stand_beside_their_hashes(project: Project, spec: Path
 
 
 def test_without_a_control_the_treatment_is_not_built(project: Project, spec: Path, clone: History) -> None:
-    done = compared(project, spec, clone, clone.commits["broken"], clone.commits["slower"])
+    done = compared(project, spec, clone, "main", clone.commits["slower"])
     assert done.code == ExitCode.ENVIRONMENT
     assert "generic: the treatment is not built, because there is no control to compare it with" in done.stderr
     (result,) = done.read()
     assert result["outcome"] == "failed"
-    assert clone.commits["broken"][:12] in result["reason"]
+    assert f"main ({clone.commits['broken'][:12]})" in result["reason"]
     assert len(list(project.cache.glob("builds/logs/*.log"))) == 1
 
 

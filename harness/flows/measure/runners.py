@@ -171,6 +171,7 @@ class CommitRunner:
             platform=platform,
             abi=target.abi,
             submodules=self.submodules,
+            name=self.name,
             cache=self.cache,
             progress=progress,
         )
