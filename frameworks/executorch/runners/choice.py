@@ -50,16 +50,15 @@ def device_build(settings: Settings, progress: Progress, *, device: Device) -> B
     Raises:
         BuildFailed: It cannot be made, or not for such devices; the hint says what else can be done.
     """
-    others = (
-        "build one from a checkout with Android's NDK (--repo-dir ~/executorch --commit v1.5.1, ANDROID_NDK=...), "
-        "or give one that was made for the device (--program PATH)"
-    )
+    checkout = "Android's NDK (--repo-dir ~/executorch --commit v1.5.1, ANDROID_NDK=...)"
+    others = "give one that was made for the device (--program PATH)"
+    if device.os.startswith("Android"):
+        others = f"build one from a checkout with {checkout}, or {others}"
     if settings.of(ExecuTorchOptions).runner == "python":
         raise BuildFailed("the Python runner runs on this machine only", hint=f"leave out --runner, or {others}")
     if not device.os.startswith("Android") or device.abi not in LINUX_MACHINES:
-        raise BuildFailed(
-            f"no released package has a runner for {device.os or device.platform} on {device.abi}", hint=others
-        )
+        kind = " on ".join(filter(None, (device.os or device.platform, device.abi)))
+        raise BuildFailed(f"no released package has a runner for {kind}", hint=others)
     try:
         return cross_build(settings.cache_dir, device.abi, progress)
     except BuildFailed as error:

@@ -231,11 +231,17 @@ def test_a_given_program_is_recognised_by_its_flags(
     assert framework.command(requested, given, FILES).argv[1] == first
 
 
-@pytest.mark.parametrize("platform", ["android", "ios"])
-def test_other_platforms_have_no_runner_yet(framework: ExecuTorch, progress: Progress, platform: str) -> None:
-    with pytest.raises(BuildFailed, match=f"no runner for {platform} devices") as caught:
-        framework.build(Device(platform=platform, identity="x", name="x"), progress)
-    assert "--program" in (caught.value.hint or "")
+@pytest.mark.parametrize(
+    ("platform", "os", "kind"), [("android", "Android 7", "Android 7 on mips"), ("ios", "", "ios on mips")]
+)
+def test_unknown_kinds_of_devices_have_no_runner(
+    framework: ExecuTorch, progress: Progress, platform: str, os: str, kind: str
+) -> None:
+    with pytest.raises(BuildFailed, match=f"no released package has a runner for {kind}\n") as caught:
+        framework.build(Device(platform=platform, identity="x", name="x", os=os, abi="mips"), progress)
+    hint = caught.value.hint or ""
+    assert "--program" in hint
+    assert ("NDK" in hint) == (platform == "android")
 
 
 def test_the_build_is_cached(progress: Progress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,7 @@ def test_every_entry_point_of_this_distribution_is_installed(catalogue: Catalogu
 def test_definitions_and_recipes_are_listed_by_name() -> None:
     assert {"add", "linear", "mlp", "mv2", "mv3_small", "mv3_large", "resnet18", "resnet50"} <= {*DEFINITIONS.names()}
     assert {*RECIPES.names()} == {
+        "openvino",
         "portable",
         "xnnpack_fp16",
         "xnnpack_fp32",
