@@ -139,6 +139,15 @@ def test_an_interrupted_search_is_resumed(watch: Watch) -> None:
     assert not list(kept.glob("*.json")), "nothing is left to go on with"
 
 
+def test_pairs_of_another_recipe_are_not_resumed(watch: Watch) -> None:
+    work(watch, 4, slower={2: 0.05})
+    assert bisect(watch, "--pairs", "4").code == 5
+    assert "no such search" not in bisect(watch, "--resume", "--pairs", "5").stderr
+    (recipe,) = watch.project.folder.rglob("build.sh")
+    recipe.write_text(recipe.read_text().replace("-O2", "-O1"))
+    assert "there is no such search to resume" in bisect(watch, "--resume", "--pairs", "4").stderr
+
+
 def count_answers(kept: Path) -> int:
     """Count the answers that a search has received."""
     (file,) = kept.glob("*.json")

@@ -77,7 +77,8 @@ def bisect(
         commits = (good, *_commits_between(source, good, bad))
     selection = _select_benchmark(workload, display)
     digests = {benchmark.digest for benchmark in workload.restrict(selection).benchmarks}
-    file = SearchFile(settings.cache_dir / "bisect", commits, _measurement_key(request, settings, selection, digests))
+    key = (*_measurement_key(request, settings, selection, digests), comparer.build_identity(selection, good))
+    file = SearchFile(settings.cache_dir / "bisect", commits, key)
     search = _begin_or_resume(bisect_request, commits, file, display)
     count = "1 commit" if len(commits) == 2 else f"{len(commits) - 1} commits"
     display.say(f"{count} from {good.short} to {bad.short}; {selection.title}")
@@ -85,7 +86,6 @@ def bisect(
     files = [file]
 
     def search_branch(line: Sequence[Commit], pairs: int) -> tuple[Search, SearchResult] | None:
-        key = _measurement_key(request, settings, selection, digests)
         files.append(inner_file := SearchFile(settings.cache_dir / "bisect", tuple(line), key))
         earlier = inner_file.read() if bisect_request.resume else None
         budget = search.config.max_pairs - pairs

@@ -164,6 +164,20 @@ class CommitComparer:
         raise_for_failure(outcome, collected.results, control, treatment)
         return tuple(collected.results)
 
+    def build_identity(self, selection: Selection, commit: Commit) -> str:
+        """Return the digest of the recipe that builds a commit for a benchmark, with the submodules that were chosen.
+
+        Measurements of one commit by two recipes are those of two programs.
+
+        Raises:
+            BuildFailed: There is no recipe.
+        """
+        plan = self.workload.restrict(selection).plan(self._display)
+        assignment = plan.assignments[0]
+        framework = plan.frameworks[assignment.benchmark.framework]
+        recipe = self._side(commit).recipe(framework, assignment.device.platform, plan.recipe_variant)
+        return f"{recipe.digest} {'' if self._submodules is None else self._submodules}".rstrip()
+
     @property
     def max_pairs(self) -> int:
         """Budget of a comparison, in pairs."""

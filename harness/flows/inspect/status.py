@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from harness.core.alarm import Alarm, AlarmStage
 from harness.core.errors import ExitCode
@@ -125,7 +126,7 @@ def show_status(path: Path, console: Console, *, as_json: bool) -> ExitCode:
     """
     status = status_of(path)
     if as_json:
-        print_output(plain_text(status.model_dump_json(indent=2)), console)
+        print_output(Text(status.model_dump_json(indent=2, ensure_ascii=True)), console)  # it moves no cursor
         return ExitCode.OK
     for line in _lines(status):
         print_output(plain_text(line), console)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from harness.builders.builds import build_commit, build_prebuilt
 from harness.builders.cache import BuildCache
-from harness.builders.recipes import find_recipe
+from harness.builders.recipes import Recipe, find_recipe
 from harness.core.build import Build
 from harness.core.commit import Commit, PackageSource, Source, label_id
 from harness.core.device import Device
@@ -153,22 +153,28 @@ class CommitRunner:
         """The commit for people: its name, hash and subject."""
         return f"{label_id(self.commit.id, self.name)} {self.commit.subject}".rstrip()
 
-    def __call__(self, target: BuildTarget, progress: Progress) -> Build:
-        """Return the runner of the commit, from the cache or built now."""
-        framework, platform = target.framework, target.device.platform
-        recipe = find_recipe(
+    def recipe(self, framework: Framework, platform: str, variant: str = "") -> Recipe:
+        """Return the recipe that builds the commit for a framework on a platform.
+
+        Raises:
+            BuildFailed: There is none.
+        """
+        return find_recipe(
             framework.name,
             platform,
             [*self.recipes, shipped_recipe_folder()],
             released=isinstance(self.source, PackageSource),
             runner_source=framework.runner_sources() if isinstance(framework, RunnerSources) else None,
-            variant=target.recipe_variant,
+            variant=variant,
         )
+
+    def __call__(self, target: BuildTarget, progress: Progress) -> Build:
+        """Return the runner of the commit, from the cache or built now."""
         build = build_commit(
             self.source,
             self.commit,
-            recipe,
-            platform=platform,
+            self.recipe(target.framework, target.device.platform, target.recipe_variant),
+            platform=target.device.platform,
             abi=target.abi,
             submodules=self.submodules,
             name=self.name,
