@@ -99,9 +99,10 @@ def test_bisecting_equal_commits_names_no_culprit(watch: Watch) -> None:
 
 def test_bisecting_identical_builds_measures_nothing(watch: Watch) -> None:
     watch.work.commit("Refactor", same=True)
-    done = bisect(watch)
+    done = watch.harness("--good", watch.work.commits[0], "--bad", "HEAD", command="bisect")
     assert done.code == 5, done.stderr + done.stdout
-    assert "1 commit from" in done.stderr
+    first, last = (commit[:12] for commit in ends(watch)[1::2])
+    assert f"1 commit from {first} to HEAD ({last})" in done.stderr
     assert "are the same bytes: there is nothing to find between them" in " ".join(done.stdout.split())
     assert "pairs" not in done.stderr + done.stdout
     assert named(watch, done) == []

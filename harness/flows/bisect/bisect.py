@@ -13,7 +13,7 @@ from rich.console import Console
 from harness.analysis.bisect.queries import SearchConfig
 from harness.analysis.bisect.search import Search
 from harness.config.settings import Settings
-from harness.core.commit import Commit, Source
+from harness.core.commit import Commit, Source, label_id, name_of_request
 from harness.core.culprit import Culprit, SearchEnding, SearchResult
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.probability import format_probability
@@ -73,7 +73,8 @@ def bisect(
         source.fetch()
         good, bad = source.resolve(bisect_request.good), source.resolve(bisect_request.bad)
         if good.id == bad.id:
-            raise UsageError(f"--good and --bad are both {good.short}", hint="name two commits")
+            both = _label(good, bisect_request.good)
+            raise UsageError(f"--good and --bad are both {both}", hint="name two commits")
         commits = (good, *_commits_between(source, good, bad))
     selection = _select_benchmark(workload, display)
     digests = {benchmark.digest for benchmark in workload.restrict(selection).benchmarks}
@@ -81,7 +82,8 @@ def bisect(
     file = SearchFile(settings.cache_dir / "bisect", commits, key)
     search = _begin_or_resume(bisect_request, commits, file, display)
     count = "1 commit" if len(commits) == 2 else f"{len(commits) - 1} commits"
-    display.say(f"{count} from {good.short} to {bad.short}; {selection.title}")
+    older, newer = _label(good, bisect_request.good), _label(bad, bisect_request.bad)
+    display.say(f"{count} from {older} to {newer}; {selection.title}")
     search, result = run_search(search, commits, selection, comparer, progress=display, save=file.save)
     files = [file]
 
@@ -104,6 +106,11 @@ def bisect(
     known = {commit.id: commit for line in (commits, *(line.commits for line in merges.lines)) for commit in line}
     _show(result, search, known, console)
     return ExitCode.OK if result.ending is SearchEnding.FOUND else ExitCode.UNDECIDED
+
+
+def _label(commit: Commit, asked: str) -> str:
+    """Return the commit's name for people, behind the one that it was asked for by."""
+    return label_id(commit.id, name_of_request(asked, commit))
 
 
 def _only(settings: Settings, benchmark: str | None) -> Settings:
