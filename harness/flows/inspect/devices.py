@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from harness.config.settings import Settings
 from harness.core.device import READY, Device, DeviceStatus
 from harness.core.errors import ExitCode, HarnessError, UsageError
 from harness.core.protocols import Diagnosable, Finding
+from harness.display.console import CleanConsole
 from harness.display.tables import draw_rows, plain_text, print_output, widen
 from harness.flows.measure.devices import list_statuses
 from harness.presentation.processors import describe_processor
@@ -49,7 +49,7 @@ def list_devices(
         if not as_json:
             _show(listing, console)
         elif listing.problem:
-            print(f"{listing.platform}: {listing.problem}", file=sys.stderr)
+            print_output(plain_text(f"{listing.platform}: {listing.problem}"), CleanConsole(stderr=True))
     return ExitCode.ENVIRONMENT if any(listing.problem for listing in listings) else ExitCode.OK
 
 
