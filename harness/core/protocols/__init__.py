@@ -1,0 +1,95 @@
+"""Protocols of platforms, frameworks and reporters, and of the progress that they show. Keep them narrow.
+
+Plug-ins are found by entry point (groups `edge_harness.platforms`, `edge_harness.frameworks`,
+`edge_harness.reporters`); each entry names a factory `create(settings: Settings)` that returns one of these.
+`harness.testing` has a contract suite for each. Those of sources are in `harness.core.commit`, those of reporters and
+channels of alarms in `harness.core.alarm_protocols`. Import every name from here.
+
+platforms     kinds of devices
+sessions      locked devices and the programs that run on them
+frameworks    kinds of runners
+reporters     receivers of results
+progress      what commands show to a person meanwhile
+diagnosis     requirements of plug-ins, for `harness doctor`
+"""
+
+from __future__ import annotations
+
+from harness.core.protocols.diagnosis import Diagnosable, Finding
+from harness.core.protocols.frameworks import (
+    Exporter,
+    Framework,
+    Interleavable,
+    OptionReader,
+    RunnerSources,
+    StepParser,
+)
+from harness.core.protocols.platforms import (
+    Adjustable,
+    AppStarting,
+    DeviceListing,
+    LocalPlatform,
+    Platform,
+    Preflighting,
+    app_suffix,
+    device_options,
+    is_local,
+)
+from harness.core.protocols.progress import Board, BoardRow, Display, Progress, Task
+from harness.core.protocols.reporters import (
+    DeliveryCounting,
+    FlushOutcome,
+    Preparable,
+    Reporter,
+    ResultArchive,
+    Spooling,
+    is_archive,
+)
+from harness.core.protocols.sessions import (
+    Clock,
+    Gated,
+    Interactive,
+    InteractiveProcess,
+    Reconnectable,
+    Session,
+    Staged,
+)
+
+__all__ = [
+    "Adjustable",
+    "AppStarting",
+    "Board",
+    "BoardRow",
+    "Clock",
+    "DeliveryCounting",
+    "DeviceListing",
+    "Diagnosable",
+    "Display",
+    "Exporter",
+    "Finding",
+    "FlushOutcome",
+    "Framework",
+    "Gated",
+    "Interactive",
+    "InteractiveProcess",
+    "Interleavable",
+    "LocalPlatform",
+    "OptionReader",
+    "Platform",
+    "Preflighting",
+    "Preparable",
+    "Progress",
+    "Reconnectable",
+    "Reporter",
+    "ResultArchive",
+    "RunnerSources",
+    "Session",
+    "Spooling",
+    "Staged",
+    "StepParser",
+    "Task",
+    "app_suffix",
+    "device_options",
+    "is_archive",
+    "is_local",
+]

@@ -1,0 +1,120 @@
+"""Frameworks: kinds of runners, and what a framework may offer beside its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from harness.core.benchmark import Benchmark, Export
+from harness.core.build import Build
+from harness.core.cached_files import ExportReport
+from harness.core.command import Command, Completed
+from harness.core.device import Device
+from harness.core.metric import Observation
+from harness.core.note import Note
+from harness.core.protocols.progress import Progress, Task
+
+
+class Framework(Protocol):
+    """A kind of runner: how to build it, start it, and parse its output."""
+
+    name: str
+
+    def build(self, device: Device, progress: Progress) -> Build:
+        """Return the installed runner for this kind of device, built on first use and then cached.
+
+        Raises:
+            BuildFailed: There is none and it cannot be built; the hint says what to install.
+        """
+
+    def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
+        """Return the command of a benchmark that has no commands of its own. Pure.
+
+        Args:
+            benchmark: The benchmark. Its `time_limit_s` is the time that remains for this launch.
+            build: The runner.
+            files: Path on the device by key: files (`files.model`, `input_files.X`), outputs to be written
+                (`output_files.X`), programs (`program`).
+
+        Raises:
+            BenchmarkUnsupported: This framework cannot run it.
+            BenchmarkFailed: The specification has a mistake that its author can correct.
+        """
+
+    def parse(
+        self, completed: Sequence[Completed], benchmark: Benchmark
+    ) -> tuple[Sequence[Observation], Sequence[Note]]:
+        """Parse the output of one launch, also of a failed one. Never raises, whatever a program printed. Pure."""
+
+
+@runtime_checkable
+class StepParser(Protocol):
+    """A framework that knows that steps on the host are no runners: what else they print is no mistake.
+
+    The output of steps is read by `Framework.parse` where a framework does not have this.
+    """
+
+    def parse_step(
+        self, completed: Sequence[Completed], benchmark: Benchmark
+    ) -> tuple[Sequence[Observation], Sequence[Note]]:
+        """Parse what the commands of one step printed. Never raises, whatever they printed. Pure."""
+
+
+@runtime_checkable
+class Interleavable(Protocol):
+    """A framework whose runners can be interleaved with another process: they iterate on request, idle in between.
+
+    Such a runner loads, warms up, and says `ready`. For each line `run N` of its standard input it makes N timed
+    iterations and says `done N`. At a line `end`, or at the end of its standard input, it prints everything that it
+    prints when it runs alone, and ends. Until then it writes nothing else to standard output.
+    """
+
+    def interleaved_command(self, command: Command) -> Command:
+        """Return the command that starts the same runner interleaved. Pure.
+
+        The runner itself shows whether it can: one that cannot ends, or fails, without having said `ready`.
+        """
+
+
+@runtime_checkable
+class Exporter(Protocol):
+    """A framework that can also export model files."""
+
+    def fingerprint(self, export: Export) -> Mapping[str, str]:
+        """Return everything beside the request that determines the bytes: versions, digests of sources.
+
+        Fast: imports nothing heavy.
+
+        Raises:
+            ExportFailed: No such definition or recipe (the hint lists those that exist), or it cannot be loaded.
+        """
+
+    def export(self, export: Export, destination: Path, progress: Task) -> ExportReport:
+        """Write the model file to `destination` in a process of its own, and return how it was made.
+
+        Raises:
+            ExportFailed: With the last line of the process, and a remedy.
+        """
+
+
+@runtime_checkable
+class RunnerSources(Protocol):
+    """A framework that comes with the sources of a runner of its own, which build recipes may compile."""
+
+    def runner_sources(self) -> Path | None:
+        """Return the folder of these sources; None when this installation lacks them."""
+
+
+@runtime_checkable
+class OptionReader(Protocol):
+    """A framework that finds in a finished runner which options it was compiled with."""
+
+    def read_options(self, build: Build) -> Mapping[str, str]:
+        """Return the options that the programs of a build show, by name; nothing of what they do not show.
+
+        The runner is not started. What its recipe recorded (`Build.options`) is preferred.
+        """
+
+    def explain_options(self, names: Collection[str]) -> str | None:
+        """Return how two runners that differ in these options can be had alike; None where nothing is known."""
