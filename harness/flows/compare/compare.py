@@ -34,7 +34,7 @@ from harness.flows.measure.preflight import examine, plan_exit_code
 from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.run import builds_exit_code
 from harness.flows.measure.runners import Side, build_sides
-from harness.run.unequal_sides import UNEQUAL_BUILD_OPTIONS, option_notes
+from harness.running.unequal_sides import UNEQUAL_BUILD_OPTIONS, option_notes
 from harness.shell import Interrupted
 
 _JOURNALS: Final = "comparisons"

@@ -20,11 +20,11 @@ from harness.core.note import Note
 from harness.core.result import Outcome
 from harness.flows.compare.journal import Header, Journal, JournalContents, LostLaunches
 from harness.flows.measure.plan import Failure
-from harness.run.compared_metric import ComparedMetric
-from harness.run.interleaving import INTERLEAVINGS
-from harness.run.launcher import Launcher
-from harness.run.measure import outcome_of
-from harness.run.pairs import PairedLaunches
+from harness.running.compared_metric import ComparedMetric
+from harness.running.interleaving import INTERLEAVINGS
+from harness.running.launcher import Launcher
+from harness.running.measure import outcome_of
+from harness.running.pairs import PairedLaunches
 from harness.shell import Interrupted
 
 

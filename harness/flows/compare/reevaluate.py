@@ -18,7 +18,7 @@ from harness.display import PlainDisplay
 from harness.display.results import show_results
 from harness.flows.compare.requests import validate_parameters
 from harness.flows.measure.reporting import Reporting
-from harness.run.comparability import LOST_LAUNCHES, UNEQUAL_SAMPLES
+from harness.running.comparability import LOST_LAUNCHES, UNEQUAL_SAMPLES
 from harness.store.canonical_json import load_result
 from harness.store.tree import find_results
 

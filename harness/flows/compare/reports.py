@@ -18,7 +18,7 @@ from harness.core.result import Report, Result
 from harness.flows.compare.comparison_run import ComparisonRun
 from harness.flows.compare.journal import Journal
 from harness.flows.measure.jobs import mark_regressed, report_meta
-from harness.run.unequal_sides import file_notes
+from harness.running.unequal_sides import file_notes
 from harness.store.canonical_json import load_result
 
 

@@ -22,7 +22,7 @@ from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubjec
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from harness.flows.compare.progress_rows import HEADER, ProgressTable
 from harness.flows.measure.plan import Failure
-from harness.run.launcher import Launcher
+from harness.running.launcher import Launcher
 from harness.shell import Interrupted, pause
 
 _Live = dict[ComparisonRun, None]

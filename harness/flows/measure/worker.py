@@ -18,7 +18,7 @@ from harness.flows.measure.jobs import mark_regressed, report_failure, report_me
 from harness.flows.measure.plan import Failure, Plan
 from harness.flows.measure.queues import WorkQueue
 from harness.flows.measure.reporting import Reporting
-from harness.run.measure import measure
+from harness.running.measure import measure
 from harness.shell import Interrupted, pause
 
 _NOBODY_LEFT: Final = Failure(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from harness.analysis.compare.decision import SequentialTest
 from harness.core.comparison import STATISTICS, Pair, Parameters
-from harness.run.pairs import control_goes_first
+from harness.running.pairs import control_goes_first
 
 PARAMETERS = Parameters(seed=1)
 

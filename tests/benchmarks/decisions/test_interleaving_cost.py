@@ -23,7 +23,7 @@ from harness.core.comparison import STATISTICS, Comparison, Interleave, Paramete
 from harness.core.measurement import Job
 from harness.core.protocols import Session
 from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
-from harness.run.launcher import Launcher
+from harness.running.launcher import Launcher
 from harness.testing.progress import RecordedProgress
 from platforms.host.platform import Host
 from tests.benchmarks.decisions.neighbours import bursts

@@ -12,7 +12,7 @@ from harness import shell
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
 from harness.core.protocols import Gated, Interactive, Reconnectable
-from harness.run.padding import pad_environment, separate_padding
+from harness.running.padding import pad_environment, separate_padding
 from harness.shell import signals
 from harness.testing.phones.android.lab import PhoneLab
 from harness.testing.phones.android.phone import StandInPhone

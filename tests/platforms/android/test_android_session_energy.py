@@ -16,7 +16,7 @@ from harness.core.build import Build
 from harness.core.command import App, Command
 from harness.core.measurement import Job
 from harness.core.result import Outcome, Result
-from harness.run.measure import measure
+from harness.running.measure import measure
 from harness.testing.phones.android.lab import PhoneLab
 from harness.testing.phones.android.phone import StandInPhone
 from harness.testing.progress import RecordedProgress

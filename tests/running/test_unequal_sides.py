@@ -8,7 +8,7 @@ from harness.core.benchmark import Export
 from harness.core.build import COMPILED_WITH, BuildInfo
 from harness.core.cached_files import ExportReport
 from harness.core.result import FileInfo
-from harness.run.unequal_sides import file_notes, option_notes
+from harness.running.unequal_sides import file_notes, option_notes
 
 PLAIN = {"event_tracer": "off", "compiler": "GCC 12.2.0", "lto": "off"}
 TRACED = {**PLAIN, "event_tracer": "on"}

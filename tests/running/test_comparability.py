@@ -22,11 +22,11 @@ from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Session
 from harness.core.result import Outcome
-from harness.run.interleaving import SequentialLaunches
-from harness.run.launch import record_launch
-from harness.run.launcher import Launcher
-from harness.run.pairs import PairedLaunches, TooManyFailures
-from tests.run.players import Players, benchmark, player
+from harness.running.interleaving import SequentialLaunches
+from harness.running.launch import record_launch
+from harness.running.launcher import Launcher
+from harness.running.pairs import PairedLaunches, TooManyFailures
+from tests.running.players import Players, benchmark, player
 
 
 class Reporting(Players):

@@ -15,11 +15,11 @@ from harness.core.errors import BenchmarkFailed
 from harness.core.measurement import Job
 from harness.core.protocols import Framework, Session
 from harness.core.result import Outcome
-from harness.run.interleaving import InterleavedProcesses, Interleaving, SequentialLaunches
-from harness.run.launcher import Launcher
-from harness.run.pairs import PairedLaunches, TooManyFailures, control_goes_first
+from harness.running.interleaving import InterleavedProcesses, Interleaving, SequentialLaunches
+from harness.running.launcher import Launcher
+from harness.running.pairs import PairedLaunches, TooManyFailures, control_goes_first
 from platforms.host.session import HostSession
-from tests.run.players import InterleavablePlayers, Players, benchmark, player, read_journal
+from tests.running.players import InterleavablePlayers, Players, benchmark, player, read_journal
 
 pytestmark = pytest.mark.slow  # waits for programs that do not answer
 

@@ -15,11 +15,11 @@ from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Clock, Framework, Session, Staged, StepParser
 from harness.core.result import Launch, Outcome, RawLog
-from harness.run.derived_metrics import derive_energy, sum_operators
-from harness.run.launch import LaunchRecord, command_logs, compose_commands, fetch_outputs, launch
-from harness.run.padding import pad_environment
-from harness.run.placeholder_values import PlaceholderValues, on_device, on_host
-from harness.run.staging import find_made_files, run_step, stage
+from harness.running.derived_metrics import derive_energy, sum_operators
+from harness.running.launch import LaunchRecord, command_logs, compose_commands, fetch_outputs, launch
+from harness.running.padding import pad_environment
+from harness.running.placeholder_values import PlaceholderValues, on_device, on_host
+from harness.running.staging import find_made_files, run_step, stage
 from harness.shell import pause
 
 
@@ -157,7 +157,7 @@ class Launcher:
         self._launches[-1] = self._launches[-1].model_copy(update={"discarded": reason})
 
     def set_padding(self, length: int | None) -> None:
-        """Pad the environment of the launches that follow (see `harness.run.padding`), or no longer."""
+        """Pad the environment of the launches that follow (see `harness.running.padding`), or no longer."""
         self._padding = length
 
     def stage_again(self) -> None:

@@ -14,8 +14,8 @@ from harness.core.errors import BenchmarkFailed
 from harness.core.protocols import Clock, Framework, Gated, Session, Staged
 from harness.core.result import Launch, Outcome, RawLog
 from harness.core.values import mask_secrets
-from harness.run.padding import separate_padding
-from harness.run.placeholder_values import PlaceholderValues, output_path
+from harness.running.padding import separate_padding
+from harness.running.placeholder_values import PlaceholderValues, output_path
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from harness.core.measurement import Job, Measurement
 from harness.core.note import Note
 from harness.core.protocols import Clock, Framework, Progress, Session, Task
 from harness.core.result import Outcome
-from harness.run.launch import with_remaining_time
-from harness.run.launcher import Launcher
-from harness.run.pairs import TooManyFailures
-from harness.run.retry import RetryPolicy, launch_with_retry
+from harness.running.launch import with_remaining_time
+from harness.running.launcher import Launcher
+from harness.running.pairs import TooManyFailures
+from harness.running.retry import RetryPolicy, launch_with_retry
 
 
 def measure(
@@ -22,7 +22,7 @@ def measure(
     """Run every launch of a job. A failure of any kind becomes the measurement's outcome, beside what preceded it.
 
     A failing program is never started again: what fails now and then is a finding, not an inconvenience. A launch that
-    heat or a lost device disturbed is (`harness.run.retry`).
+    heat or a lost device disturbed is (`harness.running.retry`).
 
     Args:
         job: What to measure.

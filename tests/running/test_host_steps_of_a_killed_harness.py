@@ -13,8 +13,8 @@ HARNESS = """
 import sys
 from pathlib import Path
 from harness.core.benchmark import HostStep
-from harness.run.staging import run_step
-from harness.run.placeholder_values import PlaceholderValues
+from harness.running.staging import run_step
+from harness.running.placeholder_values import PlaceholderValues
 folder = Path(sys.argv[1])
 (folder / "step.sh").write_text("echo $$ > pid; sleep 60")
 step = HostStep(commands=("/bin/sh step.sh",))

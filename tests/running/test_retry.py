@@ -19,10 +19,10 @@ from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.core.measurement import Job, Measurement
 from harness.core.protocols import Gated, Reconnectable, Session, Staged
 from harness.core.result import Outcome
-from harness.run.interleaving import SequentialLaunches
-from harness.run.launcher import Launcher
-from harness.run.measure import measure
-from harness.run.pairs import PairedLaunches
+from harness.running.interleaving import SequentialLaunches
+from harness.running.launcher import Launcher
+from harness.running.measure import measure
+from harness.running.pairs import PairedLaunches
 from harness.testing.progress import RecordedProgress
 
 SAID = json.dumps({"type": "NET", "metric": "latency", "unit": "us", "value": "5"})

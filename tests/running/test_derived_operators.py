@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from harness.core.metric import Metric, Observation
-from harness.run.derived_metrics import operator_medians, sum_operators
+from harness.running.derived_metrics import operator_medians, sum_operators
 
 
 def observe(type_: str, *samples: float, metric: str = "latency", unit: str = "us") -> Observation:

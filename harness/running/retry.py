@@ -14,7 +14,7 @@ from harness.core.errors import DeviceLost
 from harness.core.note import Note
 from harness.core.protocols import Reconnectable
 from harness.core.result import Outcome
-from harness.run.launcher import Launcher, ObservedLaunch
+from harness.running.launcher import Launcher, ObservedLaunch
 
 THROTTLED: Final = "throttled by heat"
 """Reason of a discarded launch."""

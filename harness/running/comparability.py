@@ -137,9 +137,9 @@ def layout_notes(control: Launch, treatment: Launch, device: Device) -> tuple[No
     """Return notes on what places the memory of the two sides differently, or of each side always in the same way.
 
     Command lines and environments that are not equally long move the stack, which alone can change the speed of a
-    program by some per cent. Padding (`harness.run.padding`) averages that out. Without randomisation of the address
-    space nothing does so for the rest of the memory: what differs between the builds then has the same effect in every
-    launch, and is taken for a difference.
+    program by some per cent. Padding (`harness.running.padding`) averages that out. Without randomisation of the
+    address space nothing does so for the rest of the memory: what differs between the builds then has the same effect
+    in every launch, and is taken for a difference.
     """
     lines = [sum(len(word) for words in launch.commands for word in words) for launch in (control, treatment)]
     sizes = [sum(len(name) + len(value) for name, value in launch.env.items()) for launch in (control, treatment)]

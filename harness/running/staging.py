@@ -17,7 +17,7 @@ from harness.core.measurement import Job
 from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Session, Staged
 from harness.files.digests import md5_of_file
-from harness.run.placeholder_values import PlaceholderValues, escape_paths
+from harness.running.placeholder_values import PlaceholderValues, escape_paths
 
 
 def run_step(

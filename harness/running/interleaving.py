@@ -10,8 +10,8 @@ from harness.core.comparison import Interleave
 from harness.core.note import Note
 from harness.core.protocols import Interactive, Interleavable
 from harness.core.result import Outcome
-from harness.run.interleaved import BatchPlan, InterleavedRun, run_interleaved, split_into_batches
-from harness.run.launcher import Launcher, ObservedLaunch
+from harness.running.interleaved import BatchPlan, InterleavedRun, run_interleaved, split_into_batches
+from harness.running.launcher import Launcher, ObservedLaunch
 
 _DEFAULT_ITERATIONS: Final = 50
 """Iterations of a first launch whose benchmark leaves them to the framework."""

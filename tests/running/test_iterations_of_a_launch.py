@@ -16,10 +16,10 @@ from harness.core.measurement import Job
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Session
-from harness.run.interleaving import SequentialLaunches
-from harness.run.launcher import Launcher
-from harness.run.pairs import PairedLaunches
-from tests.run.players import Players, benchmark, player
+from harness.running.interleaving import SequentialLaunches
+from harness.running.launcher import Launcher
+from harness.running.pairs import PairedLaunches
+from tests.running.players import Players, benchmark, player
 
 LATENCY = Observation(type="NET", metric="latency", unit="s", samples=(20.0,) * 5)
 MEMORY = Observation(type="RUN", metric="peak_memory", unit="bytes", samples=(5.0,))

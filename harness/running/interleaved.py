@@ -15,7 +15,7 @@ from harness.core.command import Command, Completed
 from harness.core.device import DeviceState
 from harness.core.protocols import Clock, Interactive, InteractiveProcess
 from harness.core.result import Outcome
-from harness.run.launch import LaunchRecord, record_launch, wait_until_ready
+from harness.running.launch import LaunchRecord, record_launch, wait_until_ready
 
 SMALLEST_BATCH = 5
 """Iterations. After each batch the caches hold the other program: with batches of one iteration a MobileNetV2 was 20 %

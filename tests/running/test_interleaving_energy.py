@@ -8,12 +8,12 @@ from pathlib import Path
 from harness.analysis.compare.statistics import launch_statistics
 from harness.core.comparison import Interleave
 from harness.core.measurement import Job
-from harness.run.interleaving import InterleavedProcesses
-from harness.run.launcher import Launcher
-from harness.run.pairs import PairedLaunches
+from harness.running.interleaving import InterleavedProcesses
+from harness.running.launcher import Launcher
+from harness.running.pairs import PairedLaunches
 from harness.testing.progress import RecordedProgress
 from platforms.host.platform import Host
-from tests.run.players import InterleavablePlayers, benchmark, player
+from tests.running.players import InterleavablePlayers, benchmark, player
 
 
 def test_pairs_with_energy_are_measured_in_sequential_launches(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from harness.core.command import Command, Completed
 from harness.core.metric import Direction, Observation, direction_of
-from harness.run.derived_metrics import derive_energy
+from harness.running.derived_metrics import derive_energy
 
 
 def ended(wall_s: float = 1.0, reason: str | None = None, **energy_mj: float) -> Completed:

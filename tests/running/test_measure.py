@@ -18,7 +18,7 @@ from harness.core.measurement import Job, Measurement
 from harness.core.metric import Observation
 from harness.core.protocols import Session
 from harness.core.result import Outcome
-from harness.run.measure import measure
+from harness.running.measure import measure
 from harness.testing.progress import RecordedProgress
 
 ORIGIN = Origin(file=Path("spec.json"))

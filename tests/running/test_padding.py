@@ -26,14 +26,14 @@ from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Session
 from harness.core.result import Launch, Outcome
-from harness.run.comparability import layout_notes
-from harness.run.interleaving import SequentialLaunches
-from harness.run.launch import record_launch
-from harness.run.launcher import Launcher
-from harness.run.padding import VARIABLE, pad_environment, padding_length
-from harness.run.pairs import PairedLaunches
+from harness.running.comparability import layout_notes
+from harness.running.interleaving import SequentialLaunches
+from harness.running.launch import record_launch
+from harness.running.launcher import Launcher
+from harness.running.padding import VARIABLE, pad_environment, padding_length
+from harness.running.pairs import PairedLaunches
 from tests.analysis.compare.made_pairs import PARAMETERS, flat
-from tests.run.players import Players, benchmark, player
+from tests.running.players import Players, benchmark, player
 
 DEVICE = Device(platform="host", identity="1", name="vm")
 

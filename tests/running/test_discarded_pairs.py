@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.core.device import DeviceState
 from harness.core.result import Launch, Outcome
-from harness.run.comparability import DiscardedPairs, sign_test
+from harness.running.comparability import DiscardedPairs, sign_test
 
 HOT = DeviceState(time=0.0, thermal_status=3)
 

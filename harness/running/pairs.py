@@ -19,13 +19,13 @@ from harness.core.errors import BenchmarkFailed, DeviceLost
 from harness.core.metric import LATENCY, Observation, convert, is_counted
 from harness.core.note import Note
 from harness.core.result import Launch, Outcome
-from harness.run.comparability import DiscardedPairs, layout_notes, unequal_samples, unused_samples
-from harness.run.compared_metric import ComparedMetric
-from harness.run.derived_metrics import operator_medians
-from harness.run.interleaving import Interleaving
-from harness.run.launcher import Launcher, ObservedLaunch
-from harness.run.padding import padding_length
-from harness.run.retry import THROTTLED, RetryPolicy
+from harness.running.comparability import DiscardedPairs, layout_notes, unequal_samples, unused_samples
+from harness.running.compared_metric import ComparedMetric
+from harness.running.derived_metrics import operator_medians
+from harness.running.interleaving import Interleaving
+from harness.running.launcher import Launcher, ObservedLaunch
+from harness.running.padding import padding_length
+from harness.running.retry import THROTTLED, RetryPolicy
 
 _FEWEST_FAILURES: Final = 3
 _FAILING_SHARE: Final = 0.2

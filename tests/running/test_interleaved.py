@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from harness.core.protocols import Interactive
 from harness.core.result import Outcome
-from harness.run.interleaved import SMALLEST_BATCH, BatchPlan, InterleavedRun, run_interleaved, split_into_batches
+from harness.running.interleaved import SMALLEST_BATCH, BatchPlan, InterleavedRun, run_interleaved, split_into_batches
 from tests.processes import is_running
-from tests.run.players import InterleavablePlayers, benchmark, player, read_journal
+from tests.running.players import InterleavablePlayers, benchmark, player, read_journal
 
 pytestmark = pytest.mark.slow  # waits for programs that do not answer
 
