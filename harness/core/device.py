@@ -60,7 +60,7 @@ class Device(Value):
 
         Results of a harness that knew no processors have the second.
         """
-        return frozenset({self.identity, self.identity.partition(ON_PROCESSOR)[0], self.name})
+        return frozenset({*device_names(self.identity), self.name})
 
 
 class DeviceStatus(Value):
@@ -85,6 +85,11 @@ class DeviceStatus(Value):
     def explanation(self) -> str:
         """Its name, its state, and what to do about it."""
         return f"{self.name} ({self.state}{f': {self.remedy}' if self.remedy else ''})"
+
+
+def device_names(identity: str) -> tuple[str, str]:
+    """Return the names that the identity of a device gives it: itself, and that of its machine on any processor."""
+    return identity, identity.partition(ON_PROCESSOR)[0]
 
 
 READY: Final = "ready"

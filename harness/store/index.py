@@ -16,6 +16,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from harness.core.comparison import Verdict
+from harness.core.device import device_names
 from harness.core.errors import EnvironmentProblem
 from harness.core.metric import main_metric
 from harness.core.result import Outcome, Result
@@ -108,17 +109,25 @@ def find_result(folder: Path, uid: str) -> str | None:
 
     Reads the index as text and parses one line of it: trees of years have a hundred thousand.
     """
+    return next((entry.path for entry in _search(folder, uid) if entry.uid == uid), None)
+
+
+def was_measured_on(folder: Path, device: str) -> bool:
+    """Return whether the index of a tree lists a result of a device, by its identity or its name."""
+    names = ({entry.device_name, *device_names(entry.device or "")} for entry in _search(folder, device))
+    return any(device in entry_names for entry_names in names)
+
+
+def _search(folder: Path, text: str) -> Iterator[IndexEntry]:
+    """Yield the entries whose line contains a text, latest first; none where there is no index."""
     try:
         lines = (folder / INDEX_FILE).read_bytes().splitlines()
     except OSError:
-        return None
+        return
     for line in reversed(lines):
-        if uid and uid.encode() in line:
+        if text and text.encode(errors="replace") in line:
             with contextlib.suppress(ValidationError):
-                entry = IndexEntry.model_validate_json(line)
-                if entry.uid == uid:
-                    return entry.path
-    return None
+                yield IndexEntry.model_validate_json(line)
 
 
 def rebuild_index(folder: Path) -> ResultIndex:

@@ -80,7 +80,11 @@ def test_a_phone_that_is_away_at_the_start_is_waited_for(desk: Desk, spec: Path,
     phone = desk.phones[0]
     phone.unplug()
     wait_until(lambda: desk.lab.states().get(phone.serial) != "device")
-    with desk.running("-b", spec, "--program", witness, "--only", "*/a", on=phone.serial) as running:
+    arguments = ("-b", spec, "--program", witness, "--only", "*/a")
+    mistyped = desk.harness(*arguments, on=phone.serial)
+    assert mistyped.code == 3, "nobody ever saw it, and others are connected"
+    assert desk.phones[1].serial in mistyped.stderr
+    with desk.running(*arguments, "--return-timeout", "120", on=phone.serial) as running:
         running.says(f"(--return-timeout) for {phone.serial}")
         phone.plug()
         done = running.outcome()

@@ -14,7 +14,7 @@ import pytest
 from harness.core.result import Outcome, Result
 from harness.files.locks import FileLock
 from harness.store.canonical_json import load_result
-from harness.store.index import read_index, rebuild_index
+from harness.store.index import read_index, rebuild_index, was_measured_on
 from harness.testing.results import STARTED, failed_result, noisy_result, ok_result, report_of
 from reporters.local import LocalReporter
 
@@ -35,6 +35,16 @@ def test_the_index_has_what_a_list_shows(tmp_path: Path) -> None:
     assert not second.trusted
     assert (third.outcome, third.trusted) == (Outcome.OK, False)
     assert load_result(tmp_path / first.path).uid == "one"
+
+
+def test_devices_that_were_measured_are_known_by_identity_and_name(tmp_path: Path) -> None:
+    result = ok_result()
+    assert result.device is not None
+    phone = result.device.model_copy(update={"identity": "R5CT+cortex-a76", "name": "192.168.1.5:5555"})
+    _keep(tmp_path, result.model_copy(update={"device": phone}))
+    names = ("R5CT+cortex-a76", "R5CT", "192.168.1.5:5555", "R5C", "1.5.1", "")
+    assert [was_measured_on(tmp_path, name) for name in names] == [True, True, True, False, False, False]
+    assert not was_measured_on(tmp_path / "none", "R5CT")
 
 
 def test_without_latency_the_next_best_metric_stands_in_the_index(tmp_path: Path) -> None:

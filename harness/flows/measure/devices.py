@@ -28,12 +28,15 @@ class DeviceRequest:
         excluded: Identities or names never to use.
         every: Whether to use every device when none was named.
         timeout_s: How long to wait for devices that cannot be used yet.
+        is_known: Whether a device of this name was measured before. One that was not, and is not connected while
+            others are, is not waited for: its name is probably misspelt.
     """
 
     wanted: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     every: bool = False
     timeout_s: float = 0.0
+    is_known: Callable[[str], bool] = lambda _: True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -46,8 +49,9 @@ def find_devices(
 ) -> tuple[Device, ...]:
     """Return the devices that were asked for; when none was named the first one, or every one.
 
-    Named devices are waited for. When none was named, and no device can be used, the first that becomes usable is
-    waited for; else those that cannot be used are shown beside those that are measured on.
+    Named devices are waited for, unless their names are probably misspelt. When none was named, and no device can be
+    used, the first that becomes usable is waited for; else those that cannot be used are shown beside those that are
+    measured on.
 
     Args:
         platform: Lists its devices.
@@ -61,6 +65,8 @@ def find_devices(
     """
     statuses = list_statuses(platform, request.names)
     missing = _missing(statuses, request)
+    if unknown := _unknown(missing, statuses, request):
+        raise _absent_error(unknown, statuses, "", "; --return-timeout SECONDS waits for one that is not there yet")
     if missing and request.timeout_s > 0 and isinstance(platform, DeviceListing):
         statuses = _wait(platform, request, statuses, progress, pause)
         missing = _missing(statuses, request)
@@ -123,6 +129,15 @@ def _missing(statuses: Sequence[DeviceStatus], request: DeviceRequest) -> Sequen
     return [by_name.get(name, _MISSING.model_copy(update={"name": name})) for name in unusable_names]
 
 
+def _unknown(
+    missing: Sequence[DeviceStatus], statuses: Sequence[DeviceStatus], request: DeviceRequest
+) -> Sequence[DeviceStatus]:
+    """Return the missing devices that were never seen; none where none is connected: a hub may lack power."""
+    if not statuses or request.timeout_s <= 0:
+        return []
+    return [status for status in missing if status.state == _MISSING.state and not request.is_known(status.name)]
+
+
 def _is_named(status: DeviceStatus, name: str) -> bool:
     return status.device is not None and name in status.device.names
 
@@ -150,16 +165,24 @@ def _missing_error(
     missing: Sequence[DeviceStatus], statuses: Sequence[DeviceStatus], request: DeviceRequest
 ) -> EnvironmentProblem:
     waited = f" within {request.timeout_s:.0f} s" if request.timeout_s > 0 and missing[0].may_return else ""
-    absent = [status.name for status in missing if status.state == _MISSING.state]
-    if absent:
-        others = [
-            f"{status.device.name} ({status.device.identity})" if status.device is not None else status.explanation
-            for status in statuses
-        ]
-        return EnvironmentProblem(f"no device `{absent[0]}`{waited}", hint=f"there are: {', '.join(others) or 'none'}")
+    if absent := [status for status in missing if status.state == _MISSING.state]:
+        return _absent_error(absent, statuses, waited)
     states = ", ".join(f"{status.name} is {status.state}" for status in missing)
     remedies = dict.fromkeys(status.remedy for status in missing if status.remedy)
     return EnvironmentProblem(f"no device can be used{waited}: {states}", hint="; ".join(remedies) or None)
+
+
+def _absent_error(
+    absent: Sequence[DeviceStatus], statuses: Sequence[DeviceStatus], waited: str, remedy: str = ""
+) -> EnvironmentProblem:
+    """Return the error for a device that is not connected, with those that are."""
+    connected = [
+        f"{status.device.name} ({status.device.identity})" if status.device is not None else status.explanation
+        for status in statuses
+    ]
+    return EnvironmentProblem(
+        f"no device `{absent[0].name}`{waited}", hint=f"there are: {', '.join(connected) or 'none'}{remedy}"
+    )
 
 
 def _show_unused(

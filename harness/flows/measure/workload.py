@@ -18,6 +18,7 @@ from harness.flows.measure.devices import DeviceRequest, find_devices
 from harness.flows.measure.plan import Plan, assign
 from harness.specification.load import load
 from harness.specification.load_options import LoadOptions
+from harness.store.index import was_measured_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Workload:
         load_framework: Loads a framework that only benchmarks need that were not selected.
         recipe_variant: Recipe to build with, among those of the platform; empty for the usual one.
         return_timeout_s: How long to wait for devices that cannot be used yet.
+        is_known: Whether a device of this name was measured before.
     """
 
     benchmarks: tuple[Benchmark, ...]
@@ -62,6 +64,7 @@ class Workload:
     load_framework: Callable[[str], Framework] | None = None
     recipe_variant: str = ""
     return_timeout_s: float = 0.0
+    is_known: Callable[[str], bool] = lambda _: True
 
     def plan(self, progress: Progress) -> Plan:
         """Look for the devices, wait for those that cannot be used yet, and assign every benchmark to each of them.
@@ -73,7 +76,7 @@ class Workload:
             EnvironmentProblem: No device can be used, or a named one cannot.
             Interrupted: The harness is being stopped.
         """
-        request = DeviceRequest(self.devices, self.excluded_devices, self.spread, self.return_timeout_s)
+        request = DeviceRequest(self.devices, self.excluded_devices, self.spread, self.return_timeout_s, self.is_known)
         devices = find_devices(self.platform, request, progress)
         assignments = assign(self.benchmarks, devices, self.platform)
         return Plan(self.platform, assignments, self.frameworks, self.spread, self.recipe_variant)
@@ -93,7 +96,8 @@ class Workload:
         for name in {benchmark.framework for benchmark in benchmarks} - frameworks.keys():
             if self.load_framework is not None:
                 frameworks[name] = self.load_framework(name)
-        return replace(self, benchmarks=benchmarks, frameworks=frameworks, devices=devices, spread=False)
+        part = replace(self, benchmarks=benchmarks, frameworks=frameworks, devices=devices, spread=False)
+        return part if selection.device is None else replace(part, is_known=lambda _: True)
 
 
 def load_workload(
@@ -127,6 +131,7 @@ def load_workload(
         load_framework,
         plugins.recipe_variant(settings.platform),
         0.0 if settings.dry_run else settings.return_timeout,
+        lambda name: "return_timeout" in settings.requested or was_measured_on(settings.local_reporter, name),
     )
 
 

@@ -55,10 +55,15 @@ class Host:
 
 
 def find(
-    lab: Lab, *wanted: str, excluded: tuple[str, ...] = (), every: bool = False, timeout_s: float = 3600.0
+    lab: Lab,
+    *wanted: str,
+    excluded: tuple[str, ...] = (),
+    every: bool = False,
+    timeout_s: float = 3600.0,
+    known: str = "PIXEL",
 ) -> tuple[list[str], RecordedProgress]:
     progress = RecordedProgress()
-    request = DeviceRequest(wanted, excluded, every, timeout_s)
+    request = DeviceRequest(wanted, excluded, every, timeout_s, lambda name: name == known)
     devices = find_devices(lab, request, progress, pause=lambda seconds: None)
     return [device.name for device in devices], progress
 
@@ -82,6 +87,20 @@ def test_a_named_device_that_does_not_come_is_reported_with_state_and_remedy() -
     with pytest.raises(EnvironmentProblem, match="no device `NEXUS`") as refused:
         find(Lab([ready("OTHER"), LOCKED]), "NEXUS", timeout_s=0.0)
     assert refused.value.hint == "there are: OTHER (id-OTHER), PIXEL (unauthorized: unlock it)"
+
+
+def test_a_device_that_was_never_seen_is_not_waited_for_while_others_are_connected() -> None:
+    lab = Lab([ready("OTHER"), LOCKED])
+    with pytest.raises(EnvironmentProblem, match="no device `NEXUS`\n") as refused:
+        find(lab, "OTHER", "NEXUS")
+    assert len(lab.requests) == 1
+    assert refused.value.hint == (
+        "there are: OTHER (id-OTHER), PIXEL (unauthorized: unlock it)"
+        "; --return-timeout SECONDS waits for one that is not there yet"
+    )
+    assert find(Lab([], [ready("NEXUS")]), "NEXUS")[0] == ["NEXUS"], "nothing is there: perhaps the hub has no power"
+    offline = DeviceStatus(name="NEXUS", state="offline")
+    assert find(Lab([offline, ready("OTHER")], [ready("NEXUS")]), "NEXUS")[0] == ["NEXUS"], "it is seen"
 
 
 def test_a_device_that_needs_another_start_is_not_waited_for() -> None:
