@@ -20,7 +20,7 @@ from harness.core.note import Note
 from harness.core.scalars import Scalar
 from harness.core.values import Value, replace_surrogates
 
-SCHEMA_VERSION: Final = "1.2"
+SCHEMA_VERSION: Final = "1.3"
 """Its first number is raised when a reader of older results could be misled, else its second."""
 
 
@@ -166,6 +166,8 @@ class Result(Value):
         schema_version: Version of this format; older ones of its first number can be read.
         harness_version: Version of the harness that measured.
         uid: Unique, made once: the idempotency key of every transmission.
+        run: Identifier of the run that reported it, which all results of that run share; empty in results of a harness
+            that did not store it.
         started: Unix seconds.
         finished: Unix seconds.
         outcome: How it ended.
@@ -184,9 +186,10 @@ class Result(Value):
         meta: Free values of specification lists and command line.
     """
 
-    schema_version: Literal["1.0", "1.1", "1.2"] = SCHEMA_VERSION
+    schema_version: Literal["1.0", "1.1", "1.2", "1.3"] = SCHEMA_VERSION
     harness_version: str
     uid: str
+    run: str = ""
     started: float
     finished: float
     outcome: Outcome

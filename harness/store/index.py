@@ -53,6 +53,7 @@ class IndexEntry(Value):
         metric: Name of the main metric: see `harness.core.metric.main_metric`.
         median: Median of the main metric, in `unit`.
         unit: Unit of the main metric.
+        run: Identifier of the run that reported it; empty where it is not known.
     """
 
     uid: str
@@ -70,6 +71,7 @@ class IndexEntry(Value):
     metric: str | None = None
     median: float | None = None
     unit: str | None = None
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +197,7 @@ def build_entry(result: Result, path: Path) -> IndexEntry:
         metric=main.name if main is not None else None,
         median=main.median if main is not None else None,
         unit=main.unit if main is not None else None,
+        run=result.run,
     )
 
 

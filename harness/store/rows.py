@@ -36,6 +36,7 @@ class _BenchmarkRow(Value):
 
     Attributes:
         uid: Identifier of the result.
+        run: Identifier of the run that reported it; empty where it is not known.
         model: Model name.
         identifier: The benchmark's name within the model.
         test: Kind of the test: `delay`, `accuracy`, `generic`, ...
@@ -54,6 +55,7 @@ class _BenchmarkRow(Value):
     """
 
     uid: str
+    run: str
     model: str
     identifier: str
     test: str
@@ -209,6 +211,7 @@ def _describe_benchmark(result: Result, build: BuildInfo | None) -> dict[str, ob
     info, device = result.benchmark, result.device
     return {
         "uid": result.uid,
+        "run": result.run,
         "model": info.model,
         "identifier": info.identifier,
         "test": info.metric,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -54,6 +55,7 @@ class Reporting:
         self._failures: Counter[str] = Counter()
         self._unfinished: dict[str, None] = {}
         self._stored = True
+        self._run = uuid.uuid4().hex
 
     def report(self, report: Report) -> str | None:
         """Give one result to every reporter. May be called from any thread.
@@ -61,6 +63,7 @@ class Reporting:
         Returns:
             The place where it is kept; None where it is not.
         """
+        report = report.model_copy(update={"result": report.result.model_copy(update={"run": self._run})})
         with self._lock:
             self._count(report.result)
             kept: str | None = None

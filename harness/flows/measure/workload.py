@@ -5,13 +5,13 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import partial
 
 from harness import plugins
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
 from harness.core.errors import UsageError
+from harness.core.patterns import matches_pattern
 from harness.core.protocols import Framework, Platform, Progress, device_options
 from harness.core.scalars import format_scalar
 from harness.flows.measure.devices import DeviceRequest, find_devices
@@ -207,8 +207,6 @@ def select(benchmarks: Sequence[Benchmark], only: Sequence[str], skip: Sequence[
 
 
 def _matches(benchmark: Benchmark, pattern: str) -> bool:
-    property_name, colon, value_pattern = pattern.partition(":")
     properties: dict[str, tuple[str, ...]] = {axis: (format_scalar(value),) for axis, value in benchmark.axes.items()}
     properties |= {"model": (benchmark.model.name,), "tag": benchmark.tags}
-    values = properties.get(property_name, ()) if colon else ()
-    return any(fnmatchcase(value, value_pattern) for value in values) or fnmatchcase(benchmark.title, pattern)
+    return matches_pattern(pattern, benchmark.title, properties)

@@ -45,7 +45,18 @@ def test_an_unstored_result_is_still_sent_to_other_reporters(tmp_path: Path) -> 
     reporting = Reporting((recorder, LocalReporter(tmp_path / "results")), RecordedProgress())
     assert reporting.report(Report(result=RESULT)) is None
     assert not reporting.complete
-    assert recorder.results == [RESULT]
+    assert [result.uid for result in recorder.results] == [RESULT.uid]
+
+
+def test_results_of_one_run_share_its_identifier(tmp_path: Path) -> None:
+    recorder = RecordingReporter()
+    for _ in range(2):
+        reporting = Reporting((recorder,), RecordedProgress())
+        for _ in range(2):
+            reporting.report(Report(result=RESULT))
+    runs = [result.run for result in recorder.results]
+    assert runs[0] == runs[1] != runs[2] == runs[3]
+    assert all(runs)
 
 
 def test_a_recalled_result_counts_and_is_sent_to_listeners_only(tmp_path: Path) -> None:
