@@ -21,6 +21,7 @@ app = App(
     help_epilogue="harness -b specifications/models/mv2.json    measure, and show a table\n"
     "harness run --help                           every flag (`run` may be left out)",
     version=harness.__version__,
+    version_flags=("--version", "-V"),
     help_format="plaintext",
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(allow_repeating=True),  # the last one counts, as with FAI-PEP's parser
@@ -61,7 +62,7 @@ _COMMANDS: Final = {
 }
 """Name, module and description of each command, in the order of `--help`. A command is imported when it is called:
 its flags need the options of every plug-in, and the list of commands does not."""
-_HELP: Final = frozenset({"--help", "-h", "--version"})
+_HELP: Final = frozenset({"--help", "-h", "--version", "-V"})
 """Flags that ask about the harness; alone, they ask about no command."""
 
 for _place, (_name, (_module, _description)) in enumerate(_COMMANDS.items()):

@@ -145,7 +145,7 @@ def export(
 
     settings = arguments.resolve_settings(inspect_flags)
     _reject_missing_file(model)
-    with shell.handle_signals(), display.open_display() as shown:
+    with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         if model.endswith((".json", ".yaml", ".yml")):
             return exports.export_files(dataclasses.replace(settings, benchmark_file=(Path(model),)), shown, output)
         request = exports.ExportRequest(
@@ -185,7 +185,7 @@ def report(
         return reports.show(path, settings, display.open_console())
     if not flush:
         return reports.latest(settings, display.open_console())
-    with shell.handle_signals(), display.open_display() as shown:
+    with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         return reports.flush(settings, shown)
 
 

@@ -41,7 +41,7 @@ def run(run_flags: RunFlags = _NO_RUN_FLAGS, compare_flags: CompareFlags = _NO_C
         is_single_commit = from_flags.is_single_commit_run(compare_flags)
         request = from_flags.compare_request(run_flags, compare_flags) if is_single_commit else None
         return _show_plan(settings, request, builds_runner=is_single_commit)
-    with shell.handle_signals(), display.open_display() as shown:
+    with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         plan = load_workload(settings).plan(shown)
         if not from_flags.is_single_commit_run(compare_flags):
             requests.reject_unused_submodules(settings)
@@ -77,7 +77,7 @@ def compare(
     arguments.require_specification(settings)
     if settings.dry_run:
         return _show_plan(settings, request, compares=True, builds_runner=not request.self_check)
-    with shell.handle_signals(), display.open_display() as shown:
+    with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         return batch.compare_batch(
             load_workload(settings), requests.split_treatments(request, settings), settings, shown
         )
@@ -94,11 +94,11 @@ def watch(
     from harness.flows.watch import watch as flow
 
     if watch_flags.test_hook:
-        with shell.handle_signals(), display.open_display() as shown:
+        with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
             return flow.send_test_messages(watching, shown)
     arguments.require_specification(settings)
     request = from_flags.compare_request(run_flags, compare_flags)
-    with shell.handle_signals(), display.open_display() as shown:
+    with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         return flow.watch(request, settings, watching, shown)
 
 
@@ -124,7 +124,7 @@ def bisect(
     from harness.flows.bisect import bisect as flow
 
     bisect_request = flow.BisectRequest(good, bad, benchmark, compare_flags.pairs, resume=bool(compare_flags.resume))
-    with shell.handle_signals(), display.open_display() as shown:
+    with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         return flow.bisect(request, settings, bisect_request, shown, display.open_console())
 
 
@@ -139,7 +139,7 @@ def _show_plan(
     console = display.open_console()
     benchmarks = load_benchmarks(settings)
     checks.raise_for_problems(benchmarks, settings)
-    with display.open_display() as shown:
+    with display.open_display(quiet=settings.quiet) as shown:
         for line in _describe_request(request, settings, shown, compares=compares) if request is not None else ():
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         plan = load_workload(settings, benchmarks).plan(shown)

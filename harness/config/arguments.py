@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import difflib
 import functools
+import itertools
 import math
 import os
 import sys
@@ -29,6 +30,10 @@ _OTHER_FLAGS = ("base-commit", "commit")
 """Further names of flags that are no options."""
 _NO_OPTIONS = frozenset({"config_dir", "info", "reset_options"})
 """Flags of a run that are no options."""
+HELP_FLAGS = frozenset({"--help", "-h", "--version", "-V"})
+"""Flags that ask about the harness or a command."""
+_LEADING_SWITCHES = frozenset({"-q", "--quiet", "-v", "--verbose", "--debug"})
+"""Switches of every command that may precede its name."""
 _SIMILAR = 0.75
 """Likeness from which on a flag may have been meant: `--marign` and `--margin` have 0.83, `--iter` and `--user` 0.5."""
 _TRUTH_VALUES = frozenset({"true", "false"})
@@ -46,9 +51,16 @@ def installed_options() -> OptionTable:
 
 
 def insert_default_command(tokens: Sequence[str]) -> list[str]:
-    """Insert the command that FAI-PEP's command lines leave out: `run`, or `watch` with a flag of continuous mode."""
-    if not tokens or tokens[0] in {"--help", "-h", "--version"} or not tokens[0].startswith("-"):
-        return list(tokens)
+    """Insert the command that FAI-PEP's command lines leave out: `run`, or `watch` with a flag of continuous mode.
+
+    Switches such as `-q` may precede a command: they are moved behind it.
+    """
+    switches = list(itertools.takewhile(_LEADING_SWITCHES.__contains__, tokens))
+    rest = list(tokens[len(switches) :])
+    if not tokens or (rest and rest[0] in HELP_FLAGS):
+        return rest
+    if rest and not rest[0].startswith("-"):
+        return [rest[0], *switches, *rest[1:]]
     continuous = any(token.partition("=")[0] in _CONTINUOUS for token in tokens)
     return ["watch" if continuous else "run", *tokens]
 

@@ -28,6 +28,9 @@ _OTHER_VARIABLES: Final = frozenset(
 )
 """Variables that are no options: secrets, and those that recipes and commands of the user's are given."""
 
+_EXCLUSIVE: Final = (frozenset({"quiet", "verbose"}),)
+"""Options of which the uppermost layer that sets one counts."""
+
 _SIMILAR: Final = 0.8
 """Likeness from which on an unknown variable is taken for a misspelt one."""
 
@@ -50,9 +53,11 @@ def resolve(
         UsageError: No option has a key, naming the layer; or a value does not fit, naming the flag.
     """
     defaults = _parse("saved configuration", config, table)
-    defaults |= _parse("environment", read_environment(environment, table), table)
+    defaults = _overlay(defaults, _parse("environment", read_environment(environment, table), table))
     requested = _parse("default_args of the specification", default_args, table) | _parse("flags", flags, table)
-    merged = {**defaults, **requested}
+    merged = _overlay(defaults, requested)
+    if _is_on(merged.get("quiet")) and _is_on(merged.get("verbose")):
+        raise UsageError("--quiet beside --verbose", hint="leave one of them out")
     if (backend := merged.get("backend")) is not None:
         merged["command_args"] = f"{merged.get('command_args', '')} --backend {backend}".strip()
     if "cache_dir" in merged:
@@ -134,6 +139,19 @@ def _parse(source: str, layer: Layer, table: OptionTable) -> dict[str, object]:
         if value is not None and (parsed := option.parse(value)) is not None:
             values[option.name] = parsed
     return values
+
+
+def _overlay(below: Layer, above: Layer) -> dict[str, object]:
+    """Return the values of both layers; an option of the upper one replaces those that it excludes."""
+    excluded = {
+        name for names in _EXCLUSIVE for name in names - above.keys() if any(_is_on(above.get(name)) for name in names)
+    }
+    return {**{name: value for name, value in below.items() if name not in excluded}, **above}
+
+
+def _is_on(value: object) -> bool:
+    """Return whether a switch is on; in the environment it is a text."""
+    return str(value).lower() in {"true", "1", "yes", "y", "on", "t"}
 
 
 def _validate(owner: type, merged: Mapping[str, object], table: OptionTable) -> object:

@@ -260,6 +260,26 @@ class Settings:
     force_export: Annotated[
         bool, Option("Export again, even where the cache has the program.", FILES, inspecting=True)
     ] = False
+    quiet: Annotated[
+        bool,
+        Option(
+            "Show results and errors only.",
+            FILES,
+            flags=("--quiet", "-q"),
+            inspecting=True,
+            in_specifications=False,
+        ),
+    ] = False
+    verbose: Annotated[
+        bool,
+        Option(
+            "Show everything: each note in full, and the commands that are run.",
+            FILES,
+            flags=("--verbose", "-v"),
+            inspecting=True,
+            in_specifications=False,
+        ),
+    ] = False
     debug: Annotated[
         bool,
         Option("Show what programs write, keep temporary folders, show tracebacks.", FILES, inspecting=True),

@@ -11,6 +11,7 @@ from rich.console import Console
 from harness.display.console import CleanConsole
 from harness.display.live import LiveBoard, LiveDisplay, LiveTask
 from harness.display.plain import PlainBoard, PlainDisplay, PlainTask
+from harness.display.quiet import QuietDisplay
 from harness.shell.streams import never_failing
 
 __all__ = [
@@ -20,14 +21,22 @@ __all__ = [
     "PlainBoard",
     "PlainDisplay",
     "PlainTask",
+    "QuietDisplay",
     "open_console",
     "open_display",
 ]
 
 
-def open_display(stream: TextIO | None = None) -> LiveDisplay | PlainDisplay:
-    """Return a live display on a terminal, a plain one elsewhere; both are silent where nothing can be written."""
+def open_display(stream: TextIO | None = None, *, quiet: bool = False) -> LiveDisplay | PlainDisplay | QuietDisplay:
+    """Return a live display on a terminal, a plain one elsewhere; both are silent where nothing can be written.
+
+    Args:
+        stream: Stream to write to; None for standard error.
+        quiet: Show warnings only.
+    """
     stream = never_failing(stream or sys.stderr or io.StringIO())  # a closed standard error is None
+    if quiet:
+        return QuietDisplay(stream)
     console = CleanConsole(file=stream)
     return LiveDisplay(console) if console.is_terminal and not console.is_dumb_terminal else PlainDisplay(stream)
 

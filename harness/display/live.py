@@ -195,6 +195,10 @@ class LiveDisplay:
         """Print a line that stays above the moving ones."""
         self.console.print(text, markup=False, highlight=False)
 
+    def warn(self, text: str) -> None:
+        """Print a line about something that went wrong."""
+        self.say(text)
+
 
 def _cut(width: int) -> Column:
     """Return a column that leaves room for the figures behind it."""

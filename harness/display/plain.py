@@ -162,6 +162,10 @@ class PlainDisplay:
         """Print one line."""
         _print_line(text, self._stream)
 
+    def warn(self, text: str) -> None:
+        """Print one line about something that went wrong."""
+        _print_line(text, self._stream)
+
 
 def _print_line(text: str, stream: TextIO) -> None:
     print(clean_for_terminal(text), file=stream, flush=True)

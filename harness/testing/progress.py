@@ -48,6 +48,7 @@ class RecordedProgress:
     def __init__(self) -> None:
         self.tasks: list[str] = []
         self.lines: list[str] = []
+        self.warnings: list[str] = []
         self.boards: list[RecordedBoard] = []
 
     @contextlib.contextmanager
@@ -66,3 +67,8 @@ class RecordedProgress:
     def say(self, text: str) -> None:
         """Record the line."""
         self.lines.append(text)
+
+    def warn(self, text: str) -> None:
+        """Record the line as one of the lines, and of the warnings."""
+        self.say(text)
+        self.warnings.append(text)

@@ -179,3 +179,14 @@ def test_bounds_are_left_to_the_class_that_declares_them(name: str) -> None:
     option = TABLE.find(name)
     assert option is not None
     assert option.bare_type is float
+
+
+def test_the_uppermost_layer_decides_between_quiet_and_verbose() -> None:
+    settings = resolved({"quiet": True}, config={"verbose": True})
+    assert (settings.quiet, settings.verbose) == (True, False)
+    settings = resolved({}, config={"quiet": True}, environment={"HARNESS_VERBOSE": "1"})
+    assert (settings.quiet, settings.verbose) == (False, True)
+    settings = resolved({}, config={"quiet": True}, environment={"HARNESS_VERBOSE": "0"})
+    assert (settings.quiet, settings.verbose) == (True, False)
+    with pytest.raises(UsageError, match="--quiet beside --verbose"):
+        resolved({"quiet": True, "verbose": True})

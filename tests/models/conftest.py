@@ -29,6 +29,9 @@ class _Listener:
     def say(self, text: str) -> None:
         self._messages.append(text)
 
+    def warn(self, text: str) -> None:
+        self._messages.append(text)
+
 
 @pytest.fixture
 def messages() -> list[str]:

@@ -433,6 +433,7 @@ class Quiet:
         pass
     def say(self, text):
         print(text, flush=True)
+    warn = say
 
 file = ModelFile.model_validate_json(sys.argv[2])
 cache = ModelCache(Path(sys.argv[1]))

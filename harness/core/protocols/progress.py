@@ -62,6 +62,9 @@ class Progress(Protocol):
     def say(self, text: str) -> None:
         """Show one line that stays."""
 
+    def warn(self, text: str) -> None:
+        """Show one line about something that went wrong; it is shown in quiet displays (`--quiet`), too."""
+
 
 class Display(Progress, Protocol):
     """A progress that can also show a table."""

@@ -80,7 +80,7 @@ def _resolve_all(
         except HarnessError as error:
             if len(requests) == 1:
                 raise
-            display.say(f"✗ {title}: {error}")
+            display.warn(f"✗ {title}: {error}")
             codes.append(error.exit_code)
     if not items and not codes:
         raise UsageError("every commit of the list is the control", hint="name another --control")
@@ -98,7 +98,7 @@ def _compare(item: _BatchItem, workload: Workload, settings: Settings, display: 
     except HarnessError as error:
         if alone:
             raise
-        display.say(f"✗ {item.title}: {error}")
+        display.warn(f"✗ {item.title}: {error}")
         return error.exit_code
 
 

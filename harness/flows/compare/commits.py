@@ -46,7 +46,7 @@ class CollectingReporter:
         """Do nothing: every result has been kept."""
 
 
-class QuietDisplay:
+class SilentDisplay:
     """Display that shows tasks, and neither tables nor lines.
 
     Args:
@@ -63,8 +63,11 @@ class QuietDisplay:
     def say(self, text: str) -> None:
         """Show nothing."""
 
+    def warn(self, text: str) -> None:
+        """Show nothing: who compares on behalf of others reports what went wrong."""
+
     @contextlib.contextmanager
-    def board(self, title: str, header: Sequence[str]) -> Iterator[QuietDisplay]:
+    def board(self, title: str, header: Sequence[str]) -> Iterator[SilentDisplay]:
         """Begin a table that is not shown."""
         del title, header
         yield self
@@ -158,7 +161,7 @@ class CommitComparer:
                     recipes=self._request.recipes,
                 ),
                 self._report_as(run_type, quiet=quiet),
-                QuietDisplay(self._display) if quiet else self._display,
+                SilentDisplay(self._display) if quiet else self._display,
                 [collected],
             )
         raise_for_failure(outcome, collected.results, control, treatment)

@@ -262,7 +262,7 @@ class ComparisonStages:
         if not self._interrupted_by_check and not any(isinstance(error, Interrupted) for error in errors):
             discoveries.close()
         for error in errors[1:]:
-            self._display.say(f"✗ {error}")
+            self._display.warn(f"✗ {error}")
         if errors:
             raise errors[0]
 
@@ -306,9 +306,9 @@ class ComparisonStages:
         notes = (note for subject in subjects for note in self._option_notes(subject))
         doubts = {note.message: note.hint for note in notes if note.code == UNEQUAL_BUILD_OPTIONS}
         for message, hint in doubts.items():
-            self._display.say(f"! {message}")
+            self._display.warn(f"! {message}")
             if hint is not None:
-                self._display.say(f"  hint: {hint}")
+                self._display.warn(f"  hint: {hint}")
 
     def _option_notes(self, subject: ComparisonSubject) -> tuple[Note, ...]:
         """Return the notes on the options of both builds."""

@@ -79,7 +79,7 @@ class RoundRobinScheduler:
             try:
                 session = stack.enter_context(self._platform.open(self._device, self._display))
             except EnvironmentProblem as error:
-                self._display.say(f"✗ {self._device.name}: {error.message}")
+                self._display.warn(f"✗ {self._device.name}: {error.message}")
                 for subject in subjects:
                     self._report_failure(
                         subject, Failure(Outcome.DEVICE_LOST, error.message, error.hint, is_environment_problem=True)

@@ -50,7 +50,7 @@ class SourceFetcher:
             with self._progress.task(f"looking for commits in {source.name}"):
                 source.fetch()
         except EnvironmentProblem as error:
-            self._progress.say(f"{error.message}: continuing with the commits that are known here")
+            self._progress.warn(f"{error.message}: continuing with the commits that are known here")
             return error
         return None
 

@@ -91,7 +91,7 @@ def export_files(settings: Settings, progress: Progress, folder: Path | None) ->
         if isinstance(file, Failure):
             continue
         if folder is not None and copied.setdefault(file.filename, file.md5) != file.md5:
-            progress.say(f"✗ {folder / file.filename} is another file of that name; this one stays at {file.path}")
+            progress.warn(f"✗ {folder / file.filename} is another file of that name; this one stays at {file.path}")
             failed = True
             continue
         if folder is not None:

@@ -79,7 +79,7 @@ def _fetch(needed: _Needed, plan: Plan, settings: Settings, progress: Progress) 
                 file, model=benchmark.model, exporter=exporter, progress=progress, force=settings.force_export
             )
         except (BenchmarkFailed, EnvironmentProblem) as error:
-            progress.say(f"✗ {file.filename}: {error.message}")
+            progress.warn(f"✗ {file.filename}: {error.message}")
             return Failure(Outcome.FAILED, error.message, error.hint)
         progress.say(describe_file(cached))
         return cached

@@ -30,7 +30,7 @@ def examine(plan: Plan, progress: Progress, *, apps: bool = False) -> Plan:
         if key not in failures:
             failures[key] = _examine(plan.platform, device, package)
             if (failure := failures[key]) is not None:
-                progress.say(f"✗ {failure.reason}")
+                progress.warn(f"✗ {failure.reason}")
         return failures[key]
 
     def examined(assignment: Assignment) -> Assignment:

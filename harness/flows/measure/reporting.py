@@ -172,7 +172,7 @@ class Reporting:
         else:
             self._failures[reporter.name] += 1
         self._stored = self._stored and not is_archive(reporter)
-        self._progress.say(message)
+        self._progress.warn(message)
 
 
 def _plural_ending(word: str, count: int) -> str:

@@ -237,7 +237,7 @@ def build_side(
         except BenchmarkFailed as error:
             builds[key] = Failure(Outcome.UNSUPPORTED, error.message, error.hint)
         except EnvironmentProblem as error:
-            progress.say(f"✗ {assignment.benchmark.framework}: {error.message}")
+            progress.warn(f"✗ {assignment.benchmark.framework}: {error.message}")
             is_transient = not isinstance(error, BuildFailed)
             reason = error.message.partition("\n")[0]  # the rest was just shown, and is kept in a log
             builds[key] = Failure(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 import traceback
+from collections.abc import Iterable
 from typing import Final
 
 from harness.analysis.results import build_result
@@ -12,7 +14,7 @@ from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem, ExitCode
 from harness.core.measurement import Job
 from harness.core.protocols import Progress, Session
-from harness.core.result import Outcome, RawLog, Report
+from harness.core.result import Outcome, RawLog, Report, Result
 from harness.files.drafts import open_scratch_folder
 from harness.flows.measure.jobs import mark_regressed, report_failure, report_meta
 from harness.flows.measure.plan import Failure, Plan
@@ -79,7 +81,7 @@ class Worker:
                         pause(job.benchmark.cooldown_s)
                 measured = True
         except EnvironmentProblem as error:
-            self._progress.say(f"✗ {self._device.name}: {error.message}")
+            self._progress.warn(f"✗ {self._device.name}: {error.message}")
             outcome = Outcome.DEVICE_LOST if isinstance(error, DeviceLost) else Outcome.FAILED
             failure = Failure(outcome, error.message, error.hint, is_environment_problem=True)
             undone = self._give_up(failure, error if isinstance(error, _Lost) else None)
@@ -111,6 +113,9 @@ class Worker:
             result = build_result(
                 job, session.device, measurement, run_type=self._settings.run_type, meta=report_meta(self._settings)
             )
+            if self._settings.verbose:
+                for line in _describe_commands(result):
+                    self._progress.say(f"{job.benchmark.title}: {line}")
             if self._settings.debug or job.benchmark.log_output:
                 for log in measurement.logs:
                     self._progress.say(f"--- {job.benchmark.title} {log.name}\n{log.text.rstrip()}")
@@ -141,3 +146,8 @@ class _Lost(DeviceLost):
         super().__init__(report.result.reason or "the device was lost", hint=report.result.hint)
         self.job = job
         self.report = report
+
+
+def _describe_commands(result: Result) -> Iterable[str]:
+    """Return each command that was started on the device, once."""
+    return dict.fromkeys(shlex.join(command) for launch in result.launches for command in launch.commands)

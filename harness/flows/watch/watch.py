@@ -136,7 +136,7 @@ def watch(request: CompareRequest, settings: Settings, watching: WatchRequest, d
             tasks = WatchTasks(
                 worker.compare, TrendReader, worker.verify, worker.find_culprits, partial(read_message, source)
             )
-        summary = run_loop(plan, tasks, state, channels=channels, say=display.say)
+        summary = run_loop(plan, tasks, state, channels=channels, say=display.warn)  # its lines are results
         is_worse = any(_is_worse(state, alarm) for alarm in summary.alarms)
         return exit_code_of(summary, is_worse=is_worse, has_failures=worker.has_failures)
 
@@ -209,7 +209,7 @@ def send_test_messages(watching: WatchRequest, display: Display) -> ExitCode:
         raise UsageError("--test-hook without --hook and --on-alarm", hint="name what to test")
     sound: list[str] = []
     for number, (place, answer, error) in enumerate(send_tests(channels, time.time(), watching.results_url)):
-        display.say(f"{place}: {'failed' if error is not None else 'sent'}: {answer}")
+        display.warn(f"{place}: {'failed' if error is not None else 'sent'}: {answer}")
         if error is None:
             sound.append(channels[number].name)
     for name, count in release_refused(watching.state, sound).items():

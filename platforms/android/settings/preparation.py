@@ -156,7 +156,7 @@ class Preparation:
         try:
             return read()
         except InvalidSettingsLog as error:
-            self._progress.say(f"{self._phone.name}: the settings log {place} is not used: {error}")
+            self._progress.warn(f"{self._phone.name}: the settings log {place} is not used: {error}")
             return None
 
     def _restore(self, changes: Sequence[SettingChange], *, of_earlier_run: bool) -> None:
@@ -169,7 +169,7 @@ class Preparation:
             self._changes = tuple(change for change in changes if change.setting in reply.failed)
             self._log.write_host(self._run, self._changes)
         except HarnessError as error:
-            self._progress.say(
+            self._progress.warn(
                 f"✗ {self._phone.name}: its settings are not restored: {error.message}; the next run will try again"
             )
             return
@@ -184,7 +184,7 @@ class Preparation:
             restart = "; a restart resets it" if setting.kind is SettingKind.CPUFREQ else ""
             self._progress.say(f"{name}: {setting.name} was changed to {value} meanwhile and is kept{restart}")
         for setting, reason in reply.failed.items():
-            self._progress.say(f"✗ {name}: {setting.name} is not restored ({reason}): the next run will try again")
+            self._progress.warn(f"✗ {name}: {setting.name} is not restored ({reason}): the next run will try again")
 
     def _change(self, changes: Sequence[SettingChange]) -> SettingsReply:
         """Log changes, then make them. Settings that could not be restored stay logged with their original values."""

@@ -31,6 +31,9 @@ class Unwatched:
     def say(self, text: str) -> None:
         pass
 
+    def warn(self, text: str) -> None:
+        pass
+
 
 def framework(**programs: Path) -> Framework:
     return generic.create(Settings(program=programs))
