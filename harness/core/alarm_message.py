@@ -23,6 +23,7 @@ class AlarmMessage(Value):
         continued: Other groups of earlier messages, whose alarms turned out to have the same cause.
         page: Address of the page about them; empty where others cannot open it.
         place: Path of that page relative to the folder of results.
+        received: Addresses that an earlier attempt reached, as `DeliveryFailed.received` named them: not sent to again.
     """
 
     key: str
@@ -34,3 +35,4 @@ class AlarmMessage(Value):
     continued: tuple[str, ...] = ()
     page: str = ""
     place: str = ""
+    received: tuple[str, ...] = ()

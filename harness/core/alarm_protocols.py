@@ -63,12 +63,14 @@ class AlarmChannel(Protocol):
         """Send a message once. The same key is the same message: where the receiver allows it, it is there once.
 
         Where the receiver allows it, a later message of the same group updates the earlier one or is in its thread.
+        A channel with several receivers leaves out those in `message.received`.
 
         Returns:
             The receiver's answer, in words, without secrets.
 
         Raises:
-            DeliveryFailed: It was not sent; it says whether and when another attempt may fare better.
+            DeliveryFailed: It was not sent to everybody; it says whether and when another attempt may fare better, and
+                who has it.
         """
 
 

@@ -126,12 +126,21 @@ class DeliveryFailed(EnvironmentProblem):
         message: Why; without credentials.
         final: Whether another attempt would fare no better.
         retry_after_s: Pause that the receiver asks for, seconds.
+        received: Addresses that have it nevertheless, where a channel has several: the next attempt leaves them out.
     """
 
-    def __init__(self, message: str, *, final: bool = False, retry_after_s: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        final: bool = False,
+        retry_after_s: float | None = None,
+        received: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(message)
         self.final = final
         self.retry_after_s = retry_after_s
+        self.received = received
 
 
 class DeviceLost(EnvironmentProblem):

@@ -3,6 +3,7 @@
 User and password are `HARNESS_SMTP_USER` and `HARNESS_SMTP_PASSWORD`. Over `smtp://` the connection is encrypted with
 STARTTLS wherever the server offers it; a password is never sent unencrypted. Messages of one group are one thread
 (RFC 5322, section 3.6.4), and the same message has the same Message-ID in every attempt, so mailboxes drop copies.
+Where the server refuses some of the receivers, only they are tried again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import SecretStr
 
-from harness.core.alarm import AlarmEvent
 from harness.core.alarm_message import AlarmMessage
 from harness.core.alarm_protocols import AlarmChannel
 from harness.core.errors import DeliveryFailed, UsageError
@@ -63,18 +63,20 @@ class MailServer:
         return f"{', '.join(self.receivers)} by {self.host}:{self.port}"
 
     def send(self, message: AlarmMessage) -> str:
-        """Send the message to all receivers.
+        """Send the message to all receivers that no earlier attempt reached.
 
         Raises:
-            DeliveryFailed: The server refuses it, or all receivers; of a test, one of them.
+            DeliveryFailed: The server refuses it, or some of the receivers.
         """
+        receivers = [receiver for receiver in self.receivers if receiver not in message.received]
+        if not receivers:
+            return f"{self.host} has accepted it for {', '.join(self.receivers)}"
         mail = self._mail(message)
         try:
             with self._connect() as server:
-                refused = server.send_message(mail, self.sender, self.receivers)
+                refused = server.send_message(mail, self.sender, receivers)
         except smtplib.SMTPRecipientsRefused as error:
-            code, answer = next(iter(error.recipients.values()))
-            raise self._refused(code, answer) from None
+            refused = error.recipients
         except smtplib.SMTPResponseException as error:
             raise self._refused(error.smtp_code, error.smtp_error, type(error)) from None
         except smtplib.SMTPException as error:
@@ -83,12 +85,9 @@ class MailServer:
             raise DeliveryFailed(
                 f"{self.host}:{self.port} cannot be reached: {describe_cause(error, _line(str(error)))}"
             ) from None
-        if refused:  # those that accepted have it; sending it again would give it to them twice
-            outcome = f"{self.host} accepted it, but not for {', '.join(refused)}"
-            if message.event is AlarmEvent.TEST:
-                raise DeliveryFailed(outcome, final=True)
-            return outcome
-        return f"{self.host} accepted it for {', '.join(self.receivers)}"
+        if refused:
+            raise self._refused_receivers(refused, tuple(receiver for receiver in receivers if receiver not in refused))
+        return f"{self.host} accepted it for {', '.join(receivers)}"
 
     def _connect(self) -> smtplib.SMTP:
         context = ssl.create_default_context()
@@ -117,6 +116,17 @@ class MailServer:
             raise DeliveryFailed(f"{self.host} offers no encryption, and the password is not sent without it")
         if self.user:
             server.login(self.user, self.password.get_secret_value())
+
+    def _refused_receivers(self, refused: Mapping[str, tuple[int, bytes]], received: tuple[str, ...]) -> DeliveryFailed:
+        """Return the error for receivers that were refused: final where it is for each of them."""
+        errors = {address: self._refused(code, answer) for address, (code, answer) in refused.items()}
+        reasons = ", ".join(f"{address} ({error.message})" for address, error in errors.items())
+        accepted = f"accepted it for {', '.join(received)}, but refused" if received else "refused"
+        return DeliveryFailed(
+            f"{self.host} {accepted} {reasons}",
+            final=all(error.final for error in errors.values()),
+            received=received,
+        )
 
     def _refused(self, code: int, answer: bytes | str, kind: type[Exception] = Exception) -> DeliveryFailed:
         """Return the error for an answer: 4yz may succeed later (RFC 5321, section 4.2.1), and so may a login."""

@@ -10,7 +10,7 @@ import pytest
 
 from harness.core.alarm import Alarm, AlarmEvent, AlarmStage
 from harness.core.errors import DeliveryFailed
-from harness.watch.notify.channels import Channel, ConfiguredChannel, GroupingChannel
+from harness.watch.notify.channels import AddressingChannel, Channel, ConfiguredChannel
 from harness.watch.notify.outbox import LONGEST_WAIT_S, Outbox, release_refused
 from harness.watch.store.notifications import DeliveryStatus, Notification
 from harness.watch.store.retry_when_full import RetryWhenFull
@@ -27,6 +27,7 @@ class Chat:
     problems: list[DeliveryFailed] = field(default_factory=list)
     messages: list[list[str]] = field(default_factory=list)
     waits: bool = True
+    received: list[tuple[str, ...]] = field(default_factory=list)
 
     def deliver(self, notification: Notification) -> str:
         return self.deliver_together([notification])
@@ -36,6 +37,10 @@ class Chat:
             raise self.problems.pop(0)
         self.messages.append([notification.alarm.identity for notification in notifications])
         return "taken"
+
+    def deliver_to_rest(self, notifications: Sequence[Notification], received: tuple[str, ...]) -> str:
+        self.received.append(received)
+        return self.deliver_together(notifications)
 
     def waits_for(self, notification: Notification, in_progress: Sequence[Alarm]) -> bool:
         return self.waits
@@ -66,7 +71,7 @@ def drain(box: Outbox) -> None:
 
 
 def test_a_channel_that_groups_and_can_be_changed_is_recognised() -> None:
-    assert isinstance(Chat(), GroupingChannel)
+    assert isinstance(Chat(), AddressingChannel)
     assert isinstance(Chat(), ConfiguredChannel)
 
 
@@ -128,6 +133,28 @@ def test_the_pause_that_a_receiver_asks_for_is_kept(state: State, clock: Clock, 
     box = outbox(state, clock, Chat(problems=[DeliveryFailed("slow down", retry_after_s=asked_s)]))
     assert box.deliver()
     assert box.next - clock.monotonic == pytest.approx(pause_s)
+
+
+def test_addresses_that_have_a_message_are_left_out_of_later_attempts(
+    state: State, clock: Clock, state_file: Path
+) -> None:
+    chat = Chat(
+        problems=[
+            DeliveryFailed("b and c refused", received=("a",)),
+            DeliveryFailed("c refused", received=("b",)),
+        ]
+    )
+    confirm(state, clock, "first")
+    for _ in range(2):
+        box = outbox(state, clock, chat)  # also after a restart
+        assert box.deliver()
+        assert box.has_environment_problem, "some were refused"
+        clock.monotonic = box.next
+    confirm(state, clock, "second")
+    drain(outbox(state, clock, chat))
+    assert chat.received == [("a",), ("a", "b")]
+    assert sorted(chat.messages) == [["first"], ["second"]], "everybody gets the second, and nobody the first again"
+    assert state.deliveries.counts() == {DeliveryStatus.DELIVERED: 2}
 
 
 def refused(state: State, clock: Clock, status: str = "400 Bad Request") -> None:

@@ -105,10 +105,14 @@ class MessageChannel:
         Raises:
             DeliveryFailed: The commits cannot be read, or the message was not sent.
         """
+        return self.deliver_to_rest(notifications, ())
+
+    def deliver_to_rest(self, notifications: Sequence[Notification], received: tuple[str, ...]) -> str:
+        """Send the message as `deliver_together` does, but to none of the addresses in `received`."""
         reports = self.reports
         if reports is None:
             raise DeliveryFailed("this channel is for tests")
-        return self.send(lambda: reports.message_of(notifications, self.name))
+        return self.send(lambda: reports.message_of(notifications, self.name).model_copy(update={"received": received}))
 
     def send(self, message: Callable[[], AlarmMessage]) -> str:
         """Send a message.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -84,7 +84,10 @@ class AlarmReports:
         """
         given = [notification.alarm for notification in notifications]
         alarms = self._group(self.state.alarms.find(given[0].identity) or given[0])
-        group, known = alarms[0].identity, self._known(alarms, channel)
+        group, known = (
+            alarms[0].identity,
+            self._known(alarms, channel, {notification.key for notification in notifications}),
+        )
         reports = tuple(self._report(alarm, _event_of(alarm), group, with_series=with_series) for alarm in alarms)
         keys = "\n".join(sorted(notification.key for notification in notifications))
         place = next((page.group_place(group) for page in self.pages if isinstance(page, AlarmGroupReporter)), "")
@@ -145,13 +148,17 @@ class AlarmReports:
         notified = [other for other in group if self.state.deliveries.of_alarm(other.identity)]
         return notified or [alarm]
 
-    def _known(self, alarms: Sequence[Alarm], channel: str) -> set[str]:
-        """Return the identities of the alarms that a channel has delivered notifications about."""
+    def _known(self, alarms: Sequence[Alarm], channel: str, new: Collection[str]) -> set[str]:
+        """Return the identities of the alarms that a channel delivered notifications about, if only to some addresses.
+
+        Those with the keys `new` are being delivered: they do not count.
+        """
         deliveries = (delivery for alarm in alarms for delivery in self.state.deliveries.of_alarm(alarm.identity))
         return {
             delivery.notification.alarm.identity
             for delivery in deliveries
-            if delivery.channel == channel and delivery.status is DeliveryStatus.DELIVERED
+            if delivery.channel == channel and delivery.notification.key not in new
+            if delivery.status is DeliveryStatus.DELIVERED or delivery.received
         }
 
     def _report(self, alarm: Alarm, event: AlarmEvent, group: str, *, with_series: bool) -> AlarmReport:

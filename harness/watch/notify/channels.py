@@ -77,6 +77,14 @@ class GroupingChannel(Channel, Protocol):
 
 
 @runtime_checkable
+class AddressingChannel(GroupingChannel, Protocol):
+    """A channel that may have several addresses, of which some can refuse what others take."""
+
+    def deliver_to_rest(self, notifications: Sequence[Notification], received: tuple[str, ...]) -> str:
+        """Deliver one message to those addresses that are not in `received`; obligations as in `deliver`."""
+
+
+@runtime_checkable
 class ConfiguredChannel(Channel, Protocol):
     """A channel whose receiver the user may change."""
 

@@ -18,7 +18,7 @@ from typing import Final
 from harness.core.alarm import Alarm
 from harness.core.errors import DeliveryFailed, UsageError
 from harness.core.values import Value
-from harness.watch.notify.channels import Channel, ConfiguredChannel, GroupingChannel
+from harness.watch.notify.channels import AddressingChannel, Channel, ConfiguredChannel, GroupingChannel
 from harness.watch.store.database import Database, is_current
 from harness.watch.store.notifications import Delivery, DeliveryStatus, DeliveryTable
 from harness.watch.store.retry_when_full import RetryWhenFull
@@ -151,7 +151,13 @@ class Outbox:
         if not isinstance(self._channels[first.channel], GroupingChannel):
             return [first]
         cause = self._cause(first)
-        return [delivery for delivery in due if delivery.channel == first.channel and self._cause(delivery) == cause]
+        return [
+            delivery
+            for delivery in due
+            if delivery.channel == first.channel
+            and delivery.received == first.received  # nobody gets a message again because of another one
+            and self._cause(delivery) == cause
+        ]
 
     def _cause(self, delivery: Delivery) -> str:
         """Return the cause of an alarm as it is known now: a notification has the alarm as it was."""
@@ -177,16 +183,20 @@ class Outbox:
         first = deliveries[0]
         attempts = max(delivery.attempts for delivery in deliveries) + 1
         channel = self._channels[first.channel]
+        notifications = [delivery.notification for delivery in deliveries]
         try:
-            if isinstance(channel, GroupingChannel):
-                reply = channel.deliver_together([delivery.notification for delivery in deliveries])
+            if isinstance(channel, AddressingChannel) and first.received:
+                reply = channel.deliver_to_rest(notifications, first.received)
+            elif isinstance(channel, GroupingChannel):
+                reply = channel.deliver_together(notifications)
             else:
                 reply = channel.deliver(first.notification)
         except DeliveryFailed as error:
             final = error.final or attempts >= MOST_ATTEMPTS
             self._pause(first, error, final=final)
             status = DeliveryStatus.REFUSED if final else DeliveryStatus.WAITING
-            changed: dict[str, object] = {"status": status, "reply": error.message}
+            received = (*first.received, *error.received)
+            changed: dict[str, object] = {"status": status, "reply": error.message, "received": received}
         else:
             self._pauses[first.channel] = _Pause()
             changed = {"status": DeliveryStatus.DELIVERED, "delivered": self._timing.wall(), "reply": reply}

@@ -49,6 +49,7 @@ class Delivery(Value):
         attempts: How often it was tried.
         reply: Answer or error of the last attempt.
         delivered: Unix seconds.
+        received: Addresses of the channel that have it already, where others refused it.
     """
 
     notification: Notification
@@ -58,6 +59,7 @@ class Delivery(Value):
     attempts: int = 0
     reply: str = ""
     delivered: float | None = None
+    received: tuple[str, ...] = ()
 
 
 class _DeliveryCount(Value):

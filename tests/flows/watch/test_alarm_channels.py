@@ -51,6 +51,18 @@ def mark_delivered(state: State, identity: str) -> None:
         state.deliveries.update(delivery.model_copy(update={"status": DeliveryStatus.DELIVERED}))
 
 
+def test_a_message_that_some_addresses_have_is_the_same_one_until_all_have_it(state: State, tmp_path: Path) -> None:
+    notification = raise_alarm(state, "a")
+    (delivery,) = state.deliveries.of_alarm("a")
+    state.deliveries.update(delivery.model_copy(update={"received": ("ada@example.org",)}))
+    reports = reports_of(state, tmp_path)
+    assert not reports.message_of([notification], "hook").is_update
+    later = notification.model_copy(update={"key": "later", "event": AlarmEvent.CLOSED})
+    assert reports.message_of([later], "hook").is_update, (
+        "another mail with the first one's Message-ID would be dropped"
+    )
+
+
 def test_a_message_is_about_every_alarm_with_the_cause(state: State, tmp_path: Path) -> None:
     first, second = raise_alarm(state, "a"), raise_alarm(state, "b", opened=2.0)
     raise_alarm(state, "other", culprit="c2", opened=3.0)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.core.alarm_message import AlarmMessage
 from harness.core.alarm_protocols import AlarmChannel
 from harness.core.errors import DeliveryFailed, UsageError
 from harness.plugins import alarm_channel
@@ -147,24 +148,33 @@ def test_the_answer_tells_whether_to_try_again(answer: str, final: bool) -> None
     assert caught.value.final is final
 
 
-def test_a_receiver_that_is_refused_is_named() -> None:
+@pytest.mark.parametrize("message", [ONE, TEST])
+def test_a_receiver_that_is_refused_is_named_and_the_others_do_not_get_it_again(message: AlarmMessage) -> None:
     with run_mail_server(MailBox(refused={"gone@example.org": "550 5.1.1 no such user"})) as box:
-        answer = open_mail(box, f"to=perf@example.org,gone@example.org&{FROM}").send(ONE)
-        assert answer == "127.0.0.1 accepted it, but not for gone@example.org"
-        with pytest.raises(DeliveryFailed, match=r"550 5\.1\.1 no such user") as caught:
-            open_mail(box, f"to=gone@example.org&{FROM}").send(ONE)
-    assert caught.value.final
-    assert len(box.mails) == 1
+        channel = open_mail(box, f"to=perf@example.org,gone@example.org&{FROM}")
+        with pytest.raises(DeliveryFailed) as caught:
+            channel.send(message)
+        assert caught.value.message == (
+            "127.0.0.1 accepted it for perf@example.org, but refused gone@example.org "
+            "(127.0.0.1 answered 550 5.1.1 no such user)"
+        )
+        assert caught.value.final
+        assert caught.value.received == ("perf@example.org",)
+        box.refused.clear()
+        rest = message.model_copy(update={"received": caught.value.received})
+        assert channel.send(rest) == "127.0.0.1 accepted it for gone@example.org"
+        everybody = message.model_copy(update={"received": ("perf@example.org", "gone@example.org")})
+        assert channel.send(everybody) == "127.0.0.1 has accepted it for perf@example.org, gone@example.org"
+    assert [mail.receivers for mail in box.mails] == [("perf@example.org",), ("gone@example.org",)]
 
 
-def test_a_test_fails_where_one_receiver_is_refused() -> None:
-    refusing = MailBox(refused={"gone@example.org": "550 5.1.1 no such user"})
-    with (
-        run_mail_server(refusing) as box,
-        pytest.raises(DeliveryFailed, match=r"but not for gone@example\.org") as caught,
-    ):
-        open_mail(box, f"to=perf@example.org,gone@example.org&{FROM}").send(TEST)
-    assert caught.value.final
+@pytest.mark.parametrize(("second", "final"), [("550 5.1.1 no such user", True), ("450 4.2.0 greylisted", False)])
+def test_a_receiver_that_may_be_accepted_later_is_tried_again(second: str, final: bool) -> None:
+    refusing = MailBox(refused={"gone@example.org": "550 5.1.1 no such user", "slow@example.org": second})
+    with run_mail_server(refusing) as box, pytest.raises(DeliveryFailed, match=second[:3]) as caught:
+        open_mail(box, f"to=gone@example.org,slow@example.org&{FROM}").send(ONE)
+    assert caught.value.final is final
+    assert caught.value.received == ()
 
 
 def test_a_server_that_is_not_there_is_tried_again() -> None:
