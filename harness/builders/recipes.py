@@ -15,7 +15,8 @@ built. Both find in their environment:
     HARNESS_RUNNER_SOURCE  folder of our own runner's sources, for recipes that name this variable
 
 CMake is told to use `ccache` where that is installed, and tools that lie beside the interpreter are found behind those
-on `PATH`. The recipes for several platforms may share files: those that lie in the folder of their framework.
+on `PATH`. The recipes for several platforms may share files: those that lie in the folder of their framework. All
+recipes of a folder may share `*.sh` files beside the folders of the frameworks.
 
 Beside `build.sh`, or among the shared files, `submodules.txt` may name the submodules that the recipe needs: one path
 from the top of the repository in each line, `#` begins a comment; or the single word `all` or `none`. Nested submodules
@@ -74,8 +75,8 @@ class Recipe:
         name: Folder below the folder of recipes: `executorch/host`.
         framework: Framework of the runner.
         script: The script.
-        digest: SHA-256 over every file of the recipe, over those that the framework's recipes share, and over our
-            runner's sources where it uses them.
+        digest: SHA-256 over every file of the recipe, over those that the framework's recipes and all recipes share,
+            and over our runner's sources where it uses them.
         runner_source: Folder of these sources, if it uses them.
         submodules: Submodules of the commit that it needs.
         options: Options of the project that builds record, each with its entry in CMake's cache.
@@ -127,7 +128,14 @@ def find_recipe(
             script = (folder / place / SCRIPT).absolute()
             if script.is_file():
                 shared = (folder / below).absolute() if place != below else None
-                return _read(place.as_posix(), framework, script, shared, runner_source)
+                return _read(
+                    place.as_posix(),
+                    framework,
+                    script,
+                    shared,
+                    runner_source=runner_source,
+                    shared_by_all=sorted(folder.glob("*.sh")),
+                )
     origin = "releases" if released else "sources"
     raise BuildFailed(
         f"no recipe builds a {framework} runner for {'/'.join(filter(None, (platform, variant)))} from {origin}",
@@ -137,12 +145,22 @@ def find_recipe(
     )
 
 
-def _read(name: str, framework: str, script: Path, shared_folder: Path | None, runner_source: Path | None) -> Recipe:
+def _read(
+    name: str,
+    framework: str,
+    script: Path,
+    shared_folder: Path | None,
+    *,
+    runner_source: Path | None,
+    shared_by_all: Sequence[Path],
+) -> Recipe:
     try:
         parts = {"recipe": sha256_of_folder(script.parent)}
         shared = [] if shared_folder is None else [file for file in shared_folder.iterdir() if file.is_file()]
         if shared:
             parts["shared"] = sha256_of_files({file.name: file for file in shared})
+        if shared_by_all:
+            parts["shared by all"] = sha256_of_files({file.name: file for file in shared_by_all})
         files = (*files_below(script.parent), *shared)
         uses_ours = any(RUNNER_SOURCE.encode() in file.read_bytes() for file in files)
         if uses_ours and runner_source is not None:

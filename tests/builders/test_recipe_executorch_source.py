@@ -26,9 +26,40 @@ CMAKE = """#!/bin/sh
 if [ "$1" = --version ]; then echo "cmake version {version}"; exit; fi
 for word in "$@"; do echo "$word"; done >> "{log}"
 [ "$1" = --build ] || exit 0
-if [ "$4" = "{broken}" ]; then echo "main.cpp:1: error: no such member"; exit 1; fi
+if [ "$4" = "{broken}" ]; then cat "{log}.failure"; exit 1; fi
 printf "$4" > "$2/$4"
 """
+REFUSED = {
+    "Ninja": """FAILED: CMakeFiles/harness_runner.dir/main.cpp.o
+main.cpp:1: error: no such member""",
+    "Ninja 1.13": """FAILED: [code=1] CMakeFiles/harness_runner.dir/main.cpp.o
+main.cpp:1:7: fatal error: executorch/gone.h: No such file or directory
+compilation terminated.""",
+    "make": """main.cpp:1:7: error: no such member
+gmake[3]: *** [CMakeFiles/harness_runner.dir/build.make:76: CMakeFiles/harness_runner.dir/main.cpp.o] Error 1
+gmake[1]: *** [CMakeFiles/Makefile2:9: CMakeFiles/harness_runner.dir/rule] Error 2""",
+    "linker": """FAILED: harness_runner
+main.cpp:(.text+0x1): undefined reference to `gone()'""",
+}
+"""Output of builds that our runner's code is the reason of."""
+BROKEN = {
+    "a commit that does not compile": """FAILED: lib.dir/lib.cpp.o
+lib.cpp:3: error: too
+[2/3] ninja: build stopped""",
+    "the same with make": """lib.cpp:3: error: too
+gmake[2]: *** [CMakeFiles/Makefile2:7: lib.dir/all] Error 2
+gmake[1]: *** [CMakeFiles/Makefile2:9: CMakeFiles/harness_runner.dir/rule] Error 2""",
+    "a compiler that is killed": """FAILED: CMakeFiles/harness_runner.dir/main.cpp.o
+c++: fatal error: Killed signal terminated program cc1plus""",
+    "a linker that is killed": """FAILED: harness_runner
+collect2: fatal error: ld terminated with signal 9 [Killed]""",
+    "a full disk": """FAILED: CMakeFiles/harness_runner.dir/main.cpp.o
+main.cpp:900:1: fatal error: error writing to /tmp/cc.s: No space left on device""",
+    "a broken compiler": """FAILED: CMakeFiles/harness_runner.dir/main.cpp.o
+main.cpp:9:1: internal compiler error: Segmentation fault""",
+    "no words": "",
+}
+"""Output of builds that fail for another reason."""
 SUBMODULES = (
     *(f"backends/xnnpack/third-party/{name}" for name in ("FP16", "FXdiv", "XNNPACK", "cpuinfo", "pthreadpool")),
     "kernels/optimized/third-party/eigen",
@@ -55,8 +86,9 @@ class Stage:
         self.words = folder / "words"
         self.install_cmake("bin", "3.28.1")
 
-    def install_cmake(self, folder: str, version: str, broken: str = "-") -> Path:
-        """Write a stand-in for CMake, which fails to build one target."""
+    def install_cmake(self, folder: str, version: str, broken: str = "-", failure: str = REFUSED["Ninja"]) -> Path:
+        """Write a stand-in for CMake, which fails to build one target, with some output."""
+        self.words.with_suffix(".failure").write_text(f"{failure}\n")
         (self.folder / folder).mkdir(exist_ok=True)
         program = self.folder / folder / "cmake"
         return write_program(program, CMAKE.format(log=self.words, version=version, broken=broken))
@@ -97,6 +129,9 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
         "basename",
         "dirname",
         "printf",
+        "cat",
+        "tee",
+        "rm",
         "c++",
         "mkdir",
     ):
@@ -187,19 +222,38 @@ def test_missing_submodules_are_named_with_a_remedy(stage: Stage, platform: str)
 
 @pytest.mark.parametrize("platform", ["host", "android"])
 @pytest.mark.usefixtures("ndk")
-def test_where_our_runner_does_not_build_upstreams_is_built_and_says_why(stage: Stage, platform: str) -> None:
-    stage.install_cmake("bin", "3.28.1", broken="harness_runner")
+@pytest.mark.parametrize("failure", REFUSED)
+def test_where_our_runner_does_not_compile_upstreams_is_built_and_says_why(
+    stage: Stage, platform: str, failure: str
+) -> None:
+    stage.install_cmake("bin", "3.28.1", broken="harness_runner", failure=REFUSED[failure])
     build = stage.build(platform)
     assert (build.flags["runner"], build.programs["program"].read_text()) == ("executor_runner", "executor_runner")
     assert build.options["runner"] == "executor_runner"
     assert build.flags["runner_reason"] == "our native runner does not build against this commit"
 
 
-def test_libraries_that_do_not_build_fail_the_build(stage: Stage) -> None:
-    program = stage.install_cmake("bin", "3.28.1", broken="harness_runner")
-    program.write_text(program.read_text().replace('printf "$4"', "echo 'lib.cpp:3: error: too'; exit 1; #"))
-    with pytest.raises(BuildFailed, match=r"status 1: main\.cpp:1: error: no such member"):
+def test_a_commit_without_a_library_of_our_runner_is_measured_with_upstreams(stage: Stage) -> None:
+    program = stage.install_cmake("bin", "3.28.1")
+    configured = (
+        'case "$*" in *-B*) while [ "$1" != -B ]; do shift; done; echo etdump > "$2/harness_runner.missing";; esac'
+    )
+    program.write_text(program.read_text().replace('[ "$1" = --build ]', f'{configured}\n[ "$1" = --build ]'))
+    build = stage.build("host")
+    assert build.flags["runner_reason"] == "this commit has no CMake target etdump"
+    assert "harness_runner" not in stage.cmake_arguments()
+
+
+@pytest.mark.parametrize("failure", BROKEN)
+def test_a_build_that_fails_for_another_reason_than_our_code_fails(stage: Stage, failure: str) -> None:
+    stage.install_cmake("bin", "3.28.1", broken="harness_runner", failure=BROKEN[failure])
+    of_the_machine = {"a compiler that is killed": "memory was full", "a full disk": "make room"}
+    kind = EnvironmentProblem if failure in of_the_machine else BuildFailed
+    with pytest.raises(kind) as caught:
         stage.build("host")
+    assert of_the_machine.get(failure, "the whole log") in str(caught.value.hint)
+    assert next((line for line in BROKEN[failure].splitlines() if "error" in line), "status 1") in caught.value.message
+    assert "executor_runner" not in stage.cmake_arguments(), "that one would hide what is wrong"
 
 
 def test_a_newer_cmake_is_used_where_a_commit_needs_it(stage: Stage) -> None:

@@ -76,6 +76,17 @@ def test_the_digest_covers_shared_files_of_the_framework_but_not_other_platforms
     assert len(set(digests)) == 3
 
 
+def test_the_digest_covers_scripts_that_all_recipes_share(tmp_path: Path) -> None:
+    write_recipe(tmp_path, "thing/host", '. "$(dirname "$0")/../../recipes.sh"')
+    digests = [find_recipe("thing", "host", [tmp_path]).digest]
+    (tmp_path / "README.md").write_text("no script")
+    assert find_recipe("thing", "host", [tmp_path]).digest == digests[0]
+    for content in ("echo 1", "echo 2"):
+        (tmp_path / "recipes.sh").write_text(content)
+        digests.append(find_recipe("thing", "host", [tmp_path]).digest)
+    assert len(set(digests)) == 3
+
+
 def test_the_native_runner_counts_only_for_recipes_that_name_it(tmp_path: Path) -> None:
     write_recipe(tmp_path, "with/host", 'cp "$HARNESS_RUNNER_SOURCE/main.cpp" "$2"')
     write_recipe(tmp_path, "without/host", "exit 0")

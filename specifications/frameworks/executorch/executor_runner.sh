@@ -3,7 +3,7 @@
 # platform: XNNPACK, optimised and quantised kernels, and no event tracer, which would cost some per cent.
 #
 # The runner is ours (HARNESS_RUNNER_SOURCE), compiled in ExecuTorch's own build against the commit's libraries. Where
-# that cannot be done it is upstream's executor_runner, and meta.json says why.
+# its code does not fit the commit it is upstream's executor_runner, and meta.json says why.
 #
 # EXECUTORCH_CMAKE_ARGS can hold further words for CMake, such as -DEXECUTORCH_ENABLE_EVENT_TRACER=ON.
 
@@ -18,12 +18,13 @@ LIBRARIES="executorch extension_data_loader extension_tensor extension_threadpoo
 # The oldest CMake that any supported commit accepts. Releases before 1.2 need 3.29; each commit tells its own.
 LEAST_CMAKE=3.24
 
+# Words of compilers and linkers about a machine that has no more room, memory or files; they are about no code.
+MACHINE_PROBLEMS="no space left|disk quota|input/output error|read-only file system|cannot allocate|out of memory|\
+memory exhausted|too many open files|killed|terminated with|internal compiler error|permission denied"
+
 shared=$(CDPATH='' cd "$(dirname "$0")/.." && pwd)
 
-fail() {
-  echo "error: $1" >&2
-  exit 1
-}
+. "$(dirname "$0")/../../recipes.sh"
 
 # Version of a CMake, such as 3.31.6.
 version_of_cmake() {
@@ -112,18 +113,42 @@ build_runner() {
   common="\"executorch\": \"$version\", \"build_type\": \"Release\", \"cmake\": \"$cmake ($(version_of_cmake "$cmake"))\""
   reason="the harness has no sources of its runner"
   if [ -n "${HARNESS_RUNNER_SOURCE:-}" ]; then
-    if "$cmake" --build "$build_dir" --target harness_runner --parallel "${HARNESS_JOBS:-1}"; then
+    if build_native_runner; then
       cp "$build_dir/harness_runner" "$destination"
       described="\"runner\": \"native\", \"options\": {\"runner\": \"native\"}, $common"
       return
     fi
-    reason="our native runner does not build against this commit"
     echo "fallback: $reason; building upstream's executor_runner"
   fi
   "$cmake" --build "$build_dir" --target executor_runner --parallel "${HARNESS_JOBS:-1}"
   cp "$build_dir/executor_runner" "$destination"
   common="\"options\": {\"runner\": \"executor_runner\"}, \"runner_reason\": \"$reason\", $common"
   described="\"runner\": \"executor_runner\", \"runner_flags\": \"$(flags_of_runner "$repository")\", $common"
+}
+
+# build_native_runner: builds our runner in `build_dir`. Returns false, with a `reason`, where its code does not fit the
+# commit; every other failure, of the commit's own code or of this machine, ends the recipe.
+build_native_runner() {
+  if [ -s "$build_dir/harness_runner.missing" ]; then
+    reason="this commit has no CMake target $(head -n 1 "$build_dir/harness_runner.missing")"
+    return 1
+  fi
+  log=$build_dir/harness_runner.log
+  rm -f "$build_dir/harness_runner.built"
+  { "$cmake" --build "$build_dir" --target harness_runner --parallel "${HARNESS_JOBS:-1}" 2>&1 &&
+    : > "$build_dir/harness_runner.built"; } | tee "$log"
+  [ ! -f "$build_dir/harness_runner.built" ] || return 0
+  is_refused_by_compiler "$log" || exit 1
+  reason="our native runner does not build against this commit"
+  return 1
+}
+
+# is_refused_by_compiler LOG: whether our runner was compiled or linked, and its code was the problem. Ninja names the
+# target that failed with FAILED, make with ***.
+is_refused_by_compiler() {
+  grep -q -E '^FAILED: .*harness_runner|\*\*\* \[CMakeFiles/harness_runner\.dir/build\.make:' "$1" || return 1
+  grep -q -E ':[0-9]+: (fatal )?error: |undefined reference to|[Uu]ndefined symbol' "$1" || return 1
+  ! grep -q -i -E "$MACHINE_PROBLEMS" "$1"
 }
 
 # write_meta DESTINATION ENTRIES: describes the runner beside it.

@@ -1,7 +1,8 @@
-# The target of native_runner.cmake. HARNESS_LIBRARIES are upstream's targets. Where one is missing there is no target, and the
-# recipe builds upstream's runner instead.
+# The target of native_runner.cmake. HARNESS_LIBRARIES are upstream's targets. Where one is missing there is no target:
+# the recipe finds its name in harness_runner.missing, and builds upstream's runner instead.
 foreach(library IN LISTS HARNESS_LIBRARIES)
   if(NOT TARGET ${library})
+    file(WRITE "${CMAKE_BINARY_DIR}/harness_runner.missing" "${library}\n")
     message(WARNING "no native runner: this commit of ExecuTorch has no CMake target ${library}")
     return()
   endif()

@@ -2,10 +2,7 @@
 # What the recipes for CMake projects share. The runner is the executable named `runner`, or the only one; the others are
 # kept beside it.
 
-fail() {
-  echo "error: $1" >&2
-  exit 1
-}
+. "$(dirname "$0")/../../recipes.sh"
 
 # build_project REPO_DIR BUILD_DIR DESTINATION CMAKE_WORD...
 build_project() {

@@ -10,20 +10,10 @@ set -eu
 . "$(dirname "$0")/../cmake_project.sh"
 
 build=${HARNESS_BUILD_DIR:-$(mktemp -d)}
-python=${HARNESS_PYTHON:-python3}
-abi=${HARNESS_ABI:-arm64-v8a}
-ndk=${ANDROID_NDK:-${ANDROID_NDK_HOME:-}}
-case $abi in
-  arm64-v8a) machine=aarch64 ;;
-  x86_64) machine=x86_64 ;;
-  *) machine=none ;;
-esac
-cross=$machine-linux-gnu
+find_android_target
 linux="-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=$machine -DCMAKE_EXE_LINKER_FLAGS=-static"
 
 if [ -n "$ndk" ]; then
-  [ -f "$ndk/build/cmake/android.toolchain.cmake" ] ||
-    fail "$ndk is no Android NDK: it has no build/cmake/android.toolchain.cmake; correct ANDROID_NDK"
   set -- "$@" -DCMAKE_TOOLCHAIN_FILE="$ndk/build/cmake/android.toolchain.cmake" -DANDROID_ABI="$abi" \
     -DANDROID_PLATFORM="${ANDROID_PLATFORM:-android-26}" -DANDROID_STL=c++_static \
     -DANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES=ON

@@ -13,13 +13,7 @@ repository=$1
 destination=$2
 source=${HARNESS_RUNNER_SOURCE:?the folder of the runner}
 build=${HARNESS_BUILD_DIR:-$(mktemp -d)}
-[ -d "$repository/executorch" ] || fail "$repository is no unpacked wheel of executorch"
-version=
-for folder in "$repository"/executorch-*.dist-info; do
-  version=$(basename "$folder" .dist-info)
-  version=${version#executorch-}
-done
-[ "$version" != "*" ] || fail "$repository has no executorch-*.dist-info, which tells the version"
+find_wheel_version "$repository"
 [ -f "$repository/executorch/lib/libexecutorch.so" ] ||
   fail "executorch $version cannot be measured on phones without an NDK: its wheel has no C++ SDK (1.5 and later have)"
 

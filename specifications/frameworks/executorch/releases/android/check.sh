@@ -2,11 +2,7 @@
 # Checks in a moment what no release can be measured without, before its wheel is fetched. `build.sh` includes this file
 # for `fail`, `abi`, `machine` (Linux's name of the processor) and `compiler`.
 set -eu
-
-fail() {
-  echo "error: $1" >&2
-  exit 1
-}
+. "$(dirname "$0")/../../../recipes.sh"
 
 abi=${HARNESS_ABI:-arm64-v8a}
 case $abi in

@@ -7,6 +7,7 @@
 # sources. What the runner needs of the wheel is copied to `lib` beside it. Wheels since 1.5 need nothing else; those of
 # 1.4 also need the libpython and the torch of HARNESS_PYTHON, which are used where they are.
 set -eu
+. "$(dirname "$0")/../../../recipes.sh"
 
 repository=$1
 destination=$2
@@ -14,19 +15,8 @@ python=${HARNESS_PYTHON:?the interpreter}
 source=${HARNESS_RUNNER_SOURCE:?the folder of the runner}
 build=${HARNESS_BUILD_DIR:-$(mktemp -d)}
 
-fail() {
-  echo "error: $1" >&2
-  exit 1
-}
-
 command -v cmake > /dev/null || fail "no cmake: apt install cmake, or pip install cmake"
-[ -d "$repository/executorch" ] || fail "$repository is no unpacked wheel of executorch"
-version=
-for folder in "$repository"/executorch-*.dist-info; do
-  version=$(basename "$folder" .dist-info)
-  version=${version#executorch-}
-done
-[ "$version" != "*" ] || fail "$repository has no executorch-*.dist-info, which tells the version"
+find_wheel_version "$repository"
 
 set -- -S "$(dirname "$0")" -B "$build" -DCMAKE_BUILD_TYPE=Release \
   -DRUNNER_SOURCE="$source" -DWHEEL="$repository/executorch" -DVERSION="$version" -DPYTHON="$python"
