@@ -21,6 +21,7 @@ from harness.core.protocols.frameworks import (
     Framework,
     Interleavable,
     OptionReader,
+    PackageChecking,
     RunnerSources,
     StepParser,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "Interleavable",
     "LocalPlatform",
     "OptionReader",
+    "PackageChecking",
     "Platform",
     "Preflighting",
     "Preparable",
