@@ -43,6 +43,7 @@ from harness.core.protocols.reporters import (
     Preparable,
     Reporter,
     ResultArchive,
+    Rewriting,
     Spooling,
     is_archive,
 )
@@ -84,6 +85,7 @@ __all__ = [
     "Reconnectable",
     "Reporter",
     "ResultArchive",
+    "Rewriting",
     "RunnerSources",
     "Session",
     "Spooling",
