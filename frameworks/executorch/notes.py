@@ -75,6 +75,7 @@ def _note_disturbance(observations: Sequence[Observation], benchmark: Benchmark)
         f"(median latency {_readable(wall_ns)}, median CPU time {_readable(cpu_ns)})",
         hint="close other programs, or pin the runner to a CPU that nothing else uses",
         trust=False,
+        error=wall_ns / cpu_ns - 1 if cpu_ns else None,
     )
 
 

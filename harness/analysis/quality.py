@@ -49,19 +49,27 @@ counted in ticks on phones, which kernels that stop the tick of an idle CPU esti
 _SMALLEST_THIRD: Final = 3
 """Samples that a third of a launch needs for a meaningful median."""
 
+_MOST_LOST: Final = 0.9
+"""Share of the threads' CPU time beyond which nothing is known about their speed."""
+
 _SHORTEST_S: Final = 0.1
 """Below, CPU time counted in ticks of 10 ms says nothing about a single launch."""
 
 Samples = NDArray[np.float64]
 
 
-def assess_quality(metrics: Sequence[Metric], launches: Sequence[Launch], cores: int) -> tuple[Note, ...]:
+def assess_quality(
+    metrics: Sequence[Metric], launches: Sequence[Launch], cores: int, threads: int | None = None
+) -> tuple[Note, ...]:
     """Return the notes on the quality of a result's main metric; none unless that is a time or a rate.
+
+    Noise between launches is no doubt where the median has an interval over them, which shows it.
 
     Args:
         metrics: The result's metrics.
         launches: Its launches, with the state of the device before and after each.
         cores: CPUs of the device, for states that do not name the number that their `busy` is a share of.
+        threads: Threads that were asked for, for programs that do not report how many they used.
 
     Returns:
         Notes `impossible`, `few_samples`, `noisy`, `warming_up`, `slowing_down`, `throttled`, `frequency`, `hot`,
@@ -73,7 +81,11 @@ def assess_quality(metrics: Sequence[Metric], launches: Sequence[Launch], cores:
     with np.errstate(over="ignore", invalid="ignore"):  # `_relative` handles what leaves the range of doubles
         sample_notes = (*_impossible(main), *_few_samples(main), *_noisy(main), *_trending(main))
     counting = [launch for launch in launches if launch.discarded is None]
-    device_notes = (*_note_heat(counting), *_note_sleep(counting), *_note_load(counting, cores))
+    device_notes = (
+        *_note_heat(counting),
+        *_note_sleep(counting),
+        *_note_load(counting, cores, _threads_by_load(metrics, threads)),
+    )
     return (*sample_notes, *device_notes, *_discarded_for_heat(launches))
 
 
@@ -164,7 +176,7 @@ def _noisy(metric: Metric) -> Iterator[Note]:
             message=f"{metric.name} {' and '.join(reasons)}",
             hint="close other programs, pin the runner with `cpu-list`, let the device cool down, "
             "and measure more launches (`repeat`)",
-            trust=False,
+            trust=metric.interval is not None,
         )
 
 
@@ -205,7 +217,7 @@ def _note_heat(launches: Sequence[Launch]) -> Iterator[Note]:
             hint="let it cool down: raise `cooldown`, take it out of its case, use fewer iterations",
             trust=False,
         )
-    drop = frequency_drop(launches)
+    drop = _frequency_drop(launches)
     if drop > FREQUENCY_LIMIT:
         yield Note(
             code="frequency",
@@ -249,23 +261,55 @@ def _increase(before: float | None, after: float | None) -> float | None:
     return None if before is None or after is None else after - before
 
 
-def _note_load(launches: Sequence[Launch], cores: int) -> Iterator[Note]:
-    shares = [share for launch in launches if (share := used_by_others(launch, cores)) is not None]
+def _note_load(launches: Sequence[Launch], cores: int, threads: int | None) -> Iterator[Note]:
+    shares = [share for launch in launches if (share := _used_by_others(launch, cores)) is not None]
     shares_of_others = [others for seconds, others in shares if seconds >= _SHORTEST_S]
     total = sum(seconds for seconds, _ in shares)
     if not shares_of_others and total > 0:
         shares_of_others = [sum(seconds * others for seconds, others in shares) / total]
     above = [others for others in shares_of_others if others > BUSY_LIMIT]
-    if above:
-        yield Note(
-            code="busy",
-            message=f"other programs used up to {max(above):.0%} of the machine's CPU time while it was measured",
-            hint="measure on a machine that does nothing else",
-            trust=2 * len(above) <= len(shares_of_others),
-        )
+    if not above:
+        return
+    cpus = next((launch.after.cpus for launch in launches if launch.after and launch.after.cpus), cores)
+    error = _error_by_load(float(np.median(shares_of_others)), cpus, threads)
+    message = f"other programs used up to {max(above):.0%} of the machine's CPU time while it was measured"
+    is_doubtful = error != 0.0 and 2 * len(above) > len(shares_of_others)
+    if is_doubtful and error is not None:
+        message += f": the median may be up to {error:.0%} too slow"
+    yield Note(
+        code="busy",
+        message=message,
+        hint="measure on a machine that does nothing else",
+        trust=not is_doubtful,
+        error=error if is_doubtful else None,
+    )
 
 
-def used_by_others(launch: Launch, cores: int) -> tuple[float, float] | None:
+def _error_by_load(share: float, cpus: int, threads: int | None) -> float | None:
+    """Return by how much others may have slowed the median: not at all where there was a CPU for each thread.
+
+    Others that used a share of the CPUs took at most what did not fit beside the threads from these.
+
+    Returns:
+        Relative error; None where it is unknown.
+    """
+    if threads == 0:
+        return 0.0
+    if threads is None or cpus < 1:
+        return None
+    lost = max(0.0, threads + share * cpus - cpus) / threads
+    return lost / (1 - lost) if lost < _MOST_LOST else None
+
+
+def _threads_by_load(metrics: Sequence[Metric], threads: int | None) -> int | None:
+    """Return the number of threads that others may have slowed; 0 where two clocks of the program show it exactly."""
+    medians = {metric.name: metric.median for metric in metrics}
+    used = medians.get("RUN threads")
+    count = threads if used is None else round(used)
+    return 0 if count == 1 and medians.get("NET cpu_time") is not None else count
+
+
+def _used_by_others(launch: Launch, cores: int) -> tuple[float, float] | None:
     """Return the seconds between the states around a launch, and the share of CPU time that was not the runner's."""
     if launch.before is None or launch.after is None or launch.after.busy is None or launch.cpu_s is None:
         return None
@@ -275,7 +319,7 @@ def used_by_others(launch: Launch, cores: int) -> tuple[float, float] | None:
     return (seconds, launch.after.busy - runners_s / (seconds * cpus)) if seconds > 0 else None
 
 
-def frequency_drop(launches: Sequence[Launch]) -> float:
+def _frequency_drop(launches: Sequence[Launch]) -> float:
     """Return the largest relative loss of frequency from an earlier launch to a later one.
 
     By the mean of each launch where all of them have it, else by the reading right after each.

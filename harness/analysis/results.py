@@ -15,8 +15,9 @@ from harness.core.benchmark import POWER, Benchmark
 from harness.core.build import Build, BuildInfo
 from harness.core.cached_files import CachedFile
 from harness.core.device import Device
+from harness.core.launch_interval import interval_of
 from harness.core.measurement import Job, Measurement
-from harness.core.metric import ENERGY, LATENCY, Metric, Observation
+from harness.core.metric import ENERGY, LATENCY, Metric, Observation, main_metric
 from harness.core.note import Note
 from harness.core.result import BenchmarkInfo, FileInfo, Launch, Outcome, Result
 
@@ -24,6 +25,7 @@ _NO_NUMBER = "the program ended well but reported no number"
 _NO_OPERATORS = "operators_unavailable"
 _BAD_LINES = "bad_lines"
 _LOST_METRIC = "lost_metric"
+_DISTURBED = "disturbed"
 _NO_ENERGY = "energy_unavailable"
 _NO_NUMBER_HINT = (
     "a program reports with lines such as "
@@ -57,6 +59,7 @@ def build_result(
             failure to have no number: there was nothing left to launch.
     """
     metrics, collected = collect(measurement.reported, job.benchmark.statistics, job.benchmark.direction)
+    metrics = _with_intervals(metrics, len(job.benchmark.looks))
     outcome, reason, hint = measurement.outcome, measurement.reason, measurement.hint
     notes: Sequence[Note] = (*measurement.notes, *collected)
     if outcome is Outcome.OK:
@@ -78,7 +81,8 @@ def build_result(
             notes = _without(notes, lost.code)
         else:
             notes = (*notes, *(() if is_resumed else _missing_operators(metrics, notes, job.benchmark)))
-            notes = (*notes, *assess_quality(metrics, measurement.launches, device.cores))
+            notes = _outvote_disturbances(notes, measurement.launches, metrics)
+            notes = (*notes, *assess_quality(metrics, measurement.launches, device.cores, job.benchmark.threads))
     return _result(
         job.benchmark,
         device,
@@ -124,7 +128,7 @@ def without_numbers(
 
 
 def merge_notes(notes: Sequence[Note]) -> tuple[Note, ...]:
-    """Merge the notes of each code into the first, with a count if several launches raised it."""
+    """Merge the notes of each code into the worst, with a count if several launches raised it."""
     by_code: dict[str, list[Note]] = {}
     for note in notes:
         by_code.setdefault(note.code, []).append(note)
@@ -132,16 +136,36 @@ def merge_notes(notes: Sequence[Note]) -> tuple[Note, ...]:
 
 
 def _merge(same: Sequence[Note]) -> Note:
-    first = same[0]
     if len(same) == 1:
-        return first
-    trust = all(note.trust for note in same)
-    return first.model_copy(update={"message": f"{first.message} (and {len(same) - 1} more like it)", "trust": trust})
+        return same[0]
+    worst = max(same, key=lambda note: note.error or 0.0)
+    return worst.model_copy(
+        update={
+            "message": f"{worst.message} (and {len(same) - 1} more like it)",
+            "trust": all(note.trust for note in same),
+        }
+    )
 
 
 def _without(notes: Sequence[Note], *codes: str) -> Sequence[Note]:
     """Return the notes without those whose message became the reason."""
     return [note for note in notes if note.code not in codes]
+
+
+def _with_intervals(metrics: Sequence[Metric], looks: int) -> tuple[Metric, ...]:
+    return tuple(metric.model_copy(update={"interval": interval_of(metric, looks)}) for metric in metrics)
+
+
+def _outvote_disturbances(
+    notes: Sequence[Note], launches: Sequence[Launch], metrics: Sequence[Metric]
+) -> Sequence[Note]:
+    """Return the notes, with trust where less than half of the launches were disturbed: the interval covers those."""
+    main = main_metric(metrics)
+    disturbed = sum(note.code == _DISTURBED for note in notes)
+    counting = sum(launch.discarded is None for launch in launches)
+    if main is None or main.interval is None or 2 * disturbed >= counting:
+        return notes
+    return [note.model_copy(update={"trust": True}) if note.code == _DISTURBED else note for note in notes]
 
 
 def _has_reported(measurement: Measurement, benchmark: Benchmark) -> bool:
@@ -263,6 +287,8 @@ def _benchmark_info(benchmark: Benchmark) -> BenchmarkInfo:
         iterations=benchmark.iterations,
         time_limit_s=benchmark.time_limit_s,
         launches=benchmark.launches,
+        max_launches=benchmark.max_launches,
+        precision=benchmark.precision,
         operators=benchmark.operators,
         category=benchmark.model.category,
         group=benchmark.model.group,

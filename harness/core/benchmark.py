@@ -8,6 +8,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from harness.core.command import App
+from harness.core.launch_interval import plan_looks
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders
 from harness.core.scalars import Scalar
@@ -154,7 +155,9 @@ class Benchmark(Value):
         iterations: Timed iterations of each launch; -1 leaves it to the program.
         min_iterations: Minimum number of iterations under a time limit.
         time_limit_s: Limit on the total time of all launches, after which iterating stops; None is no limit.
-        launches: Number of times the program is started (FAI-PEP's `repeat`).
+        launches: Number of times the program is started at least (FAI-PEP's `repeat`).
+        max_launches: Largest number of launches, where launches are added until the median is precise; None adds none.
+        precision: Half of the width of the median's confidence interval, relative to it, at which no more are added.
         timeout_s: Wall-clock limit of each launch.
         cooldown_s: Pause after the benchmark.
         files: Files of the model.
@@ -199,6 +202,8 @@ class Benchmark(Value):
     min_iterations: int = 1
     time_limit_s: float | None = None
     launches: int = 1
+    max_launches: int | None = None
+    precision: float | None = None
     timeout_s: float = 300.0
     cooldown_s: float = 0.0
     files: tuple[ModelFile, ...] = ()
@@ -241,6 +246,11 @@ class Benchmark(Value):
             return None
         keys = ", ".join(f"`{key}`" for key in self.meter)
         return f"needs an external power meter ({keys}), which is not supported yet"
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """Numbers of launches after which the precision is examined; the last is the largest number of launches."""
+        return plan_looks(self.launches, max(self.launches, self.max_launches or 0))
 
     def required_files(self) -> tuple[ModelFile, ...]:
         """List every file that must be in the cache before the benchmark can run."""

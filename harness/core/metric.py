@@ -70,6 +70,24 @@ class Observation(Value):
         return _of_operator(self.type, self.metric, self.unit)
 
 
+class LaunchInterval(Value):
+    """Confidence interval of a median over the launches of one run, in the metric's unit (see `launch_interval`).
+
+    What all launches of a run have in common, such as a machine that is slower today, it cannot show.
+
+    Attributes:
+        low: Lower end.
+        high: Upper end.
+        confidence: Share of such intervals that contain the median.
+        launches: Number of launches that it is computed from.
+    """
+
+    low: float
+    high: float
+    confidence: float
+    launches: int
+
+
 class ControlSide(Value):
     """The control's half of a metric that was compared, in the metric's unit; the names are FAI-PEP's.
 
@@ -98,6 +116,7 @@ class Metric(Value):
         samples: Every value, in measured order.
         launches: For each sample the index of the launch it came from (same length as `samples`).
         summary: Statistics by FAI-PEP's names (see `harness.analysis.summary`), in `unit`; `n` counts the samples.
+        interval: Confidence interval of the median over launches; None for a single launch, and without samples.
         info: The text of a metric that is one.
         control: The same metric of the control, when the result is that of a treatment.
         regressed: Whether an earlier run called it regressed (FAI-PEP's mark, see `--regressed-types`); the current
@@ -112,6 +131,7 @@ class Metric(Value):
     samples: tuple[float, ...] = ()
     launches: tuple[int, ...] = ()
     summary: dict[str, float | None] = {}
+    interval: LaunchInterval | None = None
     info: str | None = None
     control: ControlSide | None = None
     regressed: bool = False
@@ -120,6 +140,13 @@ class Metric(Value):
     def median(self) -> float | None:
         """Its median, in `unit`; None where there is none."""
         return self.summary.get("p50")
+
+    @property
+    def precision(self) -> float | None:
+        """Larger distance of its interval's ends from the median, relative to it: 0.02 is ±2 %; None where unknown."""
+        if self.interval is None or not self.median:
+            return None
+        return max(self.median - self.interval.low, self.interval.high - self.median) / abs(self.median)
 
     @property
     def is_timed(self) -> bool:

@@ -13,9 +13,12 @@ class Note(Value):
         message: The same in a sentence.
         hint: What to do about it.
         trust: False when the numbers should not be believed because of it.
+        error: Largest relative error that it means for the median, which is too slow by it: 0.25 is 25 %; None where it
+            means none, or an unknown one.
     """
 
     code: str
     message: str
     hint: str | None = None
     trust: bool = True
+    error: float | None = None

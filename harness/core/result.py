@@ -15,6 +15,7 @@ from harness.core.build import BuildInfo
 from harness.core.cached_files import ExportReport
 from harness.core.comparison import Comparison
 from harness.core.device import Device, DeviceState
+from harness.core.launch_interval import interval_of
 from harness.core.metric import Metric
 from harness.core.note import Note
 from harness.core.scalars import Scalar
@@ -109,7 +110,9 @@ class BenchmarkInfo(Value):
         warmup: Warm-up iterations of each launch that were asked for; -1 leaves it to the program.
         iterations: Timed iterations of each launch that were asked for; -1 leaves it to the program.
         time_limit_s: Limit of all launches together, in seconds.
-        launches: Launches that were asked for.
+        launches: Launches that were asked for, at least.
+        max_launches: Largest number of launches; null where none were to be added to `launches`.
+        precision: Precision until which launches were to be added: 0.02 is ±2 %; null where none were.
         operators: Whether each operator was to be timed too.
         category: The model's category.
         group: The model's group.
@@ -129,6 +132,8 @@ class BenchmarkInfo(Value):
     iterations: int = -1
     time_limit_s: float | None = None
     launches: int = 1
+    max_launches: int | None = None
+    precision: float | None = None
     operators: bool = False
     category: str | None = None
     group: str | None = None
@@ -229,7 +234,7 @@ def make_writable(result: Result) -> Result:
 
 
 def without_samples(result: Result) -> Result:
-    """Return the result with statistics and pairs, but without single values, for those that keep many in memory."""
+    """Return the result with statistics, intervals and pairs, but no single values, for those that keep many."""
     return result.model_copy(update={"metrics": tuple(map(_without_samples, result.metrics))})
 
 
@@ -237,7 +242,8 @@ def _without_samples(metric: Metric) -> Metric:
     control = metric.control
     if control is not None:
         control = control.model_copy(update={"control_values": (), "control_launches": ()})
-    return metric.model_copy(update={"samples": (), "launches": (), "control": control})
+    interval = metric.interval or interval_of(metric)  # results of older versions have none
+    return metric.model_copy(update={"samples": (), "launches": (), "interval": interval, "control": control})
 
 
 _REPLACED: Final = Note(

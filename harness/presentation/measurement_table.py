@@ -7,7 +7,14 @@ from typing import Final
 
 from harness.core.metric import ENERGY, LATENCY, Metric, main_metric
 from harness.core.result import Result
-from harness.presentation.numbers import format_factor, format_median, format_number, format_quantity, format_spread
+from harness.presentation.numbers import (
+    format_factor,
+    format_median,
+    format_number,
+    format_precision,
+    format_quantity,
+    format_spread,
+)
 from harness.presentation.processors import describe_processor
 from harness.presentation.remarks import choose_mark
 from harness.presentation.speeds import compute_speeds, find_fastest
@@ -18,7 +25,8 @@ _AT_MOST: Final = 20
 """Further metrics shown for one result; the rest is in its file."""
 
 _MEANINGS: Final = {
-    "speed": "times as fast as the first of its model",
+    "±": "95 % interval of the median over the launches of this run",
+    "speed": "times as fast as the first with the same work",
     "MAD": "median absolute deviation",
     "first": "first iteration of a launch",
 }
@@ -74,12 +82,14 @@ def build_overview(results: Sequence[Result]) -> list[Column]:
         Column("threads", of_result(_format_threads), weight=9, right=True, distinguishing=True),
         Column("metric", [Span(name) for name in metrics], distinguishing=set(metrics) == {LATENCY}),
         Column("median", medians, right=True),
+        Column("±", of_main(lambda main: format_precision(main.precision)), right=True),
         Column("speed", speeds if len(ratios) > 1 else [Span("")] * len(results), right=True),
         Column("MAD", of_main(format_spread), weight=80, right=True),
         Column("p90", of_main(_format_p90), weight=70, right=True),
         Column("load", of_result(lambda result: _median_of(result, "RUN load_time")), weight=50, right=True),
         Column("first", of_result(lambda result: _median_of(result, "RUN first_iteration")), weight=40, right=True),
         Column("peak memory", of_result(_format_peak_memory), weight=60, right=True),
+        Column("launches", of_main(_format_launches), weight=35, right=True),
         Column("n", of_main(_format_count), weight=30, right=True),
     ]
 
@@ -142,6 +152,10 @@ def _median_of(result: Result, name: str) -> str:
 
 def _format_p90(metric: Metric) -> str:
     return format_quantity(metric.summary.get("p90"), metric.unit)
+
+
+def _format_launches(metric: Metric) -> str:
+    return format_number(metric.interval.launches if metric.interval else None)
 
 
 def _format_count(metric: Metric) -> str:

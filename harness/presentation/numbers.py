@@ -8,6 +8,8 @@ from typing import Final
 from harness.core.metric import Metric, convert
 
 _TIMES: Final = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
+_WHOLE_PERCENT: Final = 0.0995
+"""From here on a percentage is shown without decimals."""
 _SIZES: Final = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
 
 
@@ -33,7 +35,16 @@ def format_median(metric: Metric) -> str:
 def format_spread(metric: Metric) -> str:
     """Format the median absolute deviation as a share of the median."""
     deviation = metric.summary.get("MAD")
-    return f"{deviation / abs(metric.median):.1%}" if deviation is not None and metric.median else ""
+    return f"{100 * deviation / abs(metric.median):.1f} %" if deviation is not None and metric.median else ""
+
+
+def format_precision(precision: float | None) -> str:
+    """Format half of the width of an interval, relative to its median: 0.0123 is `1.2 %`; None is empty."""
+    if precision is None:
+        return ""
+    if precision > 1:
+        return "> 100 %"
+    return f"{100 * precision:.1f} %" if precision < _WHOLE_PERCENT else f"{100 * precision:.0f} %"
 
 
 def format_number(value: float | None) -> str:

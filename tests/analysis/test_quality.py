@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from harness.analysis.quality import assess_quality, between_launches, split_by_launch, spread, trend, within_launches
 from harness.analysis.summary import collect
 from harness.core.device import DeviceState
+from harness.core.launch_interval import interval_of
 from harness.core.metric import Metric, Observation
 from harness.core.note import Note
 from harness.core.result import Launch, Outcome
@@ -374,3 +375,45 @@ def test_a_device_that_slept_is_not_trusted(asleep: Launch) -> None:
 def test_a_device_that_may_have_been_awake_is_not_said_to_have_slept(awake: Launch) -> None:
     """Ticks are an estimate, and a device that restarted counts anew."""
     assert "slept" not in codes(state_notes(awake))
+
+
+def with_interval(metric: Metric) -> Metric:
+    return metric.model_copy(update={"interval": interval_of(metric)})
+
+
+def test_noise_that_the_interval_shows_is_no_doubt() -> None:
+    metric = metric_of([[10.0] * 10, [12.0] * 10, [11.0] * 10])
+    (doubted,) = assess_quality([metric], [], cores=2)
+    (shown,) = assess_quality([with_interval(metric)], [], cores=2)
+    assert (doubted.code, doubted.trust) == ("noisy", False)
+    assert (shown.code, shown.trust, shown.message) == ("noisy", True, doubted.message)
+
+
+def busy_note(share: float, threads: int | None, *metrics: Metric, cores: int = 2) -> Note:
+    """Return the note on others that used a share of the machine beside a runner that used nothing."""
+    metric = metric_of([[1.0] * 10])
+    (note,) = assess_quality([metric, *metrics], [launch(busy=share, cpu_s=0.0)], cores, threads)
+    return note
+
+
+def test_others_that_fit_beside_the_threads_are_no_doubt() -> None:
+    assert busy_note(0.5, threads=2, cores=4).trust
+    assert busy_note(0.4, threads=1, cores=2).trust
+
+
+def test_others_that_do_not_fit_may_have_slowed_the_median_by_what_they_took() -> None:
+    note = busy_note(0.25, threads=2, cores=2)  # half of a CPU, of two threads
+    assert not note.trust
+    assert note.error == pytest.approx(1 / 3)
+    assert "the median may be up to 33% too slow" in note.message
+
+
+def test_two_clocks_of_one_thread_show_more_than_the_load() -> None:
+    assert not busy_note(0.9, threads=1, cores=2).trust
+    assert busy_note(0.9, 1, metric_of([[1.0] * 10], metric="cpu_time"), cores=2).trust
+
+
+def test_an_unknown_number_of_threads_leaves_a_doubt_without_a_size() -> None:
+    note = busy_note(0.5, threads=None)
+    assert (note.trust, note.error) == (False, None)
+    assert "too slow" not in note.message

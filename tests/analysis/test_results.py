@@ -14,6 +14,7 @@ from harness.core.build import Build
 from harness.core.device import Device
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import Direction
+from harness.core.note import Note
 from harness.core.result import Launch, Outcome, Result
 
 LATENCY = 'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": "%s"}'
@@ -32,7 +33,11 @@ BENCHMARK = Benchmark(
 
 
 def build_from_output(
-    *outputs: str, direction: dict[str, Direction] | None = None, operators: bool = False, known: Set[str] = frozenset()
+    *outputs: str,
+    direction: dict[str, Direction] | None = None,
+    operators: bool = False,
+    known: Set[str] = frozenset(),
+    notes: Sequence[Note] = (),
 ) -> Result:
     """Return the result of successful launches with given outputs."""
     benchmark = Benchmark(
@@ -51,7 +56,7 @@ def build_from_output(
         outcome=Outcome.OK,
         launches=tuple(Launch(index=index, outcome=Outcome.OK, started=0.0) for index in range(len(outputs))),
         observations=tuple(observations for observations, _ in parsed),
-        notes=tuple(note for _, notes in parsed for note in notes),
+        notes=(*notes, *(note for _, parser_notes in parsed for note in parser_notes)),
         started=0.0,
         finished=1.0,
     )
@@ -159,3 +164,30 @@ def test_a_lost_metric_is_a_failure_even_if_known() -> None:
     assert build_from_output(LATENCY % "fast", known={"NET latency"}).outcome is Outcome.FAILED
     assert build_from_output("PyTorchObserver {garbage", known={"NET latency"}).outcome is Outcome.OK
     assert build_from_output("PyTorchObserver {garbage", known={"memory"}).outcome is Outcome.FAILED
+
+
+def disturbed_in(count: int, launches: int = 5) -> Result:
+    """Build the result of launches of which some report that another program used their CPU."""
+    disturbances = tuple(
+        Note(code="disturbed", message=f"by {index}", trust=False, error=0.1 * index) for index in range(count)
+    )
+    return build_from_output(*(LATENCY % (100 + index) for index in range(launches)), notes=disturbances)
+
+
+def test_a_minority_of_disturbed_launches_is_no_doubt_because_the_interval_covers_them() -> None:
+    assert disturbed_in(2).trusted
+    assert not disturbed_in(3).trusted
+    assert not disturbed_in(1, launches=1).trusted, "a single launch has no interval"
+
+
+def test_the_worst_of_several_notes_is_shown() -> None:
+    (note,) = (note for note in disturbed_in(4).notes if note.code == "disturbed")
+    assert note.message == "by 3 (and 3 more like it)"
+    assert note.error == pytest.approx(0.3)
+
+
+def test_every_metric_has_an_interval_over_its_launches() -> None:
+    (metric,) = disturbed_in(0).metrics
+    assert metric.interval is not None
+    assert metric.interval.launches == 5
+    assert metric.interval.low < 100 < 104 < metric.interval.high

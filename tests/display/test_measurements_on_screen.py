@@ -22,8 +22,8 @@ from tests.display.screens import DOUBT, ESCAPE, measured, on_terminal, piped, t
 def test_a_row_has_median_speed_and_spread() -> None:
     names, rows = table(piped(measured("mv2-fp32", 10.0), measured("mv2-q8", 4.0)))
     assert names == ["benchmark", "median", "speed", "MAD", "p90", "peak memory", "n"]
-    assert rows[0] == ["mv2-fp32", "10.0 ms", "1.00×", "1.0%", "10.2 ms", "40.0 MiB", "5"]
-    assert rows[1] == ["mv2-q8", "4.00 ms", "2.50×", "1.0%", "4.06 ms", "40.0 MiB", "5"]
+    assert rows[0] == ["mv2-fp32", "10.0 ms", "1.00×", "1.0 %", "10.2 ms", "40.0 MiB", "5"]
+    assert rows[1] == ["mv2-q8", "4.00 ms", "2.50×", "1.0 %", "4.06 ms", "40.0 MiB", "5"]
 
 
 def test_marks_show_what_can_be_trusted() -> None:

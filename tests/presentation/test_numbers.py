@@ -57,7 +57,7 @@ def test_factors_and_counts() -> None:
 
 
 def test_the_spread_is_a_share_of_the_median() -> None:
-    assert format_spread(measured("a", 10.0).metrics[0]) == "1.0%"
+    assert format_spread(measured("a", 10.0).metrics[0]) == "1.0 %"
     assert format_spread(measured("a", 10.0).metrics[0].model_copy(update={"summary": {"p50": 0.0, "MAD": 0.0}})) == ""
 
 

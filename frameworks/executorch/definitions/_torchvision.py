@@ -16,8 +16,7 @@ from types import ModuleType
 
 import torch
 
-from frameworks.executorch.definitions._torchvision_release import is_installed
-from frameworks.executorch.packages import install_command
+from frameworks.executorch.definitions._torchvision_release import INSTALL, is_installed
 from harness.core.errors import ExportFailed
 
 _UNDECLARED = ("nms", "qnms")
@@ -33,7 +32,7 @@ def models() -> ModuleType:
     if not is_installed():
         raise ExportFailed(
             "this model definition needs torchvision, which is not installed",
-            hint=install_command("torchvision"),
+            hint=INSTALL,
         )
     _declare_operators()
     return importlib.import_module("torchvision.models")

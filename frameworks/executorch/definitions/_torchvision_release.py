@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib.util
 import re
 from importlib import metadata
+from typing import Final
 
-from frameworks.executorch.packages import install_command
 from harness.core.protocols import Finding
+
+INSTALL: Final = "pip install --no-deps torchvision==0.28.0 pillow"
+"""Without its dependencies, which would replace a CPU-only torch. The release is the one of `pyproject.toml`."""
 
 
 def is_installed() -> bool:
@@ -29,7 +32,7 @@ def diagnose() -> Finding:
 
 
 def _lacking(found: str) -> Finding:
-    return Finding("torchvision", None, found, install_command("torchvision"))
+    return Finding("torchvision", None, found, INSTALL)
 
 
 def _version(distribution: str) -> str | None:

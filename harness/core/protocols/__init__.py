@@ -21,7 +21,6 @@ from harness.core.protocols.frameworks import (
     Framework,
     Interleavable,
     OptionReader,
-    PackageChecking,
     RunnerSources,
     StepParser,
 )
@@ -43,7 +42,6 @@ from harness.core.protocols.reporters import (
     Preparable,
     Reporter,
     ResultArchive,
-    Rewriting,
     Spooling,
     is_archive,
 )
@@ -77,7 +75,6 @@ __all__ = [
     "Interleavable",
     "LocalPlatform",
     "OptionReader",
-    "PackageChecking",
     "Platform",
     "Preflighting",
     "Preparable",
@@ -85,7 +82,6 @@ __all__ = [
     "Reconnectable",
     "Reporter",
     "ResultArchive",
-    "Rewriting",
     "RunnerSources",
     "Session",
     "Spooling",
