@@ -68,11 +68,6 @@ class PageReporter:
         self._results: list[Result] = []
         self._places: dict[str, Path] = {}
         self._written = 0
-        self._deferred = False
-
-    def defer(self) -> None:
-        """Write the page when it is closed, and not before."""
-        self._deferred = True
 
     def prepare(self) -> None:
         """Check that the page can be written; one that is there stays as it is.
@@ -93,7 +88,7 @@ class PageReporter:
         self._results.append(without_samples(make_writable(report.result)))
         if report.place is not None:
             self._places[report.result.uid] = Path(report.place)
-        return str(self._file) if self._deferred else self._write(finished=False)
+        return self._write(finished=False)
 
     @property
     def unreported(self) -> int:

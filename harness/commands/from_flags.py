@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from datetime import UTC, datetime
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from harness.config import arguments, fai_pep_info
 from harness.config.flags import CompareFlags, RunFlags, WatchFlags
-from harness.config.parsing import find_programs, parse_devices
+from harness.config.parsing import find_programs, parse_precision
 from harness.config.settings import Settings
 from harness.core.comparison import Interleave
 from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
     from harness.flows.compare.requests import CompareRequest
-    from harness.flows.inspect.stored_results import ResultFilter
     from harness.flows.measure.runners import Programs
     from harness.flows.watch.watch import WatchRequest
 
@@ -101,7 +99,7 @@ def compare_request(flags: RunFlags, compare_flags: CompareFlags) -> CompareRequ
             for side in (info.control, info.treatment)
         )
     repository = f"{compare_flags.repo or 'git'}:{compare_flags.repo_dir}" if compare_flags.repo_dir else None
-    values = dataclasses.asdict(compare_flags)
+    values = {**dataclasses.asdict(compare_flags), "precision": _precision_of_interval(flags)}
     return CompareRequest(
         control=control,
         treatment=treatment,
@@ -119,6 +117,16 @@ def compare_request(flags: RunFlags, compare_flags: CompareFlags) -> CompareRequ
     )
 
 
+def _precision_of_interval(flags: RunFlags) -> object:
+    """Return the precision until which pairs are added; None where the command line does not ask for it.
+
+    Saved defaults do not: they are about medians, which cost less.
+    """
+    given = getattr(flags, "precision", None)
+    precision = None if given is None else parse_precision(given)
+    return None if precision == math.inf else precision
+
+
 def watch_request(flags: WatchFlags, settings: Settings) -> WatchRequest:
     """Return how a repository is to be watched."""
     from harness.flows.watch.watch import WatchRequest
@@ -134,23 +142,6 @@ def watch_request(flags: WatchFlags, settings: Settings) -> WatchRequest:
     }
     given = {names[name]: value for name, value in values.items() if name in names and value is not None}
     return WatchRequest(state=state_file(flags.state, settings), **given)
-
-
-def result_filter(
-    *, only: Sequence[str] | None, since: str | None, devices: Sequence[str] | None, commit: str | None
-) -> ResultFilter:
-    """Return which stored results are asked for.
-
-    Raises:
-        UsageError: A value is empty, or means nothing.
-    """
-    from harness.flows.inspect.stored_results import ResultFilter, parse_since
-
-    time, last_run = parse_since(since, datetime.now(UTC)) if since is not None else (None, False)
-    names = cast("tuple[str, ...]", parse_devices(tuple(devices or ())))
-    if commit == "":
-        raise UsageError("--commit is empty", hint="name a commit, or leave the flag out")
-    return ResultFilter(tuple(only or ()), time, last_run, names, commit)
 
 
 def state_file(path: Path | None, settings: Settings) -> Path:

@@ -184,9 +184,6 @@ class CompareFlags:
     seconds: Annotated[float | None, Parameter(group=_DECIDE)] = None
     """Budget of each benchmark in seconds of device time."""
 
-    precision: Annotated[float | None, Parameter(group=_DECIDE)] = None
-    """Keep measuring until the interval is narrower than this: 0.003 is 0.3 %."""
-
     gate: Annotated[bool | None, Parameter(group=_DECIDE, negative="")] = None
     """Test for a regression only: takes less time when there is none."""
 
@@ -269,10 +266,9 @@ UNSUPPORTED_FLAGS = {
 _COMMAND_FLAGS: Final = frozenset(
     {
         *("--action", "--alarm", "--by", "--closed", "--reason"),
-        "--minutes",
         *("--bad", "--benchmark", "--calibration", "--exec-dir", "--files", "--flush", "--from", "--good"),
         *("--json", "--keep-mib", "--model", "--output", "-o", "--path", "--prune", "--recipe", "--seed", "--state"),
-        *("--unused-days", "--help", "-h", "--version", "-V", "--against", "--export", "--samples"),
+        *("--unused-days", "--help", "-h", "--version", "-V"),
     }
 )
 """Flags of single commands."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 from collections.abc import Sequence
@@ -203,6 +204,23 @@ def _parse_json_object(value: object, name: str) -> object:
     if not isinstance(parsed, dict):
         raise UsageError(f"{name}: not a JSON object", hint='as in {"size": 224}')
     return parsed
+
+
+def parse_precision(value: object) -> object:
+    """Parse a share such as 0.02, or `none` as infinite: any precision suffices.
+
+    Raises:
+        UsageError: It is no share, or not more than nothing.
+    """
+    if value == "none":
+        return math.inf
+    try:
+        precision = float(value) if isinstance(value, str | int | float) else math.nan
+    except ValueError:
+        precision = math.nan
+    if not precision > 0:
+        raise UsageError(f"precision: `{shorten(str(value))}` is no share above 0", hint="0.02 is ±2 %; or none")
+    return precision
 
 
 def parse_cpus(value: object) -> object:

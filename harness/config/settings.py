@@ -182,6 +182,15 @@ class Settings:
     command_args: Annotated[
         str, Option("Text appended to each command that starts the program.", HOW, leading_hyphen=True)
     ] = ""
+    precision: Annotated[
+        float | None,
+        Option(
+            "Keep measuring until the 95 % interval is within this: 0.003 is ±0.3 %. Medians: add launches (default "
+            "0.02, within the time limit; `none` adds none). Comparisons: add pairs after the verdict (default: none).",
+            HOW,
+            parse=parsing.parse_precision,
+        ),
+    ] = None
     operators: Annotated[
         bool, Option("Time each operator too, and show which of them changed. Costs up to 3 % of the latency.", HOW)
     ] = False

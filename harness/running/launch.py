@@ -154,10 +154,14 @@ def command_logs(title: str, completed: Sequence[Completed]) -> tuple[RawLog, ..
 
 
 def with_remaining_time(benchmark: Benchmark, spent_s: float, index: int) -> Benchmark:
-    """Return the benchmark with an equal share of the time that is left for this launch and those after it."""
+    """Return the benchmark with an equal share of the time that is left for this launch and those after it.
+
+    A launch beyond those that the benchmark asks for gets as much as one of these, so that it has as many iterations.
+    """
     if benchmark.time_limit_s is None:
         return benchmark
-    share = max(0.001, (benchmark.time_limit_s - spent_s) / (benchmark.launches - index))
+    left_s, usual_s = benchmark.time_limit_s - spent_s, benchmark.time_limit_s / benchmark.launches
+    share = max(0.001, left_s / (benchmark.launches - index) if index < benchmark.launches else min(left_s, usual_s))
     return benchmark.model_copy(update={"time_limit_s": share})
 
 

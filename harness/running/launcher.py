@@ -151,6 +151,15 @@ class Launcher:
         """Number of launches that were kept so far."""
         return len(self._launches)
 
+    @property
+    def counted_observations(self) -> tuple[tuple[Observation, ...], ...]:
+        """Observations of each launch that counts."""
+        return tuple(
+            observations
+            for launched, observations in zip(self._launches, self._observations, strict=True)
+            if launched.discarded is None
+        )
+
     def discard(self, reason: str) -> None:
         """Discard the observations of the last launch; the launch itself stays in the record."""
         self._observations[-1] = self._preprocessed[-1] = ()

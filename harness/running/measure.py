@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from harness.core.benchmark import Benchmark
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
 from harness.core.measurement import Job, Measurement
 from harness.core.note import Note
@@ -13,6 +14,7 @@ from harness.core.result import Outcome
 from harness.running.launch import with_remaining_time
 from harness.running.launcher import Launcher
 from harness.running.pairs import TooManyFailures
+from harness.running.precision import find_sampled_metric, is_precise
 from harness.running.retry import RetryPolicy, launch_with_retry
 
 
@@ -23,6 +25,8 @@ def measure(
 
     A failing program is never started again: what fails now and then is a finding, not an inconvenience. A launch that
     heat or a lost device disturbed is (`harness.running.retry`).
+
+    Launches are added to those that the benchmark asks for until its median is precise, while there is time for them.
 
     Args:
         job: What to measure.
@@ -56,22 +60,43 @@ def outcome_of(error: BenchmarkFailed | EnvironmentProblem) -> Outcome:
 
 
 def _launch_all(launcher: Launcher, task: Task) -> tuple[Outcome, str | None]:
-    """Launch until all launches are done, one fails, or the time is over."""
+    """Launch until all launches are done and the median is precise, one fails, or the time is over."""
     benchmark = launcher.job.benchmark
     policy = RetryPolicy([launcher])
     launcher.begin()
     began = time.monotonic()
-    for index in range(benchmark.launches):
-        spent = time.monotonic() - began
-        if index and benchmark.time_limit_s is not None and spent >= benchmark.time_limit_s:
-            launcher.note(_out_of_time(index, benchmark.launches, benchmark.time_limit_s))
+    longest_s = spent_s = 0.0
+    for index in range(benchmark.looks[-1]):
+        if not _has_time(benchmark, index, spent_s, longest_s):
+            if index < benchmark.launches and benchmark.time_limit_s is not None:
+                launcher.note(_out_of_time(index, benchmark.launches, benchmark.time_limit_s))
             break
-        launch, _ = launch_with_retry(launcher, with_remaining_time(benchmark, spent, index), policy)
+        if index >= benchmark.launches and _is_finished(launcher, index):
+            break
+        launch, _ = launch_with_retry(launcher, with_remaining_time(benchmark, spent_s, index), policy)
         if launch.outcome is not Outcome.OK:
             return launch.outcome, launch.reason
-        task.update(completed=index + 1)
+        before_s, spent_s = spent_s, time.monotonic() - began
+        longest_s = max(longest_s, spent_s - before_s)
+        following = next((look for look in benchmark.looks if look > index), index + 1)
+        task.update(completed=index + 1, total=max(following, benchmark.launches))
     launcher.end()
     return Outcome.OK, None
+
+
+def _has_time(benchmark: Benchmark, index: int, spent_s: float, longest_s: float) -> bool:
+    """Return whether another launch may begin; an added one only if the longest so far would still end in time."""
+    if benchmark.time_limit_s is None or index == 0:
+        return True
+    return spent_s + (longest_s if index >= benchmark.launches else 0.0) < benchmark.time_limit_s
+
+
+def _is_finished(launcher: Launcher, index: int) -> bool:
+    """Return whether no launch needs to be added: the median is precise, or is not that of a time or rate."""
+    benchmark, observations = launcher.job.benchmark, launcher.counted_observations
+    if benchmark.precision is None or find_sampled_metric(observations) is None:
+        return True
+    return index in benchmark.looks and is_precise(observations, benchmark.precision, len(benchmark.looks))
 
 
 def _out_of_time(done: int, wanted: int, limit_s: float) -> Note:

@@ -34,7 +34,7 @@ from harness.specification.sections import Step
 _DESCRIPTIVE = frozenset(("ID", "category", "kind", "description", "group", "log_output", "timeout", "cooldown"))
 """Variables that describe a benchmark without changing what is measured."""
 
-_ALSO_FIELDS = frozenset(("operators", "energy"))
+_ALSO_FIELDS = frozenset(("operators", "energy", "max_repeat", "repeat_precision"))
 """Variables that are fields of the benchmark too, so that the field alone counts."""
 
 
@@ -103,6 +103,8 @@ class _Expansion:
             min_iterations=test.min_iter,
             time_limit_s=test.time_limit_s,
             launches=launch_count(model, test),
+            max_launches=launch.max_launches(),
+            precision=launch.precision(),
             timeout_s=launch.timeout_s(),
             cooldown_s=launch.cooldown_s(),
             files=self._files(),
@@ -272,7 +274,7 @@ def _compute_digest(benchmark: Benchmark, overrides: frozenset[str]) -> str:
     """
     excluded = {
         *("id", "origin", "digest", "meta", "log_output", "statistics", "direction", "variables"),
-        *("timeout_s", "cooldown_s", "platform", "tags"),
+        *("timeout_s", "cooldown_s", "platform", "tags", "max_launches", "precision"),
         # Series from before there were operators, energy, apps and meters continue.
         *(name for name in ("operators", "energy", "app", "meter") if not getattr(benchmark, name)),
     }

@@ -64,7 +64,9 @@ class ModelSection(Section):
         platform_args: Defaults for the tests' platform_args.
         timeout: Limit of every program, seconds.
         cooldown: Pause after each benchmark, seconds.
-        repeat: Number of times the program is started.
+        repeat: Number of times the program is started, at least.
+        max_repeat: Largest number of times, where launches are added (see the tests' max_repeat).
+        repeat_precision: Precision at which no more are added (see the tests' repeat_precision).
         preprocess: Runs on the host before the first launch.
         postprocess: Runs on the host after the last launch.
         converter: The converter that turns the program's output into metrics.
@@ -91,6 +93,8 @@ class ModelSection(Section):
     timeout: Limit | None = None
     cooldown: Seconds | None = None
     repeat: Count | None = None
+    max_repeat: Count | None = None
+    repeat_precision: Limit | None = None
     preprocess: Step | None = None
     postprocess: Step | None = None
     converter: Converter | None = None
@@ -145,7 +149,11 @@ class Test(Section):
         warmup: Warm-up iterations of each launch; -1 leaves it to the program.
         min_iter: Minimum number of iterations under a time limit.
         time_limit_s: Limit on the total time of all launches, after which iterating stops, seconds.
-        repeat: Number of times the program is started; absent means the model's repeat.
+        repeat: Number of times the program is started, at least; absent means the model's repeat, else 1.
+        max_repeat: Largest number of times: launches are added to repeat until the median is precise. Absent means 30
+            under a time limit, and none are added without one; the number of repeat fixes it.
+        repeat_precision: Precision at which none are added: half of the median's 95 % interval, relative to it.
+            Default: 0.02, which is 2 %.
         threads: Number of threads of the program.
         method: The method of the model to measure, where it has several.
         inputs: The model's inputs by name, in the order of its arguments.
@@ -187,6 +195,8 @@ class Test(Section):
     min_iter: Count = 1
     time_limit_s: Limit | None = None
     repeat: Count | None = None
+    max_repeat: Count | None = None
+    repeat_precision: Limit | None = None
     threads: Count | None = None
     method: Name | None = None
     inputs: dict[Name, InputEntry] = {}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import JsonValue
 
@@ -13,12 +15,20 @@ from harness.core.placeholders import suggest
 from harness.core.scalars import Scalar, format_scalar
 from harness.specification.document import join
 from harness.specification.file_format import ModelSection, Test
-from harness.specification.scope import Scope
+from harness.specification.scope import Scope, launch_count
 from harness.specification.sections import PlatformArgs
 
 _DEFAULT_TIMEOUT_S = 300.0
 _DEFAULT_COOLDOWN_S = 0.0
 """Seconds. FAI-PEP paused for one (harness.py:40-234), which buys nothing here."""
+
+_MOST_LAUNCHES = 30
+"""Launches at most, where they are added: more cost as much time as a comparison, which answers more."""
+
+_PRECISION = 0.02
+"""Precision at which no launches are added: neighbouring launches of one program differ by up to as much."""
+
+NumberT = TypeVar("NumberT", int, float)
 
 STATISTICS = ("mean", "stdev", "MAD", "cv", "min", "max", "n")
 _PERCENTILE = re.compile(r"p([0-9]{1,3}(?:\.[0-9]{1,6})?)")
@@ -43,6 +53,7 @@ class LoadOptions:
         command_args: Text appended to each command that starts the program, after the specification's own.
         meta: Defaults for every model (the `meta` of FAI-PEP's info JSON); the specification's own win.
         operators: Whether every benchmark times its operators, even if its test does not ask for it.
+        precision: Precision until which launches are added, instead of that of specifications; infinite adds none.
         programs: Names of programs that are given in addition to `program`.
         protected_flags: Flags that `default_args` may not set, without dashes (`OptionTable.protected_keys`).
     """
@@ -56,6 +67,7 @@ class LoadOptions:
     command_args: str = ""
     meta: Mapping[str, JsonValue] = field(default_factory=dict)
     operators: bool = False
+    precision: float | None = None
     programs: frozenset[str] = frozenset()
     protected_flags: frozenset[str] = frozenset()
 
@@ -87,6 +99,28 @@ class LaunchOptions:
     def cooldown_s(self) -> float:
         """Return the pause after the benchmark."""
         return _first_given(self.model.cooldown, self.options.cooldown_s, _DEFAULT_COOLDOWN_S)
+
+    def max_launches(self) -> int | None:
+        """Return how many launches there are at most, where launches may be added; None where none are.
+
+        None are where nothing limits their time, unless somebody asks for it.
+        """
+        asked = (self.test.max_repeat, self.model.max_repeat)
+        precisions = (self.options.precision, self.test.repeat_precision, self.model.repeat_precision)
+        may_be_added = self.test.time_limit_s is not None or any(value is not None for value in precisions)
+        most = _first_given(*asked, _MOST_LAUNCHES if may_be_added else 0)
+        fewest = launch_count(self.model, self.test)
+        if asked != (None, None) and most < fewest:
+            message = f"max_repeat {most} is less than repeat {fewest}"
+            self.scope.findings.add(join(self.pointer, "max_repeat"), message, "raise it, or lower repeat")
+        return most if most > fewest and self.options.precision != math.inf else None
+
+    def precision(self) -> float | None:
+        """Return the precision at which no launches are added; None where none are in any case."""
+        if self.max_launches() is None:
+            return None
+        precisions = (self.options.precision, self.test.repeat_precision, self.model.repeat_precision)
+        return _first_given(*precisions, _PRECISION)
 
     def sleep_before_run_s(self) -> float:
         """Return the pause on the device before each launch."""
@@ -186,5 +220,5 @@ def parse_cpu_mask(mask: str) -> tuple[int, ...]:
     return tuple(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
 
 
-def _first_given(*values: float | None) -> float:
+def _first_given(*values: NumberT | None) -> NumberT:
     return next(value for value in values if value is not None)

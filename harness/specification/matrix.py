@@ -24,7 +24,10 @@ MOST_COMBINATIONS = 10_000
 
 Combination = Mapping[str, Scalar]
 
-_SCALAR_FIELDS = ("iter", "warmup", "min_iter", "time_limit_s", "repeat", "threads", "method", "timeout", "log_output")
+_SCALAR_FIELDS = (
+    *("iter", "warmup", "min_iter", "time_limit_s", "repeat", "max_repeat", "repeat_precision"),
+    *("threads", "method", "timeout", "log_output"),
+)
 _KEEP_ONE = "keep one of them"
 _FIELDS: Mapping[str, str] = {
     **{name: name for name in (*_SCALAR_FIELDS, "metric", "command", "arguments")},

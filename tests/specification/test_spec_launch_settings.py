@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from harness.core.benchmark import Benchmark
+from harness.core.errors import SpecificationError
 from harness.specification.load_options import LoadOptions, parse_cpu_list, parse_cpu_mask
 
 Expand = Callable[..., Sequence[Benchmark]]
@@ -152,3 +154,41 @@ def test_the_models_converter_and_those_of_output_files_are_kept(expand: Expand)
     (output,) = benchmark.output_files
     assert (output.key, output.location) == ("output_files.log", "{TGTDIR}/t0.log")
     assert (output.converter, output.converter_args) == ("c", {"a": 1})
+
+
+@pytest.mark.parametrize(
+    ("model", "test", "option", "expected"),
+    [
+        ({"repeat": 5}, {}, None, (5, None, None)),
+        ({"repeat": 5}, {"time_limit_s": 20}, None, (5, 30, 0.02)),
+        ({}, {"time_limit_s": 20}, None, (1, 30, 0.02)),
+        ({"repeat": 5}, {"time_limit_s": 20, "max_repeat": 5}, None, (5, None, None)),
+        ({"repeat": 5, "max_repeat": 9}, {}, None, (5, 9, 0.02)),
+        ({"repeat": 5, "max_repeat": 9, "repeat_precision": 0.1}, {"max_repeat": 7}, None, (5, 7, 0.1)),
+        ({"repeat": 5}, {"repeat_precision": 0.005}, None, (5, 30, 0.005)),
+        ({"repeat": 5}, {"repeat_precision": 0.005}, 0.1, (5, 30, 0.1)),
+        ({"repeat": 5}, {}, 0.1, (5, 30, 0.1)),
+        ({"repeat": 5}, {"time_limit_s": 20}, math.inf, (5, None, None)),
+        ({"repeat": 40}, {"time_limit_s": 20}, None, (40, None, None)),
+    ],
+)
+def test_launches_are_added_under_a_time_limit_or_where_somebody_asks(
+    expand: Expand,
+    model: Members,
+    test: Members,
+    option: float | None,
+    expected: tuple[int, int | None, float | None],
+) -> None:
+    (benchmark,) = expand(model, test, options=LoadOptions(precision=option))
+    assert (benchmark.launches, benchmark.max_launches, benchmark.precision) == expected
+
+
+def test_a_largest_number_of_launches_below_the_smallest_is_a_mistake(expand: Expand) -> None:
+    with pytest.raises(SpecificationError, match="max_repeat 3 is less than repeat 5"):
+        expand({"repeat": 5}, {"max_repeat": 3})
+
+
+def test_added_launches_make_no_other_benchmark(expand: Expand) -> None:
+    (plain,) = expand({"repeat": 5}, {})
+    (added,) = expand({"repeat": 5}, {"max_repeat": 9, "repeat_precision": 0.1})
+    assert added.digest == plain.digest

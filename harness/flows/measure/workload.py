@@ -179,6 +179,7 @@ def load_benchmarks(settings: Settings) -> tuple[Benchmark, ...]:
         command_args=settings.command_args,
         meta=settings.meta,
         operators=settings.operators,
+        precision=settings.precision,
         programs=frozenset({*settings.program, *settings.later}),
         protected_flags=table.protected_keys,
     )
