@@ -22,7 +22,7 @@ from harness.core.result import RawLog, Report, make_writable
 from harness.files.writability import check_writable_folder
 from harness.store.canonical_json import RESULT_FILE, to_pretty_json
 from harness.store.index import INDEX_FILE, append_entry, build_entry, check_index
-from harness.store.tree import encode_segment, publish_folder, result_folder
+from harness.store.tree import LOGS, encode_segment, publish_folder, result_folder
 
 
 class LocalReporter:
@@ -82,9 +82,9 @@ def create(settings: Settings) -> Reporter:
 def _log_files(logs: Iterable[RawLog]) -> dict[str, str]:
     files: dict[str, str] = {}
     for log in logs:
-        name, number = f"logs/{encode_segment(log.name)}.txt", 1
+        name, number = f"{LOGS}/{encode_segment(log.name)}.txt", 1
         while name in files:
             number += 1
-            name = f"logs/{encode_segment(log.name)}%-{number}.txt"
+            name = f"{LOGS}/{encode_segment(log.name)}%-{number}.txt"
         files[name] = log.text
     return files

@@ -26,7 +26,7 @@ from harness.presentation.sections import (
     describe_measurements,
 )
 from harness.presentation.tables import Column, select_informative
-from harness.presentation.trajectory import trace_pairs
+from harness.presentation.trajectory import trace_comparison
 from harness.presentation.verdicts import format_headline, separate_comparisons
 from reporters.pages import PageReporter, ReportedRun, create_page_reporter
 
@@ -118,7 +118,7 @@ def _list(texts: Sequence[str]) -> str:
 
 def draw_comparison(comparison: Comparison) -> str:
     """Draw two lines of characters: each pair's change as a bar, and the interval on a ruler. Empty without pairs."""
-    changes = [point.relative_change for point in trace_pairs(comparison.pairs)]
+    changes = [point.relative_change for point in trace_comparison(comparison)]
     if not changes:
         return ""
     shown = _thin(changes, _WIDTH)

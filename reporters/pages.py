@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, ReporterFailed, UsageError
+from harness.core.metric import main_metric
 from harness.core.result import Report, Result, make_writable, without_samples
 from harness.files.atomic import write_atomically
 from harness.files.writability import check_writable_folder
+from harness.presentation.distributions import LaunchDistribution, describe_launches
 from harness.shell import is_stopping
-from harness.store.tree import result_folder
+from harness.store.tree import LOGS, result_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,9 @@ class ReportedRun:
         interrupted: Whether a signal ended it before everything was measured.
         places: Folder of each result in the tree by its `uid`, as far as it is known.
         working_folder: Folder that relative file names in results are relative to.
+        page: File of the page, to which links are relative.
+        logs: Stored logs of each result by its `uid`.
+        launches: Samples of the main metric of each result, launch by launch, by its `uid`.
     """
 
     results: Sequence[Result]
@@ -34,6 +40,9 @@ class ReportedRun:
     interrupted: bool = False
     places: Mapping[str, Path] = field(default_factory=dict)
     working_folder: Path = Path()
+    page: Path = Path("page")
+    logs: Mapping[str, Sequence[Path]] = field(default_factory=dict)
+    launches: Mapping[str, Sequence[LaunchDistribution]] = field(default_factory=dict)
 
     def place(self, result: Result) -> Path:
         """Return the folder of a result; where it is unknown, that of all results of its commit."""
@@ -67,6 +76,8 @@ class PageReporter:
         self._working_folder = Path.cwd()
         self._results: list[Result] = []
         self._places: dict[str, Path] = {}
+        self._logs: dict[str, Sequence[Path]] = {}
+        self._launches: dict[str, Sequence[LaunchDistribution]] = {}
         self._written = 0
 
     def prepare(self) -> None:
@@ -85,9 +96,13 @@ class PageReporter:
 
     def report(self, report: Report) -> str:
         """Write the page with one more result; returns its file."""
-        self._results.append(without_samples(make_writable(report.result)))
+        result = make_writable(report.result)
+        if (metric := main_metric(result.metrics)) is not None:
+            self._launches[result.uid] = describe_launches(metric)
         if report.place is not None:
-            self._places[report.result.uid] = Path(report.place)
+            self._places[result.uid] = Path(report.place)
+            self._logs[result.uid] = _list_logs(Path(report.place))
+        self._results.append(without_samples(result))
         return self._write(finished=False)
 
     @property
@@ -107,6 +122,9 @@ class PageReporter:
             interrupted=finished and is_stopping(),
             places=self._places,
             working_folder=self._working_folder,
+            page=self._file,
+            logs=self._logs,
+            launches=self._launches,
         )
         text = self._render(run)
         try:
@@ -130,6 +148,21 @@ def create_page_reporter(name: str, settings: Settings, render: Callable[[Report
     if file == "":
         raise UsageError(f"--reporter {name} names no file", hint=f"--reporter {name}=FILE")
     return None if file is None else PageReporter(name, Path(file), settings.local_reporter, render)
+
+
+def _list_logs(place: Path) -> Sequence[Path]:
+    """Return the logs beside a stored result; none where they cannot be listed."""
+    try:
+        return sorted((place / LOGS).iterdir(), key=_natural_order)
+    except OSError:
+        return ()
+
+
+def _natural_order(file: Path) -> list[tuple[int, str]]:
+    """Order `2.txt` before `10.txt`."""
+    return [
+        (int(word), "") if word.isdigit() and word.isascii() else (-1, word) for word in re.split(r"(\d+)", file.name)
+    ]
 
 
 def _replace(file: Path, text: str) -> None:

@@ -63,6 +63,16 @@ def format_factor(value: float | None) -> str:
     return f"{_three_digits(value) if value >= 1 else f'{value:.2g}'}×"
 
 
+def choose_scale(value: float, unit: str) -> tuple[float, str]:
+    """Return the factor that brings values into the unit in which one of this size is shown, and that unit."""
+    if unit in {"bytes", "B"}:
+        return _choose_unit(abs(value), 1.0, _SIZES)
+    nanoseconds = convert(1.0, unit, "ns")
+    if nanoseconds is not None:
+        return _choose_unit(abs(value), nanoseconds, _TIMES)
+    return 1.0, unit
+
+
 def format_percent(share: float) -> str:
     """Format a share without sign, with three significant digits at most: 0.005 is `0.5 %`."""
     return f"{100 * share:.3g} %"
@@ -111,6 +121,11 @@ def _scale(value: float, units: tuple[tuple[str, float], ...]) -> str:
             return f"{_three_digits(value / size)} {name}"
     name, size = units[-1]
     return f"{_three_digits(value / size)} {name}"
+
+
+def _choose_unit(value: float, base: float, units: tuple[tuple[str, float], ...]) -> tuple[float, str]:
+    name, size = next(((name, size) for name, size in units if _round(value * base / size) >= 1), units[-1])
+    return base / size, name
 
 
 def _round(value: float) -> float:

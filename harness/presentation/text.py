@@ -9,6 +9,8 @@ from enum import Enum, auto
 def make_printable(text: str) -> str:
     """Return one line without characters that move the cursor or colour the screen; names come from anywhere."""
     line = " ".join(text.split())
+    if line.isprintable():
+        return line
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line)
 
 

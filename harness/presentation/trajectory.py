@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
@@ -17,9 +17,9 @@ class PairPoint:
     """Pair of launches.
 
     Attributes:
-        relative_change: Treatment / control - 1 of the better quartiles of its two launches.
-        median: Median over this pair and all before it. The reported difference is of all statistics, and without what
-            the order of the launches explains: it may differ.
+        relative_change: Treatment / control - 1 of one statistic of its two launches.
+        median: Median over this pair and all before it. The reported difference is without what the order of the
+            launches explains, and mostly of all statistics: it may differ.
         control_first: Whether the coin put the control first.
     """
 
@@ -45,11 +45,16 @@ class LaunchStatistic:
     relative_change: float
 
 
-def trace_pairs(pairs: Sequence[Pair]) -> Iterator[PairPoint]:
-    """Yield every pair in measured order; a pair that has no ratio is left out."""
+def trace_comparison(comparison: Comparison) -> Iterator[PairPoint]:
+    """Yield every pair in measured order; a pair that has no ratio is left out.
+
+    The statistic is that which the stated difference is about, else the better quartile of each launch.
+    """
+    names = comparison.statistics
+    number = names.index(comparison.figure) if comparison.figure in names else ESTIMATED_STATISTIC
     sorted_ratios: list[float] = []
-    for pair in pairs:
-        log_ratio = _log_ratio(pair, ESTIMATED_STATISTIC)
+    for pair in comparison.pairs:
+        log_ratio = _log_ratio(pair, number)
         if log_ratio is not None:
             insort(sorted_ratios, log_ratio)
             yield PairPoint(relative_change(log_ratio), relative_change(median(sorted_ratios)), pair.control_first)

@@ -20,6 +20,9 @@ from harness.store.canonical_json import RESULT_FILE
 DRAFTS: Final = ".drafts"
 """Folder of a tree for what is not whole yet."""
 
+LOGS: Final = "logs"
+"""Folder beside a result for the output of its launches."""
+
 LEVELS: Final = 10
 """Folders of `result_folder`, and the number below them."""
 

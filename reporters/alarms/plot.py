@@ -1,13 +1,11 @@
-"""The series of an alarm as SVG: a dot with its interval for each commit, and where the change lies.
+"""The series of an alarm as a picture: a dot with its interval for each commit, and where the change lies.
 
-It is complete in itself: no script, no address, its own colours for bright screens and dark ones, and its own
+As a file it is complete in itself: no script, no address, colours for bright screens and dark ones, and its own
 background, because a page may be dark where the system is not.
 """
 
 from __future__ import annotations
 
-import html
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -17,13 +15,16 @@ from harness.core.alarm import AlarmReport
 from harness.core.change import ChangeKind
 from harness.core.commit import short_id
 from harness.core.comparison import Verdict
-from harness.presentation.alarm_headlines import clip, format_effect
-from harness.presentation.numbers import format_change
+from harness.presentation.alarm_headlines import clip, describe_change, describe_size, format_effect
 from reporters.alarms.window import Dot, Window, window
+from reporters.document.axis import Axis, fit_axis
+from reporters.document.picture import CHARACTER, Label, Mark, Path, Picture, Rectangle, draw_grid
+from reporters.document.picture import Dot as Circle
+from reporters.document.rendering import render_picture
 
-WIDTH: Final = 760
+WIDTH: Final = 640
 HEIGHT: Final = 320
-LEFT, RIGHT, TOP, BOTTOM = 64, 14, 50, 46
+LEFT, RIGHT, TOP, BOTTOM = 92, 14, 50, 50
 
 _INSET: Final = 10
 """Free pixels beside the first and the last point."""
@@ -32,69 +33,40 @@ _TICKS: Final = 7
 _NARROWEST: Final = 0.005
 """The picture is at least as high as half a percent: noise should look like noise."""
 
-_STYLE: Final = """
-.paper{fill:#fff}text{fill:#5d6772;font:11px system-ui,sans-serif}.grid{stroke:#e3e7eb}.zero{stroke:#5d6772}
-.switch{stroke:#98a3ae;stroke-dasharray:3 4}.spans{stroke:#98a3ae;fill:none}.level{stroke:#1c2126;stroke-width:2}
-.worse .band{fill:#c22f22}.better .band{fill:#1f7f45}.band{opacity:.13}
-.worse .mark{stroke:#c22f22}.better .mark{stroke:#1f7f45}.mark{stroke-width:1.6}
-text.name{fill:#1c2126;font-weight:600}
-.regression{fill:#c22f22}.improvement{fill:#1f7f45}.no-change{fill:#5d6772}
-.undecided{fill:#fff;stroke:#5d6772;stroke-width:1.4}
-@media(prefers-color-scheme:dark){.paper{fill:#14181c}text{fill:#98a3ae}.grid{stroke:#2b3239}.zero{stroke:#98a3ae}
-.switch,.spans{stroke:#5d6772}.level{stroke:#e4e8ec}.worse .band{fill:#ff7b6e}.better .band{fill:#5fcf8b}
-.worse .mark{stroke:#ff7b6e}.better .mark{stroke:#5fcf8b}text.name{fill:#e4e8ec}
-.regression{fill:#ff7b6e}.improvement{fill:#5fcf8b}.no-change{fill:#98a3ae}.undecided{fill:#14181c;stroke:#98a3ae}}
-"""
-
-_SIZE: Final = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
 _NAME: Final = 24
 """Characters of a name in the picture."""
-_CHARACTER: Final = 6.6
-"""About so many pixels wide at the size of the text."""
+_LEGEND: Final = 64
+"""Distance between two names of the legend, so that they do not meet where narrow screens enlarge them."""
 _CROWDED: Final = 80
 """From so many dots on they are drawn smaller."""
 
 
 @dataclass(frozen=True, slots=True)
-class Axes:
-    """The frame of a picture.
+class Frame:
+    """Axes of a picture.
 
     Attributes:
-        first: Place in the history at its left.
-        last: Place in the history at its right.
-        low: Relative change at its bottom.
-        high: Relative change at its top.
+        across: Places in the history.
+        along: Relative changes, in percent.
     """
 
-    first: int
-    last: int
-    low: float
-    high: float
+    across: Axis
+    along: Axis
 
     def x(self, order: int) -> float:
-        """Return pixels from the left; what is beyond the picture lies on its edge."""
-        inside = min(max(order, self.first), self.last)
-        share = (inside - self.first) / (self.last - self.first) if self.last > self.first else 0.5
-        return LEFT + _INSET + share * (WIDTH - LEFT - RIGHT - 2 * _INSET)
+        """Return the coordinate of a place in the history; what is beyond the picture lies on its edge."""
+        return self.across.place(order)
 
     def y(self, share: float) -> float:
-        """Return pixels from the top; what is beyond the picture lies on its edge."""
-        inside = min(max(share, self.low), self.high)
-        return TOP + (self.high - inside) / (self.high - self.low) * (HEIGHT - TOP - BOTTOM)
+        """Return the coordinate of a relative change; what is beyond the picture lies on its edge."""
+        return self.along.place(100 * share)
 
     def contains(self, share: float) -> bool:
         """Return whether a relative change is inside."""
-        return self.low <= share <= self.high
-
-    def ticks(self) -> Iterator[float]:
-        """Yield round relative changes for a grid."""
-        rough = (self.high - self.low) / _TICKS
-        size = 10.0 ** math.floor(math.log10(rough))
-        step = next(size * factor for factor in (1, 2, 5, 10, 20) if size * factor >= rough)
-        return (number * step for number in range(math.ceil(self.low / step), math.floor(self.high / step) + 1))
+        return self.along.contains(100 * share)
 
 
-def fit_axes(shown: Window) -> Axes:
+def fit_frame(shown: Window) -> Frame:
     """Fit zero, all but the most extreme points, and their intervals as far as these are not much wider."""
     ordered = sorted(dot.change for dot in shown.dots) or [0.0]
     rank = len(ordered) // 20
@@ -105,20 +77,25 @@ def fit_axes(shown: Window) -> Axes:
     low = max(bottom - room, min([bottom, *ends]))
     high = min(top + room, max([top, *ends]))
     pad = max(0.05 * (high - low), (_NARROWEST - (high - low)) / 2)
-    return Axes(shown.first, shown.last, low - pad, high + pad)
+    left, right = float(LEFT + _INSET), float(WIDTH - RIGHT - _INSET)
+    if shown.last <= shown.first:
+        left = right = (left + right) / 2
+    across = Axis(shown.first, max(shown.last, shown.first + 1), left, right)
+    return Frame(across, fit_axis([100 * (low - pad), 100 * (high + pad)], HEIGHT - BOTTOM, TOP))
 
 
-def picture(report: AlarmReport) -> str:
-    """Return the whole file, also where there are no points."""
+def draw_series(report: AlarmReport, name: str = "series") -> Picture:
+    """Draw the series of an alarm, also where there are no points.
+
+    Args:
+        report: The alarm.
+        name: Name of the picture, unique on its page.
+    """
     shown = window(report)
-    frame = fit_axes(shown)
+    frame = fit_frame(shown)
     change = report.alarm.change
-    tone = "better" if change.kind is ChangeKind.IMPROVEMENT else "worse"
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {_SIZE} role="img" class="{tone}">',
-        f"<title>{_escape(change.metric.name)} of {len(shown.dots)} commits</title><style>{_STYLE}</style>",
-        f'<rect class="paper" width="{WIDTH}" height="{HEIGHT}" rx="6"/>',
-        *_grid(frame),
+    marks = [
+        *draw_grid(frame.along, LEFT, WIDTH - RIGHT, about=_TICKS, signed=True, unit="%"),
         *_band(shown, frame),
         *_controls(shown, frame),
         *_intervals(shown, frame),
@@ -127,9 +104,21 @@ def picture(report: AlarmReport) -> str:
         *(_draw_dot(dot, frame, 3.4 if len(shown.dots) < _CROWDED else 2.4) for dot in shown.dots),
         *_legend(shown),
         *_ends(shown),
-        "</svg>",
     ]
-    return "\n".join(parts) + "\n"
+    return Picture(
+        name,
+        WIDTH,
+        HEIGHT,
+        f"{clip(change.metric.name, _NAME)} of {len(shown.dots)} commits",
+        f"{describe_change(report)}. {describe_size(report)}",
+        marks,
+        kind="better" if change.kind is ChangeKind.IMPROVEMENT else "worse",
+    )
+
+
+def picture(report: AlarmReport) -> str:
+    """Return the picture of an alarm's series as a whole file."""
+    return f"{render_picture(draw_series(report), is_file=True)}"
 
 
 def caption(report: AlarmReport) -> str:
@@ -147,37 +136,18 @@ def caption(report: AlarmReport) -> str:
     )
 
 
-def _escape(text: str) -> str:
-    return html.escape(clip(text, _NAME))
+def _upright(kind: str, x: float) -> Mark:
+    return Path(kind, f"M{x:.1f} {TOP}V{HEIGHT - BOTTOM}")
 
 
-def _text(x: float, y: float, text: str, *, anchor: str = "start", kind: str = "") -> str:
-    """Draw a text that has been escaped."""
-    where = "" if anchor == "start" else f' text-anchor="{anchor}"'
-    what = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}"{where}{what}>{text}</text>'
-
-
-def _upright(kind: str, x: float) -> str:
-    return f'<path class="{kind}" d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
-
-
-def _grid(frame: Axes) -> Iterator[str]:
-    for share in frame.ticks():
-        y = frame.y(share)
-        kind = "grid" if round(share, 12) else "zero"
-        yield f'<path class="{kind}" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>'
-        yield _text(LEFT - 8, y + 4, format_change(share), anchor="end")
-
-
-def _band(shown: Window, frame: Axes) -> Iterator[str]:
+def _band(shown: Window, frame: Frame) -> Iterator[Mark]:
     if shown.after is not None:
         left = frame.x(shown.before) if shown.before is not None else float(LEFT)
         width = max(frame.x(shown.after) - left, 2.0)
-        yield f'<rect class="band" x="{left:.1f}" y="{TOP}" width="{width:.1f}" height="{HEIGHT - TOP - BOTTOM}"/>'
+        yield Rectangle("band", left, TOP, width, HEIGHT - TOP - BOTTOM)
 
 
-def _controls(shown: Window, frame: Axes) -> Iterator[str]:
+def _controls(shown: Window, frame: Frame) -> Iterator[Mark]:
     """The name of each control below its first dot, where there is room, and a line between two."""
     free = 0.0
     for number, (control, run) in enumerate(groupby(shown.dots, key=lambda dot: dot.point.control)):
@@ -185,67 +155,66 @@ def _controls(shown: Window, frame: Axes) -> Iterator[str]:
         if number:
             yield _upright("switch", x - 3)
         name = f"control {clip(short_id(control), _NAME)}"
-        end = x + _CHARACTER * len(name)
+        end = x + CHARACTER * len(name)
         if x >= free and end <= WIDTH:
-            yield _text(x, HEIGHT - 10, html.escape(name))
+            yield Label(name, x, HEIGHT - 10)
             free = end + 12
 
 
-def _intervals(shown: Window, frame: Axes) -> Iterator[str]:
+def _intervals(shown: Window, frame: Frame) -> Iterator[Mark]:
     """All of them in one path; an end that nothing excludes is that of the picture."""
+    bottom, top = frame.along.start, frame.along.end
     lines = (
-        f"M{frame.x(dot.point.order):.1f} {frame.y(frame.low if dot.low is None else dot.low):.1f}"
-        f"V{frame.y(frame.high if dot.high is None else dot.high):.1f}"
+        f"M{frame.x(dot.point.order):.1f} {bottom if dot.low is None else frame.y(dot.low):.1f}"
+        f"V{top if dot.high is None else frame.y(dot.high):.1f}"
         for dot in shown.dots
     )
-    yield f'<path class="spans" d="{"".join(lines)}"/>'
+    yield Path("spans", "".join(lines))
 
 
-def _levels(shown: Window, frame: Axes) -> Iterator[str]:
+def _levels(shown: Window, frame: Frame) -> Iterator[Mark]:
     for level in shown.levels:
-        y = frame.y(level.change)
-        yield f'<path class="level" d="M{frame.x(level.first):.1f} {y:.1f}H{frame.x(level.last):.1f}"/>'
+        yield Path("level", f"M{frame.x(level.first):.1f} {frame.y(level.change):.1f}H{frame.x(level.last):.1f}")
 
 
-def _culprits(shown: Window, frame: Axes) -> Iterator[str]:
+def _culprits(shown: Window, frame: Frame) -> Iterator[Mark]:
     """A line for each, and its name above it where there is room."""
     free = 0.0
     for commit, order in shown.culprits:
         x = frame.x(order)
         yield _upright("mark", x)
         name = clip(short_id(commit), _NAME)
-        half = _CHARACTER * len(name) / 2
+        half = CHARACTER * len(name) / 2
         middle = min(max(x, LEFT + half), WIDTH - RIGHT - half)
         if middle - half >= free:
-            yield _text(middle, TOP - 6, html.escape(name), anchor="middle", kind="name")
+            yield Label(name, middle, TOP - 6, "middle", "name")
             free = middle + half + 8
 
 
-def _draw_dot(dot: Dot, frame: Axes, size: float) -> str:
-    """Small on the edge where it lies beyond it. What was measured is shown where the picture is opened for itself."""
-    x, y = frame.x(dot.point.order), frame.y(dot.change)
-    place = f'cx="{x:.1f}" cy="{y:.1f}" r="{size if frame.contains(dot.change) else 1.6}"'
-    text = f"{_escape(short_id(dot.point.commit))} {format_effect(dot.point.effect)}"
-    return f'<circle class="{_slug(dot.point.verdict)}" {place}><title>{text}</title></circle>'
+def _draw_dot(dot: Dot, frame: Frame, size: float) -> Mark:
+    """Small on the edge where it lies beyond it. What was measured is shown where the pointer rests on it."""
+    text = f"{clip(short_id(dot.point.commit), _NAME)} {format_effect(dot.point.effect)}"
+    radius = size if frame.contains(dot.change) else 1.6
+    return Circle(_slug(dot.point.verdict), frame.x(dot.point.order), frame.y(dot.change), radius, text)
 
 
-def _legend(shown: Window) -> Iterator[str]:
+def _legend(shown: Window) -> Iterator[Mark]:
     """The verdicts that there are."""
     x = float(LEFT)
     verdicts = {dot.point.verdict for dot in shown.dots}
     for verdict in (verdict for verdict in Verdict if verdict in verdicts):
-        yield f'<circle class="{_slug(verdict)}" cx="{x + 4:.1f}" cy="16" r="3.4"/>'
-        yield _text(x + 13, 20, verdict.value)
-        x += 34 + _CHARACTER * len(verdict.value)
+        yield Circle(_slug(verdict), x + 4, 16, 3.4)
+        yield Label(verdict.value, x + 13, 20)
+        x += _LEGEND + CHARACTER * len(verdict.value)
 
 
-def _ends(shown: Window) -> Iterator[str]:
+def _ends(shown: Window) -> Iterator[Mark]:
     """The first and the last commit."""
     if not shown.dots:
-        yield _text(WIDTH / 2, HEIGHT / 2, "no points", anchor="middle")
+        yield Label("no points", WIDTH / 2, HEIGHT / 2, "middle")
         return
-    yield _text(LEFT, HEIGHT - 28, _escape(short_id(shown.dots[0].point.commit)))
-    yield _text(WIDTH - RIGHT, HEIGHT - 28, _escape(short_id(shown.dots[-1].point.commit)), anchor="end")
+    yield Label(clip(short_id(shown.dots[0].point.commit), _NAME), LEFT, HEIGHT - 28)
+    yield Label(clip(short_id(shown.dots[-1].point.commit), _NAME), WIDTH - RIGHT, HEIGHT - 28, "end")
 
 
 def _slug(verdict: Verdict) -> str:

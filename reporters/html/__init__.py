@@ -1,12 +1,17 @@
-"""`--reporter html=FILE.html`: one page about a run, with a picture of every comparison."""
+"""`--reporter html=FILE.html`: one page about a run, with pictures of its launches, its pairs and its devices."""
 
 from __future__ import annotations
 
 from harness.config.settings import Settings
-from reporters.html.page import render
-from reporters.pages import PageReporter, create_page_reporter
+from reporters.pages import PageReporter, ReportedRun, create_page_reporter
 
 
 def create(settings: Settings) -> PageReporter | None:
     """Create the reporter where `--reporter html=FILE.html` asks for it."""
-    return create_page_reporter("html", settings, render)
+    return create_page_reporter("html", settings, _render)
+
+
+def _render(run: ReportedRun) -> str:
+    from reporters.html.page import render  # noqa: PLC0415 - templates are imported where a page is written
+
+    return render(run)

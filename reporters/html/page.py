@@ -1,17 +1,22 @@
-"""A run as one HTML page: verdicts first, then their grounds. No script, and nothing loaded from elsewhere."""
+"""A run as one HTML page: verdicts first, then their grounds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from harness.core.metric import main_metric
+from harness.core.note import Note
 from harness.core.result import Result
 from harness.presentation.commands import collect_rerun_commands, format_reevaluate_command
 from harness.presentation.comparison_table import LAUNCH_HEADINGS
+from harness.presentation.estimates import group_estimates
 from harness.presentation.explanations import EVIDENCE_HEADINGS, select_measured_comparisons
 from harness.presentation.measurement_table import format_legend
-from harness.presentation.numbers import format_change
+from harness.presentation.numbers import format_change, format_median
+from harness.presentation.remarks import choose_mark
 from harness.presentation.sections import (
     ComparisonDetails,
     ComparisonSection,
@@ -21,171 +26,229 @@ from harness.presentation.sections import (
     describe_details,
     describe_measurements,
 )
-from harness.presentation.tables import Column, select_informative
 from harness.presentation.verdicts import categorise, format_headline, separate_comparisons
-from reporters.html.picture import draw_comparison, draw_interval, interval_reach
-from reporters.html.style import STYLE
-from reporters.html_document import escape, html_document
+from reporters.document.picture import Picture
+from reporters.document.rendering import render_page
+from reporters.document.tables import Cell, Heading, PageTable, build_figures, build_table
+from reporters.html.links import StoredLinks, link_stored
+from reporters.html.pictures.bars import draw_bars, explain_bars
+from reporters.html.pictures.device import draw_device
+from reporters.html.pictures.launches import draw_launches
+from reporters.html.pictures.pairs import draw_interval, draw_pairs, interval_reach
 from reporters.pages import ReportedRun
 
-_KEY: Final = (
-    "Each dot is one pair: filled where the control was launched first, hollow where the treatment was, and small at "
-    "the edge where it lies beyond. The line is the running median, the band the 95 % interval of the difference; the "
-    "dashed lines are the margins."
-)
+_PICTURES: Final = 200
+"""Most pictures of launches and of pairs each; with more, a browser takes seconds to show a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """Everything about one benchmark that the tables have no room for.
+
+    Attributes:
+        anchor: Its place on the page.
+        kind: Class of the style sheet.
+        title: Model and benchmark.
+        badge: Verdict or outcome; empty where it was measured without a control and ended well.
+        figure: Number that matters most.
+        interval: Interval of that number.
+        cost: Number of pairs and their time; empty for a measurement.
+        reason: Why it has this verdict or outcome.
+        pictures: Its pictures.
+        tables: Small tables.
+        key: Explanation of the tables.
+        notes: Notes in full, with their hints.
+        commands: Commands that measure or judge it again, each with its purpose.
+        stored: Links to its file and logs.
+    """
+
+    anchor: str
+    kind: str
+    title: str
+    badge: str
+    figure: str
+    interval: str
+    cost: str
+    reason: str
+    pictures: Sequence[Picture]
+    tables: Sequence[PageTable]
+    key: str
+    notes: Sequence[Note]
+    commands: Sequence[tuple[str, str]]
+    stored: StoredLinks
 
 
 def render(run: ReportedRun) -> str:
     """Render the whole file."""
     compared, measured = separate_comparisons(run.results)
     heading = format_headline(compared, measured)
-    parts = [f"<h1>{escape(heading[:1].upper() + heading[1:])}</h1>"]
-    if run.notice:
-        parts.append('<p class="notice"><strong>{}</strong> {}</p>'.format(*run.notice))
-    if compared:
-        parts += _comparisons(describe_comparisons(compared), run)
-    if compared and measured:
-        parts.append("<h2>Measured without a control</h2>")
-    if measured:
-        parts += _measurements(describe_measurements(measured))
-    return html_document(f"harness: {heading}", STYLE, parts)
+    return render_page(
+        "reporters.html",
+        "run.html",
+        title=f"harness: {heading}",
+        heading=heading[:1].upper() + heading[1:],
+        notice=run.notice,
+        comparisons=_describe_comparisons(compared, run) if compared else None,
+        measurements=_describe_measurements(measured, run, len(compared)) if measured else None,
+        devices=list(_draw_devices(run.results)),
+    )
 
 
-def figure_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Render a small table of texts: words in the first column, figures in the others."""
-    body = "\n".join(_figure_row(row, "td") for row in rows)
-    return f"<table>\n<thead>{_figure_row(headings, 'th')}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+@dataclass(frozen=True, slots=True)
+class _Comparisons:
+    section: ComparisonSection
+    period: str
+    table: PageTable
+    operators: Sequence[tuple[str, PageTable]]
+    articles: Sequence[Article]
+    commands: Sequence[str]
 
 
-def _comparisons(section: ComparisonSection, run: ReportedRun) -> Iterator[str]:
-    yield _definitions([*section.sides, ("where", section.title.text), ("when", _format_period(section.results))])
-    yield _comparison_table(section)
-    yield _list([line.text for line in section.lines])
-    yield from _titled_table(section.operators)
-    details = describe_details(section.results)
-    if details:
-        yield f'<h2>Pair by pair</h2>\n<p class="soft">{escape(_KEY)}</p>'
-    yield from (_article(each, run) for each in details)
-    if section.rules:
-        yield "<h2>How verdicts were decided</h2>"
-    yield from map(_definitions, section.rules)
-    commands = collect_rerun_commands(section.results, run.working_folder)
-    if commands:
-        yield "<h2>How to measure again</h2>"
-    yield from map(_preformatted, commands)
+@dataclass(frozen=True, slots=True)
+class _Measurements:
+    section: MeasurementSection
+    period: str
+    table: PageTable
+    legend: str
+    bars: Sequence[tuple[Picture, str]]
+    tables: Sequence[tuple[str, PageTable]]
+    articles: Sequence[Article]
 
 
-def _comparison_table(section: ComparisonSection) -> str:
-    """Render the table of comparisons with their intervals drawn, its legend, and how many regressions may be false."""
-    columns = select_informative(section.columns)
+def _describe_comparisons(results: Sequence[Result], run: ReportedRun) -> _Comparisons:
+    section = describe_comparisons(results)
+    details = {each.number: each for each in describe_details(results)}
+    return _Comparisons(
+        section,
+        _format_period(results),
+        _comparison_table(section),
+        list(_titled_tables(section.operators)),
+        [_comparison_article(number, result, details.get(number), run) for number, result in enumerate(results)],
+        collect_rerun_commands(results, run.working_folder),
+    )
+
+
+def _describe_measurements(results: Sequence[Result], run: ReportedRun, first: int) -> _Measurements:
+    section = describe_measurements(results)
+    overview = build_table(
+        "measurements",
+        section.overview,
+        link=lambda number: f"#b{first + number}",
+    )
+    groups = group_estimates(results, run.launches)
+    return _Measurements(
+        section,
+        _format_period(results),
+        overview,
+        format_legend({heading.text for heading in overview.headings}),
+        [(draw_bars(group, f"bars{number}"), explain_bars(group)) for number, group in enumerate(groups)],
+        list(_titled_tables(section.further_metrics, section.operators)),
+        [_measurement_article(first + number, result, run) for number, result in enumerate(results)],
+    )
+
+
+def _comparison_table(section: ComparisonSection) -> PageTable:
+    """Build the table of comparisons with their intervals drawn on one scale."""
+    table = build_table(
+        "comparisons",
+        section.columns,
+        kinds=[categorise(result).slug for result in section.results],
+        link=lambda number: f"#b{number}",
+    )
     reach = interval_reach(select_measured_comparisons(section.results))
-    headings = [_heading(column) for column in columns]
-    place = [column.name for column in columns].index("verdict")
-    headings.insert(place, f'<th class="right">± {escape(format_change(reach).lstrip("+"))}</th>')
+    place = [heading.text for heading in table.headings].index("verdict")
+    headings = [*table.headings]
+    headings.insert(place, Heading(f"± {format_change(reach).lstrip('+')}", right=True))
     rows = []
-    for number, result in enumerate(section.results):
-        interval = draw_interval(result.comparison, reach) if result.comparison else ""
-        cells = [_cell(column, number, linked=bool(interval)) for column in columns]
-        cells.insert(place, f'<td class="right">{interval}</td>')
-        rows.append(f'<tr class="{categorise(result).slug}">{"".join(cells)}</tr>')
-    return _wide_table(headings, rows) + "".join(map(_soft, filter(None, (section.legend, section.error_rate))))
+    for number, (row, result) in enumerate(zip(table.rows, section.results, strict=True)):
+        comparison = result.comparison
+        picture = draw_interval(comparison, reach, f"i{number}") if comparison else None
+        cells = [*row.cells]
+        cells.insert(place, Cell("", right=True, picture=picture, number=comparison.difference if comparison else None))
+        rows.append(replace(row, cells=cells))
+    return replace(table, headings=headings, rows=rows)
 
 
-def _article(details: ComparisonDetails, run: ReportedRun) -> str:
-    """Render the grounds of a verdict."""
+def _comparison_article(number: int, result: Result, details: ComparisonDetails | None, run: ReportedRun) -> Article:
+    category = categorise(result)
+    comparison = result.comparison
+    article = Article(
+        anchor=f"b{number}",
+        kind=category.slug,
+        title=result.benchmark.title,
+        badge=category.word if result.ok else result.outcome.words,
+        figure="",
+        interval="",
+        cost="",
+        reason="" if result.ok else result.reason or "",
+        pictures=(),
+        tables=(),
+        key="",
+        notes=(*result.notes, *(comparison.notes if comparison else ())),
+        commands=(),
+        stored=link_stored(result, run),
+    )
+    if details is None:
+        return article
     row = details.row
-    summary = [
-        f"<h3>{escape(f'{row.model}/{row.identifier}')}</h3>",
-        f'<span class="badge">{escape(row.verdict)}</span>',
-        f'<span class="value">{escape(row.difference)}</span>',
-        f"<span>{escape(row.interval)}</span>",
-        f'<span class="soft">{escape(f"{row.pairs} pairs, {row.time}")}</span>',
-    ]
-    parts = [
-        f'<article class="{row.category.slug}" id="b{details.number}">',
-        f"<header>{''.join(summary)}</header>",
-        f"<p>{escape(details.reason)}</p>",
-        draw_comparison(details.comparison),
-        '<div class="numbers">',
-        figure_table(LAUNCH_HEADINGS, details.launches),
-        figure_table(EVIDENCE_HEADINGS, details.evidence),
-        "</div>",
-        _soft(details.launches_key),
-        _preformatted(format_reevaluate_command(run.place(details.result))),
-        "</article>",
-    ]
-    return "\n".join(parts)
+    picture = draw_pairs(details.comparison, f"p{number}") if number < _PICTURES else None
+    return replace(
+        article,
+        badge=row.verdict,
+        figure=row.difference,
+        interval=row.interval,
+        cost=f"{row.pairs} pairs, {row.time}",
+        reason=details.reason,
+        pictures=[picture] if picture else [],
+        tables=[
+            build_figures("launches", LAUNCH_HEADINGS, details.launches),
+            build_figures("evidence", EVIDENCE_HEADINGS, details.evidence),
+        ],
+        key=details.launches_key,
+        commands=[("judge it again", format_reevaluate_command(run.place(result)))],
+    )
 
 
-def _measurements(section: MeasurementSection) -> Iterator[str]:
-    yield _definitions([("where", section.title.text), ("when", _format_period(section.results))])
-    yield _column_table(section.overview)
-    if legend := format_legend({column.name for column in select_informative(section.overview)}):
-        yield _soft(legend)
-    yield _list([line.text for line in (*section.fastest, *section.remarks)])
-    yield from _titled_table(section.further_metrics)
-    yield from _titled_table(section.operators)
-    yield from map(_soft, section.coverage)
+def _measurement_article(number: int, result: Result, run: ReportedRun) -> Article:
+    main = main_metric(result.metrics) if result.ok else None
+    launches = run.launches.get(result.uid, ())
+    picture = draw_launches(main, launches, f"p{number}") if main and number < _PICTURES else None
+    return Article(
+        anchor=f"b{number}",
+        kind="failed" if choose_mark(result).text == "✗" else "skipped" if not result.ok else "measured",
+        title=result.benchmark.title,
+        badge="" if result.ok else result.outcome.words,
+        figure=format_median(main) if main else "",
+        interval="",
+        cost="",
+        reason="" if result.ok else result.reason or "",
+        pictures=[picture] if picture else [],
+        tables=(),
+        key="",
+        notes=result.notes if result.ok or not result.hint else (*result.notes, _hint_of(result)),
+        commands=(),
+        stored=link_stored(result, run),
+    )
 
 
-def _titled_table(table: TitledTable) -> Iterator[str]:
-    if table.has_rows:
-        yield f"<h2>{escape(table.heading)}</h2>"
-        yield _column_table(table.columns)
+def _hint_of(result: Result) -> Note:
+    return Note(code=result.outcome.value, message=result.outcome.words, hint=result.hint)
 
 
-def _column_table(columns: Sequence[Column]) -> str:
-    shown = select_informative(columns)
-    count = len(shown[0].cells) if shown else 0
-    rows = ["".join(_cell(column, number, linked=False) for column in shown) for number in range(count)]
-    return _wide_table([_heading(column) for column in shown], [f"<tr>{cells}</tr>" for cells in rows])
+def _draw_devices(results: Sequence[Result]) -> Iterator[Picture]:
+    by_device: dict[str, list[Result]] = {}
+    for result in results:
+        if result.device is not None:
+            by_device.setdefault(result.device.identity, []).append(result)
+    for number, group in enumerate(by_device.values()):
+        if picture := draw_device(group, f"device{number}"):
+            yield picture
 
 
-def _wide_table(headings: Sequence[str], rows: Sequence[str]) -> str:
-    """Render a table of finished cells that scrolls where the window is narrow."""
-    head, body = "".join(headings), "\n".join(rows)
-    return f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>'
-
-
-def _heading(column: Column) -> str:
-    return f'<th class="right">{escape(column.name)}</th>' if column.right else f"<th>{escape(column.name)}</th>"
-
-
-def _cell(column: Column, number: int, *, linked: bool) -> str:
-    text = escape(column.cells[number].text)
-    kind = ' class="right"' if column.right else ""
-    match column.name:
-        case "verdict":
-            return f'<td{kind}><span class="badge">{text}</span></td>'
-        case "benchmark" if linked:
-            return f'<td{kind}><a href="#b{number}">{text}</a></td>'
-        case "" | "difference":
-            return f'<td{kind}><span class="value">{text}</span></td>'
-        case _:
-            return f"<td{kind}>{text}</td>"
-
-
-def _figure_row(texts: Sequence[str], tag: str) -> str:
-    first, *figures = (escape(text) for text in texts)
-    cells = "".join(f'<{tag} class="right">{figure}</{tag}>' for figure in figures)
-    return f"<tr><{tag}>{first}</{tag}>{cells}</tr>"
-
-
-def _definitions(terms: Sequence[tuple[str, str]]) -> str:
-    return "<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in terms) + "</dl>"
-
-
-def _list(texts: Sequence[str]) -> str:
-    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
-    return f'<ul class="remarks">{items}</ul>' if items else ""
-
-
-def _soft(sentence: str) -> str:
-    return f'<p class="soft">{escape(sentence)}</p>'
-
-
-def _preformatted(text: str) -> str:
-    return f"<pre>{escape(text)}</pre>"
+def _titled_tables(*tables: TitledTable) -> Iterator[tuple[str, PageTable]]:
+    for table in tables:
+        if table.has_rows:
+            yield table.heading, build_table(table.heading, table.columns)
 
 
 def _format_period(results: Sequence[Result]) -> str:

@@ -26,7 +26,7 @@ from harness.presentation.explanations import (
     tabulate_evidence,
 )
 from harness.presentation.numbers import format_change, format_evidence, format_interval, format_percent
-from harness.presentation.trajectory import compute_launch_statistics, trace_pairs
+from harness.presentation.trajectory import compute_launch_statistics, trace_comparison
 from harness.presentation.verdicts import (
     VerdictCategory,
     categorise,
@@ -147,7 +147,7 @@ def test_percentages_have_no_needless_digits() -> None:
 def test_the_trajectory_ends_near_the_reported_difference() -> None:
     for result in every_kind():
         if result.comparison and result.comparison.pairs:
-            points = list(trace_pairs(result.comparison.pairs))
+            points = list(trace_comparison(result.comparison))
             assert len(points) == len(result.comparison.pairs)
             assert points[-1].median == pytest.approx(result.comparison.difference, abs=0.005)
             assert [point.control_first for point in points] == [pair.control_first for pair in result.comparison.pairs]
@@ -205,7 +205,9 @@ def test_pairs_without_a_ratio_are_left_out() -> None:
     good, bad = made_pairs(0.02, 2)
     zero = bad.model_copy(update={"control": (0.0,) * 5})
     short = bad.model_copy(update={"treatment": (1.0,)})
-    assert len(list(trace_pairs([zero, good, short]))) == 1
+    comparison = compared("a", ()).comparison
+    assert comparison is not None
+    assert len(list(trace_comparison(comparison.model_copy(update={"pairs": (zero, good, short)})))) == 1
 
 
 def test_only_exact_metrics_that_differ_are_listed() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import xml.etree.ElementTree as ET
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -18,9 +20,11 @@ from harness.core.result import Result
 from harness.presentation.text import make_printable
 from harness.testing.results import failed_result, ok_result
 from reporters import html
-from reporters.html.page import figure_table, render
-from reporters.html.picture import draw_comparison, draw_interval, interval_reach
-from reporters.html_document import escape
+from reporters.document.picture import Picture
+from reporters.document.rendering import load_environment, render_picture
+from reporters.document.tables import build_figures
+from reporters.html.page import render
+from reporters.html.pictures.pairs import draw_interval, draw_pairs, interval_reach
 from reporters.pages import ReportedRun
 from tests.display.screens import measured
 from tests.presentation.comparison_samples import compared, every_kind, identical, made_pairs
@@ -29,9 +33,9 @@ from tests.reporters.golden_pages import FOLDER, current
 NASTY = st.text(st.sampled_from("ab <>&\"'/=;#x\n\x1b\ud800é"), max_size=30) | st.text(max_size=30)
 VOID = {"meta"}
 KNOWN = {
-    "html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "strong", "dl", "dt", "dd", "div", "table",
-    "thead", "tbody", "tr", "th", "td", "span", "a", "ul", "li", "article", "header", "pre", "svg", "path", "circle",
-    "rect", "polyline", "text",
+    "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "h3", "p", "strong", "dl", "dt", "dd", "div",
+    "table", "thead", "tbody", "tr", "th", "td", "span", "a", "ul", "li", "article", "header", "pre", "details",
+    "summary", "script", "svg", "desc", "path", "circle", "rect", "text",
 }  # fmt: skip
 
 
@@ -58,7 +62,7 @@ class Reader(HTMLParser):
         self.tags.add(tag)
 
     def handle_data(self, data: str) -> None:
-        if "style" not in self.open and data.strip():
+        if not {"style", "script"} & set(self.open) and data.strip():
             self.texts.append(data)
 
 
@@ -74,6 +78,11 @@ def _page(*results: Result, finished: bool = True) -> str:
     return render(ReportedRun(results, Path("results"), finished))
 
 
+def _drawn(picture: Picture | None) -> ET.Element:
+    assert picture is not None
+    return ET.fromstring(render_picture(picture))
+
+
 def _comparison(result: Result) -> Comparison:
     assert result.comparison is not None
     return result.comparison
@@ -81,16 +90,19 @@ def _comparison(result: Result) -> Comparison:
 
 @given(NASTY)
 def test_any_text_is_shown_verbatim(text: str) -> None:
-    reader = Reader()
-    reader.feed(f'<p title="{escape(text)}">{escape(text)}</p>')
-    reader.close()
+    template = load_environment("reporters.html").from_string('<p title="{{ text }}">{{ text }}</p>')
+    reader = _read(template.render(text=text))
     assert reader.attributes == [("title", make_printable(text))]
     assert "".join(reader.texts) == (make_printable(text) if make_printable(text).strip() else "")
 
 
 @given(NASTY, NASTY)
 def test_any_texts_in_a_table_stay_within_their_cells(first: str, second: str) -> None:
-    assert _read(figure_table(("a", "b"), [(first, second)])).tags == {"table", "thead", "tbody", "tr", "th", "td"}
+    template = load_environment("reporters.html").from_string(
+        '{% import "document/tables.html" as tables %}{{ tables.table(shown) }}'
+    )
+    tags = _read(template.render(shown=build_figures(second, ("a", "b"), [(first, second)]))).tags
+    assert tags == {"div", "table", "thead", "tbody", "tr", "th", "td"}
 
 
 @pytest.mark.slow
@@ -108,7 +120,7 @@ def test_the_page_equals_the_golden_file() -> None:
     assert current()["comparison.html"] == kept, "run python -m tests.reporters.golden_pages and look at the difference"
 
 
-def test_a_page_has_no_scripts_or_external_resources() -> None:
+def test_a_page_loads_nothing_and_allows_only_its_own_script() -> None:
     text = _page(*every_kind(), measured("plain", 1.0))
     reader = _read(text)
     assert reader.tags <= KNOWN
@@ -117,14 +129,28 @@ def test_a_page_has_no_scripts_or_external_resources() -> None:
     assert {value[0] for name, value in reader.attributes if name == "href"} == {"#"}
     assert "url(" not in text
     assert "@import" not in text
-    assert "default-src 'none'; style-src 'unsafe-inline'" in text
+    (script,) = re.findall(r"<script>(.*?)</script>", text, flags=re.DOTALL)
+    digest = base64.b64encode(sha256(script.encode()).digest()).decode()
+    place = reader.attributes.index(("http-equiv", "Content-Security-Policy"))
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    assert reader.attributes[place + 1] == ("content", policy)
 
 
 def test_verdicts_are_sorted_and_linked_to_their_details() -> None:
     text = _page(*every_kind())
     assert "<h1>2 regressions, 1 improvement, 2 undecided, 2 no change, 1 failed, 1 skipped</h1>" in text
     links = re.findall(r'<a href="#(b\d+)">([\w-]+)</a>', text)
-    assert [name for _, name in links] == ["much-slower", "slower", "faster", "loud", "alone", "same", "crashed"]
+    assert [name for _, name in links] == [
+        "much-slower",
+        "slower",
+        "faster",
+        "loud",
+        "alone",
+        "same",
+        "untouched",
+        "crashed",
+        "not-here",
+    ]
     assert [place for place, _ in links] == re.findall(r'<article class="[\w-]+" id="(b\d+)">', text)
 
 
@@ -152,10 +178,11 @@ def test_an_unfinished_page_is_marked() -> None:
 
 def test_the_picture_has_a_dot_for_each_pair_that_shows_which_side_was_first() -> None:
     pairs = made_pairs(0.02, 20)
-    drawn = ET.fromstring(draw_comparison(_comparison(compared("a", pairs))))
+    drawn = _drawn(draw_pairs(_comparison(compared("a", pairs)), "p"))
     circles = [circle.get("class") for circle in drawn.iter("circle")]
     assert circles == ["first" if pair.control_first else "second" for pair in pairs]
-    assert len((drawn.findall("polyline")[0].get("points") or "").split()) == 20
+    (trace,) = [path.get("d") or "" for path in drawn.iter("path") if path.get("class") == "trace"]
+    assert trace.count("L") == 19
     assert [path.get("class") for path in drawn.iter("path")].count("margin") == 2
 
 
@@ -164,20 +191,20 @@ def test_the_picture_has_a_dot_for_each_pair_that_shows_which_side_was_first() -
 )
 def test_everything_lies_within_the_picture(change: float, count: int, noise: float) -> None:
     comparison = _comparison(compared("a", made_pairs(change, count, noise=noise)))
-    drawn = ET.fromstring(draw_comparison(comparison))
+    drawn = _drawn(draw_pairs(comparison, "p"))
     for circle in drawn.iter("circle"):
-        assert 0 <= float(circle.get("cx", "-1")) <= 760
-        assert 0 <= float(circle.get("cy", "-1")) <= 210
+        assert 0 <= float(circle.get("cx", "-1")) <= 640
+        assert 0 <= float(circle.get("cy", "-1")) <= 220
     band = drawn.find("rect")
     assert band is not None
-    assert 0 <= float(band.get("y", "-1")) <= float(band.get("y", "-1")) + float(band.get("height", "999")) <= 210
+    assert 0 <= float(band.get("y", "-1")) <= float(band.get("y", "-1")) + float(band.get("height", "999")) <= 220
     assert 2 <= len([path for path in drawn.iter("path") if path.get("class") == "grid"]) <= 8
 
 
 def test_margins_are_visible_and_one_outlier_does_not_flatten_the_plot() -> None:
     pairs = made_pairs(0.0, 40)
     wild = pairs[5].model_copy(update={"treatment": tuple(50 * value for value in pairs[5].treatment)})
-    drawn = ET.fromstring(draw_comparison(_comparison(compared("a", [*pairs[:5], wild, *pairs[6:]]))))
+    drawn = _drawn(draw_pairs(_comparison(compared("a", [*pairs[:5], wild, *pairs[6:]])), "p"))
     places = [
         float((path.get("d") or "").split()[1].partition("H")[0])
         for path in drawn.iter("path")
@@ -192,8 +219,8 @@ def test_intervals_are_drawn_on_a_common_scale() -> None:
     limit = interval_reach(comparisons)
     assert limit == pytest.approx(0.08)
     for comparison in comparisons:
-        ET.fromstring(draw_interval(comparison, limit))
-    assert draw_interval(_comparison(identical("x")), limit) == ""
+        _drawn(draw_interval(comparison, limit, "i"))
+    assert draw_interval(_comparison(identical("x")), limit, "i") is None
     assert interval_reach([]) > 0
 
 

@@ -25,7 +25,7 @@ from tests.reporters.alarms.any_alarm import reports
 from tests.reporters.channels import schemas
 from tests.reporters.channels.messages import ALL, BETTER, MANY, NASTY, ONE, message, step
 
-VOID = {"meta", "img"}
+VOID = {"meta"}
 
 
 class Page(HTMLParser):
@@ -65,8 +65,9 @@ class Page(HTMLParser):
 @pytest.mark.parametrize("name", ALL)
 def test_a_page_is_complete_in_itself(name: str) -> None:
     page = Page(render_group(ALL[name]))
-    assert not {"script", "iframe", "link", "form", "object"} & set(page.tags)
-    assert all(source.startswith("data:image/svg+xml;base64,") for source in page.sources)
+    assert not {"img", "iframe", "link", "form", "object"} & set(page.tags)
+    assert page.tags.count("script") == 1, "that which sorts tables"
+    assert page.sources == []
     for link in page.links:
         assert link.startswith(("https://", "http://", "#", "../")), link
 
@@ -123,7 +124,7 @@ def test_an_alarm_that_is_over_says_why() -> None:
 
 def test_texts_are_shown_and_are_no_markup() -> None:
     text = render_group(NASTY)
-    assert "<script" not in text
+    assert text.count("<script") == 1, "that which sorts tables"
     assert "<img src=x>" not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     assert "\x1b" not in text

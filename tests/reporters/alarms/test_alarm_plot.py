@@ -15,7 +15,7 @@ from harness.core.comparison import Verdict
 from harness.core.culprit import Candidate
 from harness.core.effect import effect_of
 from harness.core.series import FigureEffect
-from reporters.alarms.plot import HEIGHT, WIDTH, caption, fit_axes, picture
+from reporters.alarms.plot import HEIGHT, WIDTH, caption, fit_frame, picture
 from reporters.alarms.window import MOST, dots, on_one_scale, window
 from tests.reporters.alarms.alarm_samples import (
     bisected_step,
@@ -32,7 +32,7 @@ from tests.reporters.alarms.alarm_samples import (
 from tests.reporters.alarms.any_alarm import reports
 
 SVG = "{http://www.w3.org/2000/svg}"
-TAGS = {"svg", "title", "style", "rect", "path", "text", "circle"}
+TAGS = {"svg", "title", "desc", "style", "rect", "path", "text", "circle"}
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -188,7 +188,7 @@ def test_an_outlier_does_not_flatten_the_others() -> None:
     series = list(bisected_step().series)
     series[3] = series[3].model_copy(update={"effect": effect_of(40.0, 30.0, 50.0)})
     report = changed(bisected_step(), series=tuple(series))
-    assert fit_axes(window(report)).high < 0.06
+    assert fit_frame(window(report)).along.high < 6
     assert 'r="1.6"' in picture(report)
 
 
@@ -197,7 +197,7 @@ def test_an_unbounded_end_of_an_interval_reaches_the_edge() -> None:
     root = _parsed(changed(found_step(), series=series))
     (spans,) = [element.get("d", "") for element in root.iter(f"{SVG}path") if element.get("class") == "spans"]
     _, bottom, top = (float(number) for number in NUMBER.findall(spans))
-    assert (top, bottom) == (50.0, HEIGHT - 46)
+    assert (top, bottom) == (50.0, HEIGHT - 50)
 
 
 def test_an_empty_series_has_a_message() -> None:

@@ -1,0 +1,82 @@
+"""Medians with what is known about their precision, for results that a picture shows side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.core.metric import Metric, main_metric
+from harness.core.result import Result
+from harness.presentation.distributions import LaunchDistribution
+from harness.presentation.numbers import format_quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Median of a result.
+
+    Attributes:
+        result: The result.
+        metric: Its main metric.
+        median: Median, in the unit of the metric.
+        low: Lower end of its interval; None where there is none.
+        high: Upper end.
+        basis: What the interval is: `range over launches`; empty without one.
+    """
+
+    result: Result
+    metric: Metric
+    median: float
+    low: float | None
+    high: float | None
+    basis: str
+
+    @property
+    def words(self) -> str:
+        """The median, and its interval in brackets."""
+        text = format_quantity(self.median, self.metric.unit)
+        if self.low is None or self.high is None:
+            return text
+        low, high = (format_quantity(end, self.metric.unit) for end in (self.low, self.high))
+        return f"{text} ({low} … {high})"
+
+
+def estimate(result: Result, launches: Sequence[LaunchDistribution]) -> Estimate | None:
+    """Return the median of the metric that a result is about; None where it has none.
+
+    Args:
+        result: The result.
+        launches: Samples of its main metric; their medians give a range where there are several launches.
+    """
+    metric = main_metric(result.metrics)
+    if not result.ok or metric is None or metric.median is None:
+        return None
+    if len(launches) < 2:
+        return Estimate(result, metric, metric.median, None, None, "")
+    medians = [metric.median, *(launch.median for launch in launches)]
+    return Estimate(result, metric, metric.median, min(medians), max(medians), "range over launches")
+
+
+def group_estimates(
+    results: Iterable[Result], launches: Mapping[str, Sequence[LaunchDistribution]]
+) -> list[list[Estimate]]:
+    """Group the estimates that may be compared: of the same work, in the same place, in the same unit.
+
+    Args:
+        results: In the order of measurement, which each group keeps.
+        launches: Samples of each result's main metric, by its `uid`.
+
+    Returns:
+        Groups of two or more.
+    """
+    groups: dict[Hashable, list[Estimate]] = {}
+    for result in results:
+        measured = estimate(result, launches.get(result.uid, ()))
+        if measured is None:
+            continue
+        inputs = tuple(sorted(result.benchmark.inputs.items()))
+        device = result.device.identity if result.device else None
+        groups.setdefault(
+            (device, result.benchmark.model, inputs, measured.metric.name, measured.metric.unit), []
+        ).append(measured)
+    return [group for group in groups.values() if len(group) > 1]

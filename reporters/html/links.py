@@ -1,0 +1,48 @@
+"""Relative addresses of stored results, so that a page and its results can be moved or served together."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from harness.core.result import Result
+from harness.store.canonical_json import RESULT_FILE
+from reporters.pages import ReportedRun
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Link of a page."""
+
+    text: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLinks:
+    """Links to what is stored of a result.
+
+    Attributes:
+        result: Its file; None where it is unknown.
+        logs: What its launches wrote.
+    """
+
+    result: Link | None
+    logs: tuple[Link, ...]
+
+
+def link_stored(result: Result, run: ReportedRun) -> StoredLinks:
+    """Return the links to the file of a result and to its logs, relative to the page."""
+    place = run.places.get(result.uid)
+    if place is None:
+        return StoredLinks(None, ())
+    logs = (Link(file.name, address(file, run.page)) for file in run.logs.get(result.uid, ()))
+    return StoredLinks(Link(RESULT_FILE, address(place / RESULT_FILE, run.page)), tuple(logs))
+
+
+def address(file: Path, page: Path) -> str:
+    """Return the address of a file relative to a page; a name with a colon is no scheme, because it is encoded."""
+    relative = os.path.relpath(file.absolute(), page.absolute().parent)
+    return quote(relative, safe="/+=,@~", errors="surrogateescape")
