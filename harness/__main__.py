@@ -7,10 +7,8 @@ in the midst of an import would appear as whatever that import makes of it, or a
 
 from __future__ import annotations
 
-import io
 import os
 import signal
-import sys
 
 TYPE_CHECKING = False  # `typing` takes longer to import than all of the above, and is imported behind the handler
 if TYPE_CHECKING:
@@ -24,8 +22,6 @@ def main() -> None:
     """Run the console command, and end the process with its exit code."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a job in the background ignores it
         signal.signal(signal.SIGINT, _exit_at_once)
-    if isinstance(sys.stdout, io.TextIOWrapper):  # None where it is closed
-        sys.stdout.reconfigure(errors="replace")  # as standard error does: a character too many costs no output
     from harness.cli import main as run_command  # noqa: PLC0415 - see above
 
     run_command()

@@ -62,6 +62,8 @@ _COMMANDS: Final = {
 }
 """Name, module and description of each command, in the order of `--help`. A command is imported when it is called:
 its flags need the options of every plug-in, and the list of commands does not."""
+_MILDER: Final = frozenset({ExitCode.OK, ExitCode.BENCHMARK_FAILED, ExitCode.UNDECIDED})
+"""Exit codes that give way to a problem of the environment."""
 _HELP: Final = frozenset({"--help", "-h", "--version", "-V"})
 """Flags that ask about the harness; alone, they ask about no command."""
 
@@ -71,7 +73,29 @@ for _place, (_name, (_module, _description)) in enumerate(_COMMANDS.items()):
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the console command, and end the process with its exit code."""
-    sys.exit(_run_command(sys.argv[1:] if argv is None else argv))
+    sys.exit(_run_guarded(sys.argv[1:] if argv is None else argv))
+
+
+def _run_guarded(argv: Sequence[str]) -> int:
+    """Run a command, whatever becomes of its output: one that is lost is a problem of the environment.
+
+    A regression stays one, and a reader that has gone (`| head`) changes nothing.
+    """
+    from harness.shell.streams import guard_standard_streams
+
+    with guard_standard_streams() as find_failure:
+        code = _run_command(argv)
+        failure = find_failure()
+        if failure is None:
+            return code
+        from harness.config.arguments import warn
+
+        reason = failure.strerror if isinstance(failure, OSError) else failure
+        warn(
+            f"standard output cannot be written: {reason}\n"
+            "  hint: make room there, or write elsewhere; results were stored before, and `harness report` shows them"
+        )
+        return ExitCode.ENVIRONMENT if code in _MILDER else code
 
 
 def _run_command(argv: Sequence[str]) -> int:

@@ -1,10 +1,12 @@
-"""Standard streams that nobody reads any more, or that cannot be written to."""
+"""Standard streams that nobody reads any more, that cannot be written to, or that know too few characters."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import os
+import sys
+from collections.abc import Callable, Iterator
 from typing import IO, TextIO, cast
 
 
@@ -27,16 +29,48 @@ def never_failing(stream: TextIO) -> TextIO:
     return cast("TextIO", _NeverFailing(stream))
 
 
+@contextlib.contextmanager
+def guard_standard_streams() -> Iterator[Callable[[], OSError | ValueError | None]]:
+    """Let standard output and standard error never fail until the context ends, whoever writes to them.
+
+    A character that an encoding does not know is replaced. What cannot be written is discarded, so that work goes on,
+    and its results and its exit code are kept.
+
+    Yields:
+        A function that flushes standard output, and returns why it could not be written. A reader that has gone
+        (`| head`) has read what it wanted: that is no reason.
+    """
+    output, errors = sys.stdout, sys.stderr  # None where they are closed
+    for stream, handling in ((output, "replace"), (errors, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=handling)
+    guarded = _NeverFailing(output)
+
+    def find_failure() -> OSError | ValueError | None:
+        guarded.flush()
+        return None if isinstance(guarded.failure, BrokenPipeError) else guarded.failure
+
+    sys.stdout, sys.stderr = cast("TextIO", guarded), cast("TextIO", _NeverFailing(errors))
+    try:
+        yield find_failure
+    finally:
+        sys.stdout, sys.stderr = output, errors
+
+
 class _NeverFailing(io.TextIOBase):
     """Stream that discards its text once it cannot be written to: no benchmark fails because nobody can watch it.
 
     Args:
-        stream: Where to; a full disk, a closed pipe or a closed file is no error.
+        stream: Where to; a full disk, a closed pipe or a closed file is no error. None discards everything.
+
+    Attributes:
+        failure: Why it cannot be written to.
     """
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream: TextIO | None = stream
-        self._encoding = stream.encoding or "utf-8"
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
+        self._encoding = (stream.encoding if stream is not None else None) or "utf-8"
+        self.failure: OSError | ValueError | None = None
 
     @property
     def encoding(self) -> str:  # type: ignore[override]  # an attribute there
@@ -58,8 +92,8 @@ class _NeverFailing(io.TextIOBase):
         if self._stream is not None:
             try:
                 self._stream.write(text)
-            except (OSError, ValueError):
-                self._discard()
+            except (OSError, ValueError) as error:
+                self._discard(error)
         return len(text)
 
     def flush(self) -> None:
@@ -67,10 +101,11 @@ class _NeverFailing(io.TextIOBase):
         if self._stream is not None:
             try:
                 self._stream.flush()
-            except (OSError, ValueError):
-                self._discard()
+            except (OSError, ValueError) as error:
+                self._discard(error)
 
-    def _discard(self) -> None:
+    def _discard(self, error: OSError | ValueError) -> None:
+        self.failure = error
         stream, self._stream = self._stream, None
         if stream is not None:
             discard_output(stream)

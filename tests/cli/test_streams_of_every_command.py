@@ -1,0 +1,140 @@
+"""Standard streams that are closed, full, or know too few characters, under every command.
+
+They are no defect of the harness, and never a regression: the exit code is that of the work, or that of a problem of
+the environment where output was lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Final, TextIO
+
+import pytest
+
+from harness.cli import app, main
+from harness.core.errors import ExitCode
+from tests.cli.project import Project, generic, observe, one_test
+
+COMMANDS: Final = tuple(name for name in app if not name.startswith("-"))
+WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "alarms": ("close", "none", "--because", "caf\xe9"),
+    "bisect": ("-b", "caf\xe9.json", "--dry-run"),
+    "compare": ("-b", "caf\xe9.json", "--self-check", "--dry-run"),
+    "doctor": ("--help",),
+    "run": ("-b", "caf\xe9.json", "--dry-run"),
+    "validate": ("caf\xe9.json", "na\udcefve.json"),
+    "watch": ("-b", "caf\xe9.json", "--dry-run"),
+}
+"""Words that make a command short and let it print; others are called with none."""
+
+
+@contextlib.contextmanager
+def encoded(encoding: str) -> Iterator[TextIO]:
+    with io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="strict") as stream:
+        yield stream
+
+
+@contextlib.contextmanager
+def closed_pipe() -> Iterator[TextIO]:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w", encoding="utf-8") as stream:  # noqa: PTH123 - a descriptor
+        yield stream
+
+
+@contextlib.contextmanager
+def full_disk() -> Iterator[TextIO]:
+    with Path("/dev/full").open("w") as stream:
+        yield stream
+
+
+FULL_DISK: Final = "a full disk"
+STREAMS: Final[dict[str, Callable[[], AbstractContextManager[TextIO | None]]]] = {
+    "a closed pipe": closed_pipe,
+    **({FULL_DISK: full_disk} if Path("/dev/full").exists() else {}),  # only Linux has it
+    "ascii": lambda: encoded("ascii"),
+    "latin-1": lambda: encoded("latin-1"),
+    "closed": contextlib.nullcontext,
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project in the working folder of this process."""
+    project = Project(tmp_path, tmp_path / "cache")
+    for name in (name for name in os.environ if name.startswith("HARNESS_")):
+        monkeypatch.delenv(name)
+    for name, value in project.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    project.write("caf\xe9.json", generic(one_test("\N{GREEK SMALL LETTER MU}s", observe(5, 6, 7))))
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    return project
+
+
+def call(words: Sequence[str], stdout: TextIO | None, stderr: TextIO | None) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdout", stdout)
+        patch.setattr(sys, "stderr", stderr)
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def check(words: Sequence[str], names: Collection[str], *, errors_too: bool = True) -> None:
+    """Call a command with good streams, then with each of the others."""
+    output, errors = io.StringIO(), io.StringIO()
+    code = call(words, output, errors)
+    assert code != ExitCode.REGRESSION
+    assert "a bug" not in errors.getvalue()
+    for name in names:
+        with STREAMS[name]() as stream:
+            errors = io.StringIO()
+            is_lost = name == FULL_DISK and output.getvalue() != ""
+            expected = (code or ExitCode.ENVIRONMENT) if is_lost else code
+            assert call(words, stream, errors) == expected, (name, errors.getvalue())
+            assert ("standard output cannot be written: No space left" in errors.getvalue()) == is_lost
+            assert "a bug" not in errors.getvalue(), name
+            if isinstance(stream, io.TextIOWrapper) and isinstance(stream.buffer, io.BytesIO):
+                assert bool(stream.buffer.getvalue()) == bool(output.getvalue())
+        if errors_too:
+            with STREAMS[name]() as stream:
+                assert call(words, io.StringIO(), stream) == code, f"{name} as standard error"
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("command", ["--help", "--version", "--mistake", *COMMANDS])
+def test_no_stream_changes_what_a_command_did(command: str) -> None:
+    check((command, *WORDS.get(command, ())), STREAMS)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_may_be_lost(command: str) -> None:
+    check((command, "--help"), [name for name in STREAMS if name in {FULL_DISK, "a closed pipe"}], errors_too=False)
+
+
+@pytest.mark.parametrize(
+    ("code", "with_lost_output"),
+    [(ExitCode.REGRESSION, ExitCode.REGRESSION), (ExitCode.UNDECIDED, ExitCode.ENVIRONMENT)],
+)
+def test_lost_output_takes_its_place_among_the_exit_codes(
+    code: ExitCode, with_lost_output: ExitCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def print_much(*_: object, **__: object) -> int:
+        print("slower" * 10_000)
+        return code
+
+    monkeypatch.setattr("harness.cli.app", print_much)
+    for name, make in STREAMS.items():
+        with make() as stream:
+            expected = with_lost_output if name == FULL_DISK else code
+            assert call(("run",), stream, io.StringIO()) == expected, name
