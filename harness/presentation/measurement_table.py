@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
+from harness.core.launch_interval import interval_of
 from harness.core.metric import ENERGY, LATENCY, Metric, main_metric
 from harness.core.result import Result
 from harness.presentation.numbers import (
@@ -58,7 +59,7 @@ def format_legend(headings: Collection[str]) -> str:
 def build_overview(results: Sequence[Result]) -> list[Column]:
     """Build the table with one row per result, in the order of measurement."""
     ratios, fastest = compute_speeds(results), find_fastest(results)
-    mains = [main_metric(result.metrics) if result.ok else None for result in results]
+    mains = [_find_main(result) if result.ok else None for result in results]
 
     def of_result(text_of: Callable[[Result], str]) -> list[Span]:
         return make_cells(map(text_of, results))
@@ -99,6 +100,14 @@ def build_further_metrics(results: Sequence[Result]) -> list[Column]:
     rows = [row for result in results for row in _further_rows(result)]
     names = ("benchmark", "metric", "median", "MAD", "p90", "n")
     return [Column(name, [Span(row[number]) for row in rows], right=number > 1) for number, name in enumerate(names)]
+
+
+def _find_main(result: Result) -> Metric | None:
+    """Return the main metric of a result with its interval, also where an older version did not store it."""
+    main = main_metric(result.metrics)
+    if main is None or main.interval is not None:
+        return main
+    return main.model_copy(update={"interval": interval_of(main)})
 
 
 def _describe_device(result: Result) -> str:

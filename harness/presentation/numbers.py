@@ -8,6 +8,8 @@ from typing import Final
 from harness.core.metric import Metric, convert
 
 _TIMES: Final = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
+_FAR_APART: Final = 3.0
+"""A larger ratio of the ends of a range says no more than its lower end."""
 _WHOLE_PERCENT: Final = 0.0995
 """From here on a percentage is shown without decimals."""
 _SIZES: Final = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
@@ -71,6 +73,14 @@ def choose_scale(value: float, unit: str) -> tuple[float, str]:
     if nanoseconds is not None:
         return _choose_unit(abs(value), nanoseconds, _TIMES)
     return 1.0, unit
+
+
+def format_factors(low: float, high: float) -> str:
+    """Format a range of ratios of speeds: `148-165×`, or `at least 12×` where its ends are far apart."""
+    least, most = format_factor(low), format_factor(high)
+    if high > _FAR_APART * low:
+        return f"at least {least}"
+    return least if least == most else f"{least[:-1]}-{most}"
 
 
 def format_percent(share: float) -> str:

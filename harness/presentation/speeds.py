@@ -1,25 +1,62 @@
-"""Speeds of measurements relative to each other: a first look. Only a comparison can show a difference."""
+"""Speeds of measurements relative to each other, and which of them can be told apart."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from harness.core.launch_interval import interval_of
 from harness.core.metric import Direction, Metric, convert, main_metric
 from harness.core.result import Result
-from harness.presentation.numbers import format_factor
+from harness.presentation.numbers import format_factors
 from harness.presentation.text import Line, Span, Tone, make_printable
 
-_CLOSE: Final = 1.05
-"""Launches of one program may differ so much and still count as quiet (`harness.analysis.quality.BETWEEN_LIMIT`)."""
+APART: Final = 1.1
+"""Ratio of two intervals' ends from which on the one is called faster. Each shows what moves the launches of its own
+benchmark, and not how the machine changed in between: between the intervals of two runs of one program up to 400
+launches apart lay 10 % in less than 2 % of cases, on recordings of a shared machine and beside a bursty neighbour
+(`tests/benchmarks/decisions/test_launch_intervals.py`). For many benchmarks that is a bound for each pair, and the
+intervals themselves are already those of 0.5 %."""
+
+_NAMED: Final = 3
+"""At most so many results of a list are named, and then the number of the others."""
+
+_SAME_WORK: Final = frozenset({"backend", "recipe", "delegate", "threads", "cpus", "cpu-list", "runner"})
+"""Axes that leave the work the same: where a specification has others, only its exports show what they change."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rival:
+    """Result that can be ranked, with its speed as a range: of any unit that its rivals share."""
+
+    result: Result
+    slowest: float
+    fastest: float
+
+    @property
+    def name(self) -> Span:
+        """Identifier of its benchmark."""
+        return Span(make_printable(self.result.benchmark.identifier), Tone.STRONG)
+
+    def lead_over(self, other: _Rival) -> tuple[float, float]:
+        """Return how many times as fast as another it is, at least and at most."""
+        return self.slowest / other.fastest, self.fastest / other.slowest
+
+    def is_faster(self, other: _Rival) -> bool:
+        """Return whether it can be told to be faster."""
+        return self.lead_over(other)[0] >= APART
 
 
 def compute_speeds(results: Iterable[Result]) -> dict[str, float]:
-    """Return by uid how many times as fast each result is as the first that did the same work in the same place."""
+    """Return by uid how many times as fast each result is as the first that did the same work in the same place.
+
+    A result without a rival has no speed.
+    """
     speeds: dict[str, float] = {}
     for rivals in _group_rivals(results):
         reference = main_metric(rivals[0].metrics)
-        for result in rivals:
+        for result in rivals if len(rivals) > 1 else ():
             ratio = _ratio(main_metric(result.metrics), reference)
             if ratio is not None:
                 speeds[result.uid] = ratio
@@ -27,43 +64,99 @@ def compute_speeds(results: Iterable[Result]) -> dict[str, float]:
 
 
 def describe_fastest(results: Sequence[Result]) -> Iterator[Line]:
-    """Yield one line for each group of rivals: the fastest trusted result, and its lead over the next and the first."""
-    speeds = compute_speeds(results)
-    for rivals in _group_rivals(results):
-        ranked = sorted((result for result in rivals if result.uid in speeds), key=lambda result: -speeds[result.uid])
-        trusted = [result for result in ranked if result.trusted]
+    """Yield lines for each group of rivals: the fastest with its lead, and which cannot be told apart or ranked."""
+    for group in _group_rivals(results):
+        if len(group) < 2:
+            continue
+        field, ranked = _field_name(group[0], results), _rank(group)
         if len(ranked) < 2:
+            why = "cannot be trusted" if not all(result.trusted for result in group) else "have no interval"
+            yield Line.of(f"fastest of {field}: unknown, because {len(group) - len(ranked)} of {len(group)} {why}")
             continue
-        field = f"fastest of {_field_name(ranked[0], results)}: "
-        if len(trusted) < 2:
-            yield Line.of(f"{field}unknown, because {len(ranked) - len(trusted)} of {len(ranked)} cannot be trusted")
-            continue
-        parts = [field, *_describe_lead(trusted, rivals[0], speeds)]
-        if ranked[0] is not trusted[0]:
-            parts += [" (", _name(ranked[0]), " looks faster, but cannot be trusted)"]
-        yield Line.of(*parts)
+        yield _describe_leaders(field, ranked, group[0])
+        yield from _describe_ties(ranked)
+        if unranked := [result for result in group if result not in [rival.result for rival in ranked]]:
+            names = _join([Span(make_printable(result.benchmark.identifier), Tone.STRONG) for result in unranked])
+            yield Line.of("not ranked: ", *names)
 
 
 def find_fastest(results: Sequence[Result]) -> frozenset[str]:
-    """Return the uids of the results that may be called fastest."""
-    speeds = compute_speeds(results)
+    """Return the uids of the results that may be called fastest; none where all of them may be."""
     fastest: set[str] = set()
-    for rivals in _group_rivals(results):
-        trusted = [result.uid for result in rivals if result.trusted and result.uid in speeds]
-        top = max((speeds[uid] for uid in trusted), default=0.0)
-        fastest.update(uid for uid in trusted if len(trusted) > 1 and top / speeds[uid] < _CLOSE)
+    for group in _group_rivals(results):
+        ranked = _rank(group)
+        leaders = _leaders(ranked)
+        if len(leaders) < len(ranked):
+            fastest.update(rival.result.uid for rival in leaders if rival.result.trusted)
     return frozenset(fastest)
 
 
-def _describe_lead(ranked: Sequence[Result], first: Result, speeds: dict[str, float]) -> list[str | Span]:
-    winner, runner_up = ranked[0], ranked[1]
-    lead = speeds[winner.uid] / speeds[runner_up.uid]
-    if lead < _CLOSE:
-        return [_name(winner), " and ", _name(runner_up), ", too close to call"]
-    parts: list[str | Span] = [_name(winner), f", {format_factor(lead)} as fast as ", _name(runner_up)]
-    if first.uid not in {winner.uid, runner_up.uid} and first.trusted:
-        parts += [f" and {format_factor(speeds[winner.uid])} as fast as ", _name(first)]
-    return parts
+def _rank(group: Sequence[Result]) -> list[_Rival]:
+    """Return the rivals whose speed is known to an interval, the fastest first."""
+    reference = main_metric(group[0].metrics)
+    rivals = [rival for result in group if reference and (rival := _as_rival(result, reference)) is not None]
+    return sorted(rivals, key=lambda rival: -rival.slowest * rival.fastest)
+
+
+def _as_rival(result: Result, reference: Metric) -> _Rival | None:
+    """Return a result as a rival; None where it has no interval, or a doubt of unknown size.
+
+    A doubt of known size makes the median too slow by as much at most.
+    """
+    main, errors = main_metric(result.metrics), [note.error for note in result.notes if not note.trust]
+    interval = (main.interval or interval_of(main)) if main is not None else None
+    if main is None or interval is None or interval.low <= 0 or None in errors:
+        return None
+    low, high = (convert(end, main.unit, reference.unit) for end in (interval.low, interval.high))
+    if not low or not high:
+        return None
+    excess = 1 + max((error for error in errors if error is not None), default=0.0)
+    if main.direction is Direction.HIGHER:
+        return _Rival(result, low, high * excess)
+    return _Rival(result, 1 / high, excess / low)
+
+
+def _leaders(ranked: Sequence[_Rival]) -> list[_Rival]:
+    return [rival for rival in ranked if not ranked[0].is_faster(rival)]
+
+
+def _describe_leaders(field: str, ranked: Sequence[_Rival], first: Result) -> Line:
+    leaders = _leaders(ranked)
+    names = _join([rival.name for rival in leaders])
+    others = [rival for rival in ranked if rival not in leaders]
+    if not others:
+        return Line.of(f"{field}: ", *names, " cannot be told apart here")
+    parts: list[str | Span] = [f"fastest of {field}: ", *names]
+    parts += [", which cannot be told apart here; ", leaders[0].name, " is "] if len(leaders) > 1 else [", "]
+    compared = [others[0], *(rival for rival in others[1:] if rival.result is first)]
+    for number, rival in enumerate(compared):
+        lead = format_factors(*leaders[0].lead_over(rival))
+        parts += [" and " if number else "", f"{lead} as fast as ", rival.name]
+    return Line.of(*parts)
+
+
+def _describe_ties(ranked: Sequence[_Rival]) -> Iterator[Line]:
+    """Yield a line for each run of neighbours in the ranking, below its leaders, that cannot be told apart."""
+    rest = ranked[len(_leaders(ranked)) :]
+    run: list[_Rival] = []
+    for rival in [*rest, None]:
+        if run and (rival is None or run[0].is_faster(rival)):
+            if len(run) > 1:
+                yield Line.of(*_join([tied.name for tied in run]), " cannot be told apart here")
+            run = []
+        if rival is not None:
+            run.append(rival)
+
+
+def _join(names: Sequence[Span]) -> list[str | Span]:
+    """Join names as in a sentence: `a, b and c`, or `a, b and 3 more`."""
+    shown = list(names) if len(names) <= _NAMED + 1 else [*names[:_NAMED], Span(f"{len(names) - _NAMED} more")]
+    joined: list[str | Span] = []
+    for number, name in enumerate(shown):
+        if number:
+            joined.append(" and " if number == len(shown) - 1 else ", ")
+        joined.append(name)
+    return joined
 
 
 def _field_name(result: Result, results: Iterable[Result]) -> str:
@@ -73,10 +166,6 @@ def _field_name(result: Result, results: Iterable[Result]) -> str:
     return make_printable(result.benchmark.model + place)
 
 
-def _name(result: Result) -> Span:
-    return Span(make_printable(result.benchmark.identifier), Tone.STRONG)
-
-
 def _group_rivals(results: Iterable[Result]) -> list[list[Result]]:
     """Group results with a time or rate by all that must be equal for a fair comparison, in order of their firsts."""
     groups: dict[Hashable, list[Result]] = {}
@@ -84,9 +173,25 @@ def _group_rivals(results: Iterable[Result]) -> list[list[Result]]:
         main = main_metric(result.metrics)
         if result.ok and main is not None and main.is_timed and main.median:
             device = result.device.identity if result.device else None
-            inputs = tuple(sorted(result.benchmark.inputs.items()))
-            groups.setdefault((device, result.benchmark.model, inputs, main.name), []).append(result)
+            groups.setdefault((device, main.name, _describe_work(result)), []).append(result)
     return list(groups.values())
+
+
+def _describe_work(result: Result) -> Hashable:
+    """Return what two results have in common exactly if they did the same work, as far as they know it.
+
+    That is the model with its inputs, and what it was exported from. Where nothing was exported, an axis may change
+    what a program does, as a size does; so may another test, where neither inputs nor axes say what it is about.
+    """
+    benchmark = result.benchmark
+    inputs = tuple(sorted(benchmark.inputs.items()))
+    exports = [file.export.export for file in result.files.values() if file.export is not None]
+    if exports:
+        definitions = tuple((export.definition, tuple(sorted(export.options.items()))) for export in exports)
+        return benchmark.model, inputs, definitions, benchmark.axes.get("method")
+    axes = tuple(sorted((name, value) for name, value in benchmark.axes.items() if name not in _SAME_WORK))
+    unknown = "" if inputs or benchmark.axes else benchmark.identifier
+    return benchmark.model, inputs, axes, unknown
 
 
 def _ratio(metric: Metric | None, reference: Metric | None) -> float | None:

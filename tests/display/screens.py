@@ -36,17 +36,17 @@ def table(text: str) -> tuple[list[str], list[list[str]]]:
     lines = text.splitlines()
     rule = next(i for i, line in enumerate(lines) if set(line) == {"─"})
     end = next(
-        i for i, line in enumerate(lines[rule:], rule) if line.startswith(("speed:", "MAD:")) or not line.strip()
+        i for i, line in enumerate(lines[rule:], rule) if line.startswith(("±:", "speed:", "MAD:")) or not line.strip()
     )
     split = re.compile(r"\s{2,}")
     return split.split(lines[rule - 1].strip()), [split.split(line.strip()) for line in lines[rule + 1 : end]]
 
 
 def measured(identifier: str, median_ms: float, *, model: str = "mv2", notes: Sequence[Note] = ()) -> Result:
-    """Make a result with a latency."""
+    """Make a result with a latency, in five launches that differ by 4 %."""
     samples = [median_ms * (1 + i / 100) for i in (-2, -1, 0, 1, 2)]
     result = ok_result(model=model, identifier=identifier, notes=notes)
-    return with_metrics(result, timing("NET", "latency", "ms", samples))
+    return with_metrics(result, timing("NET", "latency", "ms", samples, launches=5))
 
 
 def with_metrics(result: Result, *metrics: Metric) -> Result:

@@ -13,7 +13,7 @@ from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.metric import Direction, Metric
 from harness.core.note import Note
-from harness.core.result import Outcome
+from harness.core.result import Outcome, Result
 from harness.testing.results import BUILD, DEVICE, failed_result, ok_result, report_of, timing
 from reporters.screen import ScreenReporter, create
 from tests.display.screens import DOUBT, ESCAPE, measured, on_terminal, piped, table, with_metrics
@@ -21,9 +21,9 @@ from tests.display.screens import DOUBT, ESCAPE, measured, on_terminal, piped, t
 
 def test_a_row_has_median_speed_and_spread() -> None:
     names, rows = table(piped(measured("mv2-fp32", 10.0), measured("mv2-q8", 4.0)))
-    assert names == ["benchmark", "median", "speed", "MAD", "p90", "peak memory", "n"]
-    assert rows[0] == ["mv2-fp32", "10.0 ms", "1.00×", "1.0 %", "10.2 ms", "40.0 MiB", "5"]
-    assert rows[1] == ["mv2-q8", "4.00 ms", "2.50×", "1.0 %", "4.06 ms", "40.0 MiB", "5"]
+    assert names == ["benchmark", "median", "±", "speed", "MAD", "p90", "peak memory", "launches", "n"]
+    assert rows[0] == ["mv2-fp32", "10.0 ms", "2.7 %", "1.00×", "1.0 %", "10.2 ms", "40.0 MiB", "5", "5"]
+    assert rows[1] == ["mv2-q8", "4.00 ms", "2.7 %", "2.50×", "1.0 %", "4.06 ms", "40.0 MiB", "5", "5"]
 
 
 def test_marks_show_what_can_be_trusted() -> None:
@@ -68,7 +68,7 @@ def test_a_generic_program_has_no_empty_columns() -> None:
         update={"launches": (), "build": BUILD.model_copy(update={"commit": "none", "recipe": ""})}
     )
     text = piped(result)
-    assert table(text)[0] == ["benchmark", "median", "MAD", "p90", "n"]
+    assert table(text)[0] == ["benchmark", "median", "±", "MAD", "p90", "launches", "n"]
     assert "· executorch ·" in text
 
 
@@ -98,20 +98,56 @@ def test_of_many_operators_the_first_are_shown_and_the_rest_counted() -> None:
     assert "mv2/mv2-xnnpack_fp32-t1  conv_000 latency " in text
 
 
-def test_the_fastest_is_named_with_its_lead() -> None:
+def test_the_fastest_is_named_with_the_range_of_its_lead() -> None:
     text = piped(measured("fp32", 10.0), measured("q8", 4.0), measured("fp16", 8.0))
-    assert "fastest of mv2: q8, 2.00× as fast as fp16 and 2.50× as fast as fp32\n" in text
+    assert "fastest of mv2: q8, 1.90-2.11× as fast as fp16 and 2.37-2.64× as fast as fp32\n" in text
 
 
-def test_a_small_lead_is_no_lead() -> None:
-    assert "fastest of mv2: a and b, too close to call\n" in piped(measured("b", 1.02), measured("a", 1.0))
+def test_what_cannot_be_told_apart_is_named() -> None:
+    assert "mv2: a and b cannot be told apart here\n" in piped(measured("b", 1.02), measured("a", 1.0))
+    near = "mv2: a and b cannot be told apart here"
+    assert near in piped(measured("b", 1.12), measured("a", 1.0)), "machines change by as much between two runs"
+    text = piped(measured("slow", 160.0), measured("a", 1.0), measured("b", 1.02))
+    assert "fastest of mv2: a and b, which cannot be told apart here; a is 152-169× as fast as slow\n" in text
+    text = piped(measured("c", 4.0), measured("a", 1.0), measured("b", 4.02))
+    assert "fastest of mv2: a, 3.79-4.22× as fast as c\nc and b cannot be told apart here\n" in text
+
+
+def test_results_of_a_single_launch_are_not_ranked() -> None:
+    single = timing("NET", "latency", "ms", [1.0, 1.0, 1.0])
+    slower = timing("NET", "latency", "ms", [9.0, 9.0, 9.0])
+    results = [with_metrics(ok_result(identifier=name), metric) for name, metric in (("a", single), ("b", slower))]
+    assert "fastest of mv2: unknown, because 2 of 2 have no interval\n" in piped(*results)
+    assert "not ranked: a\n" in piped(*results[:1], measured("c", 5.0), measured("d", 50.0))
 
 
 def test_an_untrusted_result_is_never_the_fastest() -> None:
     doubtful = measured("q8", 1.0, notes=[DOUBT])
     text = piped(measured("fp32", 10.0), measured("fp16", 5.0), doubtful)
-    assert "fastest of mv2: fp16, 2.00× as fast as fp32 (q8 looks faster, but cannot be trusted)\n" in text
+    assert "fastest of mv2: fp16, 1.90-2.11× as fast as fp32\nnot ranked: q8\n" in text
     assert "fastest of mv2: unknown, because 1 of 2 cannot be trusted" in piped(measured("fp32", 10.0), doubtful)
+
+
+def test_a_doubt_of_known_size_widens_the_range() -> None:
+    slowed = Note(code="disturbed", message="another program used the CPU", trust=False, error=0.25)
+    text = piped(measured("fp32", 10.0, notes=[slowed]), measured("q8", 1.0))
+    assert "fastest of mv2: q8, 7.58-10.5× as fast as fp32\n" in text
+    text = piped(measured("fp32", 1.4, notes=[slowed]), measured("q8", 1.0))
+    assert "mv2: q8 and fp32 cannot be told apart here\n" in text
+
+
+def test_programs_that_do_not_do_the_same_work_have_no_ratio() -> None:
+    def sort(identifier: str, median_ms: float, **axes: str | int) -> Result:
+        result = measured(identifier, median_ms, model="tools")
+        return result.model_copy(update={"benchmark": result.benchmark.model_copy(update={"axes": axes, "inputs": {}})})
+
+    other_sizes = (sort("sort-1000", 1.0, size=1000), sort("sort-100000", 100.0, size=100_000))
+    other_tests = (sort("encode", 1.0), sort("decode", 5.0))
+    for results in (other_sizes, other_tests):
+        text = piped(*results)
+        assert "fastest" not in text
+        assert "speed" not in text
+    assert "fastest of tools: t2" in piped(sort("t1", 5.0, size=1, threads=1), sort("t2", 1.0, size=1, threads=2))
 
 
 def test_only_equal_work_in_one_place_is_compared() -> None:
@@ -125,7 +161,7 @@ def test_only_equal_work_in_one_place_is_compared() -> None:
         measured("d", 4.0, model="mv3"),
     )
     assert "fastest" not in text
-    assert {row[-5] for row in table(text)[1]} == {"1.00×"}
+    assert "speed" not in table(text)[0]
 
 
 def test_a_hint_for_all_names_none_and_a_hint_for_many_names_a_few() -> None:

@@ -90,8 +90,8 @@ def test_names_with_special_characters_break_nothing() -> None:
 def test_runs_without_a_control_have_the_table_of_the_screen() -> None:
     text = _page(measured("fp32", 10.0), measured("q8", 4.0), failed_result(identifier="x"))
     assert text.startswith("# harness: 3 measured\n")
-    assert "| q8 | 4.00 ms | 2.50× |" in text
-    assert "- fastest of mv2: q8, 2.50× as fast as fp32" in text
+    assert "| q8 | 4.00 ms | 2.7 % | 2.50× |" in text
+    assert "- fastest of mv2: q8, 2.37-2.64× as fast as fp32" in text
     assert "crashed: was ended by SIGSEGV" in text
 
 
