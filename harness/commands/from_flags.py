@@ -42,8 +42,8 @@ _SIDES = (
 )
 """Flags about what to compare."""
 
-_COMMIT_FLAGS = frozenset({"treatment", "source", "repo_dir", "branch"})
-_BUILD_FLAGS = frozenset({"repo", "remote_repository", "frameworks_dir", "exec_dir"})
+COMMIT_FLAGS = frozenset({"treatment", "source", "repo_dir", "branch"})
+BUILD_FLAGS = frozenset({"repo", "remote_repository", "frameworks_dir", "exec_dir"})
 """Flags that name one commit, and how to get and build it."""
 
 
@@ -69,7 +69,7 @@ def is_single_commit_run(compare_flags: CompareFlags) -> bool:
     given = {
         field.name for field in dataclasses.fields(compare_flags) if getattr(compare_flags, field.name) is not None
     }
-    return bool(given & _COMMIT_FLAGS) and given <= {*_COMMIT_FLAGS, *_BUILD_FLAGS}
+    return bool(given & COMMIT_FLAGS) and given <= {*COMMIT_FLAGS, *BUILD_FLAGS}
 
 
 def wants_comparison(flags: RunFlags, compare_flags: CompareFlags) -> bool:

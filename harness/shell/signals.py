@@ -88,6 +88,14 @@ def is_stopping() -> bool:
     return _stopping.is_set()
 
 
+def set_stopping(*, stopping: bool) -> None:
+    """Ask the harness to stop, as a signal does; or let it work again, once everything has stopped."""
+    if stopping:
+        _stopping.set()
+    else:
+        _stopping.clear()
+
+
 def check_stopping() -> None:
     """Give up when the harness is being stopped. Long work that starts no process calls it now and then.
 

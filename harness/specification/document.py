@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,16 @@ class Document:
     file: Path
     value: JsonValue
     places: Mapping[str, Origin]
+
+    @classmethod
+    def of_value(cls, file: Path, value: JsonValue) -> Document:
+        """Return a document that was made in memory: its places have pointers and no lines.
+
+        Args:
+            file: Name in messages; relative locations are relative to its folder.
+            value: Its content.
+        """
+        return cls(file, value, {pointer: Origin(file=file, pointer=pointer) for pointer in _pointers(value)})
 
     def place(self, pointer: str) -> Origin:
         """Return the place of a pointer, or of the nearest value around it."""
@@ -106,6 +116,14 @@ class Findings:
     def add(self, pointer: str, message: str, hint: str | None = None) -> None:
         """Note one problem at the place where the pointer's value was written."""
         self.problems.add(self.document.place(pointer), message, hint)
+
+
+def _pointers(value: JsonValue, pointer: str = "") -> Iterator[str]:
+    """Yield the JSON pointer of a value and of every value within."""
+    yield pointer
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from _pointers(item, join(pointer, key))
 
 
 def _merge(value: JsonValue, defaults: JsonValue) -> JsonValue:

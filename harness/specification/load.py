@@ -49,11 +49,11 @@ class LoadedSpecifications:
     default_args: Mapping[str, JsonValue]
 
 
-def load(files: Sequence[Path], options: LoadOptions | None = None) -> LoadedSpecifications:
+def load(files: Sequence[Path | Document], options: LoadOptions | None = None) -> LoadedSpecifications:
     """Load specifications and lists of specifications.
 
     Args:
-        files: The files: YAML when they end in `.yaml` or `.yml`, else JSON.
+        files: The files, YAML when they end in `.yaml` or `.yml`, else JSON; or documents that have been read already.
         options: Options of the caller.
 
     Raises:
@@ -65,7 +65,7 @@ def load(files: Sequence[Path], options: LoadOptions | None = None) -> LoadedSpe
     documents: list[Document] = []
     benchmarks: list[Benchmark] = []
     for file in files:
-        document = _read(file, problems)
+        document = file if isinstance(file, Document) else _read(file, problems)
         if document is not None:
             documents.append(document)
             for specification in _follow(document, defaults, problems):
@@ -76,7 +76,7 @@ def load(files: Sequence[Path], options: LoadOptions | None = None) -> LoadedSpe
     return LoadedSpecifications(tuple(benchmarks), flags)
 
 
-def default_args(files: Sequence[Path], protected_flags: frozenset[str]) -> Mapping[str, JsonValue]:
+def default_args(files: Sequence[Path | Document], protected_flags: frozenset[str]) -> Mapping[str, JsonValue]:
     """Read only the defaults of command-line flags, which must be known before `LoadOptions` can be made.
 
     Other problems of the files are left to `load`.
@@ -89,7 +89,8 @@ def default_args(files: Sequence[Path], protected_flags: frozenset[str]) -> Mapp
         SpecificationError: Two files give one flag different defaults, or a file sets a protected flag.
     """
     ignored, problems = Problems(), Problems()
-    documents = [document for file in files if (document := _read(file, ignored)) is not None]
+    read = (file if isinstance(file, Document) else _read(file, ignored) for file in files)
+    documents = [document for document in read if document is not None]
     flags = _merge_default_args(documents, protected_flags, problems)
     problems.raise_if_any()
     return flags

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from harness.builders.cache import BuildCache
 from harness.config.settings import Settings
 from harness.core.errors import ExitCode, HarnessError, UsageError, most_severe
-from harness.core.protocols import Display, Platform, is_local
+from harness.core.protocols import Display, Platform, Reporter, is_local
 from harness.flows.compare.compare import ComparisonTask, compare
 from harness.flows.compare.requests import CompareRequest, SameCommit, open_cache, resolve_request
 from harness.flows.compare.source_fetcher import SourceFetcher
@@ -30,11 +30,16 @@ class _BatchItem:
 
 
 def compare_batch(
-    workload: Workload, requests: Sequence[CompareRequest], settings: Settings, display: Display
+    workload: Workload,
+    requests: Sequence[CompareRequest],
+    settings: Settings,
+    display: Display,
+    listeners: Sequence[Reporter] = (),
 ) -> ExitCode:
     """Compare every request in order. The failure of one ends none of the others: it is shown, and counts.
 
-    Devices are looked for before each comparison: a long list outlives the address of a phone.
+    Devices are looked for before each comparison: a long list outlives the address of a phone. Listeners receive each
+    result, beside the reporters of the settings.
 
     Raises:
         UsageError: There is nothing to compare.
@@ -51,7 +56,8 @@ def compare_batch(
             has_next = number + 1 < len(items) and builds_ahead(settings, workload.platform)
             ahead = executor.submit(_build_ahead, workload, items[number + 1].task, display) if has_next else None
             with item.cache:
-                codes.append(_compare(item, workload, settings, display, alone=not codes and len(items) == 1))
+                alone = not codes and len(items) == 1
+                codes.append(_compare(item, workload, settings, display, listeners, alone=alone))
     return _combine(codes)
 
 
@@ -87,12 +93,20 @@ def _resolve_all(
     return items
 
 
-def _compare(item: _BatchItem, workload: Workload, settings: Settings, display: Display, *, alone: bool) -> ExitCode:
+def _compare(
+    item: _BatchItem,
+    workload: Workload,
+    settings: Settings,
+    display: Display,
+    listeners: Sequence[Reporter],
+    *,
+    alone: bool,
+) -> ExitCode:
     for side, runner in (("control", item.task.control), ("treatment", item.task.treatment)):
         if isinstance(runner, CommitRunner):
             display.say(f"{side}: {runner.title}")
     try:
-        return compare(workload.plan(display), item.task, settings, display)
+        return compare(workload.plan(display), item.task, settings, display, listeners)
     except Interrupted:
         raise
     except HarnessError as error:

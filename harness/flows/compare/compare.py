@@ -91,9 +91,11 @@ class ComparisonOutcome:
     summary: tuple[str, ...]
 
 
-def compare(plan: Plan, task: ComparisonTask, settings: Settings, display: Display) -> ExitCode:
+def compare(
+    plan: Plan, task: ComparisonTask, settings: Settings, display: Display, listeners: Sequence[Reporter] = ()
+) -> ExitCode:
     """Compare every benchmark of the plan, and report as each is decided."""
-    outcome = run_comparison(plan, task, settings, display)
+    outcome = run_comparison(plan, task, settings, display, listeners)
     for sentence in outcome.summary:
         display.say(sentence)
     return outcome.code

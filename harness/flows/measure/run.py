@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.errors import ExitCode, most_severe
-from harness.core.protocols import Progress, app_suffix
+from harness.core.protocols import Progress, Reporter, app_suffix
 from harness.flows.measure.fetching import export, fetch_given
 from harness.flows.measure.jobs import make_jobs, report_failure
 from harness.flows.measure.plan import Builds, Failure, Files, Plan
@@ -18,7 +19,13 @@ from harness.flows.measure.runners import Side, build_side, installed_runner
 from harness.flows.measure.worker import Worker
 
 
-def run(plan: Plan, settings: Settings, progress: Progress, side: Side = installed_runner) -> ExitCode:
+def run(
+    plan: Plan,
+    settings: Settings,
+    progress: Progress,
+    side: Side = installed_runner,
+    listeners: Sequence[Reporter] = (),
+) -> ExitCode:
     """Measure every benchmark of the plan once, and report.
 
     Args:
@@ -26,8 +33,9 @@ def run(plan: Plan, settings: Settings, progress: Progress, side: Side = install
         settings: How to measure, and which reporters get the results.
         progress: Shows what happens.
         side: Source of the runner.
+        listeners: Receive each result, beside the reporters of the settings.
     """
-    reporting = Reporting(prepare_reporters(settings), progress)
+    reporting = Reporting(prepare_reporters(settings), progress, listeners)
     try:
         plan = examine(plan, progress, apps=not _is_app_given(plan, settings))
         given = fetch_given(plan, settings, progress)

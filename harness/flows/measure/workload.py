@@ -16,6 +16,7 @@ from harness.core.protocols import Framework, Platform, Progress, device_options
 from harness.core.scalars import format_scalar
 from harness.flows.measure.devices import DeviceRequest, find_devices
 from harness.flows.measure.plan import Plan, assign
+from harness.specification.document import Document
 from harness.specification.load import load
 from harness.specification.load_options import LoadOptions
 from harness.store.index import was_measured_on
@@ -162,8 +163,12 @@ def _reject_unsupported_options(platforms: Sequence[Platform], settings: Setting
         )
 
 
-def load_benchmarks(settings: Settings) -> tuple[Benchmark, ...]:
+def load_benchmarks(settings: Settings, documents: Sequence[Document] = ()) -> tuple[Benchmark, ...]:
     """Load every benchmark of the specifications, expanded.
+
+    Args:
+        settings: Which specifications, and options of loading.
+        documents: Further specifications, which are in no file.
 
     Raises:
         SpecificationError: Everything that is wrong with them.
@@ -183,7 +188,7 @@ def load_benchmarks(settings: Settings) -> tuple[Benchmark, ...]:
         programs=frozenset({*settings.program, *settings.later}),
         protected_flags=table.protected_keys,
     )
-    return load(settings.benchmark_file, options).benchmarks
+    return load((*settings.benchmark_file, *documents), options).benchmarks
 
 
 def select(benchmarks: Sequence[Benchmark], only: Sequence[str], skip: Sequence[str]) -> tuple[Benchmark, ...]:

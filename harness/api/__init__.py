@@ -1,0 +1,176 @@
+"""What `import harness` offers to scripts and notebooks: measure, compare, read stored results, and make tables.
+
+calls       running a flow for a caller: collected results, messages, interruption
+keywords    options of the harness as keyword arguments
+names       the keywords with their types, generated from the options
+results     results of a run with its exit code and messages
+
+Nothing is written to standard output unless a keyword asks for it, no handlers of signals are installed, and every
+function may be called from any thread. Wrong arguments raise `UsageError`, a machine on which nothing can be measured
+raises `EnvironmentProblem`; the failure of a benchmark is a result with an outcome and a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+from harness.api import keywords
+from harness.api.calls import Call, call
+from harness.api.names import CompareKeywords, RunKeywords
+from harness.api.results import Results
+from harness.api.specifications import Specifications
+from harness.core.comparison import Comparison, Verdict
+from harness.core.errors import EnvironmentProblem, ExitCode, HarnessError, SpecificationError, UsageError, most_severe
+from harness.core.metric import Metric
+from harness.core.result import Outcome, Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Comparison",
+    "EnvironmentProblem",
+    "ExitCode",
+    "HarnessError",
+    "Metric",
+    "Outcome",
+    "Result",
+    "Results",
+    "SpecificationError",
+    "UsageError",
+    "Verdict",
+    "compare",
+    "frame",
+    "load",
+    "run",
+    "samples",
+]
+
+
+def run(
+    spec: Specifications,
+    *,
+    progress: bool = False,
+    options: Mapping[str, object] | None = None,
+    **settings: Unpack[RunKeywords],
+) -> Results:
+    """Measure the benchmarks of one or more specifications, as `harness run` does.
+
+    Results are stored in the folder of results (`local_reporter`), too.
+
+    Args:
+        spec: Path of a specification or of a list of them, a specification as a dictionary, or several of these.
+            Relative locations in a dictionary are relative to the current folder.
+        progress: Show progress on standard error. Messages are in the results and in the log `harness` in any case.
+        options: Further options by name, for those of plug-ins that type checkers do not know.
+        **settings: Options of `harness run` by the names of their flags: `only=["*q8*"]`, `timeout=60`. Those that are
+            not given are the saved defaults, variables and `default_args`, as on the command line.
+
+    Returns:
+        A result for each benchmark and device, including those that failed and those that were skipped.
+
+    Raises:
+        UsageError: An option, a value or a specification is wrong.
+        EnvironmentProblem: Nothing could be measured: no device, no plug-in, no place for results.
+    """
+    request = keywords.read_run(spec, {**(options or {}), **settings})
+    from harness.flows.compare import requests, source_fetcher  # noqa: PLC0415 - numpy and more, after the arguments
+    from harness.flows.measure import run as flow  # noqa: PLC0415
+    from harness.flows.measure.workload import load_workload  # noqa: PLC0415
+
+    def work(state: Call) -> ExitCode:
+        workload = load_workload(request.settings, request.load_benchmarks())
+        plan = workload.plan(state.display)
+        if request.compare is None:
+            requests.reject_unused_submodules(request.settings)
+            return flow.run(plan, request.settings, state.display, listeners=[state.collector])
+        fetcher = source_fetcher.SourceFetcher(state.display)
+        treatments = requests.split_treatments(request.compare, request.settings)
+        runners = (requests.resolve_side(each, request.settings, fetcher, state.display) for each in treatments)
+        return most_severe(
+            [flow.run(plan, request.settings, state.display, runner, [state.collector]) for runner in runners]
+        )
+
+    return call(work, progress=progress)
+
+
+def compare(
+    spec: Specifications,
+    *,
+    progress: bool = False,
+    options: Mapping[str, object] | None = None,
+    **settings: Unpack[CompareKeywords],
+) -> Results:
+    """Compare a treatment with a control in pairs of launches, as `harness compare` does.
+
+    Args:
+        spec: As in `run`.
+        progress: As in `run`.
+        options: As in `run`.
+        **settings: As in `run`, and what to compare and how to decide: `control="1.4.0"`, `treatment="1.5.0"`,
+            `source="releases:executorch"`, `margin=0.02` (relative: 2 %).
+
+    Returns:
+        A result for each benchmark and device, those of the treatment; `result.comparison` has the verdict, the
+        relative difference and its interval. The exit code is 1 after a regression, and 5 where one is undecided.
+
+    Raises:
+        UsageError: As in `run`; or there is nothing to compare.
+        EnvironmentProblem: As in `run`; or the source of the commits cannot be reached.
+    """
+    request = keywords.read_compare(spec, {**(options or {}), **settings})
+    from harness.flows.compare import batch, requests  # noqa: PLC0415 - numpy and more, after the arguments
+    from harness.flows.measure.workload import load_workload  # noqa: PLC0415
+
+    def work(state: Call) -> ExitCode:
+        workload = load_workload(request.settings, request.load_benchmarks())
+        treatments = requests.split_treatments(request.required_compare, request.settings)
+        return batch.compare_batch(workload, treatments, request.settings, state.display, [state.collector])
+
+    return call(work, progress=progress)
+
+
+def load(path: str | PathLike[str]) -> Results:
+    """Read stored results.
+
+    Args:
+        path: A result file, its folder, or any folder above some: the folder of results itself, or a part of it.
+
+    Returns:
+        The results, oldest first. Files that cannot be read are in the messages, and make the exit code 3.
+
+    Raises:
+        UsageError: There is no result.
+        EnvironmentProblem: No file that is there can be read.
+    """
+    from harness.api.stored import load_results  # noqa: PLC0415
+
+    return load_results(Path(path).expanduser())
+
+
+def frame(results: Iterable[Result] | Result) -> pd.DataFrame:
+    """Return a table of results: one row for each result and metric.
+
+    A failed result has a row without a metric. Statistics are in the unit of the column `unit`, differences and the
+    ends of their intervals are relative (0.02 is 2 %), times are UTC.
+
+    Args:
+        results: Results of `run`, `compare` or `load`, any others, or one.
+    """
+    from harness.store.frames import make_frame  # noqa: PLC0415 - pandas
+
+    return make_frame([results] if isinstance(results, Result) else results)
+
+
+def samples(results: Iterable[Result] | Result) -> pd.DataFrame:
+    """Return a table of samples: one row for each sample of each metric, in measured order, in the unit of its row.
+
+    Args:
+        results: As in `frame`.
+    """
+    from harness.store.frames import make_samples  # noqa: PLC0415 - pandas
+
+    return make_samples([results] if isinstance(results, Result) else results)

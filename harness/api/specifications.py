@@ -1,0 +1,44 @@
+"""Specifications as scripts give them: paths, dictionaries, or several of these."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from harness.core.errors import UsageError
+from harness.specification.document import Document
+
+Specification: TypeAlias = str | PathLike[str] | Mapping[str, object]
+Specifications: TypeAlias = Specification | Sequence[Specification]
+
+_NAME: Final = "<specification>"
+"""Name of a dictionary in messages and results."""
+
+
+def split(spec: Specifications) -> tuple[tuple[Path, ...], tuple[Document, ...]]:
+    """Return the files and the documents among specifications.
+
+    Raises:
+        UsageError: There is none, or one cannot be a specification.
+    """
+    items = [spec] if isinstance(spec, str | PathLike | Mapping) else list(spec)
+    if not items:
+        raise UsageError("no specification", hint="give a path or a dictionary")
+    files = tuple(Path(os.fspath(item)).expanduser() for item in items if isinstance(item, str | PathLike))
+    mappings = [item for item in items if isinstance(item, Mapping)]
+    if len(files) + len(mappings) < len(items):
+        raise UsageError("a specification is neither a path nor a dictionary", hint="give one or the other")
+    names = [_NAME if len(mappings) == 1 else f"<specification {number}>" for number in range(1, len(mappings) + 1)]
+    return files, tuple(_document(name, item) for name, item in zip(names, mappings, strict=True))
+
+
+def _document(name: str, value: Mapping[str, object]) -> Document:
+    """Return a dictionary as what a JSON file with its content would be: tuples are lists, keys are texts."""
+    try:
+        return Document.of_value(Path(name), json.loads(json.dumps(value, allow_nan=False)))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"{name} has a value that JSON does not know: {error}") from error

@@ -1,0 +1,44 @@
+"""Stored results, read for scripts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.api.calls import RecordingDisplay
+from harness.api.results import Results
+from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
+from harness.core.result import Report, Result
+from harness.flows.measure.reporting import Reporting
+from harness.store.canonical_json import load_result
+from harness.store.tree import find_results
+
+
+def load_results(path: Path) -> Results:
+    """Read the results of a file or of every folder below one, oldest first.
+
+    Raises:
+        UsageError: There is no result.
+        EnvironmentProblem: No file that is there can be read.
+    """
+    files = find_results(path) if path.is_dir() else [path]
+    if not files or not path.exists():
+        raise UsageError(f"no result in {path}", hint="name a result.json, or a folder above some")
+    results: list[Result] = []
+    problems: list[EnvironmentProblem] = []
+    for file in files:
+        try:
+            results.append(load_result(file))
+        except EnvironmentProblem as problem:
+            problems.append(problem)
+    if not results:
+        raise problems[0]
+    results.sort(key=lambda result: result.started)
+    return Results(tuple(results), _exit_code(results, problems), tuple(map(str, problems)), next(iter(problems), None))
+
+
+def _exit_code(results: list[Result], problems: list[EnvironmentProblem]) -> ExitCode:
+    """Return the exit code that a run with these results has; a file that cannot be read is a failure."""
+    reporting = Reporting((), RecordingDisplay(None))
+    for result in results:
+        reporting.report(Report(result=result))
+    return reporting.exit_code(ExitCode.ENVIRONMENT if problems else ExitCode.OK)

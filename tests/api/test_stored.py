@@ -1,0 +1,49 @@
+"""`harness.load`, and tables of what it returns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import harness
+from harness.testing.results import failed_result, ok_result
+from tests.cli.project import generic, observe, one_test
+
+
+def test_results_are_read_again_oldest_first(place: Path) -> None:
+    spec = generic(one_test("a", observe(1, 2, 3)), one_test("bad", observe(after="raise SystemExit(3)")))
+    measured = harness.run(spec)
+    loaded = harness.load(place / "results")
+    assert loaded.results == measured.results
+    assert loaded.exit_code is measured.exit_code
+    assert loaded.error is None
+    table = harness.frame(loaded)
+    assert table["identifier"].tolist() == ["a", "bad"]
+    assert harness.frame(loaded[0])["median"].tolist() == [2.0]
+    assert harness.samples(loaded)["value"].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_damaged_file_is_a_message_beside_others_and_an_error_alone(place: Path) -> None:
+    harness.run(generic(one_test("a", observe(1, 2, 3))))
+    (place / "results" / "damaged").mkdir()
+    damaged = place / "results" / "damaged" / "result.json"
+    damaged.write_text("{")
+    loaded = harness.load(place / "results")
+    assert len(loaded) == 1
+    assert loaded.exit_code is harness.ExitCode.ENVIRONMENT
+    assert isinstance(loaded.error, harness.EnvironmentProblem)
+    assert str(damaged) in loaded.messages[0]
+    with pytest.raises(harness.EnvironmentProblem, match="is not a result"):
+        harness.load(damaged)
+
+
+def test_where_no_result_is_there_is_a_mistake(place: Path) -> None:
+    with pytest.raises(harness.UsageError, match="no result in"):
+        harness.load(place / "missing")
+    with pytest.raises(harness.UsageError, match="no result in"):
+        harness.load(place)
+
+
+def test_any_results_make_a_table() -> None:
+    assert len(harness.frame([ok_result(), failed_result()])) == len(harness.frame(ok_result())) + 1
