@@ -60,11 +60,20 @@ class RecordingDisplay:
 
     def say(self, text: str) -> None:
         """Record a message."""
-        with self._lock:
-            self.messages.append(text)
-        _LOG.info("%s", text)
+        self._record(text, logging.INFO)
         if self._shown is not None:
             self._shown.say(text)
+
+    def warn(self, text: str) -> None:
+        """Record a message about something that went wrong."""
+        self._record(text, logging.WARNING)
+        if self._shown is not None:
+            self._shown.warn(text)
+
+    def _record(self, text: str, level: int) -> None:
+        with self._lock:
+            self.messages.append(text)
+        _LOG.log(level, "%s", text)
 
     @contextlib.contextmanager
     def task(self, text: str, total: float | None = None) -> Iterator[Task]:
@@ -113,5 +122,5 @@ def call(work: Callable[[Call], ExitCode], *, progress: bool) -> Results:
             if not state.collector.results:
                 raise
             error, code = problem, problem.exit_code
-            state.display.say(str(problem))
+            state.display.warn(str(problem))
     return Results(tuple(state.collector.results), code, tuple(state.display.messages), error)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from harness.core.benchmark import Benchmark
     from harness.flows.compare.requests import CompareRequest
 
-NO_KEYWORDS: Final = frozenset({"benchmark_file", "dry_run", "later"})
+NO_KEYWORDS: Final = frozenset({"benchmark_file", "dry_run", "later", "quiet"})
 """Options that are no keywords: the specification is an argument of its own, and the others mean nothing here."""
 
 COMMIT_KEYWORDS: Final = from_flags.COMMIT_FLAGS | from_flags.BUILD_FLAGS

@@ -139,6 +139,9 @@ class _Options(TypedDict, total=False):
     force_export: bool
     """Export again, even where the cache has the program."""
 
+    verbose: bool
+    """Show everything: each note in full, and the commands that are run."""
+
     debug: bool
     """Show what programs write, keep temporary folders, show tracebacks."""
 
