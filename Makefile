@@ -38,8 +38,9 @@ format: $(VENV)/.dev ## Format, and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-schema: $(VENV)/.run ## Write the JSON Schemas from the classes
+schema: $(VENV)/.run ## Write the JSON Schemas and the keyword arguments of `import harness` from the classes
 	$(BIN)/python -m harness.specification.schema
+	$(BIN)/python -m tests.api.names_file
 
 benchmark: $(VENV)/.dev ## Measure the speed claims of the README, as ratios (minutes, on a quiet machine)
 	$(BIN)/pytest -m benchmark -s --timeout 0 tests/benchmarks

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from harness.api.specifications import Specifications, split
 from harness.commands import from_flags
 from harness.config import arguments
-from harness.config.flags import CompareFlags, RunFlags
+from harness.config.flags import CompareFlags, RunFlags, run_flags
 from harness.config.parsing import describe_first_mistake
 from harness.config.settings import Settings
 from harness.core.errors import UsageError
@@ -108,7 +108,7 @@ def read_run(spec: Specifications, given: Mapping[str, object]) -> Request:
     """
     options, sides = _split(given, COMMIT_KEYWORDS, "run")
     settings, documents = _settings(spec, options)
-    return Request(settings, documents, _compare_request(sides) if sides else None)
+    return Request(settings, documents, _compare_request(options, sides) if sides else None)
 
 
 def read_compare(spec: Specifications, given: Mapping[str, object]) -> Request:
@@ -119,7 +119,7 @@ def read_compare(spec: Specifications, given: Mapping[str, object]) -> Request:
     """
     options, sides = _split(given, COMPARE_KEYWORDS, "compare")
     settings, documents = _settings(spec, options)
-    return Request(settings, documents, _compare_request(sides))
+    return Request(settings, documents, _compare_request(options, sides))
 
 
 def _split(
@@ -147,7 +147,8 @@ def _settings(spec: Specifications, options: dict[str, object]) -> tuple[Setting
     """Return the settings, with the layers of the command line below the keywords."""
     table = arguments.installed_options()
     files, documents = split(spec)
-    config_dir = options.pop("config_dir", None)
+    config_dir = options.get("config_dir")
+    options = {name: value for name, value in options.items() if name != "config_dir"}
     for name, value in options.items():
         option = table.find(name)
         if option is not None and option.option.choices and value not in option.option.choices:
@@ -163,7 +164,7 @@ def _settings(spec: Specifications, options: dict[str, object]) -> tuple[Setting
     return arguments.resolve_settings(flags), documents
 
 
-def _compare_request(sides: Mapping[str, object]) -> CompareRequest:
+def _compare_request(options: Mapping[str, object], sides: Mapping[str, object]) -> CompareRequest:
     """Return what is to be compared, or built.
 
     Raises:
@@ -173,7 +174,9 @@ def _compare_request(sides: Mapping[str, object]) -> CompareRequest:
         flags = TypeAdapter(CompareFlags).validate_python(sides)
     except ValidationError as error:
         raise UsageError(describe_first_mistake(error)) from error
-    return from_flags.compare_request(RunFlags(), flags)
+    known = run_flags(arguments.installed_options())
+    names = {field.name for field in dataclasses.fields(known)}
+    return from_flags.compare_request(known(**{name: options[name] for name in names & options.keys()}), flags)
 
 
 def _plain(name: str, value: object) -> object:

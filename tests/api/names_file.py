@@ -47,6 +47,7 @@ _SPECIAL = {
     "treatment_program": "AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath]",
     "string_map": "Mapping[str, Scalar]",
     "meta": "Mapping[str, object]",
+    "precision": 'float | Literal["none"]',
     "cpus": "str | Sequence[int]",
     "frameworks_dir": "AnyPath | Sequence[AnyPath]",
     "unequal_options": "str | Sequence[str]",

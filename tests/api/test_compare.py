@@ -24,12 +24,15 @@ def test_a_comparison_returns_the_verdict_of_each_benchmark(
 ) -> None:
     base = scripts.script(project, "base", scripts.text(1000.0))
     slower = scripts.script(project, "slower", scripts.text(1300.0))
-    results = harness.compare(SPEC, control_program=base, treatment_program={"program": slower}, seed=1, pairs=20)
+    results = harness.compare(
+        SPEC, control_program=base, treatment_program={"program": slower}, seed=1, pairs=20, precision=0.5
+    )
     assert capfd.readouterr() == ("", "")
     assert results.exit_code is harness.ExitCode.REGRESSION
     comparison = results[0].comparison
     assert comparison is not None
     assert comparison.verdict is harness.Verdict.REGRESSION
+    assert comparison.parameters.precision == 0.5
     table = harness.frame(results)
     assert table["verdict"].dropna().unique().tolist() == ["regression"]
     assert len(harness.samples(results)) > 20
