@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -176,7 +176,8 @@ def _compare_request(options: Mapping[str, object], sides: Mapping[str, object])
         raise UsageError(describe_first_mistake(error)) from error
     known = run_flags(arguments.installed_options())
     names = {field.name for field in dataclasses.fields(known)}
-    return from_flags.compare_request(known(**{name: options[name] for name in names & options.keys()}), flags)
+    given = cast("dict[str, Any]", {name: options[name] for name in names & options.keys()})
+    return from_flags.compare_request(known(**given), flags)
 
 
 def _plain(name: str, value: object) -> object:
