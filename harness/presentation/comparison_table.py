@@ -12,6 +12,7 @@ from harness.core.result import Result
 from harness.presentation.explanations import (
     describe_discarded_pairs,
     explain_verdict,
+    head_interval,
     list_exact_changes,
     select_measured_comparisons,
 )
@@ -20,7 +21,7 @@ from harness.presentation.remarks import collect_hints, format_remark, group_hin
 from harness.presentation.tables import Column, make_cells
 from harness.presentation.text import Line, Span, Tone, make_printable
 from harness.presentation.trajectory import LaunchStatistic, compute_launch_statistics
-from harness.presentation.verdicts import VerdictCategory, categorise
+from harness.presentation.verdicts import VerdictCategory, categorise, stated_interval
 
 LAUNCH_HEADINGS: Final = ("statistic", "control, all launches", "treatment, all launches", "difference in pairs")
 """Headings of the columns of `tabulate_launches`."""
@@ -101,7 +102,7 @@ def build_row(result: Result) -> ComparisonRow:
         control=format_quantity(medians.control, comparison.unit) if medians else "",
         treatment=format_quantity(_treatment_of(medians, comparison), comparison.unit) if medians else "",
         difference=format_change(comparison.difference),
-        interval=format_interval(comparison.low, comparison.high),
+        interval=format_interval(*(stated_interval(comparison) or (None, None))),
         pairs=str(len(comparison.pairs)),
         time=format_quantity(comparison.seconds, "s"),
     )
@@ -136,7 +137,7 @@ def build_columns(results: Sequence[Result]) -> list[Column]:
         Column("control", texts(lambda row: row.control), weight=60, right=True),
         Column("treatment", texts(lambda row: row.treatment), weight=61, right=True),
         Column("difference", make_spans(lambda row: row.difference), right=True),
-        Column("95 % interval", texts(lambda row: row.interval), weight=80, right=True),
+        Column(head_interval(results), texts(lambda row: row.interval), weight=80, right=True),
         Column("pairs", texts(lambda row: row.pairs), weight=30, right=True),
         Column("time", texts(lambda row: row.time), weight=20, right=True),
         Column("verdict", make_spans(lambda row: row.verdict)),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from harness.core.metric import Metric, main_metric
 from harness.core.result import Result
 from harness.presentation.distributions import LaunchDistribution
-from harness.presentation.numbers import format_quantity
+from harness.presentation.numbers import format_percent, format_quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Estimate:
         median: Median, in the unit of the metric.
         low: Lower end of its interval; None where there is none.
         high: Upper end.
-        basis: What the interval is: `range over launches`; empty without one.
+        basis: What the interval is: `95 % interval over launches` or `range over launches`; empty without one.
     """
 
     result: Result
@@ -46,11 +46,15 @@ def estimate(result: Result, launches: Sequence[LaunchDistribution]) -> Estimate
 
     Args:
         result: The result.
-        launches: Samples of its main metric; their medians give a range where there are several launches.
+        launches: Samples of its main metric; their medians give a range where there are several launches and
+            no interval, as in results of an older harness.
     """
     metric = main_metric(result.metrics)
     if not result.ok or metric is None or metric.median is None:
         return None
+    if (interval := metric.interval) is not None:
+        basis = f"{format_percent(interval.confidence)} interval over launches"
+        return Estimate(result, metric, metric.median, interval.low, interval.high, basis)
     if len(launches) < 2:
         return Estimate(result, metric, metric.median, None, None, "")
     medians = [metric.median, *(launch.median for launch in launches)]

@@ -9,7 +9,13 @@ from harness.core.comparison import Comparison, ExactDifference, Interleave, Par
 from harness.core.levels import levels_of
 from harness.core.result import Result
 from harness.presentation.numbers import format_change, format_evidence, format_percent, format_quantity
-from harness.presentation.verdicts import CATEGORY_OF_VERDICT, VerdictCategory, categorise, is_undiscovered
+from harness.presentation.verdicts import (
+    CATEGORY_OF_VERDICT,
+    VerdictCategory,
+    categorise,
+    is_undiscovered,
+    stated_interval,
+)
 
 EVIDENCE_HEADINGS: Final = ("hypothesis", "evidence against it", "needed to reject it")
 """Headings of the columns of `tabulate_evidence`."""
@@ -18,6 +24,19 @@ _INTERLEAVING: Final = {
     Interleave.LAUNCH: "two launches back to back, in random order",
     Interleave.PROCESS: "two processes that iterate in turns, in random order",
 }
+
+
+_OUTDATED: Final = (
+    "its interval is not shown, because an older harness computed it apart from the verdict: "
+    "`harness compare --from` computes both again"
+)
+
+
+def head_interval(results: Sequence[Result]) -> str:
+    """Return the heading of intervals, `95 % interval`, without a number where comparisons differ in it."""
+    levels = {levels_of(comparison.parameters).confidence for comparison in select_measured_comparisons(results)}
+    shares = {format_percent(level) for level in levels} or {"95 %"}
+    return f"{shares.pop()} interval" if len(shares) == 1 else "interval"
 
 
 def explain_verdict(result: Result, compared: int) -> str:
@@ -52,7 +71,8 @@ def _explain_undiscovered(comparison: Comparison, compared: int) -> str:
 def explain_in_full(result: Result, compared: int) -> str:
     """Return the reason of a verdict (see `explain_verdict`), and how many pairs were discarded."""
     discarded = describe_discarded_pairs(result.comparison) if result.comparison else ""
-    return "; ".join(filter(None, (explain_verdict(result, compared), discarded)))
+    outdated = _OUTDATED if result.comparison and result.ok and stated_interval(result.comparison) is None else ""
+    return "; ".join(filter(None, (explain_verdict(result, compared), discarded, outdated)))
 
 
 def describe_discarded_pairs(comparison: Comparison) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 from harness.core.comparison import Comparison, OperatorComparison, Verdict
 from harness.core.metric import LATENCY, Metric, convert
 from harness.core.result import Result
+from harness.presentation.explanations import head_interval
 from harness.presentation.numbers import format_change, format_interval, format_quantity
 from harness.presentation.tables import Column
 from harness.presentation.text import Span, Tone, make_printable
@@ -112,7 +113,8 @@ def build_changes_table(results: Sequence[Result], at_most: int | None = None) -
             total = format_change(sum(change.contribution for change in rest))
             texts = ("", f"and {len(rest)} more in its result.json", "", "", "", "", total)
             rows.append((Span(""), *map(Span, texts)))
-    names = ("benchmark", "change", "operator", "control", "treatment", "difference", "95 % interval", "contribution")
+    interval = head_interval(results)
+    names = ("benchmark", "change", "operator", "control", "treatment", "difference", interval, "contribution")
     return _columns(names, rows, first_right=3)
 
 

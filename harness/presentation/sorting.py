@@ -19,7 +19,7 @@ _FACTORS: Final = {
     "GiB": 2.0**30,
 }
 _NUMBER: Final = r"[+-]?(?:\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|∞)"
-_QUANTITY: Final = re.compile(rf"(?:mean |± ?|< )?({_NUMBER})(?: … {_NUMBER})?\*?(?:\s*(\D.*))?")
+_QUANTITY: Final = re.compile(rf"(?:mean |± ?|[<>] )?({_NUMBER})(?: … {_NUMBER})?\*?(?:\s*(\D.*))?")
 
 
 def sort_number(text: str) -> float | None:

@@ -71,6 +71,23 @@ def is_undiscovered(comparison: Comparison) -> bool:
     return comparison.effective_verdict is not comparison.verdict
 
 
+def stated_interval(comparison: Comparison) -> tuple[float | None, float | None] | None:
+    """Return the ends of the interval that belongs to a verdict; None where verdict and interval contradict each other.
+
+    A change excludes zero, and whatever is no change contains it (docs/decisions/0020). A harness from before that
+    stored both as separate statements: then the verdict stands alone until it is computed anew.
+    """
+    low, high = comparison.low, comparison.high
+    is_above, is_below = low is not None and low > 0, high is not None and high < 0
+    is_worse, is_better = (is_below, is_above) if comparison.higher_is_better else (is_above, is_below)
+    if comparison.parameters.gate:  # improvements are not tested
+        is_better = comparison.verdict is Verdict.IMPROVEMENT
+    fits = {Verdict.REGRESSION: is_worse, Verdict.IMPROVEMENT: is_better}.get(
+        comparison.verdict, not is_worse and not is_better
+    )
+    return (low, high) if fits else None
+
+
 def separate_comparisons(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
     """Return the results of comparisons, most severe first, and all other results in their order.
 

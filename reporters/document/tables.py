@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from harness.presentation.sorting import sort_number
 from harness.presentation.tables import Column, select_informative
-from harness.presentation.text import Tone
+from harness.presentation.text import Span, Tone
 from reporters.document.picture import Picture
 
-_NAMES: Final = frozenset({"benchmark", "operator", "statistic", "hypothesis"})
+_NAMES: Final = frozenset({"benchmark"})
 """Headings of columns that name their rows."""
 _KINDS: Final = {
     Tone.NORMAL: "",
@@ -96,7 +96,7 @@ def build_table(
         kinds: Class of each row in the style sheet.
         link: Returns the address that the name of a row links to, for its index.
     """
-    shown = select_informative(columns)
+    shown = [_repeat_names(column) if column.name in _NAMES else column for column in select_informative(columns)]
     numbers = [_column_numbers(column) for column in shown]
     count = len(shown[0].cells) if shown else 0
     rows = [
@@ -117,6 +117,14 @@ def build_figures(name: str, headings: Sequence[str], rows: Sequence[Sequence[st
         [Row([Cell(text, right=bool(number), is_name=not number) for number, text in enumerate(row)]) for row in rows],
         is_sortable=False,
     )
+
+
+def _repeat_names(column: Column) -> Column:
+    """Name every row, also those below a row of the same benchmark: a sorted table separates them."""
+    cells: list[Span] = []
+    for cell in column.cells:
+        cells.append(cell if cell.text or not cells else Span(cells[-1].text, Tone.MUTED))
+    return replace(column, cells=cells)
 
 
 def _column_numbers(column: Column) -> list[float | None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reporters.html.page import render as html_page
-from reporters.markdown import render as markdown_page
+from reporters.markdown.page import render as markdown_page
 from reporters.pages import ReportedRun
 from tests.presentation.comparison_samples import every_kind
 

@@ -16,7 +16,8 @@ from harness.presentation.markdown import escape, fence, format_table
 from harness.presentation.text import make_printable
 from harness.testing.results import failed_result, ok_result
 from reporters import markdown
-from reporters.markdown import draw_comparison, render
+from reporters.markdown.page import render
+from reporters.markdown.ruler import draw_comparison
 from reporters.pages import ReportedRun
 from tests.display.screens import measured
 from tests.presentation.comparison_samples import compared, every_kind, made_pairs

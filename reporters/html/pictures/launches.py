@@ -7,7 +7,7 @@ from typing import Final
 
 from harness.core.metric import Metric
 from harness.presentation.distributions import LaunchDistribution
-from harness.presentation.numbers import choose_scale, format_quantity
+from harness.presentation.numbers import choose_scale, format_percent, format_quantity
 from reporters.document.axis import Axis, fit_axis
 from reporters.document.picture import Label, Mark, Path, Picture, Rectangle, draw_grid, draw_points
 
@@ -41,6 +41,7 @@ def draw_launches(metric: Metric, launches: Sequence[LaunchDistribution], name: 
     beyond = [place for place, is_inside in dots if not is_inside]
     marks: list[Mark] = [
         *draw_grid(along, LEFT, WIDTH - RIGHT, unit=unit),
+        *_band(metric, factor, along),
         *_boxes(launches, factor, across, along),
         draw_points("points", inside),
         *([draw_points("beyond", beyond)] if beyond else []),
@@ -68,6 +69,9 @@ def _describe(metric: Metric, launches: Sequence[LaunchDistribution], beyond: in
         f"Medians of launches from {show(min(medians))} to {show(max(medians))}, "
         f"samples from {show(low)} to {show(high)}."
     )
+    if (interval := metric.interval) is not None:
+        share = format_percent(interval.confidence)
+        text += f" {share} interval of the median from {show(interval.low)} to {show(interval.high)}."
     return f"{text} {beyond} beyond the picture, drawn at its edge." if beyond else text
 
 
@@ -92,6 +96,13 @@ def _place_dots(
             is_inside = along.contains(factor * value)
             if number % stride == 0 or not is_inside:
                 yield (across.place(slot + 0.08 + 0.84 * share), along.place(factor * value)), is_inside
+
+
+def _band(metric: Metric, factor: float, along: Axis) -> Iterator[Mark]:
+    """Draw the confidence interval of the median of all launches."""
+    if (interval := metric.interval) is not None:
+        top, bottom = along.place(factor * interval.high), along.place(factor * interval.low)
+        yield Rectangle("band", LEFT, top, WIDTH - LEFT - RIGHT, max(bottom - top, 1))
 
 
 def _boxes(launches: Sequence[LaunchDistribution], factor: float, across: Axis, along: Axis) -> Iterator[Mark]:

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from harness.core.comparison import Comparison
-from harness.presentation.numbers import format_change, format_interval
+from harness.presentation.numbers import format_change, format_interval, format_percent
 from harness.presentation.trajectory import PairPoint, trace_comparison
+from harness.presentation.verdicts import stated_interval
 from reporters.document.axis import Axis, fit_axis
 from reporters.document.picture import Dot, Label, Mark, Path, Picture, Rectangle, draw_grid
 
@@ -38,7 +39,7 @@ def draw_pairs(comparison: Comparison, name: str) -> Picture | None:
     along = _fit_changes(points, comparison)
     marks: list[Mark] = [
         *draw_grid(along, LEFT, WIDTH - RIGHT, signed=True, unit="%"),
-        _band(along, comparison),
+        *_band(along, comparison),
         *(_line("margin", along.place(100 * change)) for change in (-margin, margin)),
         _line("zero", along.place(0)),
         Path("trace", _trace(points, across, along)),
@@ -52,8 +53,8 @@ def draw_pairs(comparison: Comparison, name: str) -> Picture | None:
         WIDTH,
         HEIGHT,
         f"differences of {len(points)} pair{'' if len(points) == 1 else 's'}",
-        f"Difference {format_change(comparison.difference)}, interval "
-        f"{format_interval(comparison.low, comparison.high) or 'unbounded'}; margins ± {100 * margin:g} %.",
+        f"Difference {format_change(comparison.difference)}{_describe_interval(comparison)}; "
+        f"margins ± {format_percent(margin)}.",
         marks,
     )
 
@@ -63,7 +64,7 @@ def draw_interval(comparison: Comparison, reach: float, name: str) -> Picture | 
 
     An end beyond the line, or one that is unbounded, is an arrow.
     """
-    if not comparison.pairs:
+    if not comparison.pairs or stated_interval(comparison) is None:
         return None
     along = Axis(-reach, reach, _MIDDLE - _REACH, _MIDDLE + _REACH)
     margin, middle = comparison.parameters.margin, comparison.difference or 0.0
@@ -83,6 +84,12 @@ def draw_interval(comparison: Comparison, reach: float, name: str) -> Picture | 
     marks.append(Dot("mid", along.place(middle), 8, 4))
     words = format_interval(comparison.low, comparison.high) or "unbounded"
     return Picture(name, 2 * _MIDDLE, 16, "interval", words, marks, kind="span")
+
+
+def _describe_interval(comparison: Comparison) -> str:
+    if (ends := stated_interval(comparison)) is None:
+        return ""
+    return f", interval {format_interval(*ends) or 'unbounded'}"
 
 
 def interval_reach(comparisons: Sequence[Comparison]) -> float:
@@ -106,10 +113,12 @@ def _fit_changes(points: Sequence[PairPoint], comparison: Comparison) -> Axis:
     return fit_axis(shown, HEIGHT - BOTTOM, TOP, padding=0.06)
 
 
-def _band(along: Axis, comparison: Comparison) -> Mark:
+def _band(along: Axis, comparison: Comparison) -> Iterator[Mark]:
+    if stated_interval(comparison) is None:
+        return
     top = TOP if comparison.high is None else along.place(100 * comparison.high)
     bottom = HEIGHT - BOTTOM if comparison.low is None else along.place(100 * comparison.low)
-    return Rectangle("band", LEFT, top, WIDTH - LEFT - RIGHT, max(bottom - top, 1))
+    yield Rectangle("band", LEFT, top, WIDTH - LEFT - RIGHT, max(bottom - top, 1))
 
 
 def _line(kind: str, y: float) -> Mark:

@@ -1,0 +1,12 @@
+"""`--reporter markdown=FILE.md`: a run as GitHub shows it in a pull request or a job summary, verdicts first."""
+
+from __future__ import annotations
+
+from harness.config.settings import Settings
+from reporters.markdown.page import render
+from reporters.pages import PageReporter, create_page_reporter
+
+
+def create(settings: Settings) -> PageReporter | None:
+    """Create the reporter where `--reporter markdown=FILE.md` asks for it."""
+    return create_page_reporter("markdown", settings, render)
