@@ -44,6 +44,10 @@ _COMMANDS: Final = {
         ),
     ),
     "bisect": ("measuring", "Find the commit that changed a metric, between a good and a bad one."),
+    "self-check": (
+        "checking",
+        "Compare a program with itself for five minutes: which changes can be shown here, and what disturbs.",
+    ),
     "status": (
         "inspecting",
         "Show the current activity of a watcher, its backlog, the latest verdicts and the open alarms.",
@@ -68,7 +72,7 @@ _HELP: Final = frozenset({"--help", "-h", "--version", "-V"})
 """Flags that ask about the harness; alone, they ask about no command."""
 
 for _place, (_name, (_module, _description)) in enumerate(_COMMANDS.items()):
-    app.command(f"harness.commands.{_module}:{_name}", name=_name, help=_description, sort_key=_place)
+    app.command(f"harness.commands.{_module}:{_name.replace('-', '_')}", name=_name, help=_description, sort_key=_place)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

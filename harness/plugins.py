@@ -101,6 +101,22 @@ def reporters(settings: Settings) -> tuple[Reporter, ...]:
     return tuple(reporter for reporter in made if reporter is not None)
 
 
+def named_reporters(settings: Settings) -> tuple[Reporter, ...]:
+    """Return the reporters that `--reporter` names, and no other.
+
+    Raises:
+        UsageError: One is not installed, or other flags ask for it.
+        EnvironmentProblem: One cannot be made.
+    """
+    made = {name: cast("Reporter | None", _create("reporter", name, settings)) for name in settings.reporters}
+    for name, reporter in made.items():
+        if reporter is None:
+            raise UsageError(
+                f"--reporter {name} asks for nothing here", hint="name one that shows results, as html=FILE"
+            )
+    return tuple(reporter for reporter in made.values() if reporter is not None)
+
+
 def source(kind: str, place: str, *, remote: str | None, cache_dir: Path) -> Source:
     """Open a source of commits.
 

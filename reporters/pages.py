@@ -79,6 +79,11 @@ class PageReporter:
         self._logs: dict[str, Sequence[Path]] = {}
         self._launches: dict[str, Sequence[LaunchDistribution]] = {}
         self._written = 0
+        self._deferred = False
+
+    def defer(self) -> None:
+        """Write the page when it is closed, and not before."""
+        self._deferred = True
 
     def prepare(self) -> None:
         """Check that the page can be written; one that is there stays as it is.
@@ -103,7 +108,7 @@ class PageReporter:
             self._places[result.uid] = Path(report.place)
             self._logs[result.uid] = _list_logs(Path(report.place))
         self._results.append(without_samples(result))
-        return self._write(finished=False)
+        return str(self._file) if self._deferred else self._write(finished=False)
 
     @property
     def unreported(self) -> int:

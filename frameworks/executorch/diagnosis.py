@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from frameworks.executorch import openvino
+from packaging.version import Version
+
+from frameworks.executorch import openvino, packages
 from frameworks.executorch.definitions import _torchvision_release
 from frameworks.executorch.exporting.catalogue import DEFINITIONS, RECIPES, Catalogue
 from frameworks.executorch.options import ExecuTorchOptions
@@ -29,7 +30,7 @@ def diagnose(settings: Settings) -> Sequence[Finding]:
 
     Without the tools of the native runner the Python runner is used, unless the settings ask for the native one.
     """
-    packages = (_examine_package("torch"), _examine_package("torchao"))
+    libraries = (_examine_package("torch"), _examine_package("torchao"))
     exports = (
         _torchvision_release.diagnose(),
         _list("model definitions", DEFINITIONS),
@@ -38,8 +39,8 @@ def diagnose(settings: Settings) -> Sequence[Finding]:
     )
     try:
         wheel = installed_wheel()
-    except BuildFailed as error:
-        return (Finding("executorch", False, error.message, error.hint or ""), *packages, *exports)
+    except BuildFailed:
+        return (_lacking("executorch"), *libraries, *exports)
     folder = runners_folder(settings.cache_dir)
     ok_without = False if settings.of(ExecuTorchOptions).runner == "native" else None
     parts = (
@@ -52,7 +53,7 @@ def diagnose(settings: Settings) -> Sequence[Finding]:
     else:
         runner = Finding("native runner", ok_without, f"cannot be compiled against executorch {wheel.version}")
     return (
-        *(Finding("executorch", True, wheel.version), *packages, *parts, runner, _examine_phones(folder)),
+        *(_examine_package("executorch"), *libraries, *parts, runner, _examine_phones(folder)),
         *exports,
     )
 
@@ -74,10 +75,21 @@ def _examine_phones(folder: Path) -> Finding:
 
 
 def _examine_package(name: str) -> Finding:
-    try:
-        return Finding(name, True, version(name))
-    except PackageNotFoundError:
-        return Finding(name, False, "not installed", f"pip install {name}")
+    """Show the version of a package, with that of the tests where it is another one."""
+    version = packages.installed_version(name)
+    if version is None:
+        return _lacking(name)
+    tested = packages.tested_version(name)
+    differs = tested is not None and Version(version).public != tested
+    return Finding(name, True, f"{version} (the tests use {tested})" if differs else version)
+
+
+def _lacking(name: str) -> Finding:
+    """Describe a package that is not installed: a fault only where others of the same extra are."""
+    extra = (package for package in packages.EXPORTS if packages.installed_version(package) is not None)
+    is_partial = next(extra, None) is not None
+    remedy = packages.install_command(name)
+    return Finding(name, False if is_partial else None, "not installed: needed to export and run models", remedy)
 
 
 def _list(name: str, catalogue: Catalogue) -> Finding:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from frameworks.executorch import build_options, command_line, diagnosis, executor_runner, minibench, openvino
+from frameworks.executorch import build_options, command_line, diagnosis, executor_runner, minibench, openvino, packages
 from frameworks.executorch.notes import find_observation, note_launch
 from frameworks.executorch.runners import choice
 from frameworks.executorch.runners.native import SOURCES
@@ -19,6 +19,7 @@ from harness.core.build import Build
 from harness.core.cached_files import ExportReport
 from harness.core.command import Command, Completed
 from harness.core.device import Device
+from harness.core.errors import EnvironmentProblem
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Finding, Progress, Task
@@ -27,8 +28,8 @@ from harness.core.protocols import Finding, Progress, Task
 class ExecuTorch:
     """Framework plug-in.
 
-    Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `RunnerSources`, `OptionReader` and `Diagnosable`
-    of `harness.core.protocols`.
+    Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `RunnerSources`, `OptionReader`,
+    `PackageChecking` and `Diagnosable` of `harness.core.protocols`.
     """
 
     name = "executorch"
@@ -104,6 +105,16 @@ class ExecuTorch:
         from frameworks.executorch.exporting import exporter  # noqa: PLC0415 - only exports need it
 
         return exporter.export(export, destination, progress)
+
+    def find_runner_problem(self) -> EnvironmentProblem | None:
+        """Return which package is missing to make a runner here."""
+        return None if self._settings.program else packages.find_missing(packages.RUNNER, "run models")
+
+    def find_export_problem(self, export: Export) -> EnvironmentProblem | None:
+        """Return which packages are missing to export a model."""
+        from frameworks.executorch.exporting import exporter  # noqa: PLC0415 - only exports need it
+
+        return exporter.find_problem(export)
 
     def diagnose(self) -> Sequence[Finding]:
         """Examine what measuring and exporting need."""

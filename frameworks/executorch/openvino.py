@@ -9,12 +9,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from frameworks.executorch import packages
 from harness.core.build import Build
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Finding
-
-INSTALL: Final = "pip install 'edge-harness[openvino]'"
 
 UNKNOWN: Final = "unknown"
 """Precision that a runner tells which cannot ask OpenVINO."""
@@ -45,11 +44,11 @@ def find_library() -> Path | None:
 def diagnose() -> Finding:
     """Report whether models can be lowered to OpenVINO and run with it."""
     try:
-        packages = {name: version(name) for name in ("openvino", "nncf")}
+        versions = {name: version(name) for name in ("openvino", "nncf")}
     except PackageNotFoundError as error:
-        remedy = f"{INSTALL} (only the export recipe `openvino` needs it)"
+        remedy = f"{packages.install_command('openvino')} (only the export recipe `openvino` needs it)"
         return Finding("OpenVINO", None, f"{error.name} is not installed", remedy)
-    return Finding("OpenVINO", True, ", ".join(f"{name} {number}" for name, number in packages.items()))
+    return Finding("OpenVINO", True, ", ".join(f"{name} {number}" for name, number in versions.items()))
 
 
 def note_precision(observations: Sequence[Observation]) -> Iterator[Note]:

@@ -217,7 +217,7 @@ def _note_heat(launches: Sequence[Launch]) -> Iterator[Note]:
             hint="let it cool down: raise `cooldown`, take it out of its case, use fewer iterations",
             trust=False,
         )
-    drop = _frequency_drop(launches)
+    drop = frequency_drop(launches)
     if drop > FREQUENCY_LIMIT:
         yield Note(
             code="frequency",
@@ -262,7 +262,7 @@ def _increase(before: float | None, after: float | None) -> float | None:
 
 
 def _note_load(launches: Sequence[Launch], cores: int, threads: int | None) -> Iterator[Note]:
-    shares = [share for launch in launches if (share := _used_by_others(launch, cores)) is not None]
+    shares = [share for launch in launches if (share := used_by_others(launch, cores)) is not None]
     shares_of_others = [others for seconds, others in shares if seconds >= _SHORTEST_S]
     total = sum(seconds for seconds, _ in shares)
     if not shares_of_others and total > 0:
@@ -309,7 +309,7 @@ def _threads_by_load(metrics: Sequence[Metric], threads: int | None) -> int | No
     return 0 if count == 1 and medians.get("NET cpu_time") is not None else count
 
 
-def _used_by_others(launch: Launch, cores: int) -> tuple[float, float] | None:
+def used_by_others(launch: Launch, cores: int) -> tuple[float, float] | None:
     """Return the seconds between the states around a launch, and the share of CPU time that was not the runner's."""
     if launch.before is None or launch.after is None or launch.after.busy is None or launch.cpu_s is None:
         return None
@@ -319,7 +319,7 @@ def _used_by_others(launch: Launch, cores: int) -> tuple[float, float] | None:
     return (seconds, launch.after.busy - runners_s / (seconds * cpus)) if seconds > 0 else None
 
 
-def _frequency_drop(launches: Sequence[Launch]) -> float:
+def frequency_drop(launches: Sequence[Launch]) -> float:
     """Return the largest relative loss of frequency from an earlier launch to a later one.
 
     By the mean of each launch where all of them have it, else by the reading right after each.

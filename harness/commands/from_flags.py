@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from harness.config import arguments, fai_pep_info
 from harness.config.flags import CompareFlags, RunFlags, WatchFlags
-from harness.config.parsing import find_programs, parse_precision
+from harness.config.parsing import find_programs, parse_devices, parse_precision
 from harness.config.settings import Settings
 from harness.core.comparison import Interleave
 from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
     from harness.flows.compare.requests import CompareRequest
+    from harness.flows.inspect.stored_results import ResultFilter
     from harness.flows.measure.runners import Programs
     from harness.flows.watch.watch import WatchRequest
 
@@ -142,6 +145,23 @@ def watch_request(flags: WatchFlags, settings: Settings) -> WatchRequest:
     }
     given = {names[name]: value for name, value in values.items() if name in names and value is not None}
     return WatchRequest(state=state_file(flags.state, settings), **given)
+
+
+def result_filter(
+    *, only: Sequence[str] | None, since: str | None, devices: Sequence[str] | None, commit: str | None
+) -> ResultFilter:
+    """Return which stored results are asked for.
+
+    Raises:
+        UsageError: A value is empty, or means nothing.
+    """
+    from harness.flows.inspect.stored_results import ResultFilter, parse_since
+
+    time, last_run = parse_since(since, datetime.now(UTC)) if since is not None else (None, False)
+    names = cast("tuple[str, ...]", parse_devices(tuple(devices or ())))
+    if commit == "":
+        raise UsageError("--commit is empty", hint="name a commit, or leave the flag out")
+    return ResultFilter(tuple(only or ()), time, last_run, names, commit)
 
 
 def state_file(path: Path | None, settings: Settings) -> Path:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from cyclopts import Parameter
 
 from harness import display, shell
 from harness.commands import from_flags
-from harness.config import arguments, flags
+from harness.config import arguments, flags, parsing
+from harness.config.flags import Words
 from harness.core.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -166,27 +167,60 @@ def report(
     path: Path | None = None,
     /,
     *,
+    reporter: Annotated[Words, Parameter(negative="")] = None,
+    export: Path | None = None,
+    samples: Annotated[bool, Parameter(negative="")] = False,
+    only: Words = None,
+    since: str | None = None,
+    devices: Annotated[Words, Parameter(name=["-d", "--devices", "--device"])] = None,
+    commit: str | None = None,
     flush: Annotated[bool, Parameter(negative="")] = False,
     inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
 ) -> int:
     """`harness report`.
 
     Args:
-        path: A result, or a folder of results, to show again.
+        path: A result, or a folder of results, to show again; LAST for those of the last run.
+        reporter: Give the results to these reporters, `NAME` or `NAME=ARGUMENT`, as a run does.
+        export: Write the results into a table: FILE.csv, FILE.parquet or FILE.json.
+        samples: Export one row per sample, instead of one per result and metric.
+        only: Keep the results whose name (`model/identifier`) matches one of these patterns, or `model:mv2`, or any
+            axis of the matrix.
+        since: Keep the results since a date or time (UTC), for an age such as `2d`, or of the `LAST` run.
+        devices: Keep the results of these devices, by identity or name.
+        commit: Keep the results of this commit, which may be abbreviated.
         flush: Send every result that is waiting.
         inspect_flags: Where things are.
     """
     from harness.flows.inspect import reports
+    from harness.flows.inspect.stored_results import EVERYTHING
 
-    if path is not None and flush:
-        raise UsageError(f"--flush sends everything that waits, and not {path}", hint="leave one of them out")
     settings = arguments.resolve_settings(inspect_flags)
-    if path is not None:
-        return reports.show(path, settings, display.open_console())
-    if not flush:
-        return reports.latest(settings, display.open_console())
-    with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
-        return reports.flush(settings, shown)
+    selection = from_flags.result_filter(only=only, since=since, devices=devices, commit=commit)
+    if path is not None and str(path) == "LAST" and not path.exists():
+        path, selection = None, dataclasses.replace(selection, last_run=True)
+    selects = path is not None or selection != EVERYTHING
+    if flush and (selects or reporter or export):
+        raise UsageError("--flush sends everything that waits", hint="leave the other arguments out")
+    if samples and export is None:
+        raise UsageError("--samples without --export", hint="harness report --export samples.csv --samples")
+    if flush:
+        with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
+            return reports.flush(settings, shown)
+    if reporter:
+        settings = dataclasses.replace(settings, reporters=cast("dict[str, str]", parsing.parse_reporters(reporter)))
+        with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
+            code = reports.render(path, settings, selection, shown)
+        if export is None:
+            return code
+    if export is not None:
+        from harness.flows.inspect import table_export
+
+        with display.open_display(quiet=settings.quiet) as shown:
+            return table_export.export_stored(path, settings, selection, export, shown, samples=samples)
+    if path is not None or selection.last_run:
+        return reports.show(path, settings, display.open_console(), selection)
+    return reports.latest(settings, display.open_console(), selection)
 
 
 def builds(

@@ -10,7 +10,7 @@
                discoveries    regressions held back     reports          results of comparisons
                progress_rows  what a person watches     batch            several commits
                reevaluate     stored pairs, decided     commits          for watch and bisect
-               self_check     a runner against itself
+               self_check     a runner against itself   sensitivity      what comparisons here can show
     watch/     watch          the continuous mode       worker           comparing, verifying, searching
                searches       searches of alarms, saved
                alarm_reports  builds the reports of alarms

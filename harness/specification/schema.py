@@ -26,13 +26,15 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _ATTRIBUTE = re.compile(r"^    (\w+): ", re.MULTILINE)
 
 
-class _Described(GenerateJsonSchema):
+class DescribedSchema(GenerateJsonSchema):
     """Generator that takes descriptions from docstrings and leaves out titles, which only repeat keys."""
 
     def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 - pydantic's signature
+        """Return that no field has a title."""
         return False
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        """Return the schema of a class, with its docstring taken apart."""
         generated = super().model_schema(schema)
         model: type[BaseModel] = schema["cls"]
         summary, attributes = _docstring(model)
@@ -44,7 +46,7 @@ class _Described(GenerateJsonSchema):
         return generated
 
 
-class _WithoutNull(_Described):
+class _WithoutNull(DescribedSchema):
     """Generator for a format in which absent keys, not null, mean that there is no value."""
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
@@ -76,7 +78,7 @@ def specification_schema() -> dict[str, JsonValue]:
 
 def result_schema() -> dict[str, JsonValue]:
     """Generate the schema of the canonical result, as it is written."""
-    return {"$schema": DIALECT, **Result.model_json_schema(mode="serialization", schema_generator=_Described)}
+    return {"$schema": DIALECT, **Result.model_json_schema(mode="serialization", schema_generator=DescribedSchema)}
 
 
 def current_schema() -> dict[str, str]:

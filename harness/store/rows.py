@@ -31,7 +31,7 @@ _REPEATED: Final = {"p0": "min", "p100": "max"}
 """Statistics that are others under a second name."""
 
 
-class _BenchmarkRow(Value):
+class BenchmarkRow(Value):
     """Columns that identify what was measured, where, and of which build; rows of samples and of metrics have them.
 
     Attributes:
@@ -73,11 +73,11 @@ class _BenchmarkRow(Value):
     build_digest: str | None
 
 
-class MetricRow(_BenchmarkRow):
+class MetricRow(BenchmarkRow):
     """One metric of one result; a result without metrics has one row without them.
 
     Attributes:
-        axis: Entry of the matrix that the benchmark came from: a column `axis.NAME` for each axis.
+        axis: Entry of the matrix that the benchmark came from: a column `axis.NAME` for each axis, the last ones.
         started: Start of the measurement.
         outcome: How it ended.
         reason: Why, when not ok.
@@ -143,7 +143,7 @@ class MetricRow(_BenchmarkRow):
     pairs: int | None = None
 
 
-class SampleSeries(_BenchmarkRow):
+class SampleSeries(BenchmarkRow):
     """Samples of one metric of one side of a result, in measured order: one row per entry of the last four columns.
 
     Attributes:

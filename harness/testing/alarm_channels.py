@@ -85,28 +85,43 @@ def example_message(event: AlarmEvent = AlarmEvent.BISECTED, *subjects: str, cou
     return AlarmMessage(key=f"{event}{count}", group=reports[0].alarm.identity, event=event, reports=reports)
 
 
+def example_change(
+    identity: str,
+    effect: Effect,
+    *,
+    title: str,
+    kind: ChangeKind = ChangeKind.STEP,
+    benchmark: str = "0a1b2c3d4e5f",
+    device: str = "board",
+    before: str = BEFORE,
+    after: str = CULPRIT,
+) -> Change:
+    """Return a change of the latency of a benchmark between two neighbouring commits."""
+    return Change(
+        identity=identity,
+        benchmark=benchmark,
+        title=title,
+        device=device,
+        metric=MetricInfo(name=LATENCY, unit="us"),
+        kind=kind,
+        before=before,
+        before_order=0,
+        after=after,
+        after_order=1,
+        last_without=before,
+        first_with=after,
+        effect=effect,
+        score=9.0,
+        detected_with=after,
+    )
+
+
 def _report(event: AlarmEvent, number: int, texts: Sequence[str]) -> AlarmReport:
     def text(place: int) -> str:
         return texts[place % len(texts)]
 
     effect = Effect(log_ratio=0.03 + number / 1000, low_log_ratio=0.02, high_log_ratio=0.05 + number / 1000)
-    change = Change(
-        identity=f"example-{number}",
-        benchmark="0a1b2c3d4e5f",
-        title=f"{text(2)}/{number}",
-        device="board",
-        metric=MetricInfo(name=LATENCY, unit="us"),
-        kind=ChangeKind.STEP,
-        before=BEFORE,
-        before_order=1,
-        after=CULPRIT,
-        after_order=2,
-        last_without=BEFORE,
-        first_with=CULPRIT,
-        effect=effect,
-        score=9.0,
-        detected_with=CULPRIT,
-    )
+    change = example_change(f"example-{number}", effect, title=f"{text(2)}/{number}")
     culprit = Culprit(commits=(CULPRIT,), before=BEFORE, probability=1.0, effect=effect, evidence=500.0, confirmed=True)
     commit = Commit(source="git:/src", id=CULPRIT, time=int(_MONDAY), author=text(1), subject=text(0))
     is_over = event in {AlarmEvent.CLOSED, AlarmEvent.TEST}
@@ -154,36 +169,36 @@ def _texts_of(case: ChannelCase) -> Iterator[str]:
 
 
 def every_event_is_sent(case: ChannelCase) -> None:
-    """Each kind of message is taken by a working receiver, also the first that it ever hears of an alarm."""
+    """Check that a working receiver takes each kind of message, also as the first that it ever hears of an alarm."""
     for event in AlarmEvent:
         _send(case.open(), example_message(event))
 
 
 def the_receiver_learns_of_an_alarm(case: ChannelCase) -> None:
-    """What the receiver gets has the benchmark's change in words; the commit may be the address that it is sent to."""
+    """Check that the receiver gets the change in words; the commit may be the address that the message is sent to."""
     _send(case.open(), example_message())
     expect("slower" in case.received(), "the receiver was not told what changed")
 
 
 def a_test_says_that_it_is_one(case: ChannelCase) -> None:
-    """Whoever gets a test must not take it for an alarm."""
+    """Check that nobody can take a test for an alarm."""
     _send(case.open(), example_message(AlarmEvent.TEST))
     expect("TEST" in case.received(), "the receiver was not told that it is a test")
 
 
 def many_alarms_are_one_message(case: ChannelCase) -> None:
-    """A commit that moves 200 benchmarks is one message, which the receiver takes."""
+    """Check that the receiver takes one message about a commit that moves 200 benchmarks."""
     _send(case.open(), example_message(count=200))
 
 
 def sending_again_is_harmless(case: ChannelCase) -> None:
-    """A watcher that is killed between sending and recording sends a message again, by another process."""
+    """Check that a message can be sent again: a watcher may be killed between sending and recording."""
     _send(case.open(), example_message())
     _send(case.open(), example_message())
 
 
 def hostile_texts_are_sent_as_text(case: ChannelCase) -> None:
-    """Names of commits, authors and benchmarks are anybody's: no control character of them reaches the receiver."""
+    """Check that no control character reaches the receiver: names of commits, authors and benchmarks are anybody's."""
     for event in (AlarmEvent.BISECTED, AlarmEvent.RECOVERED, AlarmEvent.CLOSED, AlarmEvent.REOPENED):
         _send(case.open(), example_message(event, *_HOSTILE, count=3))
     letters = {letter for letter in case.received() if letter in "\x1b\x00\u202e"}
@@ -191,14 +206,14 @@ def hostile_texts_are_sent_as_text(case: ChannelCase) -> None:
 
 
 def nothing_shows_a_secret(case: ChannelCase) -> None:
-    """Place, answers and errors are stored and shown: no part of a URL, token or password that is secret is in them."""
+    """Check that place, answers and errors, which are stored and shown, contain no secret part of a URL or token."""
     for text in _texts_of(case):
         shown = [number for number, secret in enumerate(case.secrets) if secret in text]
         expect(not shown, f"secrets {shown} of the case are shown")
 
 
 def a_receiver_that_is_away_is_tried_again(case: ChannelCase) -> None:
-    """A receiver that does not answer is no final refusal: the message waits."""
+    """Check that a receiver that does not answer is no final refusal: the message waits."""
     if case.unreachable is None:
         return
     try:
@@ -210,7 +225,7 @@ def a_receiver_that_is_away_is_tried_again(case: ChannelCase) -> None:
 
 
 def wrong_targets_are_refused_at_once(case: ChannelCase) -> None:
-    """An alarm may be months away: a target that cannot be one is the user's mistake now, told without secrets."""
+    """Check that a target that cannot be one is refused now, without secrets: an alarm may be months away."""
     for target in case.wrong:
         try:
             case.create(target, case.environment, is_named=True)
@@ -221,14 +236,14 @@ def wrong_targets_are_refused_at_once(case: ChannelCase) -> None:
 
 
 def targets_of_others_are_left_to_them(case: ChannelCase) -> None:
-    """Where no form is named, only a target that is certainly of this form is taken, and none is an error."""
+    """Check that without a named form only a target that is certainly of this one is taken, and none is an error."""
     for target in _OTHER_TARGETS:
         channel = case.create(target, case.environment, is_named=False)
         expect(channel is None, f"{target!r} was taken although nobody named this form")
 
 
 def the_process_is_left_as_it_was(case: ChannelCase) -> None:
-    """A watcher runs for months: working folder, environment and threads are the same after a message."""
+    """Check that working folder, environment and threads are the same after a message: a watcher runs for months."""
     with process_unchanged():
         _send(case.open(), example_message())
 

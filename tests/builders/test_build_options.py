@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,8 +16,8 @@ from harness.core.build import COMPILED_WITH, Build
 from harness.core.errors import BuildFailed
 from harness.testing.progress import RecordedProgress
 from tests.builders.recipe_parts import TOOLS, Folder, write_recipe
+from tests.builders.sources.repositories import require
 
-CMAKE = shutil.which("cmake")
 COMPILER = """set(CMAKE_CXX_COMPILER "/usr/bin/c++")
 set(CMAKE_CXX_COMPILER_ID "GNU")
 set(CMAKE_CXX_COMPILER_VERSION "12.2.0")
@@ -47,8 +46,8 @@ def build_in(folder: Path, lines: str, **files: str) -> Build:
         )
 
 
-@pytest.mark.skipif(CMAKE is None, reason="no cmake")
 def test_options_of_a_real_cmake_project_are_recorded_with_the_build(tmp_path: Path) -> None:
+    require("cmake")
     (tmp_path / "sources").mkdir()
     (tmp_path / "sources/CMakeLists.txt").write_text(
         'cmake_minimum_required(VERSION 3.19)\nproject(thing LANGUAGES NONE)\noption(THING_TRACE "" OFF)\n'

@@ -9,10 +9,14 @@ import re
 from pathlib import Path
 from typing import Any
 
-from harness.specification.schema import result_schema
+from harness.core.values import Value
+from harness.specification.schema import DescribedSchema, result_schema
+from harness.store.rows import BenchmarkRow, MetricRow, SampleSeries
 
 PAGE = Path(__file__).parents[2] / "docs" / "results.md"
+COLUMNS = re.compile(r"(<!-- columns of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 MARKED = re.compile(r"(<!-- fields of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+ROWS: dict[str, type[Value]] = {row.__name__: row for row in (BenchmarkRow, MetricRow, SampleSeries)}
 
 Schema = dict[str, Any]  # JSON Schema is what it likes to be
 
@@ -21,7 +25,8 @@ def current(page: str) -> str:
     """The page with every table as the classes say."""
     schema: Schema = result_schema()
     classes: Schema = {"Result": schema, **schema["$defs"]}
-    return MARKED.sub(lambda match: f"{match[1]}\n{_table(classes[match[2]], classes)}\n{match[3]}", page)
+    page = MARKED.sub(lambda match: f"{match[1]}\n{_table(classes[match[2]], classes)}\n{match[3]}", page)
+    return COLUMNS.sub(lambda match: f"{match[1]}\n{_columns(ROWS[match[2]])}\n{match[3]}", page)
 
 
 def described(page: str) -> set[str]:
@@ -33,6 +38,17 @@ def objects() -> set[str]:
     """The classes that a result is made of."""
     schema: Schema = result_schema()
     return {"Result", *(name for name, each in schema["$defs"].items() if each.get("type") == "object")}
+
+
+def _columns(row: type[Value]) -> str:
+    """The columns of a class of rows, without those that it shares with the others."""
+    schema: Schema = row.model_json_schema(mode="serialization", schema_generator=DescribedSchema)
+    rows = [
+        f"| `{name}` | {field['description']} |"
+        for name, field in schema["properties"].items()
+        if "description" in field
+    ]
+    return "\n".join(["| column | meaning |", "| --- | --- |", *rows, ""])
 
 
 def _table(schema: Schema, classes: Schema) -> str:

@@ -14,6 +14,7 @@ from harness.config.settings import Settings
 from harness.core.comparison import GAIN_STATISTICS, STATISTICS, Verdict
 from harness.core.errors import ExitCode
 from harness.core.result import Outcome
+from harness.store.frames import make_frame, make_samples
 from harness.testing.reporters import CHECKS
 from harness.testing.results import failed_result, ok_result, report_of
 from reporters.remote.endpoint import Endpoint
@@ -39,6 +40,14 @@ def _example() -> dict[str, Any]:
 def test_every_field_of_a_result_is_described_as_in_the_classes() -> None:
     assert described(TEXT) == objects()
     assert current(TEXT) == TEXT, "run python -m tests.docs.results_page"
+
+
+def test_every_column_of_a_table_is_described() -> None:
+    table = make_frame([ok_result()])
+    samples = make_samples([ok_result()])
+    section = TEXT.partition("\n### Columns of tables\n")[2].partition("\n## ")[0]
+    described_columns = set(re.findall(r"^\| `(\w+)` \| .", section, re.MULTILINE))
+    assert {str(name).partition(".")[0] for frame in (table, samples) for name in frame} <= described_columns
 
 
 def test_every_outcome_is_explained() -> None:

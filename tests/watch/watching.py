@@ -15,6 +15,7 @@ from harness.core.effect import Effect
 from harness.core.errors import UsageError
 from harness.core.metric import MetricInfo
 from harness.core.series import Series, SeriesKey, SeriesPoint
+from harness.testing.alarm_channels import example_change
 from harness.watch.branch_poller import Branch
 from harness.watch.controls import ControlPolicy
 from harness.watch.fai_pep_files import StopFile
@@ -137,24 +138,17 @@ def change(
     recovers: tuple[str, ...] = (),
 ) -> Change:
     """A change of 5 % between two commits."""
-    return Change(
-        identity=identity,
-        benchmark=benchmark,
+    effect = Effect(log_ratio=0.05, low_log_ratio=0.04, high_log_ratio=0.06)
+    return example_change(
+        identity,
+        effect,
         title=f"{benchmark}/xnnpack",
-        device=device,
-        metric=LATENCY_IN_US,
         kind=kind,
+        benchmark=benchmark,
+        device=device,
         before=first,
-        before_order=0,
         after=last,
-        after_order=1,
-        last_without=first,
-        first_with=last,
-        effect=Effect(log_ratio=0.05, low_log_ratio=0.04, high_log_ratio=0.06),
-        score=9.0,
-        detected_with=last,
-        recovers=recovers,
-    )
+    ).model_copy(update={"recovers": recovers})
 
 
 def alarm(stage: AlarmStage = AlarmStage.CONFIRMED, changed: Change | None = None) -> Alarm:

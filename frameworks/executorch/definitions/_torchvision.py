@@ -16,7 +16,8 @@ from types import ModuleType
 
 import torch
 
-from frameworks.executorch.definitions._torchvision_release import INSTALL, is_installed
+from frameworks.executorch.definitions._torchvision_release import is_installed
+from frameworks.executorch.packages import install_command
 from harness.core.errors import ExportFailed
 
 _UNDECLARED = ("nms", "qnms")
@@ -32,7 +33,7 @@ def models() -> ModuleType:
     if not is_installed():
         raise ExportFailed(
             "this model definition needs torchvision, which is not installed",
-            hint=INSTALL,
+            hint=install_command("torchvision"),
         )
     _declare_operators()
     return importlib.import_module("torchvision.models")

@@ -5,12 +5,9 @@ from __future__ import annotations
 import importlib.util
 import re
 from importlib import metadata
-from typing import Final
 
+from frameworks.executorch.packages import install_command
 from harness.core.protocols import Finding
-
-INSTALL: Final = "pip install --no-deps torchvision==0.28.0 pillow"
-"""Without its dependencies, which would replace a CPU-only torch. The release is the one of `pyproject.toml`."""
 
 
 def is_installed() -> bool:
@@ -32,7 +29,7 @@ def diagnose() -> Finding:
 
 
 def _lacking(found: str) -> Finding:
-    return Finding("torchvision", None, found, INSTALL)
+    return Finding("torchvision", None, found, install_command("torchvision"))
 
 
 def _version(distribution: str) -> str | None:

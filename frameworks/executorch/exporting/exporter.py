@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from frameworks.executorch import packages
 from frameworks.executorch.exporting import provenance
 from frameworks.executorch.exporting.catalogue import DEFINITIONS, RECIPES
 from frameworks.executorch.exporting.process import GRAPH, LOG, REPORT, beside
@@ -18,7 +19,7 @@ from harness import shell
 from harness.core.benchmark import Export
 from harness.core.cached_files import ExportReport
 from harness.core.command import Command, Completed
-from harness.core.errors import ExportFailed
+from harness.core.errors import EnvironmentProblem, ExportFailed
 from harness.core.protocols import Task
 from harness.files.digests import sha256_of_file, sha256_of_files
 from harness.files.drafts import open_scratch_folder
@@ -59,6 +60,17 @@ def fingerprint(export: Export) -> Mapping[str, str]:
     return parts
 
 
+def find_problem(export: Export) -> EnvironmentProblem | None:
+    """Return which packages are missing to make the program; None where none is, as far as its recipe's imports show.
+
+    Raises:
+        ExportFailed: There is no such recipe, or its sources cannot be read.
+    """
+    imported = provenance.versions_used_by(RECIPES.find(export.recipe).module)
+    needed = (*packages.EXPORTS, *(package for package in imported if package in packages.EXTRAS))
+    return packages.find_missing(needed, f"export `{export.definition}` by `{export.recipe}`")
+
+
 def export(export: Export, destination: Path, progress: Task) -> ExportReport:
     """Make the program in a process of its own.
 
@@ -69,7 +81,8 @@ def export(export: Export, destination: Path, progress: Task) -> ExportReport:
         ExportFailed: With the last message of the process, and what to do about it.
     """
     DEFINITIONS.find(export.definition)
-    RECIPES.find(export.recipe)
+    if (problem := find_problem(export)) is not None:
+        raise ExportFailed(problem.message, hint=problem.hint)
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         # All files are made in here and moved out when they are whole: a killed process leaves nothing behind.

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, TextIO
 
+from frameworks.executorch.packages import EXTRAS, install_command
 from frameworks.executorch.python.machine import die_with_parent
 from harness.core.benchmark import Export
 from harness.core.errors import ExportFailed
@@ -78,6 +79,8 @@ def _report_failure(
     reason, hint = f"{kind.__name__}: {error}", None
     if isinstance(error, ExportFailed):
         reason, hint = error.message, error.hint
+    elif isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in EXTRAS:
+        hint = install_command((error.name or "").partition(".")[0])
     if hint is not None:
         print(f"hint: {_one_line(hint)}", file=stderr)
     print(f"error: {_one_line(reason)}", file=stderr, flush=True)

@@ -33,6 +33,7 @@ def installed_build(settings: Settings, progress: Progress) -> Build:
     runner = settings.of(ExecuTorchOptions).runner
     if settings.program:
         return prebuilt(settings.program)
+    installed_wheel()  # without which there is no runner of any kind
     if runner == "python":
         return python_build(settings.cache_dir)
     try:

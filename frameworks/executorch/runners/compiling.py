@@ -5,14 +5,19 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Generic, TypeVar
 
+from frameworks.executorch.runners.toolchain import Tools
 from harness import shell
+from harness.core.build import Build
 from harness.core.command import Command
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
 from harness.files.locks import FileLock
+
+WheelT = TypeVar("WheelT")
 
 OPTIONS: Final = "-O3 -DNDEBUG"
 
@@ -21,6 +26,26 @@ _STEP_S: Final = 300.0
 
 _LOCK_S: Final = 3 * _STEP_S
 """Time to wait for another process that compiles the same runner."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerPlan(Generic[WheelT]):
+    """Native runner that is compiled or can be.
+
+    Attributes:
+        build: The build, as it is once its program exists; beside `program`, which is started, those that it needs.
+        wheel: The package that it is compiled against.
+        tools: The tools that compile it.
+    """
+
+    build: Build
+    wheel: WheelT
+    tools: Tools
+
+    @property
+    def program(self) -> Path:
+        """Path of the program, which may not exist yet."""
+        return self.build.programs["program"]
 
 
 def compile_once(program: Path, title: str, make: Callable[[Path, Path], Path], progress: Progress) -> None:

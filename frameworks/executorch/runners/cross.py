@@ -6,16 +6,15 @@ the device beside the runner, and a static launcher starts it with them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.version import Version
 
 from frameworks.executorch.runners.cache import disk_errors, runner_path, runners_folder
-from frameworks.executorch.runners.compiling import OPTIONS, compile_once, run_steps
+from frameworks.executorch.runners.compiling import OPTIONS, RunnerPlan, compile_once, run_steps
 from frameworks.executorch.runners.device_wheel import CachedWheel, fetch_wheel
 from frameworks.executorch.runners.native import SOURCES, configure_words
-from frameworks.executorch.runners.toolchain import Tools, describe_c_library, find_c_library, find_cross_tools
+from frameworks.executorch.runners.toolchain import describe_c_library, find_c_library, find_cross_tools
 from frameworks.executorch.runners.wheel import wheel_with_sdk
 from harness.core.build import Build
 from harness.core.device import LINUX_MACHINES
@@ -23,28 +22,6 @@ from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
 from harness.files.digests import sha256_of_file, sha256_of_folder, sha256_of_texts
 from harness.shell import pip
-
-
-@dataclass(frozen=True, slots=True)
-class CrossBuildPlan:
-    """Native runner for a device that is compiled or can be.
-
-    Attributes:
-        build: The build, as it is once its programs exist; beside `program`, which is started, those that it needs.
-        wheel: The wheel that it is compiled against.
-        tools: The tools that compile it.
-        machine: The processor that it is for.
-    """
-
-    build: Build
-    wheel: CachedWheel
-    tools: Tools
-    machine: str
-
-    @property
-    def program(self) -> Path:
-        """Path of the launcher, which may not exist yet."""
-        return self.build.programs["program"]
 
 
 def cross_build(cache_dir: Path, abi: str, progress: Progress) -> Build:
@@ -62,7 +39,7 @@ def cross_build(cache_dir: Path, abi: str, progress: Progress) -> Build:
     return plan.build.model_copy(update={"programs": programs})
 
 
-def _plan(cache_dir: Path, abi: str, progress: Progress) -> CrossBuildPlan:
+def _plan(cache_dir: Path, abi: str, progress: Progress) -> RunnerPlan[CachedWheel]:
     """Determine everything that makes up the runner. What is cheap to find missing comes first."""
     machine = LINUX_MACHINES[abi]
     version = Version(wheel_with_sdk().version).public  # without the label of a local build, which no index has
@@ -87,10 +64,10 @@ def _plan(cache_dir: Path, abi: str, progress: Progress) -> CrossBuildPlan:
     build = Build(
         source="installed", commit=version, recipe="cross", flags=flags, digest=digest, programs={"program": program}
     )
-    return CrossBuildPlan(build, wheel, tools, machine)
+    return RunnerPlan(build, wheel, tools)
 
 
-def _compile(plan: CrossBuildPlan, progress: Progress) -> None:
+def _compile(plan: RunnerPlan[CachedWheel], progress: Progress) -> None:
     """Compile the programs. What other machines execute cannot be tried here; the linker finds what is missing."""
 
     def make(folder: Path, log: Path) -> Path:
@@ -101,7 +78,7 @@ def _compile(plan: CrossBuildPlan, progress: Progress) -> None:
         configure = (
             *configure_words(plan.tools, build, plan.build.commit),
             "-DCMAKE_SYSTEM_NAME=Linux",
-            f"-DCMAKE_SYSTEM_PROCESSOR={plan.machine}",
+            f"-DCMAKE_SYSTEM_PROCESSOR={LINUX_MACHINES[plan.build.flags['abi']]}",
             f"-DCMAKE_PREFIX_PATH={unpacked / 'executorch'}",
             "-DBUNDLE=ON",
         )

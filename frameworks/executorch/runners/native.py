@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from frameworks.executorch.runners.cache import disk_errors, runner_path, runners_folder
-from frameworks.executorch.runners.compiling import OPTIONS, compile_once, run_steps
+from frameworks.executorch.runners.compiling import OPTIONS, RunnerPlan, compile_once, run_steps
 from frameworks.executorch.runners.toolchain import Tools, find_tools
 from frameworks.executorch.runners.wheel import Wheel, wheel_with_sdk
 from harness.core.build import Build
@@ -16,26 +15,6 @@ from harness.core.protocols import Progress
 from harness.files.digests import sha256_of_folder, sha256_of_texts
 
 SOURCES: Final = Path(__file__).parents[1] / "native"
-
-
-@dataclass(frozen=True, slots=True)
-class NativeBuildPlan:
-    """Native runner that is compiled or can be.
-
-    Attributes:
-        build: The build, as it is once its program exists.
-        wheel: The package that it is compiled against.
-        tools: The tools that compile it.
-    """
-
-    build: Build
-    wheel: Wheel
-    tools: Tools
-
-    @property
-    def program(self) -> Path:
-        """Path of the program, which may not exist yet."""
-        return self.build.programs["program"]
 
 
 def native_build(cache_dir: Path, progress: Progress) -> Build:
@@ -51,7 +30,7 @@ def native_build(cache_dir: Path, progress: Progress) -> Build:
     return plan.build
 
 
-def plan_build(cache_dir: Path) -> NativeBuildPlan:
+def plan_build(cache_dir: Path) -> RunnerPlan[Wheel]:
     """Determine everything that makes up the native runner, without compiling it.
 
     Raises:
@@ -78,10 +57,10 @@ def plan_build(cache_dir: Path) -> NativeBuildPlan:
         digest=digest,
         programs={"program": runner_path(cache_dir, digest)},
     )
-    return NativeBuildPlan(build, wheel, tools)
+    return RunnerPlan(build, wheel, tools)
 
 
-def compile_runner(plan: NativeBuildPlan, progress: Progress) -> None:
+def compile_runner(plan: RunnerPlan[Wheel], progress: Progress) -> None:
     """Compile the program, and check that it starts."""
 
     def make(folder: Path, log: Path) -> Path:

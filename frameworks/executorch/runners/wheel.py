@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from frameworks.executorch import packages
 from harness.core.errors import BuildFailed
 
 
@@ -70,4 +71,4 @@ def installed_distribution(package: str) -> metadata.Distribution:
     try:
         return metadata.distribution(package)
     except metadata.PackageNotFoundError as error:
-        raise BuildFailed(f"{package} is not installed", hint=f"pip install {package}") from error
+        raise BuildFailed(f"{package} is not installed", hint=packages.install_command(package)) from error

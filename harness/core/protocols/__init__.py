@@ -21,6 +21,7 @@ from harness.core.protocols.frameworks import (
     Framework,
     Interleavable,
     OptionReader,
+    PackageChecking,
     RunnerSources,
     StepParser,
 )
@@ -42,6 +43,7 @@ from harness.core.protocols.reporters import (
     Preparable,
     Reporter,
     ResultArchive,
+    Rewriting,
     Spooling,
     is_archive,
 )
@@ -75,6 +77,7 @@ __all__ = [
     "Interleavable",
     "LocalPlatform",
     "OptionReader",
+    "PackageChecking",
     "Platform",
     "Preflighting",
     "Preparable",
@@ -82,6 +85,7 @@ __all__ = [
     "Reconnectable",
     "Reporter",
     "ResultArchive",
+    "Rewriting",
     "RunnerSources",
     "Session",
     "Spooling",

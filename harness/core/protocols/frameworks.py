@@ -11,6 +11,7 @@ from harness.core.build import Build
 from harness.core.cached_files import ExportReport
 from harness.core.command import Command, Completed
 from harness.core.device import Device
+from harness.core.errors import EnvironmentProblem
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols.progress import Progress, Task
@@ -95,6 +96,24 @@ class Exporter(Protocol):
 
         Raises:
             ExportFailed: With the last line of the process, and a remedy.
+        """
+
+
+@runtime_checkable
+class PackageChecking(Protocol):
+    """A framework that needs packages which an installation may lack.
+
+    Both look at metadata and import nothing: they are asked before anything that takes long.
+    """
+
+    def find_runner_problem(self) -> EnvironmentProblem | None:
+        """Return what is missing to get the installed runner, with the command that installs it; None if nothing."""
+
+    def find_export_problem(self, export: Export) -> EnvironmentProblem | None:
+        """Return what is missing to export a model, likewise.
+
+        Raises:
+            ExportFailed: No such definition or recipe, or it cannot be loaded.
         """
 
 

@@ -59,6 +59,14 @@ class Preparable(Protocol):
 
 
 @runtime_checkable
+class Rewriting(Protocol):
+    """A reporter that writes all of its output anew with each result, as a page does."""
+
+    def defer(self) -> None:
+        """Write nothing before `close`: all results exist, and come at once. Called before the first."""
+
+
+@runtime_checkable
 class DeliveryCounting(Protocol):
     """A reporter that knows what it could not report: one that tries again later, or that reports all results at once.
 

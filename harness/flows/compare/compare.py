@@ -30,10 +30,11 @@ from harness.flows.compare.scheduler import RoundRobinScheduler
 from harness.flows.measure.fetching import export, fetch_given
 from harness.flows.measure.jobs import make_job, report_failure
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, distribute
-from harness.flows.measure.preflight import examine, plan_exit_code
+from harness.flows.measure.preflight import examine, examine_packages, plan_exit_code
 from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.run import builds_exit_code
-from harness.flows.measure.runners import Side, build_sides
+from harness.flows.measure.runners import Side, build_sides, installed_runner
+from harness.models.cache import ModelCache
 from harness.running.unequal_sides import UNEQUAL_BUILD_OPTIONS, option_notes
 from harness.shell import Interrupted
 
@@ -117,6 +118,8 @@ def run_comparison(
     checked = self_check.VerdictCounter()
     reporting = Reporting(prepare_reporters(settings), display, [*listeners, checked])
     try:
+        needs_runner = installed_runner in (task.control, task.treatment)
+        plan = examine_packages(plan, ModelCache(settings.model_cache), display, needs_runner=needs_runner)
         plan = examine(plan, display)
         given = fetch_given(plan, settings, display)
         fetched = plan.keep_possible(given)

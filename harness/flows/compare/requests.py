@@ -169,11 +169,7 @@ def resolve_side(request: CompareRequest, settings: Settings, fetcher: SourceFet
         UsageError: No source is named, or the name cannot be resolved.
         EnvironmentProblem: The source cannot be reached.
     """
-    source = open_source(request, settings)
-    given = request.treatment if isinstance(request.treatment, str) else None
-    with fetcher.fetch(source, [given]):
-        commit = source.resolve(given or request.branch or source.newest)
-    name = name_of_request(given or request.branch, commit)
+    source, commit, name = _single_commit(request, settings, fetcher)
     submodules = selected_submodules(settings, source)
     runner = CommitRunner(source, commit, open_cache(request, settings), request.recipes, submodules, name)
     progress.say(f"commit: {runner.title}")
@@ -204,11 +200,17 @@ def describe_commit(request: CompareRequest, settings: Settings, fetcher: Source
         UsageError: No source is named, or the name cannot be resolved.
         EnvironmentProblem: The source cannot be reached.
     """
+    _, commit, name = _single_commit(request, settings, fetcher)
+    return _describe(commit, name)
+
+
+def _single_commit(request: CompareRequest, settings: Settings, fetcher: SourceFetcher) -> tuple[Source, Commit, str]:
+    """Resolve the one commit that is measured without a control; return its source, it, and its name."""
     source = open_source(request, settings)
     given = request.treatment if isinstance(request.treatment, str) else None
     with fetcher.fetch(source, [given]):
         commit = source.resolve(given or request.branch or source.newest)
-    return _describe(commit, name_of_request(given or request.branch, commit))
+    return source, commit, name_of_request(given or request.branch, commit)
 
 
 def describe_sides(request: CompareRequest, settings: Settings, fetcher: SourceFetcher) -> tuple[str, str]:

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from harness.config.settings import Settings
 from harness.core.comparison import Verdict
 from harness.core.device import Device
 from harness.core.protocols import Finding
 from harness.core.result import Report
-from harness.core.values import Value
+from harness.core.self_check import SCHEMA_VERSION, SelfCheck, Sensitivity
 from harness.files.atomic import write_atomically
 from harness.files.reading import read_bounded
+from harness.presentation.self_check import conclude, format_age
 
-_REMEDY = "harness compare --self-check -b specifications/models/mv2.json"
+_REMEDY: Final = "harness self-check"
 
-
-class SelfCheck(Value):
-    """Stored self-check of one device.
-
-    Attributes:
-        time: Unix seconds.
-        verdicts: Count of each verdict.
-    """
-
-    time: float
-    verdicts: dict[Verdict, int]
+_SAME_CHECK_S: Final = 1.0
+"""Verdicts that are younger than the sensitivity by more are those of a later `harness compare --self-check`."""
 
 
 class VerdictCounter:
@@ -38,12 +32,15 @@ class VerdictCounter:
     def __init__(self) -> None:
         self.devices: defaultdict[str, Counter[Verdict]] = defaultdict(Counter)
         """Counts by identity of the device."""
+        self.named: dict[str, Device] = {}
+        """The devices, by identity."""
 
     def report(self, report: Report) -> None:
         """Count the verdict of a result."""
         result = report.result
         if result.ok and result.comparison is not None and result.device is not None:
             self.devices[result.device.identity][result.comparison.effective_verdict] += 1
+            self.named[result.device.identity] = result.device
 
     def close(self) -> None:
         """Do nothing: every verdict has been counted."""
@@ -71,32 +68,55 @@ def _comparisons(count: int) -> str:
 
 
 def store(settings: Settings, counter: VerdictCounter) -> None:
-    """Store a self-check for `harness doctor`; devices on which nothing was measured are left out."""
+    """Store the verdicts of a self-check for `harness doctor`; devices on which nothing was measured are left out."""
     for identity, verdicts in counter.devices.items():
-        write_atomically(
-            _file(settings, identity), SelfCheck(time=time.time(), verdicts=dict(verdicts)).model_dump_json()
-        )
+        device = counter.named[identity]
+        earlier = read(settings, device)
+        _write(settings, device, verdicts, None if earlier is None else earlier.sensitivity)
+
+
+def store_sensitivity(settings: Settings, device: Device, sensitivity: Sensitivity) -> SelfCheck:
+    """Store what comparisons on a device can show, and return the self-check."""
+    return _write(settings, device, Counter(check.verdict for check in sensitivity.benchmarks), sensitivity)
 
 
 def diagnose(settings: Settings, device: Device) -> Finding:
     """Return the line of `harness doctor` about the last self-check of a device."""
-    file = _file(settings, device.identity)
-    check = _read(file)
+    check = read(settings, device)
     if check is None or not sum(check.verdicts.values()):
         return Finding("self-check", None, f"{device.name} was never compared with itself", _REMEDY)
+    day = time.strftime("%Y-%m-%d", time.gmtime(check.time))
+    label = f"{device.name} on {day} ({format_age(time.time() - check.time)})"
+    if check.sensitivity is not None and check.time - check.sensitivity.time < _SAME_CHECK_S:
+        conclusion = conclude(check.sensitivity)
+        return Finding("self-check", conclusion.is_good or None, f"{label}: {conclusion.text}", _REMEDY)
     counts = ", ".join(f"{count} {verdict.value}" for verdict, count in sorted(check.verdicts.items()))
     false = any(verdict.is_change for verdict in check.verdicts)
-    day = time.strftime("%Y-%m-%d", time.gmtime(check.time))
-    return Finding("self-check", None if false else True, f"{device.name} on {day}: {counts}", _REMEDY)
+    return Finding("self-check", None if false else True, f"{label}: {counts}", _REMEDY)
+
+
+def read(settings: Settings, device: Device) -> SelfCheck | None:
+    """Return the last self-check; None where there is none, or it is damaged and has to be made again."""
+    try:
+        return SelfCheck.model_validate_json(read_bounded(_file(settings, device.identity)))
+    except (OSError, ValueError):
+        return None
+
+
+def _write(
+    settings: Settings, device: Device, verdicts: Mapping[Verdict, int], sensitivity: Sensitivity | None
+) -> SelfCheck:
+    check = SelfCheck(
+        schema_version=SCHEMA_VERSION,
+        time=time.time(),
+        verdicts=dict(verdicts),
+        device=device.name,
+        identity=device.identity,
+        sensitivity=sensitivity,
+    )
+    write_atomically(_file(settings, device.identity), check.model_dump_json())
+    return check
 
 
 def _file(settings: Settings, identity: str) -> Path:
     return settings.cache_dir / "self-checks" / f"{identity}.json"
-
-
-def _read(file: Path) -> SelfCheck | None:
-    """Return the last self-check; None where there is none, or it is damaged and has to be made again."""
-    try:
-        return SelfCheck.model_validate_json(read_bounded(file))
-    except (OSError, ValueError):
-        return None

@@ -25,6 +25,7 @@ from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Exporter, Framework
 from harness.display.tables import draw_rows, fit_table, print_output, widen
 from harness.flows.measure.plan import Assignment, Plan
+from harness.flows.measure.preflight import find_package_problem
 from harness.models.cache import ModelCache
 from harness.presentation.tables import KEEP, Column, make_cells
 from harness.specification.fai_pep import COMMANDS_FRAMEWORK
@@ -87,7 +88,7 @@ def find_problems(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[
 def find_remarks(
     benchmarks: Sequence[Benchmark], settings: Settings, *, builds_runner: bool = False
 ) -> tuple[Problem, ...]:
-    """Find likely mistakes: programs that are used but not given, and command lines that are meant for a shell.
+    """Find likely mistakes: programs that are not given, command lines for a shell, packages that are not installed.
 
     Args:
         benchmarks: What to check.
@@ -106,7 +107,22 @@ def find_remarks(
         for problem in _find_shell_words(benchmark)
     }
     skipped = (_problem(each.origin, f"skipped: {each.obstacle}", None) for each in benchmarks if each.obstacle)
-    return (*programs.values(), *shell_words.values(), *dict.fromkeys(skipped))
+    packages = _find_missing_packages(benchmarks, settings, needs_runner=not builds_runner)
+    return (*programs.values(), *shell_words.values(), *dict.fromkeys(skipped), *dict.fromkeys(packages))
+
+
+def _find_missing_packages(
+    benchmarks: Sequence[Benchmark], settings: Settings, *, needs_runner: bool
+) -> Iterator[Problem]:
+    """Yield a problem for each benchmark that this installation lacks packages for, at the head of its file."""
+    cache = ModelCache(settings.model_cache)
+    frameworks = {name: _load_framework(name, settings) for name in {benchmark.framework for benchmark in benchmarks}}
+    for benchmark in benchmarks:
+        framework = frameworks[benchmark.framework]
+        if not isinstance(framework, HarnessError):
+            problem = find_package_problem(benchmark, framework, cache, needs_runner=needs_runner)
+            if problem is not None:
+                yield Problem(benchmark.origin.file, None, "", problem.message, problem.hint)
 
 
 def _find_shell_words(benchmark: Benchmark) -> Iterator[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,35 +11,37 @@ from rich.console import Console
 from harness import plugins
 from harness.config.settings import Settings
 from harness.core.commit import short_id
-from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
+from harness.core.errors import ExitCode, UsageError
 from harness.core.metric import LATENCY
-from harness.core.protocols import Progress, Spooling
-from harness.core.result import Outcome, Result
+from harness.core.protocols import Preparable, Progress, Rewriting, Spooling, is_archive
+from harness.core.result import Outcome, Report, without_samples
 from harness.display.console import CleanConsole
 from harness.display.results import show_results
 from harness.display.tables import fit_table, print_line, widen
+from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter, StoredResults
 from harness.presentation.numbers import format_quantity
 from harness.presentation.tables import Column, make_cells
 from harness.presentation.text import Line, Span, Tone
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT
-from harness.store.canonical_json import load_result
-from harness.store.index import IndexEntry, read_index
-from harness.store.tree import find_results
+from harness.store.index import IndexEntry, build_entry
 
 _LATEST = 25
 """Number of results in the list: a screenful."""
 
 
-def latest(settings: Settings, console: Console) -> ExitCode:
-    """List the newest results of the local tree, oldest first."""
-    index = read_index(settings.local_reporter)
-    for file in index.unreadable:
-        text = f"✗ {file} is damaged and left out; `harness report {file}` shows why"
-        print_line(Line.of(Span(text, Tone.BAD)), widen(CleanConsole(stderr=True)))
-    entries = sorted(index.entries, key=lambda entry: entry.time)[-_LATEST:]
+def latest(settings: Settings, console: Console, selection: ResultFilter = EVERYTHING) -> ExitCode:
+    """List the newest selected results of the local tree, oldest first."""
+    stored = StoredResults(None, settings.local_reporter, selection)
+    if selection == EVERYTHING:  # the index has all that the list shows
+        entries = stored.entries[-_LATEST:]
+    else:
+        entries = [build_entry(each.result, _relative(each.place, settings)) for each in stored.newest(_LATEST)]
+    for problem in stored.unreadable:
+        print_line(Line.of(Span(f"✗ {problem.message}", Tone.BAD)), widen(CleanConsole(stderr=True)))
     console = widen(console)
     if not entries:
-        print_line(Line.of(f"no results in {settings.local_reporter}"), console)
+        none = "no results" if selection == EVERYTHING else "no such results"
+        print_line(Line.of(f"{none} in {settings.local_reporter}"), console)
         return ExitCode.OK
     console.print(fit_table(_listing(entries), console))
     places = f"in {settings.local_reporter}; `harness report FOLDER` shows one of them, or all below a folder, again"
@@ -46,29 +49,80 @@ def latest(settings: Settings, console: Console) -> ExitCode:
     return ExitCode.OK
 
 
-def show(path: Path, settings: Settings, console: Console) -> ExitCode:
+def show(path: Path | None, settings: Settings, console: Console, selection: ResultFilter = EVERYTHING) -> ExitCode:
     """Show stored results as they were shown when they were measured.
 
     Args:
-        path: File or folder of a result, or any folder above some, also relative to the tree, as `latest` lists it.
+        path: File or folder of a result, or any folder above some, also relative to the tree, as `latest` lists it;
+            None for the whole tree.
         settings: The folder of the tree.
         console: Console to show them on.
+        selection: Which of them.
 
     Raises:
-        UsageError: There is no result.
+        UsageError: There is no such result.
         EnvironmentProblem: The only file is not a result of this format.
     """
-    place = path if path.exists() else settings.local_reporter / path
-    files = find_results(place) if place.is_dir() else [place]
-    if not files or not place.exists():
-        raise UsageError(f"no result in {path}", hint="`harness report` lists the latest results and their folders")
-    results, unreadable = _read(files)
-    if unreadable and not results:
-        raise unreadable[0]
-    show_results(sorted(results, key=lambda result: result.started), console)
-    for problem in unreadable:
+    stored = StoredResults(path, settings.local_reporter, selection)
+    results = [without_samples(each.result) for each in stored]
+    _require(results, path)
+    show_results(results, console)
+    for problem in stored.unreadable:
         print_line(Line.of(Span(f"✗ {problem.message}", Tone.BAD)), widen(console))
-    return ExitCode.ENVIRONMENT if unreadable else ExitCode.OK
+    return ExitCode.ENVIRONMENT if stored.unreadable else ExitCode.OK
+
+
+def render(path: Path | None, settings: Settings, selection: ResultFilter, progress: Progress) -> ExitCode:
+    """Give stored results to the reporters that `--reporter` names, as if they had been measured now.
+
+    Args:
+        path: As for `show`.
+        settings: The reporters, and the folder of the tree.
+        selection: Which results.
+        progress: Shows what was done.
+
+    Raises:
+        UsageError: There is no such result, no such reporter, or one that keeps results.
+        EnvironmentProblem: Reports cannot be written.
+    """
+    reporters = plugins.named_reporters(settings)
+    for reporter in reporters:
+        if is_archive(reporter):
+            raise UsageError(
+                f"--reporter {reporter.name} stores results, and these are stored", hint="name one that shows them"
+            )
+    stored = StoredResults(path, settings.local_reporter, selection)
+    for reporter in reporters:
+        if isinstance(reporter, Preparable):
+            reporter.prepare()
+        if isinstance(reporter, Rewriting):
+            reporter.defer()
+    places: dict[str, str] = {}
+    count = 0
+    for each in stored:
+        for reporter in reporters:
+            place = reporter.report(Report(result=each.result, place=str(each.place)))
+            places |= {reporter.name: place} if place else {}
+        count += 1
+    _require(range(count), path)
+    for reporter in reporters:
+        reporter.close()
+    for problem in stored.unreadable:
+        progress.warn(f"✗ {problem.message}")
+    for place in places.values():
+        progress.say(f"{count} result{'' if count == 1 else 's'}: {place}")
+    return ExitCode.ENVIRONMENT if stored.unreadable else ExitCode.OK
+
+
+def _require(results: Sequence[object], path: Path | None) -> None:
+    """Reject a selection without results.
+
+    Raises:
+        UsageError: It has none.
+    """
+    if not results:
+        where = "" if path is None else f" in {path}"
+        raise UsageError(f"no such result{where}", hint="`harness report` lists the latest results and their folders")
 
 
 def flush(settings: Settings, progress: Progress) -> ExitCode:
@@ -88,18 +142,12 @@ def flush(settings: Settings, progress: Progress) -> ExitCode:
     return ExitCode.OK if all(outcome.is_complete for outcome in outcomes) else ExitCode.ENVIRONMENT
 
 
-def _read(files: list[Path]) -> tuple[list[Result], list[EnvironmentProblem]]:
-    results: list[Result] = []
-    unreadable: list[EnvironmentProblem] = []
-    for file in files:
-        try:
-            results.append(load_result(file))
-        except EnvironmentProblem as problem:
-            unreadable.append(problem)
-    return results, unreadable
+def _relative(place: Path, settings: Settings) -> Path:
+    tree = settings.local_reporter
+    return place.relative_to(tree) if place.is_relative_to(tree) else place
 
 
-def _listing(entries: list[IndexEntry]) -> list[Column]:
+def _listing(entries: Sequence[IndexEntry]) -> list[Column]:
     times = [f"{datetime.fromtimestamp(entry.time, UTC):%Y-%m-%d %H:%M:%S}" for entry in entries]
     medians = [format_quantity(entry.median, entry.unit or "") for entry in entries]
     metrics = [entry.metric or "" for entry in entries]

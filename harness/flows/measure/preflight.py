@@ -1,14 +1,63 @@
-"""Examining devices before anything that takes long: what a person must do first is told in the first second."""
+"""Examining devices and packages before anything that takes long: what a person must do first is told at once."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from harness.core.benchmark import Benchmark
 from harness.core.device import Device
-from harness.core.errors import BenchmarkUnsupported, DeviceLost, EnvironmentProblem, ExitCode
-from harness.core.protocols import Platform, Preflighting, Progress
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem, ExitCode
+from harness.core.protocols import Exporter, Framework, PackageChecking, Platform, Preflighting, Progress
 from harness.core.result import Outcome
 from harness.flows.measure.plan import Assignment, Failure, Plan
+from harness.models.cache import ModelCache
+
+
+def examine_packages(plan: Plan, cache: ModelCache, progress: Progress, *, needs_runner: bool) -> Plan:
+    """Return the plan with the failures for want of packages, each told once.
+
+    Args:
+        plan: What to measure where.
+        cache: Where exported models are, which need no package any more.
+        progress: Told what is missing.
+        needs_runner: Whether the frameworks' installed runners are used.
+    """
+    failures: dict[str, Failure] = {}
+
+    def examined(assignment: Assignment) -> Assignment:
+        benchmark = assignment.benchmark
+        problem = find_package_problem(
+            benchmark, plan.frameworks[benchmark.framework], cache, needs_runner=needs_runner
+        )
+        if problem is None or not assignment.is_possible:
+            return assignment
+        if problem.message not in failures:
+            progress.say(f"✗ {problem.message}")
+            failures[problem.message] = Failure(
+                Outcome.FAILED, problem.message, problem.hint, is_environment_problem=True
+            )
+        return replace(assignment, failure=failures[problem.message])
+
+    return replace(plan, assignments=tuple(map(examined, plan.assignments)))
+
+
+def find_package_problem(
+    benchmark: Benchmark, framework: Framework, cache: ModelCache, *, needs_runner: bool
+) -> EnvironmentProblem | None:
+    """Return which packages a benchmark lacks: for its runner, or for an export that is not in the cache yet."""
+    if not isinstance(framework, PackageChecking):
+        return None
+    if needs_runner and benchmark.app is None and (problem := framework.find_runner_problem()) is not None:
+        return problem
+    exporter = framework if isinstance(framework, Exporter) else None
+    for file in benchmark.required_files():
+        try:
+            problem = None if file.export is None else framework.find_export_problem(file.export)
+            if problem is not None and cache.peek(file, model=benchmark.model, exporter=exporter) is None:
+                return problem
+        except BenchmarkFailed:
+            continue  # the specification is wrong, which is told where the file is fetched
+    return None
 
 
 def examine(plan: Plan, progress: Progress, *, apps: bool = False) -> Plan:
@@ -45,7 +94,7 @@ def examine(plan: Plan, progress: Progress, *, apps: bool = False) -> Plan:
 
 
 def plan_exit_code(plan: Plan) -> ExitCode:
-    """Return `ENVIRONMENT` if a device of an examined plan cannot be used."""
+    """Return `ENVIRONMENT` if a device of an examined plan cannot be used, or a package is missing."""
     failures = [assignment.failure for assignment in plan.assignments if assignment.failure is not None]
     return ExitCode.ENVIRONMENT if any(failure.is_environment_problem for failure in failures) else ExitCode.OK
 

@@ -12,11 +12,12 @@ from harness.core.protocols import Progress, Reporter, app_suffix
 from harness.flows.measure.fetching import export, fetch_given
 from harness.flows.measure.jobs import make_jobs, report_failure
 from harness.flows.measure.plan import Builds, Failure, Files, Plan
-from harness.flows.measure.preflight import examine, plan_exit_code
+from harness.flows.measure.preflight import examine, examine_packages, plan_exit_code
 from harness.flows.measure.queues import DedicatedQueue, SharedQueue
 from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.runners import Side, build_side, installed_runner
 from harness.flows.measure.worker import Worker
+from harness.models.cache import ModelCache
 
 
 def run(
@@ -37,6 +38,8 @@ def run(
     """
     reporting = Reporting(prepare_reporters(settings), progress, listeners)
     try:
+        needs_runner = side is installed_runner
+        plan = examine_packages(plan, ModelCache(settings.model_cache), progress, needs_runner=needs_runner)
         plan = examine(plan, progress, apps=not _is_app_given(plan, settings))
         given = fetch_given(plan, settings, progress)
         builds = build(plan.keep_possible(given), settings, progress, side)

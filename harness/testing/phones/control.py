@@ -80,13 +80,31 @@ def _heat(phone: StandInPhone, values: Values) -> None:
     )
 
 
+_SIMPLE_ACTIONS: Final[Mapping[str, tuple[str, Callable[[StandInPhone], None]]]] = {
+    "unplug": ("pull its cable", StandInPhone.unplug),
+    "plug": ("put the cable back", StandInPhone.plug),
+    "offline": ("answer the adb server no more, which lists it as offline", StandInPhone.go_offline),
+    "online": ("answer the adb server again", StandInPhone.come_online),
+    "freeze": ("hang: adbd stands still, the connection stays", StandInPhone.freeze),
+    "thaw": ("hang no more", StandInPhone.thaw),
+    "blind": ("report no thermal limits", StandInPhone.hide_thermal_limits),
+    "see": ("report thermal limits again", StandInPhone.show_thermal_limits),
+    "lock": ("show the lock screen", StandInPhone.lock),
+    "unlock": ("show the lock screen no more", StandInPhone.unlock),
+    "sleep": ("sleep: the screen is off, and adbd stands still", StandInPhone.fall_asleep),
+    "wake": ("wake up; the kernel has counted the sleep", StandInPhone.wake_up),
+    "unauthorise": ("forget that this computer may debug it", StandInPhone.unauthorise),
+    "authorise": ("allow this computer to debug it", StandInPhone.authorise),
+}
+"""Actions without parameters: what happens, and the method that does it."""
+
+
+def _action(help_text: str, method: Callable[[StandInPhone], None]) -> Action:
+    return Action(help_text, lambda phone, _: method(phone))
+
+
 ACTIONS: Final[Mapping[str, Action]] = {
-    "unplug": Action("pull its cable", lambda phone, _: phone.unplug()),
-    "plug": Action("put the cable back", lambda phone, _: phone.plug()),
-    "offline": Action("answer the adb server no more, which lists it as offline", lambda phone, _: phone.go_offline()),
-    "online": Action("answer the adb server again", lambda phone, _: phone.come_online()),
-    "freeze": Action("hang: adbd stands still, the connection stays", lambda phone, _: phone.freeze()),
-    "thaw": Action("hang no more", lambda phone, _: phone.thaw()),
+    **{name: _action(*action) for name, action in _SIMPLE_ACTIONS.items()},
     "reboot": Action(
         "switch it off, and on after some seconds",
         lambda phone, values: phone.reboot(float(values.get("seconds", "1"))),
@@ -102,8 +120,6 @@ ACTIONS: Final[Mapping[str, Action]] = {
         ),
     ),
     "cool": Action("make it cool", lambda phone, _: phone.set_thermal(status=0, skin_c=30.5, cpu_c=38.0)),
-    "blind": Action("report no thermal limits", lambda phone, _: phone.hide_thermal_limits()),
-    "see": Action("report thermal limits again", lambda phone, _: phone.show_thermal_limits()),
     "battery": Action(
         "change its battery",
         _set_battery,
@@ -113,12 +129,6 @@ ACTIONS: Final[Mapping[str, Action]] = {
             Parameter("plugged", "whether it charges: yes or no"),
         ),
     ),
-    "lock": Action("show the lock screen", lambda phone, _: phone.lock()),
-    "unlock": Action("show the lock screen no more", lambda phone, _: phone.unlock()),
-    "sleep": Action("sleep: the screen is off, and adbd stands still", lambda phone, _: phone.fall_asleep()),
-    "wake": Action("wake up; the kernel has counted the sleep", lambda phone, _: phone.wake_up()),
-    "unauthorise": Action("forget that this computer may debug it", lambda phone, _: phone.unauthorise()),
-    "authorise": Action("allow this computer to debug it", lambda phone, _: phone.authorise()),
     "boot": Action("be still booting, until `booted`", lambda phone, _: phone.set_booted(False)),
     "booted": Action("have booted", lambda phone, _: phone.set_booted(True)),
     "fill": Action(

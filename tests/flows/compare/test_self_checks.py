@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import io
+import time
 from pathlib import Path
 
+from frameworks.generic.framework import Generic
 from harness.config.settings import Settings
+from harness.core.comparison import Parameters, Verdict
 from harness.core.device import Device
+from harness.core.errors import ExitCode
 from harness.core.result import Outcome, Report
+from harness.display import PlainDisplay
 from harness.flows.compare import self_check
 from harness.flows.compare.self_check import VerdictCounter
+from harness.flows.compare.sensitivity import SelfCheckRequest, check_devices
+from harness.flows.measure.workload import Workload
+from tests.flows.instant import Instant, benchmark
 from tests.presentation.comparison_samples import compared, made_pairs
+from tests.presentation.self_check_samples import CHECK, sensitivity_of
 
 
 def count_verdicts(*changes: tuple[str, float], lost: tuple[str, ...] = ()) -> VerdictCounter:
@@ -50,3 +60,53 @@ def test_a_check_without_a_measurement_is_reported() -> None:
 
 def test_a_single_difference_is_reported() -> None:
     assert "1 of 2 comparisons" in self_check.summarise(count_verdicts(("A", 0.0), ("B", -0.05)))
+
+
+def test_the_last_self_check_is_shown_with_its_age_and_device(tmp_path: Path) -> None:
+    settings = Settings(cache_dir=tmp_path)
+    check = self_check.store_sensitivity(
+        settings, device("A"), sensitivity_of(CHECK).model_copy(update={"time": time.time()})
+    )
+    assert (check.schema_version, check.identity, check.verdicts) == (2, "A", {Verdict.NO_CHANGE: 1})
+    finding = self_check.diagnose(settings, device("A"))
+    assert finding.ok
+    assert finding.found.startswith("A on ")
+    assert "(just now): changes of 0.84 % can be shown" in finding.found
+
+
+def test_a_later_comparison_with_itself_keeps_what_can_be_shown(tmp_path: Path) -> None:
+    settings = Settings(cache_dir=tmp_path)
+    self_check.store_sensitivity(settings, device("A"), sensitivity_of(CHECK))
+    self_check.store(settings, count_verdicts(("A", 0.05)))
+    stored = self_check.read(settings, device("A"))
+    assert stored is not None
+    assert stored.sensitivity is not None
+    assert self_check.diagnose(settings, device("A")).found.endswith(": 1 regression")
+
+
+def test_a_self_check_of_an_older_harness_is_readable(tmp_path: Path) -> None:
+    settings = Settings(cache_dir=tmp_path)
+    file = tmp_path / "self-checks" / "A.json"
+    file.parent.mkdir()
+    file.write_text('{"time": 1760000000.0, "verdicts": {"no change": 3}}')
+    finding = self_check.diagnose(settings, device("A"))
+    assert finding.ok
+    assert "on 2025-10-09" in finding.found
+    assert finding.found.endswith(": 3 no change")
+
+
+def test_devices_are_checked_and_the_checks_stored(tmp_path: Path) -> None:
+    settings = Settings(cache_dir=tmp_path / "cache", local_reporter=tmp_path / "results")
+    program = tmp_path / "program"
+    program.touch(mode=0o755)
+    frameworks = {"generic": Generic({"program": program})}
+    workload = Workload((benchmark("a"), benchmark("b")), Instant(["A", "B"]), frameworks, ("all",))
+    request = SelfCheckRequest(minutes=0.3, parameters=Parameters(seed=3), trials=20)  # a pair takes 0.2 s
+    code, checks = check_devices(workload, request, settings, PlainDisplay(io.StringIO()))
+    assert code is ExitCode.OK
+    assert sorted(check.device for check in checks) == ["A", "B"]
+    for check in checks:
+        assert check.sensitivity is not None
+        assert all(checked.pairs > 25 for checked in check.sensitivity.benchmarks)
+        assert all((checked.smallest_change or 1.0) < 0.01 for checked in check.sensitivity.benchmarks)
+        assert self_check.diagnose(settings, device(check.identity)).ok

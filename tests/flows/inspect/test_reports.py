@@ -13,6 +13,7 @@ from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import FlushOutcome, Progress
 from harness.core.result import Report
 from harness.flows.inspect import reports
+from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import failed_result, noisy_result, ok_result, report_of
 from reporters.local import LocalReporter
@@ -142,3 +143,71 @@ def test_flush_flushes_every_spooling_reporter(monkeypatch: pytest.MonkeyPatch, 
 def test_flush_without_a_server_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no server"):
         reports.flush(Settings(local_reporter=tmp_path), RecordedProgress())
+
+
+def _render(
+    folder: Path, reporters: dict[str, str], selection: ResultFilter = EVERYTHING
+) -> tuple[ExitCode, list[str]]:
+    progress = RecordedProgress()
+    settings = Settings(local_reporter=folder, reporters=reporters)
+    return reports.render(None, settings, selection, progress), progress.lines
+
+
+def test_stored_results_are_rendered_by_any_reporter(tmp_path: Path) -> None:
+    _keep(tmp_path / "tree")
+    files = {name: tmp_path / f"page.{name}" for name in ("html", "markdown")}
+    code, lines = _render(tmp_path / "tree", {name: str(file) for name, file in files.items()})
+    assert code is ExitCode.OK
+    assert lines == [f"3 results: {file}" for file in files.values()]
+    for file in files.values():
+        text = file.read_text(encoding="utf-8")
+        assert "fp32" in text
+        assert "q8[int8]" in text.replace("\\", "")
+        assert "Not finished" not in text
+
+
+def test_only_selected_results_are_rendered(tmp_path: Path) -> None:
+    _keep(tmp_path / "tree")
+    page = tmp_path / "page.html"
+    assert _render(tmp_path / "tree", {"html": str(page)}, ResultFilter(only=("*fp32",)))[1] == [f"1 result: {page}"]
+    assert "q8[int8]" not in page.read_text(encoding="utf-8")
+
+
+def test_a_page_of_stored_results_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _keep(tmp_path / "tree")
+    written: list[Path] = []
+    monkeypatch.setattr("reporters.pages.write_atomically", lambda file, _text: written.append(file))
+    _render(tmp_path / "tree", {"html": str(tmp_path / "page.html")})
+    assert written == [tmp_path / "page.html"]
+
+
+def test_a_damaged_result_is_named_when_the_others_are_rendered(tmp_path: Path) -> None:
+    damaged = _keep(tmp_path / "tree")[0] / "result.json"
+    damaged.write_text("{")
+    code, lines = _render(tmp_path / "tree", {"html": str(tmp_path / "page.html")})
+    assert code is ExitCode.ENVIRONMENT
+    assert str(damaged) in lines[0]
+    assert lines[1].startswith("2 results: ")
+
+
+@pytest.mark.parametrize(
+    ("reporters", "message"),
+    [
+        ({"local": ""}, "stores results"),
+        ({"simple_screen": ""}, "asks for nothing"),
+        ({"html": ""}, "names no file"),
+        ({"nothing": ""}, "no reporter"),
+    ],
+)
+def test_a_reporter_that_renders_nothing_is_refused(reporters: dict[str, str], message: str, tmp_path: Path) -> None:
+    _keep(tmp_path / "tree")
+    with pytest.raises(UsageError, match=message):
+        _render(tmp_path / "tree", reporters)
+
+
+def test_a_selection_without_results_writes_nothing(tmp_path: Path) -> None:
+    _keep(tmp_path / "tree")
+    page = tmp_path / "page.html"
+    with pytest.raises(UsageError, match="no such result"):
+        _render(tmp_path / "tree", {"html": str(page)}, ResultFilter(only=("nothing",)))
+    assert not page.exists()

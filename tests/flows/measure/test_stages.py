@@ -52,6 +52,24 @@ class ExportingFramework(Generic):
         return ExportReport(export=export, versions={}, md5=hashlib.md5(b"program").hexdigest(), size_bytes=7)
 
 
+class Lacking(ExportingFramework):
+    """Framework that lacks a package for its runner or for its exports."""
+
+    def __init__(self, events: list[str], missing: str) -> None:
+        super().__init__(events)
+        self._missing = missing
+
+    def find_runner_problem(self) -> EnvironmentProblem | None:
+        return self._problem("runner")
+
+    def find_export_problem(self, export: Export) -> EnvironmentProblem | None:
+        return self._problem("export")
+
+    def _problem(self, kind: str) -> EnvironmentProblem | None:
+        is_missing = kind == self._missing
+        return EnvironmentProblem(f"{kind}: torch is not installed", hint="pip install it") if is_missing else None
+
+
 class Checked(Instant):
     """Platform that checks its devices beforehand."""
 
@@ -167,6 +185,35 @@ def test_nothing_is_made_when_no_device_is_left(settings: Settings, events: list
     task = ComparisonTask(side(events), side(events), Parameters(seed=1))
     assert compare(make_plan(platform, events), task, settings, RecordedProgress()) == ExitCode.ENVIRONMENT
     assert events == []
+
+
+@pytest.mark.parametrize("missing", ["runner", "export"])
+def test_packages_that_are_missing_are_told_once_before_anything_is_built(
+    settings: Settings, events: list[str], missing: str
+) -> None:
+    plan = make_plan(Instant(["A", "B"]), events)
+    plan = replace(plan, frameworks={"generic": Lacking(events, missing)})
+    progress = RecordedProgress()
+    assert run(plan, settings, progress, installed_runner) == ExitCode.ENVIRONMENT
+    task = ComparisonTask(installed_runner, installed_runner, Parameters(seed=1))
+    assert compare(plan, task, settings, RecordedProgress()) == ExitCode.ENVIRONMENT
+    assert events == []
+    assert [line for line in progress.lines if "not installed" in line] == [f"✗ {missing}: torch is not installed"]
+    assert {(result["outcome"], result["hint"]) for result in stored(settings)} == {("failed", "pip install it")}
+
+
+def test_a_runner_that_is_given_needs_no_package_of_the_installed_one(settings: Settings, events: list[str]) -> None:
+    plan = replace(make_plan(Instant(["A"]), events), frameworks={"generic": Lacking(events, "runner")})
+    assert run(plan, settings, RecordedProgress(), side(events)) == ExitCode.OK
+    assert events == ["build", "export"]
+
+
+def test_a_model_that_was_exported_needs_no_package_any_more(settings: Settings, events: list[str]) -> None:
+    plan = make_plan(Instant(["A"]), events)
+    run(plan, settings, RecordedProgress(), side(events))
+    plan = replace(plan, frameworks={"generic": Lacking(events, "export")})
+    assert run(plan, settings, RecordedProgress(), side(events)) == ExitCode.OK
+    assert events == ["build", "export", "build"]
 
 
 def test_an_app_that_is_not_installed_is_named_before_its_model_is_exported(

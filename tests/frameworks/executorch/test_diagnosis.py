@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
@@ -17,7 +17,6 @@ from frameworks.executorch.options import ExecuTorchOptions
 from frameworks.executorch.runners import toolchain, wheel
 from harness.config.settings import Settings
 from harness.core.build import Build
-from harness.core.errors import BuildFailed
 from harness.core.protocols import Finding
 from tests.frameworks.executorch.scripts import script
 
@@ -29,6 +28,18 @@ def diagnose(cache_dir: Path, runner: Kind = "auto") -> Mapping[str, Finding]:
         finding.name: finding
         for finding in create(Settings(cache_dir=cache_dir, plug_ins=(ExecuTorchOptions(runner=runner),))).diagnose()
     }
+
+
+def hide(monkeypatch: pytest.MonkeyPatch, packages: Sequence[str]) -> None:
+    """Let packages look as if they were not installed."""
+    find = metadata.distribution
+
+    def distribution(name: str) -> metadata.Distribution:
+        if name in packages:
+            raise metadata.PackageNotFoundError(name)
+        return find(name)
+
+    monkeypatch.setattr(metadata, "distribution", distribution)
 
 
 @pytest.fixture
@@ -99,13 +110,30 @@ def test_an_outdated_wheel_is_detected(tmp_path: Path, monkeypatch: pytest.Monke
     assert "1.5 or later" in sdk.remedy
 
 
-def test_without_executorch_nothing_can_be_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(package: str) -> metadata.Distribution:
-        raise BuildFailed(f"{package} is not installed", hint=f"pip install {package}")
+@pytest.mark.parametrize(
+    ("missing", "ok"),
+    [(("executorch", "torch", "torchao"), None), (("executorch",), False), (("torch", "torchao"), False)],
+)
+def test_what_the_extra_brings_is_missed_only_where_a_part_of_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: Sequence[str], ok: bool | None
+) -> None:
+    hide(monkeypatch, missing)
+    findings = diagnose(tmp_path)
+    remedy = "pip install 'edge-harness[executorch]'"
+    for name in missing:
+        assert findings[name] == Finding(name, ok, "not installed: needed to export and run models", remedy)
+    assert not [name for name, finding in findings.items() if finding.ok is False and name not in missing]
 
-    monkeypatch.setattr(wheel, "installed_distribution", missing)
-    executorch = diagnose(tmp_path)["executorch"]
-    assert executorch == Finding("executorch", False, "executorch is not installed", "pip install executorch")
+
+def test_a_version_that_the_tests_do_not_use_is_shown_with_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        metadata, "requires", lambda name: ["torch>=2.13; extra == 'all'", "torch==1.2; extra == 'tested'"]
+    )
+    torch = diagnose(tmp_path)["torch"]
+    assert torch.ok
+    assert torch.found.endswith(" (the tests use 1.2)")
 
 
 @pytest.mark.usefixtures("tools")
@@ -144,7 +172,8 @@ def test_torchvision_must_match_the_installed_torch(
     findings = _torchvision_release.diagnose()
     assert findings.ok is ok
     assert words in findings.found
-    assert ("pip install --no-deps torchvision" in findings.remedy) == (ok is None)
+    torch = versions["torch"].partition("+")[0]
+    assert findings.remedy == ("" if ok else f"pip install 'edge-harness[vision]' torch=={torch}")
 
 
 def test_diagnosing_imports_no_torch(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from harness.core.benchmark import Benchmark, ModelFile, Origin, OutputFile
 from harness.core.build import Build
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, BuildFailed
-from harness.core.protocols import Diagnosable, Exporter, Progress, RunnerSources
+from harness.core.protocols import Diagnosable, Exporter, PackageChecking, Progress, RunnerSources
 
 NATIVE = Build(source="installed", commit="1.5.1", recipe="native")
 FILES = {
@@ -60,6 +60,7 @@ def words(framework: ExecuTorch, benchmark_of_add: Benchmark) -> Callable[..., t
 def test_it_can_export_and_be_diagnosed(framework: ExecuTorch) -> None:
     assert isinstance(framework, Exporter)
     assert isinstance(framework, Diagnosable)
+    assert isinstance(framework, PackageChecking)
 
 
 def test_recipes_can_compile_the_sources_of_its_runner(framework: ExecuTorch) -> None:

@@ -99,4 +99,5 @@ def test_other_models_say_how_to_install_torchvision() -> None:
     with pytest.raises(ExportFailed, match="needs torchvision") as failure:
         resnet18()
 
-    assert failure.value.hint == "pip install --no-deps torchvision==0.28.0 pillow"
+    release = torch.__version__.partition("+")[0]
+    assert failure.value.hint == f"pip install 'edge-harness[vision]' torch=={release}"

@@ -11,7 +11,9 @@ import pytest
 
 from frameworks.executorch.runners import native as native_runner
 from frameworks.executorch.runners import toolchain, wheel
+from frameworks.executorch.runners.compiling import RunnerPlan
 from frameworks.executorch.runners.native import native_build
+from frameworks.executorch.runners.wheel import Wheel
 from harness import shell
 from harness.core.build import Build
 from harness.core.command import Command, Completed
@@ -51,7 +53,7 @@ def test_changed_sources_give_a_different_runner(
     shutil.copytree(native_runner.SOURCES, sources)
     (sources / "failure.h").write_text((sources / "failure.h").read_text() + "\n")
     monkeypatch.setattr(native_runner, "SOURCES", sources)
-    compiled: list[native_runner.NativeBuildPlan] = []
+    compiled: list[RunnerPlan[Wheel]] = []
     monkeypatch.setattr(native_runner, "compile_runner", lambda plan, progress: compiled.append(plan))
     assert native_build(runner_cache, progress).digest != native.digest
     assert len(compiled) == 1

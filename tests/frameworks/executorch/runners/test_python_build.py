@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from frameworks.executorch import packages
 from frameworks.executorch.runners import choice
 from frameworks.executorch.runners.wheel import installed_distribution
 from harness import shell
@@ -86,6 +87,8 @@ def test_an_unwritable_path_is_named_with_its_flag(tmp_path: Path) -> None:
     assert "--cache-dir" in (caught.value.hint or "")
 
 
-def test_a_package_that_is_not_installed_is_named() -> None:
-    with pytest.raises(BuildFailed, match="no-such-package is not installed"):
+def test_a_package_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(packages.EXTRAS, "no-such-package", "executorch")
+    with pytest.raises(BuildFailed, match="no-such-package is not installed") as caught:
         installed_distribution("no-such-package")
+    assert caught.value.hint == "pip install 'edge-harness[executorch]'"

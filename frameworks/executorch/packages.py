@@ -1,0 +1,70 @@
+"""Packages that ExecuTorch needs, and the extras of this distribution that bring them. Nothing is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import metadata
+from typing import Final
+
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from harness.core.errors import EnvironmentProblem
+
+EXTRAS: Final = {
+    "executorch": "executorch",
+    "torch": "executorch",
+    "torchao": "executorch",
+    "torchvision": "vision",
+    "nncf": "openvino",
+    "openvino": "openvino",
+}
+"""The extra that brings a package (`[project.optional-dependencies]` in pyproject.toml)."""
+
+RUNNER: Final = ("executorch",)
+"""Packages that the native runner needs: it is compiled against the first, and starts without the others."""
+
+EXPORTS: Final = ("executorch", "torch", "torchao")
+"""Packages that every export needs."""
+
+
+def install_command(*packages: str) -> str:
+    """Return the command that installs packages, keys of `EXTRAS`, by the extras that bring them.
+
+    A release of torchvision belongs to a release of torch: one that is installed is not replaced.
+    """
+    command = f"pip install 'edge-harness[{','.join(sorted({EXTRAS[package] for package in packages}))}]'"
+    torch = installed_version("torch") if "torchvision" in packages else None
+    return command if torch is None else f"{command} torch=={Version(torch).public}"
+
+
+def installed_version(package: str) -> str | None:
+    """Return the version of a package, by its metadata; None where it is not installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def tested_version(package: str) -> str | None:
+    """Return the version that the tests use, by the extra `tested` of this distribution; None where it is not known."""
+    try:
+        lines = metadata.requires("edge-harness") or ()
+    except metadata.PackageNotFoundError:
+        return None
+    requirements = (Requirement(line) for line in lines if 'extra == "tested"' in line.replace("'", '"'))
+    return next((next(iter(wanted.specifier)).version for wanted in requirements if wanted.name == package), None)
+
+
+def find_missing(packages: Iterable[str], purpose: str) -> EnvironmentProblem | None:
+    """Return the problem that packages are not installed, with the command that installs them; None where all are.
+
+    Args:
+        packages: What is needed, as keys of `EXTRAS`.
+        purpose: What needs them: "run models".
+    """
+    missing = [package for package in packages if installed_version(package) is None]
+    if not missing:
+        return None
+    message = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed, and needed to {purpose}"
+    return EnvironmentProblem(message, hint=install_command(*missing))

@@ -1,0 +1,209 @@
+"""Stored results, found in the tree or below a folder and selected by time, device, commit and name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from harness.core.errors import EnvironmentProblem, UsageError
+from harness.core.patterns import matches_pattern
+from harness.core.result import Result
+from harness.core.scalars import format_scalar
+from harness.store.canonical_json import load_result
+from harness.store.index import IndexEntry, build_entry, read_index
+from harness.store.tree import find_results
+
+LAST: Final = "LAST"
+"""Names the last run, or the run before."""
+
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d|w)")
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFilter:
+    """Selection among stored results; each condition that is given must hold.
+
+    Attributes:
+        only: Patterns of benchmarks, of which one must match: as of `--only`, but without tags, which no result has.
+        since: Earliest start of the measurement, in Unix seconds.
+        last_run: Whether to keep the results of the last run only.
+        devices: Identities or names of devices.
+        commit: Beginning of the id of the build's commit, or the name that it was asked for by.
+    """
+
+    only: tuple[str, ...] = ()
+    since: float | None = None
+    last_run: bool = False
+    devices: tuple[str, ...] = ()
+    commit: str | None = None
+
+    def __post_init__(self) -> None:
+        tagged = [pattern for pattern in self.only if pattern.startswith("tag:")]
+        if tagged:
+            raise UsageError(f"--only {tagged[0]}: results have no tags", hint="name benchmarks, models or axes")
+
+    def accepts(self, result: Result) -> bool:
+        """Return whether a result is selected, as far as it decides alone: `last_run` is about all."""
+        if self.since is not None and result.started < self.since:
+            return False
+        if self.devices and (result.device is None or result.device.names.isdisjoint(self.devices)):
+            return False
+        if self.commit is not None and not _is_of_commit(result, self.commit):
+            return False
+        return not self.only or any(_matches(pattern, result) for pattern in self.only)
+
+
+EVERYTHING: Final = ResultFilter()
+"""Selection of all results."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """A result and the file that it is stored in."""
+
+    result: Result
+    file: Path
+
+    @property
+    def place(self) -> Path:
+        """Its folder."""
+        return self.file.parent
+
+
+class StoredResults:
+    """Stored results, oldest first, loaded one after the other: trees of years do not fit in memory.
+
+    Args:
+        path: File or folder of a result, or any folder above some, also relative to the tree; None for all of the tree.
+        tree: The tree of results.
+        selection: Which results.
+
+    Attributes:
+        unreadable: Damaged files that were found while the results were loaded.
+
+    Raises:
+        UsageError: There is no result at the path.
+        EnvironmentProblem: The index cannot be read.
+    """
+
+    def __init__(self, path: Path | None, tree: Path, selection: ResultFilter = EVERYTHING) -> None:
+        self.unreadable: list[EnvironmentProblem] = []
+        self._selection = selection
+        if path is None:
+            self._entries = self._list_tree(tree)
+        else:
+            self._entries = self._list_files(_find_files(path, tree))
+        if selection.last_run and self._entries:
+            newest, _ = self._entries[-1]
+            self._entries = [(entry, file) for entry, file in self._entries if _is_same_run(entry, newest)]
+
+    @property
+    def entries(self) -> list[IndexEntry]:
+        """What the index has about them, oldest first; not yet selected but by time and run."""
+        return [entry for entry, _ in self._entries]
+
+    def __iter__(self) -> Iterator[StoredResult]:
+        """Load each selected result; a damaged one is left out, and remembered."""
+        for _, file in self._entries:
+            try:
+                result = load_result(file)
+            except EnvironmentProblem as problem:
+                self.unreadable.append(problem)
+                continue
+            if self._selection.accepts(result):
+                yield StoredResult(result, file)
+
+    def newest(self, count: int) -> list[StoredResult]:
+        """Return so many of the newest selected results, oldest first."""
+        newest: list[StoredResult] = []
+        for _, file in reversed(self._entries):
+            if len(newest) == count:
+                break
+            try:
+                result = load_result(file)
+            except EnvironmentProblem as problem:
+                self.unreadable.append(problem)
+                continue
+            if self._selection.accepts(result):
+                newest.append(StoredResult(result, file))
+        return newest[::-1]
+
+    def _list_tree(self, tree: Path) -> list[tuple[IndexEntry, Path]]:
+        """Return the results of the tree by its index, without those that are too old."""
+        index = read_index(tree)
+        self.unreadable += [
+            EnvironmentProblem(f"{file} is damaged and left out; `harness report {file}` shows why")
+            for file in index.unreadable
+        ]
+        since = self._selection.since
+        entries = (entry for entry in index.entries if since is None or entry.time >= since)
+        return [(entry, tree / entry.path) for entry in sorted(entries, key=lambda entry: entry.time)]
+
+    def _list_files(self, files: Sequence[Path]) -> list[tuple[IndexEntry, Path]]:
+        entries: list[tuple[IndexEntry, Path]] = []
+        problems: list[EnvironmentProblem] = []
+        for file in files:
+            try:
+                entries.append((build_entry(load_result(file), file.parent), file))
+            except EnvironmentProblem as problem:
+                problems.append(problem)
+        if problems and not entries:
+            raise problems[0]
+        self.unreadable += problems
+        return sorted(entries, key=lambda listed: listed[0].time)
+
+
+def parse_since(text: str, now: datetime) -> tuple[float | None, bool]:
+    """Parse `--since`: a date or time (UTC unless it says otherwise), an age such as `2d`, or `LAST`.
+
+    Args:
+        text: The value of the flag.
+        now: The present time, which ages are counted from.
+
+    Returns:
+        Unix seconds, and whether the last run is meant.
+
+    Raises:
+        UsageError: It is none of these.
+    """
+    if text.upper() == LAST:
+        return None, True
+    if (age := _DURATION.fullmatch(text)) is not None:
+        return now.timestamp() - float(age[1]) * _SECONDS[age[2]], False
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(
+            f"--since {text}: not a time",
+            hint="a date (2026-11-20, '2026-11-20 14:00'), an age (90m, 12h, 2d, 1w) or LAST",
+        ) from error
+    return (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).timestamp(), False
+
+
+def _find_files(path: Path, tree: Path) -> list[Path]:
+    place = path if path.exists() else tree / path
+    files = find_results(place) if place.is_dir() else [place]
+    if not files or not place.exists():
+        raise UsageError(f"no result in {path}", hint="`harness report` lists the latest results and their folders")
+    return files
+
+
+def _is_same_run(entry: IndexEntry, newest: IndexEntry) -> bool:
+    """Return whether two results are of one run; one of a harness that did not store its run is alone."""
+    return entry.run == newest.run if newest.run else entry.uid == newest.uid
+
+
+def _is_of_commit(result: Result, commit: str) -> bool:
+    build = result.build
+    return build is not None and bool(commit) and (build.commit.startswith(commit) or build.commit_name == commit)
+
+
+def _matches(pattern: str, result: Result) -> bool:
+    info = result.benchmark
+    properties = {axis: (format_scalar(value),) for axis, value in info.axes.items()} | {"model": (info.model,)}
+    return matches_pattern(pattern, info.title, properties)

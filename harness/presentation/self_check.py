@@ -1,0 +1,181 @@
+"""Self-check of a device in words: a sentence, a table, and remedies in order of what they are for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from harness.core.self_check import BenchmarkCheck, Rate, SelfCheck, Sensitivity, VerdictCost
+from harness.presentation.numbers import format_percent, format_quantity
+from harness.presentation.tables import Column
+from harness.presentation.text import Span, Tone, make_printable
+
+_EXPECTED: Final = 0.02
+"""False alarms that are allowed at the default level, in both directions together."""
+
+_CHANCE: Final = 0.01
+"""Probability below which differences of equal programs are no chance: at most 1 / e that of an e-value of e."""
+
+_UNITS: Final = ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute"))
+
+_MINUTES_HELP: Final = "--minutes measures longer"
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """Verdict on a machine.
+
+    Attributes:
+        is_good: Whether equal programs were not told apart more often than chance allows.
+        text: The verdict in a sentence.
+    """
+
+    is_good: bool
+    text: str
+
+
+def conclude(sensitivity: Sensitivity) -> Conclusion:
+    """Return the verdict on a machine in one sentence."""
+    checks = sensitivity.benchmarks
+    if not checks:
+        return Conclusion(is_good=False, text="nothing could be measured")
+    false, compared = total_told_apart(checks)
+    differing = [check.title for check in checks if check.evidence >= 2 * len(checks) / _CHANCE]
+    counts = (
+        f"equal programs were told apart in {false} of {compared} comparisons"
+        if compared
+        else "there were too few pairs to compare equal programs"
+    )
+    if differing or is_no_chance(false, compared):
+        named = f" ({', '.join(differing)})" if differing else ""
+        return Conclusion(False, f"{counts}{named}: do not trust verdicts of this machine before the cause is found")
+    known = [check.smallest_change for check in checks if check.detectable]
+    if not known:
+        return Conclusion(True, f"{counts}; too few pairs to say what can be shown: {_MINUTES_HELP}")
+    finite = sorted(change for change in known if change is not None)
+    if len(finite) < len(known):
+        text = "not even a doubling of the time is shown reliably" if not finite else "some benchmarks show no change"
+        return Conclusion(True, f"{text} with {checks[0].budget} pairs; {counts}")
+    span = (
+        _format_share(finite[0])
+        if finite[0] == finite[-1]
+        else f"{_format_share(finite[0])} to {_format_share(finite[-1])}"
+    )
+    text = f"changes of {span} can be shown with {checks[0].budget} pairs; {counts}"
+    return Conclusion(True, text)
+
+
+def total_told_apart(checks: Sequence[BenchmarkCheck]) -> tuple[int, int]:
+    """Return how many comparisons of equal programs found a difference, and of how many."""
+    return sum(check.told_apart.count for check in checks), sum(check.told_apart.trials for check in checks)
+
+
+def is_no_chance(count: int, trials: int) -> bool:
+    """Return whether so many false alarms are improbable where 2 % are allowed."""
+    below = math.fsum(
+        math.comb(trials, k) * _EXPECTED**k * (1 - _EXPECTED) ** (trials - k) for k in range(min(count, trials + 1))
+    )
+    return count > 0 and 1 - below < _CHANCE
+
+
+def build_columns(checks: Sequence[BenchmarkCheck]) -> list[Column]:
+    """Return the table of benchmarks."""
+
+    def column(name: str, texts: Sequence[str], *, right: bool = True) -> Column:
+        return Column(name, [Span(make_printable(text)) for text in texts], right=right)
+
+    changed = [Tone.BAD if check.verdict.is_change else Tone.NORMAL for check in checks]
+    return [
+        column("benchmark", [check.title for check in checks], right=False),
+        column("pairs", [f"{check.pairs}" for check in checks]),
+        column("spread", [format_percent(check.spread) for check in checks]),
+        Column(
+            "told apart",
+            [Span(_format_count(check.told_apart), tone) for check, tone in zip(checks, changed, strict=True)],
+            right=True,
+        ),
+        column("re-tossed", ["" if check.relabelled is None else _format_rate(check.relabelled) for check in checks]),
+        Column("smallest change", [Span(_format_smallest(check), Tone.STRONG) for check in checks], right=True),
+        *(
+            column(heading, [_format_cost(check, change) for check in checks])
+            for change, heading in ((0.0, "no change after"), (0.02, "+2 % after"))
+        ),
+    ]
+
+
+def explain_columns(checks: Sequence[BenchmarkCheck]) -> Iterator[str]:
+    """Yield what the headings mean."""
+    if not checks:
+        return
+    budget = checks[0].budget
+    yield (
+        f"told apart: of the recorded pairs, decided as comparisons of up to {budget} pairs, one after the other; "
+        "re-tossed: the same for random parts of the recording in which a coin decided again which launch is the "
+        "control's, with a 95 % interval"
+    )
+    if any(check.detectable for check in checks):
+        yield (
+            f"smallest change: nine of ten comparisons of {budget} pairs call it a regression (in brackets what eight "
+            "and nineteen of twenty need); imposed on the recording, so it holds for a machine as it was then"
+        )
+        yield "after: device time of a comparison in the median, its pairs, and how often it ended with that verdict"
+
+
+def list_remedies(sensitivity: Sensitivity) -> Iterator[str]:
+    """Yield what disturbed and what to do about it, the largest first."""
+    for number, disturbance in enumerate(sensitivity.disturbances, 1):
+        yield f"{number}. {disturbance.message}: {disturbance.remedy}"
+    for failure in sensitivity.failures:
+        yield f"not checked: {failure}"
+
+
+def describe_check(check: SelfCheck) -> str:
+    """Return the heading of a self-check: device, specification, minutes."""
+    sensitivity = check.sensitivity
+    if sensitivity is None:
+        return check.device
+    return f"{check.device}, {sensitivity.specification}, {sensitivity.wall_s / 60:.1f} minutes"
+
+
+def format_age(seconds: float) -> str:
+    """Format how long ago something was, in its largest unit."""
+    for size, name in _UNITS:
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"{count} {name}{'s' if count > 1 else ''} ago"
+    return "just now"
+
+
+def _format_share(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.1 else f"{100 * share:.0f} %"
+
+
+def _format_count(rate: Rate) -> str:
+    if not rate.trials:
+        return "too few pairs"
+    return f"{rate.count} of {rate.trials} (at most {100 * rate.high:.0f} %)"
+
+
+def _format_rate(rate: Rate) -> str:
+    return f"{100 * rate.share:.2g} % ({100 * rate.low:.1f} … {100 * rate.high:.1f} %)"
+
+
+def _format_smallest(check: BenchmarkCheck) -> str:
+    if not check.detectable:
+        return "too few pairs" if check.relabelled is None else ""
+    low, middle, high = (
+        None if (change := check.detectable.get(share)) is None else change for share in ("0.8", "0.9", "0.95")
+    )
+    texts = [">100 %" if change is None else _format_share(change) for change in (low, middle, high)]
+    return f"{texts[1]} ({texts[0]}, {texts[2]})"
+
+
+def _format_cost(check: BenchmarkCheck, change: float) -> str:
+    cost = next((cost for cost in check.costs if cost.change == change), None)
+    return "" if cost is None else _describe_cost(cost)
+
+
+def _describe_cost(cost: VerdictCost) -> str:
+    return f"{format_quantity(cost.seconds, 's')} ({cost.pairs:.0f} pairs, {100 * cost.rate.share:.0f} %)"

@@ -1,0 +1,70 @@
+"""`harness report` on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from harness.testing.results import failed_result, ok_result, report_of
+from reporters.local import LocalReporter
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    tree = tmp_path / "tree"
+    for result in (ok_result(identifier="a"), failed_result(identifier="b", started=1_760_000_100.0)):
+        LocalReporter(tree).report(report_of(result))
+    return tree
+
+
+def _report(tree: Path, *words: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["report", *map(str, words), "--local-reporter", str(tree)])
+    return int(ended.value.code or 0)
+
+
+def test_the_list_is_filtered(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _report(tree, "--only", "*/b") == 0
+    shown = capsys.readouterr().out
+    assert "mv2/b" in shown
+    assert "mv2/a" not in shown
+
+
+def test_the_last_run_is_shown_whole(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (("LAST",), ("--since", "LAST")):
+        assert _report(tree, *words) == 0
+        shown = capsys.readouterr().out
+        assert "SIGSEGV" in shown
+        assert "mv2/a" not in shown
+
+
+def test_a_list_without_results_says_so(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _report(tree, "--since", "1d") == 0
+    assert "no such results" in capsys.readouterr().out
+
+
+def test_reporters_and_exports_work_together(tree: Path, tmp_path: Path) -> None:
+    page, table = tmp_path / "page.html", tmp_path / "table.csv"
+    assert _report(tree, tree, "--reporter", f"html={page}", "--export", table) == 0
+    assert page.is_file()
+    assert table.is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--samples",), "--samples without --export"),
+        (("--flush", "--only", "x"), "--flush sends everything"),
+        (("--since", "soon"), "not a time"),
+        (("--commit", ""), "--commit is empty"),
+        (("--export", "table.doc"), "unknown ending"),
+        (("nowhere",), "no result in nowhere"),
+    ],
+)
+def test_mistakes_are_explained(
+    words: tuple[str, ...], message: str, tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _report(tree, *words) == 2
+    assert message in capsys.readouterr().err
