@@ -5,6 +5,14 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 WORKERS ?= 2
 
+INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt
+# Where torch is taken from; empty: from where pip takes everything. On Linux PyTorch's index for the CPU, unless pip was
+# told of an index or of local files.
+SYSTEM := $(shell uname -s)
+TORCH_INDEX ?= $(if $(filter Linux,$(SYSTEM)),$(if $(PIP_SOURCES),,https://download.pytorch.org/whl/cpu))
+PIP_SOURCES = $(shell $(BIN)/python -m pip config list | grep -E "[.](index-url|extra-index-url|find-links|no-index)='[^']" | grep -v "='https://pypi.org/simple/*'")
+REMEDY = remedy: reach that index or name another one that has torch for this Python and processor (make mv2 TORCH_INDEX=URL), or take PyPI's, with gigabytes of CUDA (make mv2 TORCH_INDEX=)
+
 # Tests start hundreds of interpreters: without compiled modules each would compile the harness anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -15,7 +23,10 @@ help: ## List the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 mv2: $(VENV)/.run ## Set up, then measure MobileNetV2 on this machine
-	$(BIN)/harness -b specifications/models/mv2.json
+	@if [ ! -f $(VENV)/.light ]; then exec $(BIN)/harness -b specifications/models/mv2.json; fi; \
+	$(BIN)/harness -b specifications/models/sort.json; \
+	echo; echo "MobileNetV2 was not measured, only a program that needs no extra: $$(cat $(VENV)/.light)."; \
+	echo "$(REMEDY)"; exit 3
 
 test: system $(VENV)/.dev ## Set up, then run every test
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not benchmark" --durations 20
@@ -45,20 +56,27 @@ schema: $(VENV)/.run ## Write the JSON Schemas and the keyword arguments of `imp
 benchmark: $(VENV)/.dev ## Measure the speed claims of the README, as ratios (minutes, on a quiet machine)
 	$(BIN)/pytest -m benchmark -s --timeout 0 tests/benchmarks
 
-# torch first and by its exact version: a range would fetch gigabytes of CUDA packages.
 $(VENV)/.venv:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "edge-harness needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet torch==2.13.0
 	@touch $@
 
-$(VENV)/.run: $(VENV)/.venv pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[vision]'
-	@touch $@
+# Everything by the exact versions of the tested set. PyPI's torch for Linux needs CUDA, gigabytes of it; PyTorch's own
+# index has one for the CPU. torchvision belongs to it; what both need comes from the usual index.
+# Without them the rest works: .light has the reason then, and `make` tries again.
+$(VENV)/.run: $(VENV)/.venv pyproject.toml constraints.txt
+	@rm -f $(VENV)/.light
+	@index="$(TORCH_INDEX)"; \
+	if { [ -z "$$index" ] || $(INSTALL) --no-deps --index-url "$$index" torch torchvision; } && \
+	   $(INSTALL) --editable '.[vision]'; then touch $@; else \
+	  $(INSTALL) --editable . && \
+	  echo "torch or ExecuTorch of constraints.txt cannot be installed on this machine$${index:+ from $$index} (see above)" > $(VENV)/.light; \
+	fi
 
 $(VENV)/.dev: $(VENV)/.run
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@if [ -f $(VENV)/.light ]; then cat $(VENV)/.light; echo "$(REMEDY)"; exit 1; fi
+	$(INSTALL) --editable '.[dev]'
 	@touch $@
 
 # What pip cannot install, where we may install it. Tests say what they miss, and in CI missing parts fail.
